@@ -1,0 +1,51 @@
+# The front door. Each target installs what it needs into .venv.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+DEMO_DATA := data/passwords_yahoo.csv
+
+.PHONY: demo test check audit bench format clean
+
+demo: $(VENV)/.run
+	@mkdir -p demo
+	$(BIN)/dphist anonymize $(DEMO_DATA) --epsilon 1 \
+	  --output demo/release.json --table demo/release.csv --report demo/report.html
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest -m "not audit"
+
+audit: $(VENV)/.dev
+	$(BIN)/python -m pytest -m audit
+
+check: $(VENV)/.dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/.dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(VENV)/.bench
+	$(BIN)/python -m benchmarks.noise
+	$(BIN)/python -m benchmarks.rank_split_time
+	$(BIN)/python -m benchmarks.expected_error
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.run: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@ $(VENV)/.run
+
+$(VENV)/.bench: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,bench]'
+	@touch $@ $(VENV)/.run $(VENV)/.dev
+
+clean:
+	rm -rf $(VENV) demo build dist

@@ -1,0 +1,3 @@
+"""Histograms released with differential privacy."""
+
+__all__: list[str] = []

@@ -1,0 +1,117 @@
+"""Reading the numbers a caller gives, exactly.
+
+A privacy parameter is held as a `Fraction`, so that what is claimed and what is
+sampled are the same number. A float stands for its shortest decimal: 0.1 is 1/10.
+"""
+
+import math
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from numbers import Integral, Rational
+from typing import TypeAlias
+
+from dphist.errors import ParameterError
+
+Exact: TypeAlias = int | float | str | Fraction | Decimal
+
+# Beyond these the exact arithmetic would take for ever ("1e999999999") and no use is known.
+_MOST_DIGITS = 400
+
+
+def exact_number(value: Exact, name: str) -> Fraction:
+    """Return `value` as a Fraction; a float means its shortest decimal.
+
+    Raises
+    ------
+    ParameterError
+        If `value` is not a finite number. The message names the parameter `name`.
+
+    >>> exact_number(0.1, "epsilon"), exact_number("1/3", "epsilon")
+    (Fraction(1, 10), Fraction(1, 3))
+    """
+    problem = ParameterError(f"{name} must be a finite number, for example 1, 0.5 or '1/3'")
+    if isinstance(value, bool):
+        raise problem
+    if isinstance(value, Rational):
+        return Fraction(int(value.numerator), int(value.denominator))
+    text = str(value).strip()
+    if not isinstance(value, str | float | Decimal):
+        # NumPy's scalars print as numbers; anything else that does is welcome too.
+        if not hasattr(value, "dtype") or getattr(value, "ndim", 0) != 0:
+            raise problem
+        if getattr(value.dtype, "kind", "") not in "iuf":
+            raise problem
+    if len(text) > _MOST_DIGITS:
+        raise problem
+    numerator, slash, denominator = text.partition("/")
+    try:
+        if slash:
+            if not denominator.strip().isdecimal():
+                raise problem
+            return Fraction(int(numerator), int(denominator))
+        decimal = Decimal(text)
+    except (InvalidOperation, ValueError, ZeroDivisionError):
+        raise problem from None
+    if not decimal.is_finite() or abs(decimal.adjusted()) > _MOST_DIGITS:
+        raise problem
+    return Fraction(decimal)
+
+
+def positive_number(value: Exact, name: str) -> Fraction:
+    """Return `value` as a Fraction above zero.
+
+    >>> positive_number("1/2", "epsilon")
+    Fraction(1, 2)
+    """
+    number = exact_number(value, name)
+    if not number > 0:
+        raise ParameterError(f"{name} must be greater than 0")
+    return number
+
+
+def probability(value: Exact, name: str) -> Fraction:
+    """Return `value` as a Fraction in [0, 1)."""
+    number = exact_number(value, name)
+    if not 0 <= number < 1:
+        raise ParameterError(f"{name} must be at least 0 and below 1")
+    return number
+
+
+def whole_number(value: object, name: str, least: int, most: int = 2**62) -> int:
+    """Return `value` as an int between `least` and `most`; 3.0 and True are refused."""
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise ParameterError(f"{name} must be a whole number")
+    number = int(value)
+    if not least <= number:
+        raise ParameterError(f"{name} must be at least {least}")
+    if not number <= most:
+        raise ParameterError(f"{name} must be at most {most}")
+    return number
+
+
+def decimal_text(number: Fraction, digits: int = 12) -> str:
+    """Write a Fraction so that `exact_number` reads it back, as a short decimal if it is one.
+
+    >>> decimal_text(Fraction(1, 10)), decimal_text(Fraction(1, 3))
+    ('0.1', '1/3')
+    """
+    rest = number.denominator
+    for prime in (2, 5):
+        while rest % prime == 0:
+            rest //= prime
+    places = 0 if rest != 1 else _places(number.denominator)
+    if rest != 1 or places > digits:
+        return f"{number.numerator}/{number.denominator}"
+    scaled = number.numerator * 10**places // number.denominator
+    if places == 0:
+        return str(scaled)
+    sign, body = ("-", -scaled) if scaled < 0 else ("", scaled)
+    text = str(body).rjust(places + 1, "0")
+    return f"{sign}{text[:-places]}.{text[-places:]}"
+
+
+def _places(denominator: int) -> int:
+    """Decimal places that write 1/denominator, whose only prime factors are 2 and 5."""
+    twos = (denominator & -denominator).bit_length() - 1
+    fives = round(math.log(denominator >> twos, 5))
+    return max(twos, fives)
