@@ -1,1 +1,11 @@
-"""Placeholder."""
+"""Exact samplers over the operating system's randomness.
+
+The samplers keep no random state: each call asks the operating system, so that forked
+processes and threads never share or repeat noise.
+"""
+
+from dphist.noise.gaussian import rounded_gaussian
+from dphist.noise.geometric import two_sided_geometric
+from dphist.noise.inversion import Source
+
+__all__ = ["Source", "rounded_gaussian", "two_sided_geometric"]

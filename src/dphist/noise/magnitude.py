@@ -1,0 +1,34 @@
+"""What noise does on average and at worst, for error estimates and error bands.
+
+These numbers describe a release before it is made; they never decide a released value,
+so floating point is fine here.
+"""
+
+import math
+from fractions import Fraction
+
+
+def geometric_mean_magnitude(epsilon: Fraction) -> float:
+    """E|Z| of two-sided geometric noise: 2 a / (1 - a**2) = 1 / sinh(epsilon)."""
+    return 1 / math.sinh(min(float(epsilon), 700.0))
+
+
+def geometric_standard_deviation(epsilon: Fraction) -> float:
+    """Standard deviation of two-sided geometric noise: sqrt(2 a) / (1 - a)."""
+    return 1 / (math.sqrt(2) * math.sinh(min(float(epsilon), 700.0) / 2))
+
+
+def geometric_upper_bound(epsilon: Fraction, probability: float) -> int:
+    """Return the least t with Pr[Z > t] = a**(t+1) / (1 + a) <= probability."""
+    if not 0 < probability < 1:
+        raise ValueError("a probability lies between 0 and 1")
+    rate = float(epsilon)
+    needed = -(math.log(probability) + math.log1p(math.exp(-rate))) / rate
+    return max(0, math.ceil(needed) - 1)
+
+
+def geometric_simultaneous_bound(epsilon: Fraction, draws: int, missed: float) -> int:
+    """Return t such that all of `draws` noises have |Z| <= t, but for probability `missed`."""
+    # Independent draws: 1 - (1 - p)**draws <= missed, and Pr[|Z| > t] = 2 Pr[Z > t].
+    each = -math.expm1(math.log1p(-missed) / max(draws, 1))
+    return geometric_upper_bound(epsilon, each / 2)
