@@ -288,4 +288,8 @@ def _golden_minimum(function: Callable[[float], float], low: float, high: float)
 def _readable(number: Fraction) -> str:
     """A short decimal or fraction where that is exact, six digits rounded up where it is not."""
     text = decimal_text(number, digits=18)
-    return text if len(text) <= 24 else f"{_decimal(number, _SHORT)}"
+    if len(text) > 24:
+        text = f"{_decimal(number, _SHORT)}"
+    if "/" not in text and number < Fraction(1, 1000):
+        text = f"{Decimal(text).normalize():e}"
+    return text

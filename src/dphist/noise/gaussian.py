@@ -1,7 +1,6 @@
 """Exact Gaussian noise rounded to integers, for the zCDP mechanisms."""
 
 import functools
-import math
 from fractions import Fraction
 
 import numpy as np
@@ -10,13 +9,12 @@ from scipy.special import ndtri
 
 from dphist.errors import ParameterError
 from dphist.noise.enclosures import Enclosure, normal_two_sided_tail
-from dphist.noise.inversion import IntArray, Source, count_thresholds_above, system_source
-from dphist.parameters import Exact, positive_number, whole_number
+from dphist.noise.inversion import IntArray, Source, count_thresholds_above, sample_shape
+from dphist.parameters import Exact, positive_number
 
 LARGEST_SIGMA = Fraction(2**40)
 """Above this rounded samples could leave the range in which float64 holds integers."""
 
-_CHUNK = 1 << 15
 _WORD = 64
 # SciPy's inverse normal distribution function is taken to be within this much of the
 # truth, relative to 1 + |x|: some 10,000 times the error it is documented to have, and
@@ -55,13 +53,7 @@ def rounded_gaussian(
     exact = positive_number(sigma, "sigma")
     if exact > LARGEST_SIGMA:
         raise ParameterError("sigma must be at most 2**40 records")
-    shape = (size,) if isinstance(size, int | np.integer) else tuple(size)
-    result = np.empty(math.prod(whole_number(side, "size", 0) for side in shape), np.int64)
-    draw = system_source(source)
-    for start in range(0, len(result), _CHUNK):
-        part = result[start : start + _CHUNK]
-        part[:] = _sample(exact, len(part), draw)
-    return result.reshape(shape)
+    return sample_shape(size, functools.partial(_sample, exact), source)
 
 
 def _sample(sigma: Fraction, size: int, source: Source) -> IntArray:

@@ -9,16 +9,15 @@ import numpy as np
 
 from dphist.errors import ParameterError
 from dphist.noise.enclosures import Enclosure, ceil_shift, exp_negative
-from dphist.noise.inversion import IntArray, Source, system_source
+from dphist.noise.inversion import IntArray, Source, sample_shape
 from dphist.noise.table import ThresholdTable
-from dphist.parameters import Exact, positive_number, whole_number
+from dphist.parameters import Exact, positive_number
 
 SMALLEST_EPSILON = Fraction(1, 10**9)
 """Below this the tables of thresholds outgrow a processor's cache, and no use is known."""
 
 _WORD = 32  # bits drawn at first; one in 2**31 a threshold is refined
 _ONE_TABLE = 2048  # thresholds a single table may hold before the exact split pays
-_CHUNK = 1 << 15  # samples worked on at once, so that they stay in the cache
 
 
 def two_sided_geometric(
@@ -48,14 +47,7 @@ def two_sided_geometric(
     -----
     No floating-point number decides an outcome: `docs/proofs/noise.md`.
     """
-    law = geometric_law(epsilon)
-    shape = (size,) if isinstance(size, int | np.integer) else tuple(size)
-    result = np.empty(math.prod(whole_number(side, "size", 0) for side in shape), np.int64)
-    draw = system_source(source)
-    for start in range(0, len(result), _CHUNK):
-        part = result[start : start + _CHUNK]
-        part[:] = law.sample(len(part), draw)
-    return result.reshape(shape)
+    return sample_shape(size, geometric_law(epsilon).sample, source)
 
 
 def geometric_law(epsilon: Exact) -> "GeometricLaw":

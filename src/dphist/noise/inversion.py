@@ -6,6 +6,7 @@ at first; they name an interval, and N is known unless a threshold lies in it. T
 only then, more bits of the same U are drawn. `docs/proofs/noise.md`, Lemmas 1 and 2.
 """
 
+import math
 import os
 from collections.abc import Callable
 from typing import TypeAlias
@@ -14,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dphist.noise.enclosures import Enclosure
+from dphist.parameters import whole_number
 
 # A source of randomness returns as many independent uniform bytes as it is asked for. It
 # holds no state of ours, so that a fork or a thread cannot repeat or share noise.
@@ -24,11 +26,21 @@ Tail: TypeAlias = Callable[[int, int], Enclosure]
 IntArray: TypeAlias = npt.NDArray[np.int64]
 
 _MORE_BYTES = 8
+_CHUNK = 1 << 15  # samples worked on at once, so that they stay in the processor's cache
 
 
-def system_source(source: Source | None) -> Source:
-    """Return `source`, or the operating system's randomness."""
-    return os.urandom if source is None else source
+def sample_shape(
+    size: int | tuple[int, ...], sample: Callable[[int, Source], IntArray], source: Source | None
+) -> IntArray:
+    """Return an array of shape `size` filled by `sample(length, source)`, piece by piece."""
+    sides = size if isinstance(size, tuple) else (size,)
+    shape = [whole_number(side, "size", 0) for side in sides]
+    result = np.empty(math.prod(shape), np.int64)
+    draw = os.urandom if source is None else source
+    for start in range(0, len(result), _CHUNK):
+        part = result[start : start + _CHUNK]
+        part[:] = sample(len(part), draw)
+    return result.reshape(shape)
 
 
 def count_thresholds_above(tail: Tail, word: int, bits: int, source: Source) -> int:
