@@ -1,3 +1,42 @@
 """Histograms released with differential privacy."""
 
-__all__: list[str] = []
+from dphist import noise
+from dphist.anonymized import RankSplit, SortedCounts, anonymize
+from dphist.errors import (
+    BoundsError,
+    ColumnError,
+    DataError,
+    DphistError,
+    InputFileError,
+    OutputFileError,
+    ParameterError,
+    ReleaseFileError,
+)
+from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PureDP, compose
+from dphist.profile import Profile
+from dphist.release import Release
+from dphist.report import plot, write_report
+
+__all__ = [
+    "ZCDP",
+    "ApproxDP",
+    "ApproxZCDP",
+    "BoundsError",
+    "ColumnError",
+    "DataError",
+    "DphistError",
+    "InputFileError",
+    "OutputFileError",
+    "ParameterError",
+    "Profile",
+    "PureDP",
+    "RankSplit",
+    "Release",
+    "ReleaseFileError",
+    "SortedCounts",
+    "anonymize",
+    "compose",
+    "noise",
+    "plot",
+    "write_report",
+]

@@ -1,1 +1,17 @@
-"""Placeholder."""
+"""Any dataframe or file in: (count, prevalence) pairs out.
+
+Rows are grouped where they lie, in the dataframe's own engine or, for a file, in DuckDB.
+"""
+
+from dphist.tables.aggregate import count_records, read_profile, sum_counts
+from dphist.tables.checks import LARGEST, IntArray, check_counts, check_total
+
+__all__ = [
+    "LARGEST",
+    "IntArray",
+    "check_counts",
+    "check_total",
+    "count_records",
+    "read_profile",
+    "sum_counts",
+]

@@ -1,0 +1,1 @@
+"""Side-by-side measurements; each module prints the table that docs/benchmarks.md shows."""

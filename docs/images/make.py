@@ -1,0 +1,24 @@
+"""Make the README's picture: the Yahoo password list, released at epsilon 1.
+
+    python docs/images/make.py
+
+The list has been public since Blocki, Datta and Bonneau released it in 2016, with
+differential privacy. Each run draws new noise, so the picture differs a little every time.
+"""
+
+from pathlib import Path
+
+import dphist
+
+HERE = Path(__file__).resolve().parent
+
+
+def main() -> None:
+    """Write `release.png` beside this script."""
+    profile = dphist.Profile.read(HERE.parents[1] / "data" / "passwords_yahoo.csv")
+    axes = dphist.plot(dphist.anonymize(profile, epsilon=1))
+    axes[0].figure.savefig(HERE / "release.png", dpi=150, facecolor="white")
+
+
+if __name__ == "__main__":
+    main()

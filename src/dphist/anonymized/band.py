@@ -1,0 +1,45 @@
+"""Error bands: a smaller and a larger profile with the true one in between."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dphist.profile import Profile
+
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """Profiles whose curves lie below and above the truth everywhere at once.
+
+    Attributes
+    ----------
+    lower, upper : Profile
+        For every rank i the i-th largest count, and for every r the number of labels with
+        count r or more, lies between those of `lower` and `upper`.
+    level : probability, over the mechanism's noise alone, that all of this holds.
+    covers : in words, what part of the true diagram is meant.
+    """
+
+    lower: Profile
+    upper: Profile
+    level: float
+    covers: str
+
+
+def from_rows_and_columns(rows: IntArray, columns: IntArray) -> Profile:
+    """Join row lengths and, below them, column heights into one profile.
+
+    Parameters
+    ----------
+    rows : (k,) int64, non-increasing, non-negative; counts of the first k labels.
+    columns : (m,) int64, non-increasing, non-negative; of the labels after those, how many
+        have count r or more, for r = 1..m.
+    """
+    prevalences = columns - np.append(columns[1:], 0)
+    counts = np.append(np.arange(1, len(columns) + 1), rows)
+    how_many = np.append(prevalences, np.ones(len(rows), np.int64))
+    some = (counts > 0) & (how_many > 0)
+    return Profile.from_prevalences(counts[some], how_many[some])

@@ -1,0 +1,72 @@
+"""What every mechanism for anonymized histograms shares."""
+
+from abc import ABC, abstractmethod
+from fractions import Fraction
+
+from dphist.anonymized.band import Band
+from dphist.errors import BoundsError, ParameterError
+from dphist.noise.geometric import SMALLEST_EPSILON
+from dphist.noise.inversion import Source
+from dphist.parameters import Exact, positive_number, whole_number
+from dphist.privacy import PureDP
+from dphist.profile import Profile
+from dphist.release import Release
+
+
+class AnonymizedMechanism(ABC):
+    """A frozen mechanism: parameters and guarantee before data, then `release`."""
+
+    __slots__ = ()
+
+    epsilon: Fraction
+    sensitivity: int
+
+    @property
+    def guarantee(self) -> PureDP:
+        """Pure epsilon-DP for units that change at most `sensitivity` cells."""
+        return PureDP(self.epsilon)
+
+    @abstractmethod
+    def release(self, profile: Profile, source: Source | None = None) -> Release:
+        """Release the profile: the only place that sees data and draws noise."""
+
+    @abstractmethod
+    def expected_error(self, total: int | None = None) -> float:
+        """Return the sorted L1 error to expect, in records, from public numbers alone."""
+
+    @abstractmethod
+    def band(self, release: Release, level: float = 0.95) -> Band:
+        """Return profiles that enclose the true one with probability `level` or more."""
+
+    @abstractmethod
+    def in_words(self) -> str:
+        """Say how a release is made, for its summary and report."""
+
+    def _accept(self, profile: Profile) -> None:
+        """Refuse data whose stated bound this mechanism does not protect; both are public."""
+        if not isinstance(profile, Profile):
+            raise ParameterError("profile must be a dphist.Profile; see Profile.from_table")
+        if profile.sensitivity > self.sensitivity:
+            raise BoundsError(
+                f"the profile was made with sensitivity {profile.sensitivity}, more than the "
+                f"mechanism's {self.sensitivity}; give the mechanism "
+                f"sensitivity={profile.sensitivity}"
+            )
+
+
+def checked_epsilon(epsilon: Exact) -> Fraction:
+    """Return the release's epsilon, exactly."""
+    return positive_number(epsilon, "epsilon")
+
+
+def checked_sensitivity(sensitivity: int) -> int:
+    """Return the number of cells one privacy unit can change."""
+    return whole_number(sensitivity, "sensitivity", 1)
+
+
+def checked_cell_epsilon(epsilon: Fraction, sensitivity: int) -> Fraction:
+    """Return epsilon a cell, refusing at construction what the noise could not sample."""
+    each = epsilon / sensitivity
+    if each < SMALLEST_EPSILON:
+        raise ParameterError("epsilon divided by sensitivity is too small to sample; raise epsilon")
+    return each

@@ -1,0 +1,173 @@
+"""Rows above a rank, columns below it (Manurangsi 2022)."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from dphist.anonymized import tiling
+from dphist.anonymized.band import Band, from_rows_and_columns
+from dphist.anonymized.inference import infer_decreasing
+from dphist.anonymized.mechanism import (
+    AnonymizedMechanism,
+    checked_cell_epsilon,
+    checked_epsilon,
+    checked_sensitivity,
+)
+from dphist.anonymized.reference import (
+    checked_guess,
+    repeatable_source,
+    runs_for,
+    zipf_profile_of,
+)
+from dphist.noise import Source, two_sided_geometric
+from dphist.noise.magnitude import geometric_simultaneous_bound, geometric_upper_bound
+from dphist.parameters import Exact, whole_number
+from dphist.profile import Profile
+from dphist.release import Release, savable
+
+IntArray = npt.NDArray[np.int64]
+
+# Share of epsilon spent on the total when none is public. A larger one costs error
+# everywhere, a smaller one widens the regions for small data at small epsilon; 1/40 was
+# best over the benchmark's profiles and epsilons (`docs/proofs/rank_split.md`).
+TOTAL_SHARE = Fraction(1, 40)
+# Probability that the estimated total, with its margin, is below the true one.
+MISSED = 1e-3
+
+
+@savable
+@dataclass(frozen=True, slots=True, init=False)
+class RankSplit(AnonymizedMechanism):
+    """The k largest counts as rows and the rest as columns, with k = sqrt(total).
+
+    Parameters
+    ----------
+    epsilon : number above 0; required.
+    total : int, optional
+        A public bound on the number of records: known without looking at the data. It only
+        sets k; cells beyond row k and column k are ignored. When omitted, 1/40 of epsilon is
+        spent on a private estimate, which is released too.
+    sensitivity : int
+        Cells one privacy unit can change: 1 for a record, 2 for an edge of an undirected
+        graph, M for a user with at most M records.
+
+    Guarantee
+    ---------
+    Pure epsilon-DP, whatever the true total. Neighbours differ by adding or removing
+    records whose cells number at most `sensitivity`. Covered is the whole release, its
+    length and its private total included; not covered is the time it takes, and a `total`
+    that was taken from the data.
+
+    Notes
+    -----
+    Time O(sqrt(total) + distinct counts); error O(sqrt(total) exp(-epsilon)) for
+    epsilon >= 1, which is optimal (Manurangsi 2022, Theorem 6 and Lemma 10).
+    """
+
+    epsilon: Fraction
+    total: int | None
+    sensitivity: int
+
+    def __init__(self, *, epsilon: Exact, total: int | None = None, sensitivity: int = 1) -> None:
+        public = None if total is None else whole_number(total, "total", 0)
+        object.__setattr__(self, "epsilon", checked_epsilon(epsilon))
+        object.__setattr__(self, "total", public)
+        object.__setattr__(self, "sensitivity", checked_sensitivity(sensitivity))
+        checked_cell_epsilon(self._total_epsilon or self.epsilon, self.sensitivity)
+
+    @property
+    def _total_epsilon(self) -> Fraction:
+        """Epsilon spent on the total."""
+        return self.epsilon * TOTAL_SHARE if self.total is None else Fraction(0)
+
+    @property
+    def cell_epsilon(self) -> Fraction:
+        """Parameter of the geometric noise on each row and column."""
+        return (self.epsilon - self._total_epsilon) / self.sensitivity
+
+    def release(self, profile: Profile, source: Source | None = None) -> Release:
+        """Release the profile; `total` of the release is the private total, if any."""
+        self._accept(profile)
+        noisy_total = self._measure_total(profile, source)
+        size = self._size(noisy_total)
+        rows = tiling.first_rows(profile, size)
+        columns = tiling.columns_below(profile, size, size)
+        noise = two_sided_geometric(self.cell_epsilon, 2 * size, source)
+        noisy_rows, noisy_columns = rows + noise[:size], columns + noise[size:]
+        return Release(
+            from_rows_and_columns(infer_decreasing(noisy_rows), infer_decreasing(noisy_columns)),
+            self.guarantee,
+            self,
+            None if self.total is not None else max(noisy_total, 0),
+            {"rows": noisy_rows, "columns": noisy_columns},
+        )
+
+    def _measure_total(self, profile: Profile, source: Source | None) -> int:
+        if self.total is not None:
+            return self.total
+        noise = two_sided_geometric(self._total_epsilon / self.sensitivity, 1, source)
+        return profile.total + int(noise[0])
+
+    def _size(self, noisy_total: int) -> int:
+        """Return k, of rows and of columns: a function of public and noisy numbers alone."""
+        margin = 0
+        if self.total is None:
+            margin = geometric_upper_bound(self._total_epsilon / self.sensitivity, MISSED)
+        bound = max(noisy_total, 0) + margin
+        return math.isqrt(bound - 1) + 1 if bound > 0 else 0
+
+    def expected_error(self, total: int | None = None) -> float:
+        """Return the sorted L1 error to expect, in records, from public numbers alone.
+
+        The mechanism is tried on a public profile that follows Zipf's law.
+
+        Parameters
+        ----------
+        total : public guess of the number of records; this mechanism's own when omitted.
+        """
+        public = zipf_profile_of(checked_guess(self.total if total is None else total))
+        source = repeatable_source()
+        runs = runs_for(2 * self._size(public.total))
+        errors = [public.distance(self.release(public, source).value) for _ in range(runs)]
+        return sum(errors) / len(errors)
+
+    def band(self, release: Release, level: float = 0.95) -> Band:
+        """Return profiles that enclose the true one, all ranks and counts at once.
+
+        If no noise exceeds t, every projected row and column is within t of the truth
+        (`docs/proofs/rank_split.md`, Lemma 4); t comes from the noise alone. With a public
+        `total` below the true one, only cells within the first k rows or columns are meant.
+        """
+        rows = infer_decreasing(release.noisy["rows"])
+        columns = infer_decreasing(release.noisy["columns"])
+        missed = (1 - level) - (MISSED if self.total is None else 0)
+        t = geometric_simultaneous_bound(self.cell_epsilon, 2 * len(rows), missed)
+        low_rows, low_columns = np.maximum(rows - t, 0), np.maximum(columns - t, 0)
+        high_rows, high_columns = rows + t, columns + t
+        # No label beyond rank k has a larger count than the one at rank k, and conversely. The
+        # narrower bounds stop at the released values, so that the band holds those too.
+        high_columns[max(int(high_rows[-1:].sum()), np.count_nonzero(columns)) :] = 0
+        low_rows = np.maximum(low_rows, np.minimum(rows, np.count_nonzero(low_columns)))
+        return Band(
+            from_rows_and_columns(low_rows, low_columns),
+            from_rows_and_columns(high_rows, high_columns),
+            level,
+            "all labels" if self.total is None else "all labels, if the public total holds",
+        )
+
+    def in_words(self) -> str:
+        """Say how a release is made."""
+        size = (
+            f"a private estimate that used {TOTAL_SHARE} of epsilon"
+            if self.total is None
+            else f"a public bound of {self.total:,}"
+        )
+        return (
+            "Rank split (Manurangsi 2022). The k largest counts, and how many of the other "
+            "labels have each count or more up to k, each with two-sided geometric noise; k is "
+            f"the square root of the number of records, for which there was {size}. Least "
+            "squares then makes both parts non-increasing."
+        )

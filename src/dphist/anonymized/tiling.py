@@ -1,0 +1,24 @@
+"""True cell counts of fixed, disjoint regions of a Ferrers diagram.
+
+A neighbour's diagram has one cell more or less, and that cell lies in at most one of
+these regions; so the vector of their counts has L1 sensitivity 1 per cell
+(Hay et al. 2010, Proposition 3; `docs/proofs/rank_split.md`, Lemma 1).
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from dphist.profile import Profile
+
+IntArray = npt.NDArray[np.int64]
+
+
+def first_rows(profile: Profile, rows: int) -> IntArray:
+    """Return the `rows` largest counts, zeros after the last label; (rows,) int64."""
+    return profile.conjugate().cumulative_prevalences(np.arange(1, rows + 1))
+
+
+def columns_below(profile: Profile, row: int, columns: int) -> IntArray:
+    """Return the cells of columns 1..`columns` that lie below `row`; (columns,) int64."""
+    heights = profile.cumulative_prevalences(np.arange(1, columns + 1))
+    return np.maximum(heights - row, 0)

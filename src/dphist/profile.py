@@ -1,0 +1,224 @@
+"""An anonymized histogram, held as (count, prevalence) pairs.
+
+Sorted descending, the counts of an anonymized histogram are an integer partition; drawn
+as a Ferrers diagram, row i has as many cells as the i-th largest count, and column r as
+many as there are labels with count r or more. A partition of n has at most sqrt(2 n)
+distinct counts, so everything here costs O(distinct counts), not O(records).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dphist import tables
+from dphist.errors import DataError, ParameterError
+from dphist.parameters import whole_number
+
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False, eq=False)
+class Profile:
+    """How many labels have each count, and nothing about which labels they are.
+
+    Attributes
+    ----------
+    counts : (d,) int64, ascending, distinct, positive; records per label.
+    prevalences : (d,) int64, positive; how many labels have each of `counts`.
+    sensitivity : int
+        Cells of the diagram that one privacy unit can change: 1 where the unit is one
+        record, as in every profile made here unless a larger bound is stated. A mechanism
+        refuses a profile whose bound is above its own.
+
+    Notes
+    -----
+    A profile of real data is secret. Its repr shows none of it, so that a log or a
+    notebook does not publish what was meant for a mechanism.
+    """
+
+    counts: IntArray
+    prevalences: IntArray
+    sensitivity: int
+    _cells: IntArray  # in columns 1..counts[j], after a leading 0
+    _heights: IntArray  # labels with at least counts[j], before a final 0
+
+    def __init__(self, counts: IntArray, prevalences: IntArray, sensitivity: int = 1) -> None:
+        """Take checked, ascending, distinct pairs; callers use the constructors below."""
+        tables.check_total(counts, prevalences)
+        heights = np.append(np.cumsum(prevalences[::-1])[::-1], 0)
+        widths = np.diff(counts, prepend=0)
+        cells = np.append(0, np.cumsum(widths * heights[:-1]))
+        for name, array in (
+            ("counts", counts),
+            ("prevalences", prevalences),
+            ("_cells", cells),
+            ("_heights", heights),
+        ):
+            held = np.array(array, np.int64)
+            held.setflags(write=False)
+            object.__setattr__(self, name, held)
+        bound = whole_number(sensitivity, "sensitivity", 1)
+        object.__setattr__(self, "sensitivity", bound)
+
+    @classmethod
+    def from_counts(cls, counts: Any, sensitivity: int = 1) -> "Profile":
+        """Make a profile of one count a label; zeros are dropped.
+
+        Parameters
+        ----------
+        counts : sequence or array of int, (K,), records per label, in any order.
+
+        Raises
+        ------
+        DataError, ColumnError
+            If a count is negative, fractional, missing, boolean or too large.
+
+        >>> profile = Profile.from_counts([8, 8, 0, 3])
+        >>> profile.counts, profile.prevalences
+        (array([3, 8]), array([1, 2]))
+        """
+        checked = tables.check_counts(counts, "counts")
+        distinct, prevalences = np.unique(checked[checked > 0], return_counts=True)
+        return cls(distinct, prevalences.astype(np.int64), sensitivity)
+
+    @classmethod
+    def from_prevalences(cls, counts: Any, prevalences: Any, sensitivity: int = 1) -> "Profile":
+        """Make a profile of `prevalences[j]` labels with count `counts[j]`, in any order.
+
+        Prevalences of a count named twice are added; prevalences of 0 are dropped; a count
+        of 0 is refused, for labels that never occur are not part of a profile.
+
+        >>> Profile.from_prevalences([8, 3], [2, 1]).total
+        19
+        """
+        each = tables.check_counts(counts, "counts")
+        how_many = tables.check_counts(prevalences, "prevalences")
+        if len(each) != len(how_many):
+            raise ParameterError("counts and prevalences must have the same length")
+        if np.any(each == 0):
+            raise DataError("counts must be positive; leave out labels that never occur")
+        tables.check_total(each, how_many)  # before anything is added up
+        distinct, place = np.unique(each[how_many > 0], return_inverse=True)
+        merged = np.zeros(len(distinct), np.int64)
+        np.add.at(merged, place, how_many[how_many > 0])
+        return cls(distinct, merged, sensitivity)
+
+    @classmethod
+    def read(cls, path: str | Path, sensitivity: int = 1) -> "Profile":
+        """Read columns `count` and `prevalence` of a CSV (also gzip) or Parquet file.
+
+        Raises
+        ------
+        InputFileError
+            If the file is missing or is not what its name says.
+        ColumnError, DataError
+            If a column is missing or a value in it is not a count.
+        """
+        return cls(*tables.read_profile(path), sensitivity)
+
+    @classmethod
+    def from_table(
+        cls,
+        frame: Any,
+        *,
+        label: str,
+        count: str | None = None,
+        sensitivity: int = 1,
+        progress: Callable[[float], None] | None = None,
+    ) -> "Profile":
+        """Count the labels of a table in the engine it lives in.
+
+        Parameters
+        ----------
+        frame : dataframe of pandas, Polars (also lazy), DuckDB or Arrow, or the path of a
+            CSV (also gzip) or Parquet file.
+        label : column of labels, one row a record.
+        count : column of counts, if rows are labels with their counts instead; rows of one
+            label are added.
+        sensitivity : records that one privacy unit adds to or removes from the table. It is
+            a promise of the caller: nothing here can check it.
+        progress : called with the fraction done while a file is read, from any thread.
+
+        Raises
+        ------
+        ColumnError, DataError, InputFileError, ParameterError
+        """
+        if count is None:
+            pairs = tables.count_records(frame, label=label, progress=progress)
+        else:
+            pairs = tables.sum_counts(frame, label=label, count=count, progress=progress)
+        return cls(*pairs, sensitivity)
+
+    @property
+    def total(self) -> int:
+        """Number of records, n."""
+        return int(self._cells[-1])
+
+    @property
+    def labels(self) -> int:
+        """Number of labels that occur, K."""
+        return int(self._heights[0])
+
+    def sorted_counts(self) -> IntArray:
+        """Return every label's count, (K,) int64 descending: the one place that expands."""
+        return np.repeat(self.counts[::-1], self.prevalences[::-1])
+
+    def cumulative_prevalences(self, r: Any) -> IntArray:
+        """Return how many labels have count r or more, for each r >= 1; (k,) int64."""
+        heights: IntArray = self._heights[np.searchsorted(self.counts, r, side="left")]
+        return heights
+
+    def cells_up_to(self, r: Any) -> IntArray:
+        """Return the cells in columns 1..r, the sum of min(count, r), for each r >= 0."""
+        columns = np.asarray(r, np.int64)
+        j = np.searchsorted(self.counts, columns, side="right")
+        # Past the last count the height is 0, so columns there add nothing.
+        start = np.append(0, self.counts)[j]
+        cells: IntArray = self._cells[j] + (columns - start) * self._heights[j]
+        return cells
+
+    def block_sums(self, boundaries: Any) -> IntArray:
+        """Return the cells in columns b[i]+1..b[i+1] for ascending `boundaries`; (k-1,) int64."""
+        return np.diff(self.cells_up_to(boundaries))
+
+    def conjugate(self) -> "Profile":
+        """Return the profile whose rows are this one's columns, with the same sensitivity.
+
+        >>> Profile.from_counts([3, 1]).conjugate().sorted_counts()
+        array([2, 1, 1])
+        """
+        widths = np.diff(self.counts, prepend=0)
+        return Profile(self._heights[:-1][::-1], widths[::-1], self.sensitivity)
+
+    def distance(self, other: "Profile") -> int:
+        """Return the sorted L1 distance, exactly.
+
+        It is the sum of |i-th largest count here - i-th largest there|, and equals the
+        number of cells in one diagram and not in the other.
+
+        >>> Profile.from_counts([8, 8, 3]).distance(Profile.from_counts([8, 7]))
+        4
+        """
+        ends = np.union1d(self.counts, other.counts)
+        widths = np.diff(ends, prepend=0)
+        mine, theirs = self.cumulative_prevalences(ends), other.cumulative_prevalences(ends)
+        # Each term is below 2**62, but all of them together only below 2**63.
+        return int(np.sum(np.abs(mine - theirs) * widths, dtype=np.uint64))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Profile):
+            return NotImplemented
+        return (
+            self.sensitivity == other.sensitivity
+            and np.array_equal(self.counts, other.counts)
+            and np.array_equal(self.prevalences, other.prevalences)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Profile(sensitivity={self.sensitivity}; counts not shown)"

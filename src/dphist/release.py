@@ -1,0 +1,198 @@
+"""Release: what a mechanism returns; saving it and loading it.
+
+A release holds the mechanism's parameters and functions of released values, nothing
+else: no row counts, no digests of data, no numbers of dropped records. So all of it may
+be published, and anything computed from it costs no further privacy.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from fractions import Fraction
+from importlib.metadata import version as installed_version
+from pathlib import Path
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from dphist.errors import DphistError, ReleaseFileError
+from dphist.parameters import decimal_text
+from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, Guarantee, PureDP
+from dphist.profile import Profile
+from dphist.writing import write_text
+
+IntArray = npt.NDArray[np.int64]
+
+FORMAT = "dphist release"
+FORMAT_VERSION = 1
+VERSION = installed_version("dphist")
+
+
+@runtime_checkable
+class Mechanism(Protocol):
+    """Everything known before data: a frozen dataclass with a guarantee."""
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What one release costs."""
+
+
+M = TypeVar("M")
+
+_MECHANISMS: dict[str, type[Any]] = {}
+_GUARANTEES: dict[str, type[Any]] = {g.__name__: g for g in (PureDP, ZCDP, ApproxDP, ApproxZCDP)}
+
+
+def savable(mechanism: type[M]) -> type[M]:
+    """Class decorator: releases of this mechanism can be saved and loaded."""
+    _MECHANISMS[mechanism.__name__] = mechanism
+    return mechanism
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Release:
+    """A published value, the guarantee it was made under, and the mechanism that made it.
+
+    Attributes
+    ----------
+    value : Profile
+        The released anonymized histogram. Not secret.
+    guarantee : what the release cost.
+    mechanism : the mechanism with all its parameters.
+    total : int or None
+        Private estimate of the number of records, where the mechanism makes one. It need
+        not equal `value.total`.
+    noisy : mapping of str to (k,) int64 array
+        The noisy counts `value` was inferred from, for mechanisms that keep them. They are
+        covered by the guarantee as `value` is.
+    version : version of dphist that made the release.
+    """
+
+    value: Profile
+    guarantee: Guarantee
+    mechanism: Any
+    total: int | None = None
+    noisy: Mapping[str, IntArray] = field(default_factory=dict)
+    version: str = VERSION
+
+    def __repr__(self) -> str:
+        return f"Release({self.mechanism!r}, labels={self.value.labels}, total={self.total})"
+
+    def to_json(self) -> str:
+        """Return the release as a JSON document (format 1, see `docs/release-format.md`)."""
+        content = {
+            "format": FORMAT,
+            "format_version": FORMAT_VERSION,
+            "library_version": self.version,
+            "kind": "anonymized histogram",
+            "guarantee": _described(self.guarantee),
+            "mechanism": _described(self.mechanism),
+            "total": self.total,
+            "value": {
+                "counts": self.value.counts.tolist(),
+                "prevalences": self.value.prevalences.tolist(),
+            },
+            "noisy": {name: counts.tolist() for name, counts in self.noisy.items()},
+        }
+        return json.dumps({**content, "checksum": _checksum(content)}) + "\n"
+
+    def save(self, path: str | Path) -> None:
+        """Write the release to a JSON file, whole or not at all.
+
+        Raises
+        ------
+        OutputFileError
+            If the folder does not exist, cannot be written, or is full.
+        """
+        write_text(path, self.to_json())
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Release":
+        """Read a release that `save` wrote.
+
+        Raises
+        ------
+        ReleaseFileError
+            If the file is missing, damaged, edited, or from a later version.
+        """
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            text = None
+        if text is None:
+            raise ReleaseFileError(f"{path} cannot be read as a release; name a file dphist wrote")
+        return cls.from_json(text, name=str(path))
+
+    @classmethod
+    def from_json(cls, text: str, name: str = "the text") -> "Release":
+        """Read a release from the text `to_json` made; `name` is used in error messages."""
+        content = _checked_content(text, name)
+        try:
+            release = _decode(content)
+        except (DphistError, KeyError, TypeError, ValueError, AttributeError, OverflowError):
+            release = None
+        if release is None:
+            raise ReleaseFileError(f"{name} is not a valid release; ask its maker for it again")
+        return release
+
+
+def _checked_content(text: str, name: str) -> dict[str, Any]:
+    """Return the document's content if it is whole, unedited, and of a version known here."""
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError):
+        content = None
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise ReleaseFileError(f"{name} is not a dphist release, or it is cut short")
+    found = content.get("format_version")
+    if isinstance(found, int) and found > FORMAT_VERSION:
+        raise ReleaseFileError(
+            f"{name} was written by a later version of dphist; install that version to read it"
+        )
+    checksum = content.pop("checksum", None)
+    if found != FORMAT_VERSION or checksum != _checksum(content):
+        raise ReleaseFileError(
+            f"{name} was changed after it was written; its guarantee cannot be vouched for"
+        )
+    return content
+
+
+def _checksum(content: dict[str, Any]) -> str:
+    """SHA-256 of the released content, against accidents; it proves nothing about who made it."""
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return "sha256:" + hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def _described(value: Any) -> dict[str, Any]:
+    """Name a guarantee or mechanism with its parameters, exact numbers as text."""
+    parameters = {item.name: getattr(value, item.name) for item in fields(value)}
+    exact = {
+        name: decimal_text(number) if isinstance(number, Fraction) else number
+        for name, number in parameters.items()
+    }
+    return {"name": type(value).__name__, "parameters": exact}
+
+
+def _decode(content: dict[str, Any]) -> Release:
+    mechanism = _construct(_MECHANISMS, content["mechanism"])
+    guarantee = _construct(_GUARANTEES, content["guarantee"])
+    if guarantee != mechanism.guarantee:
+        raise ValueError("the guarantee is not that of the mechanism")
+    total = content["total"]
+    if total is not None and (isinstance(total, bool) or not isinstance(total, int)):
+        raise TypeError("total is a whole number or null")
+    value = content["value"]
+    return Release(
+        value=Profile.from_prevalences(value["counts"], value["prevalences"]),
+        guarantee=guarantee,
+        mechanism=mechanism,
+        total=total,
+        noisy={str(k): np.array(v, dtype=np.int64) for k, v in content["noisy"].items()},
+        version=str(content["library_version"]),
+    )
+
+
+def _construct(known: Mapping[str, Callable[..., Any]], description: dict[str, Any]) -> Any:
+    return known[description["name"]](**description["parameters"])

@@ -1,0 +1,125 @@
+"""A mechanism described for readers: its parameters with their meaning, its noise, its paper."""
+
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from typing import Any
+
+from dphist.errors import ParameterError
+from dphist.noise.magnitude import geometric_standard_deviation
+from dphist.parameters import decimal_text
+from dphist.release import Release
+from dphist.report.words import short_exact
+
+_MEANINGS = {
+    "epsilon": "Privacy parameter of the whole release; smaller is more private.",
+    "sensitivity": "Records that one protected unit can change in the histogram, at most.",
+    "total": "Public bound on the number of records, known without looking at the data.",
+    "labels": "Public number of labels, those that never occur included.",
+    "inference": "How the noisy counts become a non-increasing sequence.",
+}
+# Meanings of parameters left at None, which stands for "not given".
+_NOT_GIVEN = {
+    "total": "No public bound on the number of records; a private estimate took its place.",
+}
+# Parameters that were public knowledge, or so their giver says.
+_PUBLIC = ("total", "labels")
+
+_PAPERS = {
+    "RankSplit": (
+        "P. Manurangsi. Tight Bounds for Differentially Private Anonymized Histograms. "
+        "SIAM Symposium on Simplicity in Algorithms (SOSA), 2022. arXiv:2111.03257."
+    ),
+    "SortedCounts": (
+        "M. Hay, V. Rastogi, G. Miklau, D. Suciu. Boosting the Accuracy of Differentially "
+        "Private Histograms Through Consistency. Proceedings of the VLDB Endowment 3(1), "
+        "2010. arXiv:0904.0942."
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of a mechanism, as text."""
+
+    name: str
+    value: str
+    meaning: str
+
+
+def parameters(mechanism: Any) -> list[Parameter]:
+    """Return all parameters of a mechanism with their meanings, in their own order."""
+    found = []
+    for item in fields(mechanism):
+        value = getattr(mechanism, item.name)
+        meaning = _MEANINGS.get(item.name, "")
+        if value is None:
+            meaning = _NOT_GIVEN.get(item.name, meaning)
+        found.append(
+            Parameter(item.name, "not given" if value is None else _readable(value), meaning)
+        )
+    return found
+
+
+def noise(mechanism: Any) -> Parameter | None:
+    """Describe the noise on each released number, for mechanisms that state it."""
+    rate = getattr(mechanism, "cell_epsilon", None)
+    if not isinstance(rate, Fraction):
+        return None
+    deviation = f"{geometric_standard_deviation(rate):.3g}"
+    return Parameter(
+        "noise",
+        f"Pr[Z = z] ∝ exp(−{short_exact(rate)} · |z|)",
+        f"Two-sided geometric noise on each row and column of the histogram, drawn exactly; "
+        f"standard deviation {float(deviation):,g} records.",
+    )
+
+
+def public_parameters(mechanism: Any) -> tuple[str, ...]:
+    """Name the parameters that the giver says are public knowledge."""
+    names = [item.name for item in fields(mechanism)]
+    return tuple(name for name in _PUBLIC if name in names and getattr(mechanism, name) is not None)
+
+
+def call(mechanism: Any) -> str:
+    """Write the mechanism as Python that makes it again.
+
+    >>> from dphist.anonymized import RankSplit
+    >>> call(RankSplit(epsilon="1/3"))
+    "RankSplit(epsilon='1/3', total=None, sensitivity=1)"
+    """
+    arguments = []
+    for item in fields(mechanism):
+        value = getattr(mechanism, item.name)
+        text = _readable(value)
+        if isinstance(value, str) or (isinstance(value, Fraction) and "/" in text):
+            text = repr(text)
+        elif isinstance(value, int):
+            text = repr(value)
+        arguments.append(f"{item.name}={text}")
+    return f"{type(mechanism).__name__}({', '.join(arguments)})"
+
+
+def paper(mechanism: Any) -> str | None:
+    """Return the paper a mechanism comes from."""
+    return _PAPERS.get(type(mechanism).__name__)
+
+
+def expected_error(release: Release) -> float | None:
+    """Foretell the error from parameters and the private total, never from data.
+
+    None where the total is too large for a public profile of that size to be tried.
+    """
+    try:
+        if release.total is None:
+            return float(release.mechanism.expected_error())
+        return float(release.mechanism.expected_error(release.total))
+    except ParameterError:
+        return None
+
+
+def _readable(value: Any) -> str:
+    if isinstance(value, Fraction):
+        return decimal_text(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    return str(value)

@@ -1,0 +1,117 @@
+"""A panel as SVG for a page: text stays text, colours follow the reader's scheme.
+
+Matplotlib writes colours and fonts into each element. Here they are drawn with stand-in
+colours, which become CSS variables; fonts are left to the page; and every id gets the
+figure's name in front, since two figures share one page.
+"""
+
+import io
+import re
+from xml.etree import ElementTree
+
+from markupsafe import Markup
+from matplotlib import style
+from matplotlib.figure import Figure
+
+from dphist.report.plots import Palette, Panel, draw
+
+# Units of the drawing. A phone 390 pixels wide shows them at 0.9, so that text of 13 units
+# stays above 11 pixels there.
+WIDTH, HEIGHT, TEXT = 400, 330, 13
+_MARGINS = {"left": 0.16, "right": 0.985, "bottom": 0.145, "top": 0.905}
+
+_STAND_INS = {
+    "#010101": "var(--curve)",
+    "#020202": "var(--band)",
+    "#030303": "var(--grid)",
+    "#040404": "var(--figure-text)",
+}
+_PALETTE = Palette(line="#010101", band="#020202", grid="#030303", text="#040404")
+
+_NUMBER = re.compile(r"-?\d+\.\d{3,}")
+
+
+def inline_svg(panel: Panel, name: str, description: str) -> Markup:
+    """Draw a panel as an `<svg>` element to be put into a page.
+
+    Parameters
+    ----------
+    name : goes in front of every id; different for each figure of a page.
+    description : what a reader who does not see the figure should know.
+
+    Returns
+    -------
+    Markup
+        The same for the same panel: no dates, no random ids. Nothing in it is loaded from
+        anywhere.
+    """
+    root = ElementTree.fromstring(_drawn(panel, name))  # noqa: S314 - written a line ago, by us
+    for element in root.iter():
+        element.tag = _local(element.tag)
+    for parent in list(root.iter()):
+        for child in list(parent):
+            # The style would apply to the whole page; the metadata hold the web's addresses.
+            if child.tag in ("metadata", "style"):
+                parent.remove(child)
+    for element in root.iter():
+        _adapt(element, name)
+    for attribute in ("width", "height", "version"):
+        root.attrib.pop(attribute, None)
+    root.set("role", "img")
+    root.set("aria-labelledby", f"{name}-title {name}-desc")
+    for place, (tag, text) in enumerate((("title", panel.title), ("desc", description))):
+        element = ElementTree.Element(tag, {"id": f"{name}-{tag}"})
+        element.text = text
+        root.insert(place, element)
+    _drop_white_space(root)
+    return Markup(ElementTree.tostring(root, encoding="unicode"))  # noqa: S704 - escaped by it
+
+
+def _drawn(panel: Panel, name: str) -> str:
+    settings = {"svg.fonttype": "none", "svg.hashsalt": name, "font.size": TEXT}
+    # Matplotlib's own defaults: a report may not depend on the settings of whoever makes it.
+    with style.context(["default", settings]):
+        figure = Figure(figsize=(WIDTH / 72, HEIGHT / 72))
+        figure.subplots_adjust(**_MARGINS)
+        draw(figure.add_subplot(), panel, _PALETTE)
+        file = io.StringIO()
+        figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
+    return file.getvalue()
+
+
+def _adapt(element: ElementTree.Element, name: str) -> None:
+    """Give one element the page's ids, colours and fonts, and shorter numbers."""
+    for key in list(element.attrib):
+        value = element.attrib.pop(key)
+        if key == "id":
+            value = f"{name}-{value}"
+        elif key.endswith("href"):
+            value = value.replace("#", f"#{name}-")
+        elif key == "style":
+            value = _page_style(value)
+        elif key in ("d", "x", "y", "transform"):
+            value = _NUMBER.sub(lambda found: f"{float(found.group()):.2f}", value)
+            value = " ".join(value.split())
+        value = value.replace("url(#", f"url(#{name}-")
+        if value:
+            element.set(_local(key), value)
+
+
+def _page_style(text: str) -> str:
+    declarations = [part.strip() for part in text.split(";") if part.strip()]
+    kept = "; ".join(part for part in declarations if not part.startswith("font"))
+    for stand_in, variable in _STAND_INS.items():
+        kept = kept.replace(stand_in, variable)
+    return kept
+
+
+def _drop_white_space(root: ElementTree.Element) -> None:
+    for element in root.iter():
+        if element.text is not None and not element.text.strip():
+            element.text = None
+        element.tail = None
+
+
+def _local(name: str) -> str:
+    """Return a name without its namespace, which HTML knows by itself."""
+    return name.rpartition("}")[2]

@@ -1,0 +1,232 @@
+"""What a release promises, in sentences: for the summary, the report and the dry run.
+
+Everything here is a function of a mechanism's parameters and of released values. Numbers
+that state a promise are rounded to the side that promises less.
+"""
+
+import math
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
+from typing import Any
+
+from dphist.anonymized.band import Band
+from dphist.errors import ParameterError
+from dphist.parameters import decimal_text
+from dphist.privacy import Guarantee, PureDP
+from dphist.release import Release
+
+# Above this a float's exponential says nothing any more.
+_ENDLESS = 30
+
+
+def checked_release(release: Any) -> Release:
+    """Refuse anything but a release: a profile, say, would publish the data themselves."""
+    if not isinstance(release, Release):
+        raise ParameterError(
+            "release must be a dphist.Release, as mechanism.release(profile) returns it"
+        )
+    return release
+
+
+def privacy_unit(sensitivity: int) -> str:
+    """Name what is protected: the records that one neighbour has and the other has not.
+
+    >>> privacy_unit(1), privacy_unit(20)
+    ('one record', 'one contribution of up to 20 records')
+    """
+    if sensitivity == 1:
+        return "one record"
+    return f"one contribution of up to {sensitivity:,} records"
+
+
+def guarantee_in_words(guarantee: Guarantee, sensitivity: int) -> str:
+    """Say what the guarantee means to a person who must answer for the release."""
+    if not isinstance(guarantee, PureDP):
+        return f"The release satisfies {guarantee}."
+    rate = _rate(guarantee.epsilon)
+    return (
+        f"Whether {privacy_unit(sensitivity)} is in the data or not, every possible result is "
+        f"at most {_factor(rate)} as likely in one case as in the other. Someone who knows "
+        "everything else in the data, and thinks the chances even that this is in them too, "
+        f"{_certainty(rate)} after seeing the release. {_judgement(rate)}"
+    )
+
+
+def _rate(epsilon: Fraction) -> float:
+    """Epsilon as a float that is not too large for one."""
+    return float(min(epsilon, Fraction(1000)))
+
+
+def _factor(rate: float) -> str:
+    """e**epsilon, rounded up, as a person says it."""
+    if rate > math.log(1e6):
+        return "more than a million times"
+    value = math.exp(rate)
+    # 1.001 may not become 1.01: small epsilons are told apart by the first digits after 1.
+    digits = 1 if value >= 10 else 2 if value >= 1.1 else 2 - math.floor(math.log10(value - 1))
+    return f"{_up(value, digits):,.{digits}f} times"
+
+
+def _certainty(rate: float) -> str:
+    """Bound the probability after the release, e**epsilon / (1 + e**epsilon), rounded up."""
+    percent = _up(100 / (1 + math.exp(-min(rate, _ENDLESS))), 1)
+    if percent > 99.9:
+        return "may be all but certain of it"
+    return f"can be at most {percent:.1f} % sure of it"
+
+
+def _judgement(rate: float) -> str:
+    if rate <= 1:
+        return "As such promises go, that is a strong one."
+    grade = "middling" if rate <= 3 else "weak"
+    return f"As such promises go, that is a {grade} one; at epsilon 1 or less it is strong."
+
+
+def _up(value: float, digits: int) -> float:
+    # The allowance keeps 2.5, computed as 2.5000000000000004, from becoming 2.51.
+    scale = 10.0**digits
+    return math.ceil(value * scale - 1e-9) / scale
+
+
+def guarantee_in_short(guarantee: Guarantee) -> str:
+    """Name the guarantee by its parameter, for a headline.
+
+    >>> guarantee_in_short(PureDP("0.1"))
+    'ε = 0.1'
+    """
+    if isinstance(guarantee, PureDP):
+        return f"ε = {short_exact(guarantee.epsilon)}"
+    return str(guarantee)
+
+
+def guarantee_kind(guarantee: Guarantee) -> str:
+    """Name the kind of guarantee without its parameters."""
+    return "pure differential privacy" if isinstance(guarantee, PureDP) else "differential privacy"
+
+
+def guarantee_in_symbols(guarantee: Guarantee) -> str:
+    """State the guarantee as a formula.
+
+    >>> guarantee_in_symbols(PureDP(1))
+    'Pr[M(D) ∈ S] ≤ exp(1) · Pr[M(D′) ∈ S]'
+    """
+    if isinstance(guarantee, PureDP):
+        return f"Pr[M(D) ∈ S] ≤ exp({short_exact(guarantee.epsilon)}) · Pr[M(D′) ∈ S]"
+    return str(guarantee)
+
+
+def short_exact(number: Fraction) -> str:
+    """Write a privacy parameter exactly where that is short, else six digits, rounded up.
+
+    >>> short_exact(Fraction(1, 3)), short_exact(Fraction(10**12 + 39, 10**24))
+    ('1/3', '1.00001e-12')
+    """
+    text = decimal_text(number, digits=18)
+    if len(text) <= 16:
+        return text
+    rounding = Context(prec=6, rounding=ROUND_CEILING, Emax=10**9, Emin=-(10**9))
+    decimal = rounding.divide(Decimal(number.numerator), Decimal(number.denominator))
+    return f"{decimal.normalize(rounding):g}"
+
+
+def neighbours_in_words(sensitivity: int) -> str:
+    """State the neighbouring relation."""
+    if sensitivity == 1:
+        return (
+            "D and D′ are neighbours if one of them is the other with one record added or "
+            "removed. A record that changes its label is one removed and one added, and costs "
+            "epsilon twice."
+        )
+    return (
+        "D and D′ are neighbours if one can be made from the other by adding and removing "
+        f"at most {sensitivity:,} records in all. That no unit has more is a promise of whoever "
+        "made the data; the mechanism cannot check it."
+    )
+
+
+def error_in_words(error: float, total: int | None) -> str:
+    """Say how far the release is expected to be from the truth.
+
+    >>> error_in_words(3500, 70_000_000)
+    'about 3,500 records off in all (0.005 % of the total)'
+    """
+    text = f"about {error_in_short(error)} off in all"
+    return f"{text} ({share_in_words(error, total)} of the total)" if total else text
+
+
+def error_in_short(error: float) -> str:
+    """Write an error to two digits, in records.
+
+    >>> error_in_short(4795.5), error_in_short(0.123)
+    ('4,800 records', '0.12 records')
+    """
+    rounded = float(f"{error:.2g}")
+    return f"{rounded:,.0f} records" if rounded >= 10 else f"{rounded:g} records"
+
+
+def share_in_words(error: float, total: int) -> str:
+    """Write an error as a percentage of a total, two digits.
+
+    >>> share_in_words(300, 70_000_000), share_in_words(3, 70_000_000), share_in_words(500, 4)
+    ('0.00043 %', 'less than 0.0001 %', '12,000 %')
+    """
+    percent = float(f"{100 * float(f'{error:.2g}') / total:.2g}")
+    if percent < 0.0001:
+        return "less than 0.0001 %"
+    if percent >= 10:
+        return f"{percent:,.0f} %"
+    return f"{percent:.10f}".rstrip("0").rstrip(".") + " %"
+
+
+def band_in_words(band: Band) -> str:
+    """Say what the error bands mean."""
+    return (
+        f"With probability {100 * band.level:g} % or more, both true curves lie inside their "
+        "bands everywhere at once: for every rank and for every count, not only for each on "
+        f"its own. The bands cover {band.covers}. The probability is over the mechanism's noise "
+        "alone; the bands were computed from the mechanism's parameters and the released "
+        "values, without another look at the data."
+    )
+
+
+def limits_in_words(sensitivity: int, public: tuple[str, ...] = ()) -> list[tuple[str, str]]:
+    """Say what the guarantee does not cover: what it is about, and how.
+
+    Parameters
+    ----------
+    public : names of the parameters that were given as public knowledge.
+    """
+    limits = [
+        (
+            "Other releases.",
+            "Each further release from the same data costs privacy again; the epsilons add up.",
+        ),
+        (
+            "More than the unit.",
+            f"The guarantee is for {privacy_unit(sensitivity)}; someone with m times as much in "
+            "the data is protected with m times the epsilon.",
+        ),
+        (
+            "What holds for everybody.",
+            "The release is meant to show the overall pattern, and what follows from the "
+            "pattern follows for each person, in the data or not.",
+        ),
+        (
+            "Errors of the data.",
+            "Bands and expected error describe the noise added here, not how the data were "
+            "gathered, sampled or cleaned.",
+        ),
+        (
+            "What is outside the release.",
+            "The safety of the original data, and the time the computation took.",
+        ),
+    ]
+    for name in public:
+        limits.append(
+            (
+                f"The parameter {name}.",
+                "It was given as public knowledge; if it was taken from the data, the guarantee "
+                "does not cover what it reveals.",
+            )
+        )
+    return limits

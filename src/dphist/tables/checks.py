@@ -1,0 +1,149 @@
+"""Checking counts before anything is computed from them.
+
+Whatever the counts come in, they leave as int64 between 0 and 2**62 - 1: half the range,
+so that the sum of two of them never wraps. The errors name the parameter and the remedy,
+never a count.
+"""
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from dphist.errors import DataError, ParameterError
+from dphist.tables.guard import shielded
+
+IntArray: TypeAlias = npt.NDArray[np.int64]
+
+# The largest count, sum of counts of one label, and number of records in all.
+LARGEST = 2**62 - 1
+
+_NULLS = {"NoneType", "NAType", "NaTType"}
+
+
+def check_counts(values: object, name: str) -> IntArray:
+    """Return `values` as checked counts.
+
+    Parameters
+    ----------
+    values : sequence of int, or (k,) array or Series of an integer type
+        Counts, in records; Python, NumPy, pandas, Polars or Arrow. Zeros are kept.
+    name : str
+        The parameter the values came in, named by the errors.
+
+    Returns
+    -------
+    (k,) int64, a copy, in the given order, each between 0 and 2**62 - 1.
+
+    Raises
+    ------
+    ParameterError
+        If `values` has another dimension than one, or holds anything but integers:
+        booleans, text, floats (a float above 2**53 has already lost records, so even a
+        whole one is refused).
+    DataError
+        If a count is missing, negative or too large.
+
+    >>> check_counts([8, 8, 3, 0], "counts")
+    array([8, 8, 3, 0])
+    """
+    not_a_sequence = ParameterError(
+        f"{name} must be a one-dimensional sequence, array or Series of whole numbers"
+    )
+    if values is None or isinstance(values, str | bytes | bytearray | dict | set | frozenset):
+        raise not_a_sequence
+    if isinstance(values, list | tuple):
+        return _from_objects(values, name)
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise _missing(name)
+    array = shielded(lambda: np.asarray(values), not_a_sequence)
+    if array.ndim != 1:
+        raise not_a_sequence
+    if array.dtype.kind == "O":
+        return _from_objects(array.tolist(), name)
+    return _from_numbers(array, name)
+
+
+def check_total(counts: IntArray, prevalences: IntArray) -> int:
+    """Return the number of records ``sum(counts * prevalences)``, exactly.
+
+    Parameters
+    ----------
+    counts, prevalences : (d,) int64, none negative
+        Counts, in records, and how many labels have each.
+
+    Raises
+    ------
+    DataError
+        If there are 2**62 records or more.
+
+    >>> check_total(np.array([3, 8]), np.array([1, 2]))
+    19
+    """
+    # Rounding moves a sum of d products by a factor of at most 1 + d / 2**52; below half
+    # the bound int64 is therefore exact, and Python's integers decide the rest.
+    if float(np.dot(counts.astype(np.float64), prevalences.astype(np.float64))) < LARGEST / 2:
+        return int(np.dot(counts, prevalences))
+    total = sum(c * p for c, p in zip(counts.tolist(), prevalences.tolist(), strict=True))
+    if not total <= LARGEST:
+        raise DataError("the counts must add up to less than 2**62 records")
+    return int(total)
+
+
+def _from_numbers(array: npt.NDArray[Any], name: str) -> IntArray:
+    """Check an array of one of NumPy's own types; `array` is (k,)."""
+    kind = array.dtype.kind
+    if kind == "f" and array.size == 0:  # what NumPy makes of an empty list
+        return np.empty(0, dtype=np.int64)
+    if kind == "f":
+        # An integer column with a gap comes out of pandas and Arrow as floats with NaN.
+        raise _missing(name) if np.isnan(array).any() else _not_integers(name)
+    if kind not in "iu":
+        raise _not_integers(name)
+    if (array < 0).any():
+        raise _negative(name)
+    if array.size and int(array.max()) > LARGEST:
+        raise _too_large(name)
+    return array.astype(np.int64)
+
+
+def _from_objects(values: Sequence[Any], name: str) -> IntArray:
+    """Check Python objects one type at a time: NumPy would turn True into 1."""
+    for kind in sorted(set(map(type, values)), key=lambda kind: kind.__qualname__):
+        if kind.__name__ in _NULLS:
+            raise _missing(name)
+        if issubclass(kind, float | np.floating):
+            # NaN is the only number that is not equal to itself.
+            gap = any(isinstance(value, kind) and value != value for value in values)
+            raise _missing(name) if gap else _not_integers(name)
+        if issubclass(kind, bool) or not issubclass(kind, int | np.integer):
+            raise _not_integers(name)
+    if not values:
+        return np.empty(0, dtype=np.int64)
+    if int(min(values)) < 0:
+        raise _negative(name)
+    if int(max(values)) > LARGEST:
+        raise _too_large(name)
+    return np.fromiter(map(int, values), dtype=np.int64, count=len(values))
+
+
+def _missing(name: str) -> DataError:
+    return DataError(
+        f"{name} must not have missing values (null, None or NaN): drop them, then cast to integers"
+    )
+
+
+def _not_integers(name: str) -> ParameterError:
+    return ParameterError(
+        f"{name} must be whole numbers of an integer type, not text, booleans, decimals or "
+        "floats (a float above 2**53 has lost records): cast to integers"
+    )
+
+
+def _negative(name: str) -> DataError:
+    return DataError(f"{name} must not be negative: remove or correct such counts")
+
+
+def _too_large(name: str) -> DataError:
+    return DataError(f"{name} must be at most 2**62 - 1: remove or correct such counts")

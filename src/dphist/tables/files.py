@@ -1,0 +1,288 @@
+"""Opening a file as a table DuckDB reads where it lies.
+
+Nothing is guessed from the content. The name says what a file is, every CSV field is text
+(``007`` and ``7`` are two labels), and delimiter, quote and header are fixed: a guess would
+depend on the data, and could change with one record.
+"""
+
+import codecs
+import csv
+import glob
+import io
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import duckdb
+import narwhals.stable.v2 as nw
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dphist.errors import ColumnError, DataError, InputFileError
+from dphist.tables.columns import position_of, twice
+from dphist.tables.frames import AnyFrame, Derive, Source, rows_of, selected
+from dphist.tables.guard import shielded
+from dphist.tables.progress import Progress, reported
+
+_DELIMITERS = {".csv": ",", ".txt": ",", ".tsv": "\t"}
+_COMPRESSIONS: dict[str, Literal["gzip", "zstd"]] = {".gz": "gzip", ".zst": "zstd"}
+_MOST_HEADER_BYTES = 2**20
+
+# Beyond this DuckDB spills to the temporary directory; benchmarks/large_file.py measures what
+# the process takes in all. Each thread needs a share of it, hence the limit on threads.
+_MEMORY = "2GB"
+_MOST_THREADS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class _Format:
+    """What the name of a file says it is; `delimiter` is empty for Parquet."""
+
+    delimiter: str
+    compression: Literal["gzip", "zstd"] | None
+
+
+@contextmanager
+def open_file(
+    path: str | os.PathLike[str], names: Mapping[str, str], progress: Progress | None
+) -> Iterator[Source]:
+    """Open a file as a Source, on a connection and a temporary directory of its own.
+
+    Both are gone when the block ends, however it ends. Labels may be spilled to the
+    temporary directory, unencrypted; only its owner may read it, and ``TMPDIR`` says where
+    it is made.
+
+    Parameters
+    ----------
+    path : str or path
+        Read literally: ``*``, ``?`` and ``[`` are part of the name.
+    names : dict
+        The wanted columns: role to the name in the file.
+    progress : function of a float, or None
+        See `reported`.
+
+    Raises
+    ------
+    InputFileError
+        If the file is missing, unreadable, or not what its name says.
+    ColumnError
+        If a column is missing, there twice, or has a type that cannot serve.
+    """
+    shown = f"'{os.fspath(path)}'"
+    path = Path(path).absolute()  # no engine shall see a `~` or an `s3:` at its start
+    kind = _format(path.name, shown)
+    _check_regular(path, shown)
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="dphist-"))
+        connection = stack.enter_context(_connect(folder))
+        frame, failure = _opened(connection, path, kind, names, shown)
+        shortage = DataError(
+            f"reading {shown} ran out of memory, or of disk below the folder of temporary files: "
+            "point TMPDIR to a larger disk"
+        )
+
+        def collect(derive: Derive, columns: list[str]) -> list[tuple[Any, ...]]:
+            with reported(connection, progress):
+                return shielded(lambda: rows_of(derive(frame), columns), failure, shortage)
+
+        yield Source(frame, names, collect, from_text=bool(kind.delimiter))
+
+
+def _opened(
+    connection: duckdb.DuckDBPyConnection,
+    path: Path,
+    kind: _Format,
+    names: Mapping[str, str],
+    shown: str,
+) -> tuple[AnyFrame, InputFileError]:
+    """Return the wanted columns of the file, and the error for a file that is damaged."""
+    # DuckDB would take `*` as a pattern and a folder `x=1` as a column.
+    literal = glob.escape(str(path))
+    if not kind.delimiter:
+        failure = InputFileError(f"{shown} must be a Parquet file: it cannot be read as one")
+        there = shielded(lambda: _parquet_names(path), failure)
+        wanted = {role: position_of(name, there) for role, name in names.items()}
+        relation = shielded(
+            lambda: connection.read_parquet(literal, hive_partitioning=False), failure
+        )
+        # By position, as DuckDB renames columns that differ only in case.
+        physical = {role: relation.columns[position] for role, position in wanted.items()}
+        return selected(nw.from_native(relation), names, failure, physical), failure
+    failure = InputFileError(
+        f"{shown} must be {_described(kind)} in UTF-8, with a header line, as many fields in each "
+        "line as in the header, one kind of line ending, and fields that hold a delimiter, a "
+        'quote or a line ending in "quotes"'
+    )
+    there = _header(path, kind, shown, failure)
+    wanted = {role: _position_in_header(name, there, shown) for role, name in names.items()}
+    if kind.compression == "zstd":
+        # DuckDB takes a zstd file that was cut off for one that ends there.
+        shielded(lambda: _read_through(path), failure)
+    relation = shielded(
+        lambda: _csv_relation(connection, literal, kind, len(there), wanted), failure
+    )
+    return selected(
+        nw.from_native(relation), names, failure, {role: role for role in names}
+    ), failure
+
+
+def _format(name: str, shown: str) -> _Format:
+    """Return what the suffixes of a file name say."""
+    suffixes = Path(name.lower()).suffixes
+    if suffixes[-1:] == [".parquet"]:
+        return _Format("", None)
+    compression = _COMPRESSIONS.get(suffixes[-1]) if suffixes else None
+    last = suffixes[-2:-1] if compression else suffixes[-1:]
+    if not last or last[0] not in _DELIMITERS:
+        raise InputFileError(
+            f"{shown} must end in .csv, .tsv or .txt, each also with .gz or .zst, or in .parquet"
+        )
+    return _Format(_DELIMITERS[last[0]], compression)
+
+
+def _described(kind: _Format) -> str:
+    text = "tab-separated text" if kind.delimiter == "\t" else "comma-separated text"
+    return f"{text} compressed by {kind.compression}" if kind.compression else text
+
+
+def _check_regular(path: Path, shown: str) -> None:
+    """Refuse what is no readable file, in Python: DuckDB's words differ between versions."""
+    problem = f"{shown} cannot be read"
+    try:
+        if path.is_dir():
+            problem = f"{shown} is a folder, and a file was expected"
+        elif not path.exists():
+            problem = f"{shown} does not exist"
+        elif not path.is_file():
+            problem = f"{shown} must be a regular file"
+        else:
+            with path.open("rb"):
+                return
+    except PermissionError:
+        problem = f"{shown} may not be read: its permissions forbid it"
+    except (OSError, ValueError):
+        pass
+    raise InputFileError(problem)
+
+
+def _connect(folder: str) -> duckdb.DuckDBPyConnection:
+    """Return a connection that spills into `folder`, prints nothing and fetches nothing."""
+    connection = duckdb.connect(
+        config={
+            "memory_limit": _MEMORY,
+            "temp_directory": folder,
+            "preserve_insertion_order": "false",
+            "autoinstall_known_extensions": "false",
+            "autoload_known_extensions": "false",
+        }
+    )
+    # Without the bar DuckDB does not keep count of its progress; printing is another matter.
+    connection.execute("SET enable_progress_bar_print = false")
+    connection.execute("SET enable_progress_bar = true")
+    # All rows are fetched, as a result that is not finished blocks the connection.
+    if connection.execute("SELECT current_setting('threads')").fetchall()[0][0] > _MOST_THREADS:
+        connection.execute(f"SET threads = {_MOST_THREADS}")
+    return connection
+
+
+def _header(path: Path, kind: _Format, shown: str, failure: InputFileError) -> list[str]:
+    """Return the fields of the first line."""
+
+    def first_line() -> list[str]:
+        with pa.input_stream(str(path), compression=kind.compression) as stream:
+            start = stream.read(_MOST_HEADER_BYTES)
+        whole = len(start) < _MOST_HEADER_BYTES
+        text = codecs.getincrementaldecoder("utf-8-sig")().decode(start, final=whole)
+        lines = io.StringIO(text, newline="")
+        fields = next(csv.reader(lines, delimiter=kind.delimiter, strict=True), [])
+        if not whole and lines.tell() == len(text):  # the header goes on
+            raise failure
+        return fields
+
+    header = shielded(first_line, failure)
+    if not header:
+        raise InputFileError(f"{shown} is empty: its first line must name the columns")
+    return header
+
+
+def _position_in_header(wanted: str, header: list[str], shown: str) -> int:
+    """Like `position_of`, but without the names: a file without header has a record there."""
+    if wanted not in header:
+        raise ColumnError(
+            f"the first line of {shown} must name the columns, and has no {wanted!r}; it is not "
+            "shown, as it may be a record"
+        )
+    if header.count(wanted) > 1:
+        raise twice(wanted)
+    return header.index(wanted)
+
+
+def _parquet_names(path: Path) -> list[str]:
+    """Return the columns of a Parquet file as they are written there."""
+    with path.open("rb") as file:
+        names: list[str] = pq.read_schema(file).names
+    return names
+
+
+def _read_through(path: Path) -> None:
+    """Decompress a file from start to end; Arrow raises if the end is missing."""
+    with pa.input_stream(str(path), compression="zstd") as stream:
+        while stream.read(_MOST_HEADER_BYTES):
+            pass
+
+
+def _csv_relation(
+    connection: duckdb.DuckDBPyConnection,
+    literal: str,
+    kind: _Format,
+    width: int,
+    wanted: Mapping[str, int],
+) -> duckdb.DuckDBPyRelation:
+    """Return the wanted columns, named by their roles, counts as integers.
+
+    An empty field is null, and ``""`` is the empty text, as pandas, Polars and R write them.
+
+    Parameters
+    ----------
+    width : int
+        The number of columns there are.
+    wanted : dict
+        Role to position. The role ``label`` stays text.
+    """
+    relation = connection.read_csv(
+        literal,
+        auto_detect=False,
+        columns={f"c{column}": "VARCHAR" for column in range(width)},
+        header=True,
+        delimiter=kind.delimiter,
+        quotechar='"',
+        escapechar='"',
+        compression=kind.compression or "none",
+        encoding="utf-8",
+        strict_mode=True,
+        null_padding=False,
+        ignore_errors=False,
+        allow_quoted_nulls=False,
+        hive_partitioning=False,
+        parallel=True,
+    )
+    fields = {role: f"c{position}" for role, position in wanted.items()}
+    return relation.project(
+        ", ".join(
+            f'{field if role == "label" else _DIGITS.format(field)} AS "{role}"'
+            for role, field in fields.items()
+        )
+    )
+
+
+# Decimal digits, spaces around them and one plus sign before them; anything else is -1,
+# which no count is, and null stays null.
+_DIGITS = (
+    "CASE WHEN {0} IS NULL THEN NULL "
+    "WHEN regexp_full_match({0}, ' *[+]?0*[0-9]{{1,19}} *') "
+    "THEN coalesce(try_cast(ltrim(trim({0}, ' '), '+') AS BIGINT), -1) ELSE -1 END"
+)

@@ -1,0 +1,197 @@
+"""A caller's dataframe, brought to the form the aggregation works on.
+
+Columns are renamed to the roles they play (``label``, ``count``, ``prevalence``), so that
+no name of a caller's can collide with ours, and nothing is evaluated before `collect`.
+"""
+
+import datetime
+import decimal
+import ipaddress
+import numbers
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dphist.errors import ColumnError, DataError, DphistError, ParameterError
+from dphist.tables.columns import check_count_type, check_label_type, position_of
+from dphist.tables.guard import shielded
+
+AnyFrame: TypeAlias = nw.DataFrame[Any] | nw.LazyFrame[Any]
+Derive: TypeAlias = Callable[[AnyFrame], AnyFrame]
+
+# Types whose values a pandas column of objects may mix: each compares exactly.
+_LABEL_TYPES = (
+    str,
+    bytes,
+    numbers.Integral,
+    np.bool_,
+    np.datetime64,
+    np.timedelta64,
+    decimal.Decimal,
+    datetime.date,
+    datetime.time,
+    datetime.timedelta,
+    uuid.UUID,
+    ipaddress.IPv4Address,
+    ipaddress.IPv6Address,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A table ready to be aggregated.
+
+    Attributes
+    ----------
+    frame : Narwhals frame
+        One column for each role.
+    names : dict
+        The caller's name of each role's column, for the errors.
+    collect : function
+        Derives a frame from `frame`, evaluates it, and returns the named columns as rows;
+        whatever the engine says in between is dropped.
+    from_text : bool
+        Whether counts were read from CSV text; -1 then stands for unreadable text.
+    """
+
+    frame: AnyFrame
+    names: Mapping[str, str]
+    collect: Callable[[Derive, list[str]], list[tuple[Any, ...]]]
+    from_text: bool = False
+
+
+def source_of(frame: object, names: Mapping[str, str]) -> Source:
+    """Return a Source over the caller's dataframe.
+
+    Parameters
+    ----------
+    frame : anything Narwhals reads
+    names : dict
+        The wanted columns: role to the caller's name. The role ``label`` takes any type
+        with exact equality, every other role takes integers.
+
+    Raises
+    ------
+    ParameterError
+        If Narwhals does not read `frame`.
+    ColumnError
+        If a column is missing, there twice, or has a type that cannot serve.
+    DataError
+        If the frame's engine fails.
+    """
+    listed = " and ".join(repr(name) for name in names.values())
+    failure = DataError(
+        f"the engine of frame could not evaluate {listed}: finish other queries on its "
+        "connection, evaluate the frame first, and pass plain columns of text or integers"
+    )
+    opened = _narwhals(frame, failure)
+    prepared = selected(opened, names, failure)
+
+    def collect(derive: Derive, columns: list[str]) -> list[tuple[Any, ...]]:
+        return shielded(lambda: rows_of(derive(prepared), columns), failure)
+
+    return Source(prepared, names, collect)
+
+
+def selected(
+    frame: AnyFrame, names: Mapping[str, str], failure: DphistError, physical: Any = None
+) -> AnyFrame:
+    """Return the wanted columns, checked, and named by their roles.
+
+    `physical` gives the engine's name of each column where it differs from the caller's.
+    """
+    schema = shielded(frame.collect_schema, failure)
+    physical = physical or names
+    duckdb = frame.implementation.is_duckdb()
+    existing = list(frame.to_native().columns) if duckdb else list(schema)
+    for name in physical.values():
+        # A name DuckDB holds twice is one of Narwhals' schema, so DuckDB itself is asked.
+        position_of(name, existing, ignore_case=duckdb)
+    if "label" in names:
+        column = physical["label"]
+        frame = shielded(lambda: _plain(frame, column), failure)
+        dtype = shielded(frame.collect_schema, failure)[column]
+        if not (dtype == nw.Object and shielded(lambda: _exact_objects(frame, column), failure)):
+            check_label_type(dtype, names["label"])
+    for role, name in names.items():
+        if role != "label":
+            check_count_type(schema[physical[role]], name)
+    return shielded(lambda: _renamed(frame, physical, existing), failure)
+
+
+def _renamed(frame: AnyFrame, physical: Mapping[str, str], existing: list[str]) -> AnyFrame:
+    """Return the columns `physical`, named by their roles, where a name may be anything."""
+    if frame.implementation.is_duckdb():
+        # Older ones split a name at its points unless it is quoted in SQL.
+        quoted = {role: name.replace('"', '""') for role, name in physical.items()}
+        chosen = ", ".join(f'"{name}" AS "{role}"' for role, name in quoted.items())
+        return nw.from_native(frame.to_native().project(chosen))  # type: ignore[no-any-return]
+    if frame.implementation.is_polars():
+        # To Polars `*` and `^...$` are patterns, not names.
+        return frame.select(**{role: nw.nth(existing.index(n)) for role, n in physical.items()})
+    return frame.select(**{role: nw.col(name) for role, name in physical.items()})
+
+
+def rows_of(frame: AnyFrame, columns: list[str]) -> list[tuple[Any, ...]]:
+    """Evaluate `frame`, once, and return its rows: a short table of Python numbers."""
+    if isinstance(frame, nw.LazyFrame):
+        if frame.implementation.is_duckdb():
+            # Python integers hold DuckDB's 128-bit sums. And fetching Arrow or NumPy
+            # arrays would make DuckDB 2.0 print "leaked instances" when Python ends.
+            rows: list[tuple[Any, ...]] = frame.select(columns).to_native().fetchall()
+            return rows
+        frame = frame.collect()
+    return list(zip(*(frame[column].to_list() for column in columns), strict=True))
+
+
+def _narwhals(frame: object, failure: DphistError) -> AnyFrame:
+    """Wrap `frame`, telling apart what Narwhals refuses."""
+    kind = ""
+    try:
+        return nw.from_native(nw.to_native(frame, pass_through=True))  # type: ignore[no-any-return]
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:
+        kind = type(error).__name__
+    if kind == "TypeError":
+        raise ParameterError("frame must be a dataframe Narwhals reads, or the path of a file")
+    if kind == "DuplicateError":
+        raise ColumnError("frame has two columns of one name: rename all but one")
+    raise failure
+
+
+def _plain(frame: AnyFrame, column: str) -> AnyFrame:
+    """Decode an Arrow label column that Arrow groups by its encoding, or not at all.
+
+    Two chunks may have different dictionaries, one dictionary may hold a label twice, or
+    a null; only the decoded labels tell what is equal.
+    """
+    native = frame.to_native()
+    if not isinstance(native, pa.Table):
+        return frame
+    values = native[column]
+    kind = values.type
+    if isinstance(kind, pa.BaseExtensionType):
+        values = pa.chunked_array([chunk.storage for chunk in values.chunks], kind.storage_type)
+    elif pa.types.is_dictionary(kind):
+        values = values.cast(kind.value_type)
+    elif pa.types.is_run_end_encoded(kind):
+        values = pc.run_end_decode(values)
+    else:
+        return frame
+    decoded = native.set_column(native.column_names.index(column), column, values)
+    return nw.from_native(decoded)  # type: ignore[no-any-return]
+
+
+def _exact_objects(frame: AnyFrame, column: str) -> bool:
+    """Whether each value of a pandas column of objects is of a type that makes labels."""
+    if not frame.implementation.is_pandas():
+        return False
+    kinds = frame.to_native()[column].dropna().map(type).unique()
+    return all(issubclass(kind, _LABEL_TYPES) for kind in kinds)

@@ -1,0 +1,81 @@
+"""Bands: simultaneous, from the noise alone, holding as often as they say."""
+
+import numpy as np
+import pytest
+
+import dphist as dh
+from dphist import Profile
+from dphist.noise.magnitude import (
+    geometric_mean_magnitude,
+    geometric_simultaneous_bound,
+    geometric_standard_deviation,
+    geometric_upper_bound,
+)
+
+
+def encloses(lower: Profile, upper: Profile, truth: Profile) -> bool:
+    """Whether every sorted count of the truth lies between those of the other two."""
+    r = np.union1d(np.union1d(lower.counts, upper.counts), truth.counts)
+    low, high = lower.cumulative_prevalences(r), upper.cumulative_prevalences(r)
+    middle = truth.cumulative_prevalences(r)
+    return bool(np.all(low <= middle) and np.all(middle <= high))
+
+
+CASES = {
+    "rank split": lambda: dh.RankSplit(epsilon="0.5"),
+    "public total": lambda: dh.RankSplit(epsilon="0.5", total=2000),
+    "sorted counts": lambda: dh.SortedCounts(epsilon="0.5", labels=60),
+    "sorted only": lambda: dh.SortedCounts(epsilon="0.5", labels=60, inference="sort"),
+    "two cells": lambda: dh.RankSplit(epsilon="0.5", sensitivity=2),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_band_holds_as_often_as_it_says(name, seeded) -> None:
+    """400 runs at level 0.8: fewer than 285 successes have probability below 1e-4."""
+    truth = Profile.from_prevalences([1, 2, 5, 60, 300], [40, 9, 5, 3, 2])
+    mechanism, source = CASES[name](), seeded(1)
+    held = 0
+    for _ in range(400):
+        release = mechanism.release(truth, source)
+        band = mechanism.band(release, level=0.8)
+        held += encloses(band.lower, band.upper, truth)
+        assert encloses(band.lower, band.upper, release.value)
+    assert held >= 285
+    assert held < 400  # a band that never fails is too wide
+
+
+def test_a_band_of_a_third_of_the_width_would_be_noticed(seeded) -> None:
+    truth = Profile.from_prevalences([1, 2, 5, 60, 300], [40, 9, 5, 3, 2])
+    mechanism, source = CASES["sorted only"](), seeded(1)
+    narrow = dh.SortedCounts(epsilon="1.5", labels=60, inference="sort")
+    held = 0
+    for _ in range(400):
+        release = mechanism.release(truth, source)
+        band = narrow.band(release, level=0.8)
+        held += encloses(band.lower, band.upper, truth)
+    assert held < 285
+
+
+def test_band_does_not_depend_on_the_data(seeded) -> None:
+    """Two data sets with equal noisy counts get equal bands."""
+    mechanism = dh.RankSplit(epsilon=1, total=100)
+    release = mechanism.release(Profile.from_counts([30, 20, 5]), seeded(1))
+    again = dh.Release.from_json(release.to_json())
+    first, second = mechanism.band(release), again.mechanism.band(again)
+    assert (first.lower, first.upper) == (second.lower, second.upper)
+
+
+@pytest.mark.parametrize("epsilon", ["4", "1", "0.1"])
+def test_magnitudes_match_the_sampler(epsilon, seeded) -> None:
+    exact = dh.PureDP(epsilon).epsilon
+    samples = dh.noise.two_sided_geometric(exact, 400_000, seeded(1))
+    assert np.abs(samples).mean() == pytest.approx(geometric_mean_magnitude(exact), rel=0.03)
+    assert samples.std() == pytest.approx(geometric_standard_deviation(exact), rel=0.03)
+    for probability in (0.2, 0.01):
+        t = geometric_upper_bound(exact, probability)
+        assert (samples > t).mean() <= probability * 1.1
+        assert t == 0 or (samples > t - 1).mean() > probability * 0.9
+    t = geometric_simultaneous_bound(exact, 50, 0.3)
+    missed = (np.abs(samples).reshape(-1, 50) > t).any(axis=1).mean()
+    assert missed <= 0.33

@@ -1,0 +1,69 @@
+"""Expected error before data, against error measured on real data."""
+
+import numpy as np
+import pytest
+
+import dphist as dh
+from dphist.anonymized.reference import zipf_profile, zipf_profile_of
+from dphist.errors import ParameterError
+
+# docs/benchmarks.md: on 13 real profiles the error was so many times the expected one.
+LEAST, MOST = 0.2, 1.7
+LEAST_FROM_LABELS, MOST_FROM_LABELS = 0.1, 6.0  # told the number of labels only
+
+
+@pytest.mark.parametrize("epsilon", ["2", "1", "0.1", "0.01"])
+def test_rank_split_is_as_foretold_on_real_data(epsilon, yahoo, shakespeare, seeded) -> None:
+    source = seeded(1)
+    for profile in (yahoo, shakespeare):
+        mechanism = dh.RankSplit(epsilon=epsilon)
+        errors = [profile.distance(mechanism.release(profile, source).value) for _ in range(5)]
+        ratio = np.mean(errors) / mechanism.expected_error(profile.total)
+        assert LEAST < ratio < MOST
+
+
+@pytest.mark.parametrize("epsilon", ["1", "0.1"])
+def test_sorted_counts_are_as_foretold_on_real_data(epsilon, shakespeare, seeded) -> None:
+    mechanism = dh.SortedCounts(epsilon=epsilon, labels=shakespeare.labels)
+    source = seeded(1)
+    errors = [shakespeare.distance(mechanism.release(shakespeare, source).value) for _ in range(3)]
+    assert LEAST < np.mean(errors) / mechanism.expected_error(shakespeare.total) < MOST
+    from_labels = np.mean(errors) / mechanism.expected_error()
+    assert LEAST_FROM_LABELS < from_labels < MOST_FROM_LABELS
+
+
+def test_it_is_one_number_that_grows_with_noise() -> None:
+    mechanism = dh.RankSplit(epsilon=1)
+    assert mechanism.expected_error(10**6) == mechanism.expected_error(10**6)
+    errors = [dh.RankSplit(epsilon=e).expected_error(10**6) for e in ("4", "1", "0.1", "0.01")]
+    assert errors == sorted(errors)
+    assert dh.RankSplit(epsilon=1, sensitivity=2).expected_error(10**6) > errors[1]
+
+
+def test_public_total_is_used_when_no_guess_is_given() -> None:
+    public = dh.RankSplit(epsilon=1, total=10**6)
+    assert public.expected_error() == public.expected_error(10**6)
+    with pytest.raises(ParameterError, match="total"):
+        dh.RankSplit(epsilon=1).expected_error()
+
+
+@pytest.mark.parametrize("total", [-1, 1.5, "many", True, 10**16])
+def test_bad_guess_is_refused(total) -> None:
+    with pytest.raises(ParameterError, match="total"):
+        dh.RankSplit(epsilon=1).expected_error(total)
+
+
+@pytest.mark.parametrize("total", [0, 1, 2, 3, 10])
+def test_tiny_guesses_work(total) -> None:
+    assert dh.RankSplit(epsilon=1).expected_error(total) >= 0
+
+
+@pytest.mark.parametrize("labels", [1, 2, 3, 10, 99, 100, 101, 1000])
+def test_zipf_profile_is_what_it_says(labels) -> None:
+    expected = sorted((labels // i for i in range(1, labels + 1)), reverse=True)
+    assert zipf_profile(labels).sorted_counts().tolist() == expected
+
+
+@pytest.mark.parametrize("total", [100, 10**4, 10**8, 10**12])
+def test_zipf_profile_has_about_the_total_asked_for(total) -> None:
+    assert zipf_profile_of(total).total == pytest.approx(total, rel=0.05)

@@ -1,0 +1,233 @@
+"""Exact laws of what is released, on all small neighbours.
+
+The mechanism itself runs, with its sampler replaced by one that records the parameter it is
+asked for and adds nothing. From that the law of every noisy count is known exactly. Counts
+are clamped to a window, tails included in its ends, so that every probability is positive;
+clamping is post-processing, so a log-ratio above epsilon is a breach.
+
+Lemma 2 of docs/proofs/sorted_counts.md, Lemmas 2 and 3 of docs/proofs/rank_split.md.
+"""
+
+import itertools
+import math
+from collections import defaultdict
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dphist import RankSplit, SortedCounts
+from dphist.anonymized import rank_split, sorted_counts
+from tests.privacy.diagrams import neighbour_pairs, pairs_within, profile
+
+SLACK = 1e-9
+
+
+class SilentSampler:
+    """Stands in for the sampler: scripted noise, parameters recorded."""
+
+    def __init__(self, first: int = 0) -> None:
+        self.script = [first]
+        self.parameters: list[float] = []
+
+    def __call__(self, epsilon: Fraction, size: int, source: object = None) -> np.ndarray:
+        self.parameters += [float(epsilon)] * size
+        if size == 1 and self.script:
+            return np.array([self.script.pop()])
+        return np.zeros(size, np.int64)
+
+
+def clamped_law(center: int, epsilon: float, low: int, high: int) -> np.ndarray:
+    """Law of clip(center + Z, low, high) for two-sided geometric Z, on low..high."""
+
+    # Each probability by its own formula: differences of tails would lose all digits.
+    alpha = math.exp(-epsilon)
+
+    def upper(t: int) -> float:  # Pr[Z >= t]
+        return alpha**t / (1 + alpha) if t > 0 else 1 - alpha ** (1 - t) / (1 + alpha)
+
+    inner = [(1 - alpha) / (1 + alpha) * alpha ** abs(y - center) for y in range(low + 1, high)]
+    return np.array([upper(center - low), *inner, upper(high - center)])
+
+
+def worst_log_ratio(a: np.ndarray, b: np.ndarray) -> float:
+    return float(np.max(np.abs(np.log(a) - np.log(b))))
+
+
+@pytest.fixture
+def silent(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    def install(first: int = 0) -> SilentSampler:
+        sampler = SilentSampler(first)
+        monkeypatch.setattr(rank_split, "two_sided_geometric", sampler)
+        monkeypatch.setattr(sorted_counts, "two_sided_geometric", sampler)
+        return sampler
+
+    return install
+
+
+def noisy_counts(release: Any) -> list[int]:
+    return [int(x) for name in ("rows", "columns") for x in release.noisy[name]]
+
+
+def loss_of_rank_split(mechanism: Any, one: tuple, other: tuple, silent: Any) -> float:
+    """Largest log-ratio of the transcripts (noisy total, noisy counts) of two data sets.
+
+    The transcript's law is a product given the noisy total, so its worst log-ratio is the sum of
+    the worst ones of its parts, maximised over the noisy total.
+    """
+    base = sum(one)
+    worst = 0.0
+    for shift in (-8, -3, -1, 0, 1, 2, 5, 30):
+        runs = []
+        for data in (one, other):
+            # The same noisy total for both, base + shift, whatever noise that takes.
+            sampler = silent(base + shift - sum(data))
+            release = mechanism.release(profile(data))
+            runs.append((sampler.parameters, noisy_counts(release)))
+        (parameters, a), (again, b) = runs
+        if parameters != again or len(a) != len(b):
+            return math.inf  # the shape of the output tells them apart
+        loss = 0.0
+        if mechanism.total is None:
+            loss += abs(sum(one) - sum(other)) * parameters[0]
+            parameters = parameters[1:]
+        for epsilon, x, y in zip(parameters, a, b, strict=True):
+            if x != y:
+                laws = [clamped_law(c, epsilon, -6, 14) for c in (x, y)]
+                loss += worst_log_ratio(*laws)
+        worst = max(worst, loss)
+    return worst
+
+
+@pytest.mark.parametrize("epsilon", ["1", "0.1", "3"])
+@pytest.mark.parametrize("total", [None, 0, 1, 4, 9])
+def test_rank_split_loses_epsilon_and_no_more(epsilon: str, total: int | None, silent) -> None:
+    mechanism = RankSplit(epsilon=epsilon, total=total)
+    losses = [loss_of_rank_split(mechanism, *pair, silent) for pair in neighbour_pairs(6)]
+    assert max(losses) <= float(epsilon) + SLACK
+    if total != 0:
+        assert max(losses) >= float(epsilon) - SLACK  # and none is wasted
+
+
+@pytest.mark.parametrize("sensitivity", [2, 3])
+@pytest.mark.parametrize("total", [None, 4])
+def test_rank_split_protects_units_of_several_cells(sensitivity, total, silent) -> None:
+    mechanism = RankSplit(epsilon=1, total=total, sensitivity=sensitivity)
+    losses = [loss_of_rank_split(mechanism, *p, silent) for p in pairs_within(sensitivity, 5)]
+    assert 1 - SLACK <= max(losses) <= 1 + SLACK
+
+
+@pytest.mark.parametrize(("labels", "sensitivity"), [(1, 1), (3, 1), (9, 1), (4, 2)])
+def test_sorted_counts_lose_epsilon_and_no_more(labels: int, sensitivity: int, silent) -> None:
+    mechanism = SortedCounts(epsilon=1, labels=labels, sensitivity=sensitivity)
+    worst = 0.0
+    for one, other in pairs_within(sensitivity, 5):
+        sampler = silent()
+        a, b = (mechanism.measure(profile(data)) for data in (one, other))
+        assert len(a) == len(b) == labels
+        epsilon = sampler.parameters[0]
+        laws = [[clamped_law(int(c), epsilon, -6, 14) for c in counts] for counts in (a, b)]
+        worst = max(worst, sum(worst_log_ratio(*pair) for pair in zip(*laws, strict=True)))
+    assert 1 - SLACK <= worst <= 1 + SLACK
+
+
+def released_law(mechanism: Any, data: tuple, silent: Any, window: tuple[int, int]) -> dict:
+    """Exact law of the *released profile*, by enumeration of all clamped noisy counts."""
+    silent()
+    centers = noisy_counts(mechanism.release(profile(data)))
+    laws = [clamped_law(c, float(mechanism.cell_epsilon), *window) for c in centers]
+    law: dict[tuple, float] = defaultdict(float)
+    for values in itertools.product(range(window[0], window[1] + 1), repeat=len(centers)):
+        released = decoded(mechanism, values)
+        law[released] += math.prod(p[v - window[0]] for p, v in zip(laws, values, strict=True))
+    return law
+
+
+_DECODED: dict[tuple[int, ...], tuple] = {}
+
+
+def decoded(mechanism: Any, values: tuple[int, ...]) -> tuple:
+    """What the mechanism releases when its noisy counts are `values`: run on empty data."""
+    if values not in _DECODED:
+        half = len(values) // 2
+        rows = rank_split.infer_decreasing(np.array(values[:half]))
+        columns = rank_split.infer_decreasing(np.array(values[half:]))
+        joined = rank_split.from_rows_and_columns(rows, columns)
+        _DECODED[values] = (tuple(joined.counts.tolist()), tuple(joined.prevalences.tolist()))
+    return _DECODED[values]
+
+
+def test_released_profiles_have_log_ratios_within_epsilon(silent) -> None:
+    mechanism = RankSplit(epsilon=1, total=4)
+    pairs = list(neighbour_pairs(3))
+    laws = {
+        data: released_law(mechanism, data, silent, (-2, 6))
+        for data in {d for p in pairs for d in p}
+    }
+    for law in laws.values():
+        assert sum(law.values()) == pytest.approx(1)
+    ratios = [
+        abs(math.log(laws[one][out] / laws[other][out]))
+        for one, other in pairs
+        for out in laws[one]
+    ]
+    assert max(ratios) <= 1 + SLACK
+    assert max(ratios) > 0.9
+
+
+class HalvedNoise(RankSplit):
+    __slots__ = ()
+
+    @property
+    def cell_epsilon(self) -> Fraction:
+        return 2 * RankSplit.cell_epsilon.fget(self)
+
+
+class TotalForFree(RankSplit):
+    """The total is measured, but its share is not taken from epsilon."""
+
+    __slots__ = ()
+
+    @property
+    def cell_epsilon(self) -> Fraction:
+        return self.epsilon / self.sensitivity
+
+
+class UnitIgnored(RankSplit):
+    __slots__ = ()
+
+    @property
+    def cell_epsilon(self) -> Fraction:
+        return self.epsilon - self._total_epsilon
+
+
+class SizeFromTheData(RankSplit):
+    """k from the true total: the length of the output betrays it."""
+
+    __slots__ = ()
+
+    def _measure_total(self, data, source):
+        RankSplit._measure_total(self, data, source)
+        return data.total
+
+
+# One label of n or n + 1 records, for enough n that the size k changes between some of them.
+_LONG_ROWS = [((n,), (n + 1,)) for n in range(1, 64)]
+
+
+@pytest.mark.parametrize(
+    ("planted", "cells", "pairs"),
+    [
+        (HalvedNoise, 1, list(pairs_within(1, 3))),
+        (TotalForFree, 1, list(pairs_within(1, 3))),
+        (UnitIgnored, 2, list(pairs_within(2, 3))),
+        (SizeFromTheData, 1, _LONG_ROWS),
+    ],
+)
+def test_planted_bugs_are_caught(planted: type, cells: int, pairs: list, silent) -> None:
+    sound = RankSplit(epsilon=1, sensitivity=cells)
+    assert max(loss_of_rank_split(sound, *p, silent) for p in pairs) <= 1 + SLACK
+    mechanism = planted(epsilon=1, sensitivity=cells)
+    assert max(loss_of_rank_split(mechanism, *p, silent) for p in pairs) > 1 + 1e-3

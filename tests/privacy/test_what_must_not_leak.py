@@ -1,0 +1,120 @@
+"""DESIGN, 'What must not leak': outputs are functions of released values, errors of parameters."""
+
+import dataclasses
+import logging
+
+import numpy as np
+import pytest
+
+import dphist as dh
+from dphist.anonymized import rank_split, sorted_counts
+from dphist.report.html import report_html
+from dphist.report.summary import summary_text
+from dphist.report.table import table_csv
+from tests.privacy.diagrams import neighbour_pairs
+
+SENTINEL = 918273645
+
+
+class Compensating:
+    """Noise that brings any data to the same noisy counts: a release must then be the same."""
+
+    def __init__(self, noisy_total: int, true_total: int) -> None:
+        self.first = noisy_total - true_total
+        self.wanted: np.ndarray | None = None
+        self.cells = np.zeros(0, np.int64)
+
+    def __call__(self, epsilon: object, size: int, source: object = None) -> np.ndarray:
+        if size == 1:
+            return np.array([self.first])
+        return np.zeros(size, np.int64) if self.wanted is None else self.wanted - self.cells
+
+
+def everything_published(release: dh.Release) -> str:
+    parts = [release.to_json(), repr(release), summary_text(release), table_csv(release)]
+    return "\n".join([*parts, report_html(release)])
+
+
+def released_with(
+    mechanism: dh.RankSplit, data: tuple[int, ...], sampler: Compensating
+) -> dh.Release:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rank_split, "two_sided_geometric", sampler)
+        return mechanism.release(dh.Profile.from_counts(list(data)))
+
+
+PAIRS = [
+    *list(neighbour_pairs(3)),
+    ((), (1,)),
+    ((SENTINEL,), (SENTINEL + 1,)),
+    ((5,) * 30, (5,) * 30 + (1,)),
+]
+
+
+@pytest.mark.parametrize("pair", PAIRS[::4], ids=str)
+@pytest.mark.parametrize("total", [None, 3])
+def test_equal_noisy_counts_give_equal_publications(pair, total) -> None:
+    """Nothing but the noisy counts separates neighbours: no row count, no length, no message."""
+    mechanism = dh.RankSplit(epsilon=1, total=total)
+    cells = []
+    for data in pair:
+        noisy = released_with(mechanism, data, Compensating(6, sum(data))).noisy
+        cells.append(np.append(noisy["rows"], noisy["columns"]))
+    published = set()
+    for data, own in zip(pair, cells, strict=True):
+        sampler = Compensating(6, sum(data))
+        sampler.cells, sampler.wanted = own, cells[0]
+        published.add(everything_published(released_with(mechanism, data, sampler)))
+    assert len(published) == 1
+
+
+def test_a_total_without_noise_would_be_noticed() -> None:
+    """Power: the same comparison tells two releases apart that carry the true total."""
+    published = set()
+    for data in [(3,), (4,)]:
+        sound = released_with(dh.RankSplit(epsilon=1), (3,), Compensating(6, 3))
+        published.add(everything_published(dataclasses.replace(sound, total=sum(data))))
+    assert len(published) == 2
+
+
+def test_sentinels_do_not_reach_what_people_see(seeded, caplog) -> None:
+    caplog.set_level(logging.DEBUG)
+    profile = dh.Profile.from_counts([SENTINEL] * 3)
+    seen = [repr(profile), str(profile), f"{profile}"]
+    release = dh.anonymize(profile, epsilon="0.0001", source=seeded(1))
+    assert SENTINEL not in release.value.counts
+    seen += [everything_published(release), caplog.text]
+    with pytest.raises(dh.BoundsError) as caught:
+        dh.RankSplit(epsilon=1).release(dh.Profile.from_counts([SENTINEL], sensitivity=2))
+    seen += [str(caught.value), repr(caught.value)]
+    for text in seen:
+        assert str(SENTINEL) not in text
+        assert f"{SENTINEL:,}" not in text
+
+
+def test_shape_is_a_function_of_the_noisy_total(seeded) -> None:
+    """Equal randomness, hence equal noisy total up to one: lengths follow it and nothing else."""
+    for total in (None, 100):
+        mechanism = dh.RankSplit(epsilon=1, total=total)
+        for n in (0, 1, 50, 10_000):
+            one_label = mechanism.release(dh.Profile.from_counts([n]), seeded(n)).noisy
+            many = mechanism.release(dh.Profile.from_prevalences([1], [n]), seeded(n)).noisy
+            assert {k: len(v) for k, v in one_label.items()} == {k: len(v) for k, v in many.items()}
+
+
+@pytest.mark.parametrize("counts", [[], [1], [1] * 11, [1] * 12, [1] * 13, [2] * 40])
+def test_no_warning_or_error_depends_on_the_data(counts, seeded, recwarn) -> None:
+    profile = dh.Profile.from_counts(counts)
+    for mechanism in (
+        dh.RankSplit(epsilon=1),
+        dh.RankSplit(epsilon=1, total=12),
+        dh.SortedCounts(epsilon=1, labels=12),
+    ):
+        everything_published(mechanism.release(profile, seeded(1)))
+    assert len(recwarn) == 0
+
+
+def test_sampler_is_the_library_s_own() -> None:
+    """Mechanisms draw from dphist.noise, whose default source is the operating system."""
+    for module in (rank_split, sorted_counts):
+        assert module.two_sided_geometric is dh.noise.two_sided_geometric

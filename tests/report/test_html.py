@@ -1,0 +1,216 @@
+"""The page: complete, alone, well formed, escaped, and silent about the true data."""
+
+import re
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+
+import matplotlib
+import pytest
+
+from dphist import OutputFileError, ParameterError, Profile, Release, write_report
+from dphist.report import report_html, words
+from tests.report import releases
+
+_VOID = {"meta", "link", "br", "img", "hr", "input"}
+
+
+class Page(HTMLParser):
+    """Text, ids and attributes of a page whose tags must balance."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.references: list[str] = []
+        self.tags: list[str] = []
+        self.words: list[str] = []
+        self.feed(source)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in _VOID:
+            self.open.append(tag)
+        self._note(tag, attrs)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._note(tag, attrs)
+
+    def _note(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        for name, value in attrs:
+            if name == "id":
+                self.ids.append(value or "")
+            if name in ("src", "href", "action", "srcset", "data", "background", "poster"):
+                self.references.append(value or "")
+            assert not name.startswith("on")
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if not {"style", "script"} & set(self.open):
+            self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        plain = " ".join(" ".join(self.words).split())
+        return plain.replace("\u00a0", " ").replace("\u2019", "'")
+
+
+@pytest.fixture(scope="module", params=releases.ALL.values(), ids=releases.ALL)
+def release(request: pytest.FixtureRequest) -> Release:
+    make: Callable[[], Release] = request.param
+    return make()
+
+
+@pytest.fixture(scope="module")
+def source(release: Release) -> str:
+    """The page of each release, made once for all tests."""
+    return report_html(release)
+
+
+def test_stands_alone(source: str) -> None:
+    page = Page(source)
+    assert "://" not in source
+    assert "@import" not in source
+    assert all(target.startswith("#") for target in page.references)
+    assert re.findall(r"url\((?!#)", source) == []
+    assert {"script", "link", "img", "iframe", "object"}.isdisjoint(page.tags)
+
+
+def test_ids_are_unique_and_references_resolve(source: str) -> None:
+    page = Page(source)
+    assert len(page.ids) == len(set(page.ids))
+    wanted = [target[1:] for target in page.references] + re.findall(r"url\(#([^)]*)\)", source)
+    for names in re.findall(r'aria-labelledby="([^"]*)"', source):
+        wanted += names.split()
+    assert set(wanted) <= set(page.ids)
+
+
+def test_says_what_is_promised(release: Release, source: str) -> None:
+    text = Page(source).text
+    mechanism = release.mechanism
+    assert words.guarantee_in_words(release.guarantee, mechanism.sensitivity) in text
+    assert words.guarantee_in_symbols(release.guarantee) in text
+    assert words.neighbours_in_words(mechanism.sensitivity) in text
+    assert words.privacy_unit(mechanism.sensitivity) in text
+    assert mechanism.in_words() in text
+    for name in type(mechanism).__dataclass_fields__:
+        assert f"{name} " in text
+    band = mechanism.band(release)
+    assert words.band_in_words(band) in text
+    assert band.covers in text
+    assert "95 %" in text
+
+
+def test_says_how_to_cite_and_reload(release: Release, source: str) -> None:
+    text = Page(source).text
+    assert f"dphist {release.version}" in text
+    assert "arXiv:" in text
+    assert 'dphist.Release.load("release.json")' in text
+    assert "dphist show release.json" in text
+    assert f"{type(release.mechanism).__name__}(epsilon=" in text
+
+
+def test_figures_have_text_titles_and_the_pages_colours(source: str) -> None:
+    figures = re.findall(r"<svg.*?</svg>", source, flags=re.DOTALL)
+    assert len(figures) == 2
+    for figure in figures:
+        assert 'role="img"' in figure
+        assert "<title" in figure
+        assert "<desc" in figure
+        assert "records" in figure
+        assert "95 % error band</text>" in figure
+        assert re.findall(r"#[0-9a-fA-F]{6}\b", figure.replace("url(#", "url(")) == []
+        assert "font-family" not in figure
+        for variable in ("--curve", "--band", "--grid", "--figure-text"):
+            assert f"var({variable})" in figure
+
+
+def test_table_shows_both_ends() -> None:
+    release = releases.usual_release()
+    text = Page(report_html(release)).text
+    assert f"The released table has {len(release.value.counts):,} rows" in text
+    for at in (*range(10), *range(-10, 0)):
+        count, prevalence = int(release.value.counts[at]), int(release.value.prevalences[at])
+        or_more = int(release.value.cumulative_prevalences(count))
+        assert f"{count:,} {prevalence:,} {or_more:,}" in text
+    assert f"{release.value.labels:,}" in text
+    assert f"{release.total:,}" in text
+
+
+def test_public_parameters_are_named_as_such() -> None:
+    assert "The parameter labels." in Page(report_html(releases.sorted_release())).text
+    assert "The parameter" not in Page(report_html(releases.usual_release())).text
+
+
+def test_nothing_of_the_true_data() -> None:
+    release = releases.secret_release()
+    shown = report_html(release)
+    released = {*release.value.counts.tolist(), release.total}
+    for sentinel in (*releases.SENTINELS, sum(releases.SENTINELS)):
+        assert sentinel not in released  # else this test could not tell
+        assert f"{sentinel}" not in shown
+        assert f"{sentinel:,}" not in shown
+        assert f"{sentinel}" not in repr(release)
+
+
+def test_is_a_function_of_the_release_alone(tmp_path: Path) -> None:
+    release = releases.usual_release()
+    release.save(tmp_path / "r.json")
+    page = report_html(release)
+    assert report_html(Release.load(tmp_path / "r.json")) == page
+    with matplotlib.rc_context({"axes.facecolor": "red", "font.size": 40, "svg.fonttype": "path"}):
+        assert report_html(release) == page
+
+
+def test_markup_is_escaped() -> None:
+    source = report_html(releases.hostile_release())
+    page = Page(source)
+    assert "script" not in page.tags
+    assert "<script" not in source
+    assert releases.HOSTILE in page.text
+
+
+def test_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
+    release = releases.tiny_release()
+    with pytest.raises(OutputFileError):
+        write_report(release, tmp_path / "missing" / "r.html")
+    assert list(tmp_path.iterdir()) == []
+    write_report(release, tmp_path / "r.html")
+    assert [path.name for path in tmp_path.iterdir()] == ["r.html"]
+    assert (tmp_path / "r.html").read_text(encoding="utf-8") == report_html(release)
+
+
+def test_a_failure_leaves_the_old_report(tmp_path: Path) -> None:
+    path = tmp_path / "r.html"
+    path.write_text("old")
+    with pytest.raises(ParameterError, match=r"must be a dphist\.Release"):
+        write_report(Profile.from_counts([918273645]), path)  # type: ignore[arg-type]
+    assert path.read_text() == "old"
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_texts_contrast_with_their_background() -> None:
+    """WCAG: 4.5 to 1 for text, in both schemes and on paper."""
+    source = report_html(releases.tiny_release())
+    schemes = re.findall(r":root \{[^}]*?--page: #[^}]*\}", source)
+    assert len(schemes) == 3
+    for scheme in schemes:
+        colours = dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6})", scheme))
+        for text in ("text", "muted", "figure-text", "curve"):
+            for ground in ("page", "panel"):
+                assert contrast(colours[text], colours[ground]) >= 4.5
+
+
+def contrast(one: str, other: str) -> float:
+    bright, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (bright + 0.05) / (dark + 0.05)
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

@@ -1,0 +1,89 @@
+"""The backends of the conformance suite, declared in one place.
+
+A backend turns a PyArrow table into what a user would pass. To add one, add an entry.
+"""
+
+import gzip
+import io
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+# What a backend can hold beyond text labels and int64 counts.
+# "typed": columns keep their types (a text file holds text); "uint64": unsigned 64-bit
+# integers (Spark has none); "missing-counts": integers with gaps (NumPy has none).
+ALL = frozenset({"typed", "uint64", "missing-counts"})
+TEXT = frozenset({"missing-counts"})
+_CONNECTION = duckdb.connect()
+_NULLABLE = {
+    pa.int64(): pd.Int64Dtype(),
+    pa.uint64(): pd.UInt64Dtype(),
+    pa.int8(): pd.Int8Dtype(),
+    pa.int32(): pd.Int32Dtype(),
+    pa.bool_(): pd.BooleanDtype(),
+    pa.string(): pd.StringDtype(),
+}
+
+
+@dataclass(frozen=True)
+class Backend:
+    """One way to pass a table.
+
+    `make` gets a table and an empty folder; `capabilities` are the column types that
+    arrive as such; `is_file` tells the sources that report progress.
+    """
+
+    name: str
+    make: Callable[[pa.Table, Path], Any]
+    capabilities: frozenset[str] = field(default=ALL)
+    is_file: bool = False
+
+
+def csv_text(table: pa.Table, delimiter: str = ",") -> bytes:
+    """Quoted text, so that the empty label and the missing label differ."""
+    sink = io.BytesIO()
+    pyarrow.csv.write_csv(table, sink, pyarrow.csv.WriteOptions(delimiter=delimiter))
+    return sink.getvalue()
+
+
+def written(folder: Path, name: str, content: bytes) -> Path:
+    path = folder / name
+    path.write_bytes(content)
+    return path
+
+
+def zstd(content: bytes) -> bytes:
+    return pa.Codec("zstd").compress(content).to_pybytes()
+
+
+def _parquet(table: pa.Table, folder: Path) -> str:
+    path = folder / "table.parquet"
+    pyarrow.parquet.write_table(table, path)
+    return str(path)
+
+
+BACKENDS = [
+    Backend("pandas", lambda t, _: t.to_pandas(), ALL - {"missing-counts"}),
+    Backend("pandas-nullable", lambda t, _: t.to_pandas(types_mapper=_NULLABLE.get)),
+    Backend("pandas-arrow", lambda t, _: t.to_pandas(types_mapper=pd.ArrowDtype)),
+    Backend("polars", lambda t, _: pl.from_arrow(t)),
+    Backend("polars-lazy", lambda t, _: pl.from_arrow(t).lazy()),
+    Backend("pyarrow", lambda t, _: t),
+    Backend("duckdb", lambda t, _: _CONNECTION.from_arrow(t)),
+    Backend("csv", lambda t, d: written(d, "t.csv", csv_text(t)), TEXT, is_file=True),
+    Backend(
+        "csv.gz",
+        lambda t, d: written(d, "t.csv.gz", gzip.compress(csv_text(t))),
+        TEXT,
+        is_file=True,
+    ),
+    Backend("parquet", _parquet, is_file=True),
+]

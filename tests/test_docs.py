@@ -1,0 +1,103 @@
+"""README and docs are true: their examples run, their links lead somewhere."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import dphist
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES += [ROOT / name for name in ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")]
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
+
+
+WITH_PYTHON = [page for page in PAGES if blocks(page, "python")]
+WITH_SHELL = [page for page in PAGES if blocks(page, "bash")]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch) -> Path:
+    """A folder like the repository's root, where examples may write."""
+    shutil.copytree(ROOT / "data", tmp_path / "data")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_there_are_examples() -> None:
+    assert ROOT / "README.md" in WITH_PYTHON
+    assert ROOT / "README.md" in WITH_SHELL
+
+
+@pytest.mark.parametrize("page", WITH_PYTHON, ids=lambda p: p.name)
+def test_python_examples_run(page, folder) -> None:
+    names: dict[str, object] = {}
+    for block in blocks(page, "python"):
+        exec(compile(block, str(page), "exec"), names)  # noqa: S102 - our own documentation
+
+
+@pytest.mark.parametrize("page", WITH_SHELL, ids=lambda p: p.name)
+def test_shell_examples_run(page, folder) -> None:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    for block in blocks(page, "bash"):
+        subprocess.run(
+            ["bash", "-euc", block],
+            check=True,
+            capture_output=True,
+            env={**os.environ, "PATH": path},
+        )
+
+
+def test_readme_example_is_short() -> None:
+    assert len(blocks(ROOT / "README.md", "python")[0].strip().splitlines()) <= 10
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_links_lead_somewhere(page) -> None:
+    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
+        if not target.startswith(("http:", "https:", "mailto:")):
+            assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_tests_that_are_named_exist(page) -> None:
+    """A proof page names the test that guards each lemma."""
+    for name in re.findall(r"`(tests/[\w/]+\.py)", page.read_text()):
+        assert (ROOT / name).exists(), name
+    every_test = "\n".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
+    for name in re.findall(r"\b(test_\w+)(\*?)(?!\.py)\b", page.read_text()):
+        function, star = name
+        if not (ROOT / "tests").rglob(f"{function}.py"):
+            continue
+        pattern = rf"def {function}" + ("" if star else r"\b")
+        known = re.search(pattern, every_test) or list((ROOT / "tests").rglob(f"{function}.py"))
+        assert known, function
+
+
+def test_make_demo_writes_what_it_says() -> None:
+    done = subprocess.run(["make", "demo"], cwd=ROOT, check=True, capture_output=True, text=True)
+    for name in ("release.json", "release.csv", "report.html"):
+        assert (ROOT / "demo" / name).stat().st_size > 1000
+        assert f"demo/{name}" in done.stdout
+    release = dphist.Release.load(ROOT / "demo" / "release.json")
+    assert release.guarantee == dphist.PureDP(1)
+    assert json.loads((ROOT / "demo" / "release.json").read_text())["kind"]
+
+
+def test_public_names_are_those_of_the_design() -> None:
+    assert sorted(dphist.__all__) == sorted(set(dphist.__all__))
+    for name in dphist.__all__:
+        assert getattr(dphist, name).__doc__
+    for name in ("Profile", "SortedCounts", "RankSplit", "Release", "PureDP", "ZCDP", "ApproxDP"):
+        assert name in dphist.__all__
+    for name in ("ApproxZCDP", "compose", "anonymize", "plot", "write_report", "noise"):
+        assert name in dphist.__all__

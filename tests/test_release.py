@@ -1,0 +1,146 @@
+"""Saving and loading releases: whole, exact, and refused when in doubt."""
+
+import hashlib
+import json
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+
+import dphist as dh
+from dphist.errors import OutputFileError, ReleaseFileError
+
+ROOT = Path(__file__).parents[1]
+
+MECHANISMS = [
+    dh.RankSplit(epsilon="1/3"),
+    dh.RankSplit(epsilon="0.1", total=50, sensitivity=2),
+    dh.SortedCounts(epsilon=2, labels=7, inference="sort"),
+]
+
+
+@pytest.fixture(params=MECHANISMS, ids=lambda m: type(m).__name__)
+def release(request, seeded) -> dh.Release:
+    return request.param.release(dh.Profile.from_counts([20, 9, 9, 1, 1]), seeded(1))
+
+
+def signed(content: dict) -> str:
+    """A document with a right checksum, as a careful forger would make it."""
+    content.pop("checksum", None)
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    digest = hashlib.sha256(canonical.encode()).hexdigest()
+    return json.dumps({**content, "checksum": "sha256:" + digest})
+
+
+def test_what_is_saved_is_loaded(release, tmp_path) -> None:
+    path = tmp_path / "release.json"
+    release.save(path)
+    loaded = dh.Release.load(path)
+    assert loaded.value == release.value
+    assert loaded.guarantee == release.guarantee
+    assert loaded.mechanism == release.mechanism
+    assert loaded.total == release.total
+    assert loaded.version == release.version
+    assert loaded.noisy.keys() == release.noisy.keys()
+    assert all(np.array_equal(loaded.noisy[k], release.noisy[k]) for k in release.noisy)
+    assert loaded.to_json() == release.to_json()
+
+
+def test_document_holds_what_the_user_guide_says(release) -> None:
+    content = json.loads(release.to_json())
+    assert content["format"] == "dphist release"
+    assert content["format_version"] == 1
+    assert content["guarantee"]["name"] == "PureDP"
+    assert content["mechanism"]["parameters"]["epsilon"] in ("1/3", "0.1", "2")
+    assert set(content["value"]) == {"counts", "prevalences"}
+    assert content["library_version"]
+
+
+def test_a_later_version_is_refused(release) -> None:
+    content = json.loads(release.to_json())
+    content["format_version"] = 2
+    with pytest.raises(ReleaseFileError, match="later version"):
+        dh.Release.from_json(signed(content))
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("value", "counts"), [1, 2]),
+        (("total",), 10**6),
+        (("mechanism", "parameters", "epsilon"), "0.001"),
+        (("guarantee", "parameters", "epsilon"), "0.001"),
+        (("library_version",), "9"),
+    ],
+)
+def test_an_edited_file_is_refused(release, place, value, tmp_path) -> None:
+    content = json.loads(release.to_json())
+    inner = content
+    for key in place[:-1]:
+        inner = inner[key]
+    inner[place[-1]] = value
+    path = tmp_path / "edited.json"
+    path.write_text(json.dumps(content))
+    with pytest.raises(ReleaseFileError, match="changed after it was written"):
+        dh.Release.load(path)
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("guarantee", "parameters", "epsilon"), "0.001"),
+        (("mechanism", "parameters", "epsilon"), "-1"),
+        (("mechanism", "parameters", "epsilon"), None),
+        (("mechanism", "name"), "Unheard"),
+        (("value", "counts"), [-1]),
+        (("value", "counts"), "many"),
+        (("value",), None),
+        (("total",), "many"),
+        (("total",), 1.5),
+        (("noisy",), {"rows": ["x"]}),
+        (("noisy",), None),
+        (("guarantee",), {}),
+    ],
+)
+def test_a_document_that_cannot_be_is_refused_whole(release, place, value) -> None:
+    content = json.loads(release.to_json())
+    inner = content
+    for key in place[:-1]:
+        inner = inner[key]
+    inner[place[-1]] = value
+    with pytest.raises(ReleaseFileError, match="not a valid release"):
+        dh.Release.from_json(signed(content))
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", "null", '{"format": "other"}', "[" * 10**5])
+def test_other_files_are_refused(text, tmp_path) -> None:
+    path = tmp_path / "other.json"
+    path.write_text(text)
+    with pytest.raises(ReleaseFileError, match=r"other\.json"):
+        dh.Release.load(path)
+
+
+def test_every_truncation_is_refused(release) -> None:
+    text = release.to_json().rstrip()
+    for length in range(0, len(text), max(1, len(text) // 60)):
+        with pytest.raises(ReleaseFileError):
+            dh.Release.from_json(text[:length])
+
+
+def test_missing_or_binary_files_are_refused(tmp_path) -> None:
+    with pytest.raises(ReleaseFileError, match="cannot be read"):
+        dh.Release.load(tmp_path / "none.json")
+    (tmp_path / "binary.json").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ReleaseFileError, match="cannot be read"):
+        dh.Release.load(tmp_path / "binary.json")
+
+
+def test_saving_into_a_missing_folder_says_so(release, tmp_path) -> None:
+    with pytest.raises(OutputFileError, match="create it first"):
+        release.save(tmp_path / "none" / "release.json")
+
+
+def test_document_fits_its_published_schema(release) -> None:
+    schema = json.loads((ROOT / "docs" / "release-1.schema.json").read_text())
+    jsonschema.validate(json.loads(release.to_json()), schema)
