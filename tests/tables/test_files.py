@@ -298,6 +298,13 @@ def test_a_first_line_that_may_be_a_record_is_not_shown(name: str, tmp_path: Pat
         records(path)
 
 
+def test_a_first_line_that_looks_like_names_is_shown(tmp_path: Path) -> None:
+    path = written(tmp_path, "t.csv", b"user_id,Password,%b,hunter2\n1,a,b,c\n" % SENT)
+    listed = "'user_id', 'Password', 2 not shown, as they may be a record"
+    with refused(ColumnError, "'lable'", listed):
+        tables.count_records(path, label="lable")
+
+
 def test_a_column_that_is_there_twice(tmp_path: Path) -> None:
     with refused(ColumnError, "'label'", "more than one"):
         records(written(tmp_path, "t.csv", b"label,x,label\na,%b,b\n" % SENT))

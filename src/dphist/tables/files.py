@@ -10,6 +10,7 @@ import csv
 import glob
 import io
 import os
+import re
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -210,15 +211,26 @@ def _header(path: Path, kind: _Format, shown: str, failure: InputFileError) -> l
 
 
 def _position_in_header(wanted: str, header: list[str], shown: str) -> int:
-    """Like `position_of`, but without the names: a file without header has a record there."""
+    """Like `position_of`, but naming only columns that look like names.
+
+    The first line of a file without a header is a record, which no error may show.
+    """
     if wanted not in header:
+        names = [repr(name) for name in header if _NAME.fullmatch(name)]
+        if len(names) < len(header):
+            names.append(f"{len(header) - len(names)} not shown, as they may be a record")
         raise ColumnError(
-            f"the first line of {shown} must name the columns, and has no {wanted!r}; it is not "
-            "shown, as it may be a record"
+            f"the first line of {shown} must name the columns, and has no {wanted!r}; "
+            f"it has: {', '.join(names)}"
         )
     if header.count(wanted) > 1:
         raise twice(wanted)
     return header.index(wanted)
+
+
+# Words of letters, as columns are mostly named; without digits and other signs, so that most
+# passwords, numbers, codes and addresses do not pass.
+_NAME = re.compile(r"[A-Za-z]+([ _.][A-Za-z]+)*")
 
 
 def _parquet_names(path: Path) -> list[str]:
