@@ -16,12 +16,7 @@ from dphist.anonymized.mechanism import (
     checked_epsilon,
     checked_sensitivity,
 )
-from dphist.anonymized.reference import (
-    checked_guess,
-    repeatable_source,
-    runs_for,
-    zipf_profile_of,
-)
+from dphist.anonymized.reference import checked_guess, error_on, zipf_profile_of
 from dphist.noise import Source, two_sided_geometric
 from dphist.noise.magnitude import geometric_simultaneous_bound, geometric_upper_bound
 from dphist.parameters import Exact, whole_number
@@ -129,10 +124,8 @@ class RankSplit(AnonymizedMechanism):
         total : public guess of the number of records; this mechanism's own when omitted.
         """
         public = zipf_profile_of(checked_guess(self.total if total is None else total))
-        source = repeatable_source()
-        runs = runs_for(2 * self._size(public.total))
-        errors = [public.distance(self.release(public, source).value) for _ in range(runs)]
-        return sum(errors) / len(errors)
+        draws = 2 * self._size(public.total)
+        return error_on(public, lambda source: self.release(public, source).value, draws)
 
     def band(self, release: Release, level: float = 0.95) -> Band:
         """Return profiles that enclose the true one, all ranks and counts at once.

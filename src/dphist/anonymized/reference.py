@@ -7,6 +7,7 @@ foretold for `RankSplit` (`docs/benchmarks.md`): it errs to the cautious side.
 
 import hashlib
 import math
+from collections.abc import Callable
 from itertools import count
 
 import numpy as np
@@ -58,16 +59,19 @@ def checked_guess(total: int | None) -> int:
     return whole_number(total, "total", 0, _MOST_RECORDS)
 
 
-def runs_for(draws: int) -> int:
-    """Return how many trials an estimate needs; long vectors average by themselves."""
-    return max(1, min(_MOST_RUNS, _DRAWS // max(draws, 1)))
+def error_on(public: Profile, publish: Callable[[Source], Profile], draws: int) -> float:
+    """Return the mean distance from a public profile to what `publish(source)` makes of it.
 
-
-def repeatable_source() -> Source:
-    """Return a fixed stream of bytes, so that an expected error is always the same number.
-
-    It is a source of randomness for trials on public profiles, and for nothing else.
+    Few runs are enough where many noise draws average by themselves. The bytes are a fixed
+    stream, so that an expected error is always the same number.
     """
+    runs = max(1, min(_MOST_RUNS, _DRAWS // max(draws, 1)))
+    source = _repeatable_source()
+    return sum(public.distance(publish(source)) for _ in range(runs)) / runs
+
+
+def _repeatable_source() -> Source:
+    """A stream of bytes for trials on public profiles, and for nothing else."""
     blocks = count()
 
     def draw(size: int) -> bytes:
