@@ -178,7 +178,7 @@ def test_plus_and_minus_use_one_fair_bit() -> None:
 def test_guide_agrees_with_searching(seeded) -> None:
     """The look-up by leading bits changes speed, never a value."""
     table = geometric_law("0.02").coarse
-    assert table.guide is not None
+    assert table.mixed.mean() < 0.05
     words = np.frombuffer(seeded(5)(4 * 100_000), "<u4") >> np.uint32(1)
     beside = np.concatenate([table.floors[2:] - 1, table.floors[1:] + 1])
     near = np.setdiff1d(beside, table.floors).astype(np.uint32)

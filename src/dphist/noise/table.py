@@ -9,8 +9,8 @@ import numpy.typing as npt
 from dphist.noise.enclosures import Enclosure
 from dphist.noise.inversion import IntArray, Source, Tail, count_thresholds_above
 
-_GUIDE_BITS = 16
-_GUIDE_FROM = 256  # thresholds from which the guide saves more than making it costs
+_MOST_GUIDE_BITS = 16  # a larger guide would not stay in the processor's cache
+_CELLS = 64  # cells of the guide a threshold, so that few words must be searched for
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,27 +25,25 @@ class ThresholdTable:
     bits: int
     floors: npt.NDArray[np.uint32]  # ascending, after a leading 0
     tail: Tail
-    guide: npt.NDArray[np.int32] | None  # N for words that begin with these 16 bits,
-    mixed: npt.NDArray[np.bool_] | None  # unless a floor begins with them too
+    guide_bits: int
+    guide: npt.NDArray[np.int32]  # N for the words that begin with each `guide_bits` bits,
+    mixed: npt.NDArray[np.bool_]  # unless a floor begins with them too
 
     @staticmethod
     def build(enclose: Callable[[int], list[Enclosure]], tail: Tail, bits: int) -> "ThresholdTable":
         """Make the table of thresholds that `enclose(work)` bounds in units of 2**-work."""
         floors = _floors(enclose, bits)
-        if len(floors) < _GUIDE_FROM:
-            return ThresholdTable(bits, floors, tail, None, None)
-        shift = bits - _GUIDE_BITS
-        starts = np.arange(1 << _GUIDE_BITS, dtype=np.uint32) << shift
+        guide_bits = min(_MOST_GUIDE_BITS, (_CELLS * len(floors)).bit_length())
+        shift = bits - guide_bits
+        starts = np.arange(1 << guide_bits, dtype=np.uint32) << shift
         guide = (len(floors) - np.searchsorted(floors, starts, side="right")).astype(np.int32)
-        mixed = np.zeros(1 << _GUIDE_BITS, bool)
+        mixed = np.zeros(1 << guide_bits, bool)
         mixed[floors >> shift] = True
-        return ThresholdTable(bits, floors, tail, guide, mixed)
+        return ThresholdTable(bits, floors, tail, guide_bits, guide, mixed)
 
     def invert(self, words: npt.NDArray[np.uint32], source: Source) -> IntArray:
         """Return N for each word, (k,) int64, drawing more bits of U where it is open."""
-        if self.guide is None or self.mixed is None:
-            return self._search(words, source)
-        cells = words >> (self.bits - _GUIDE_BITS)
+        cells = words >> (self.bits - self.guide_bits)
         counts: IntArray = self.guide[cells].astype(np.int64)
         rest = np.nonzero(self.mixed[cells])[0]
         counts[rest] = self._search(words[rest], source)
