@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from importlib.metadata import version as installed_version
 from pathlib import Path
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -28,15 +28,6 @@ IntArray = npt.NDArray[np.int64]
 FORMAT = "dphist release"
 FORMAT_VERSION = 1
 VERSION = installed_version("dphist")
-
-
-@runtime_checkable
-class Mechanism(Protocol):
-    """Everything known before data: a frozen dataclass with a guarantee."""
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """What one release costs."""
 
 
 M = TypeVar("M")
