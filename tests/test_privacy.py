@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from dphist import ZCDP, ApproxDP, ApproxZCDP, PureDP, compose
+from dphist import ZCDP, ApproxDP, ApproxZCDP, PureDP, compose, privacy
 from dphist.errors import ParameterError
 
 fractions = st.fractions(min_value=Fraction(1, 1000), max_value=50, max_denominator=1000)
@@ -172,15 +172,26 @@ def test_conversion_is_the_best_order(rho: Fraction, delta: str) -> None:
     assert found >= best - 1e-4 * (1 + abs(best))
 
 
-def test_conversions_round_up() -> None:
-    epsilon = ZCDP("0.1").to_approx_dp("1e-6").epsilon
+@pytest.mark.parametrize("rho", ["0.001", "0.1", "1/3", "2", "70"])
+@pytest.mark.parametrize("delta", ["1e-9", "1/7"])
+def test_conversions_round_up_and_by_little(rho: str, delta: str) -> None:
+    """At the order that was found, against 60 digits: never below, and above by 1e-11 at most."""
+    found = ZCDP(rho).to_approx_dp(delta).epsilon
+    r, d = Fraction(rho), Fraction(delta)
+    order = Fraction(privacy._best_order(float(r), d)).limit_denominator(10**9)
     with mpmath.workdps(60):
-        orders = [mpmath.mpf(k) / 10**4 for k in range(100_000, 130_000, 7)]
-        exact = min(
-            a / 10 + mpmath.log(1 - 1 / a) + (mpmath.log(10**6) - mpmath.log(a)) / (a - 1)
-            for a in orders
-        )
-        assert mpmath.mpf(epsilon.numerator) / epsilon.denominator >= exact - mpmath.mpf(10) ** -8
+        a, rm, dm = (mpmath.mpf(x.numerator) / x.denominator for x in (order, r, d))
+        exact = a * rm + mpmath.log(1 - 1 / a) + (-mpmath.log(dm) - mpmath.log(a)) / (a - 1)
+        exact = max(exact, mpmath.mpf(10) ** -12)  # the least epsilon that can be stated
+        above = mpmath.mpf(found.numerator) / found.denominator - exact
+        assert 0 <= above <= abs(exact) * mpmath.mpf(10) ** -11
+
+
+def test_each_step_of_a_conversion_rounds_up() -> None:
+    for number in (Fraction(1, 3), Fraction(7), Fraction(10**50 + 1, 10**50), Fraction(1, 10**30)):
+        with mpmath.workdps(90):
+            exact = mpmath.log(mpmath.mpf(number.numerator) / number.denominator)
+            assert mpmath.mpf(str(privacy._log_up(number))) >= exact
 
 
 def test_total_delta_must_exceed_the_guarantee_s_own() -> None:

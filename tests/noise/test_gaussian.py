@@ -66,6 +66,22 @@ def test_margin_covers_the_interval_of_u() -> None:
             assert abs(ends[0] - ends[1]) <= gaussian._MARGIN / 10 * (1 + ends[0])
 
 
+@pytest.mark.parametrize("sigma", ["0.3", "1", "40", "1000", "1000000"])
+def test_words_near_a_threshold_are_never_taken_for_sure(sigma: str) -> None:
+    """Within a quarter of the margin of a half-integer, on either side, U must be refined."""
+    s = Fraction(sigma)
+    for k in sorted({1, 2, int(s) + 1, int(2.5 * s) + 1}):
+        word = gaussian._tail(s, k - 1, 63)[0]
+        x = (k - 0.5) / float(s)
+        if word < 4 * gaussian._FAR_TAIL:
+            continue
+        # x moves by dU / (2 phi(x)) when U moves by dU.
+        away = int(gaussian._MARGIN / 4 * (1 + x) * 2 * norm.pdf(x) * 2**63)
+        near = np.array([max(word + d, 0) for d in (-away, -1, 0, 1, away)], np.uint64)
+        near = np.minimum(near, np.uint64(2**63 - 1))
+        assert not gaussian._propose(float(s), near)[1].any()
+
+
 def exact_magnitude(sigma: Fraction, u: Fraction) -> int:
     """|round(X)| for Pr[|N(0,1)| > |X| / sigma] = u, to 80 digits."""
     with mpmath.workdps(80):

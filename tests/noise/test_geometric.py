@@ -1,6 +1,7 @@
 """Exact two-sided geometric noise: Lemmas 1 to 3 of docs/proofs/noise.md."""
 
 import math
+import os
 import random
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from dphist.errors import ParameterError
-from dphist.noise import two_sided_geometric
+from dphist.noise import rounded_gaussian, two_sided_geometric
 from dphist.noise.geometric import GeometricLaw, geometric_law
 from tests.goodness import LEVEL, chi_square_p
 
@@ -173,6 +174,64 @@ def test_plus_and_minus_use_one_fair_bit() -> None:
         word = (geometric_law(1).coarse.floors[-1] - 1) * 2 + sign
         script = Script(int(word).to_bytes(4, "little"))
         assert two_sided_geometric(1, 1, script)[0] == expected
+
+
+@pytest.mark.parametrize("sign", [0, 1])
+@pytest.mark.parametrize("parity", [0, 1])
+def test_the_sign_is_a_bit_of_its_own(sign: int, parity: int) -> None:
+    """With two tables too: the low bit of the second word has no say in it."""
+    law = geometric_law("0.001")
+    coarse = int(law.coarse.floors[-1] - 1) * 2 + sign
+    fine = (2**32 - 2) + parity
+    script = Script(coarse.to_bytes(4, "little"), fine.to_bytes(4, "little"))
+    assert two_sided_geometric("0.001", 1, script)[0] == (-1 if sign else 1)
+
+
+@pytest.mark.parametrize("epsilon", ["0.01", "0.001"])
+def test_the_place_in_a_block_is_refined_as_exact_arithmetic(epsilon: str) -> None:
+    """Lemma 2 for the second table: N is 1, and the place's word hits a threshold."""
+    law = geometric_law(epsilon)
+    coarse = (int(law.coarse.floors[-1] - 1) * 2).to_bytes(4, "little")
+    for index in sample_indices(law.block - 1)[::5]:
+        low, high = law.fine.tail(index, 160)
+        assert low >> 64 == high >> 64
+        first, later = low >> 128, (low >> 64) & (1 << 64) - 1
+        for step, expected in [(-1, 1), (1, 0)]:
+            script = Script(coarse, first.to_bytes(4, "little"), (later + step).to_bytes(8, "big"))
+            assert two_sided_geometric(epsilon, 1, script)[0] == 1 + index + expected
+            assert script.parts == []
+
+
+def test_no_sample_at_a_border_of_pieces_is_special(seeded) -> None:
+    """Long arrays are filled piece by piece; at this epsilon a zero has probability 1e-7."""
+    samples = two_sided_geometric("2e-7", 5 * 2**15 + 3, seeded(1))
+    assert np.count_nonzero(samples == 0) <= 1
+    assert len(np.unique(samples)) > len(samples) - 5000
+    assert len(set(samples[: 2**15].tolist()) & set(samples[2**15 : 2**16].tolist())) < 2000
+
+
+def test_large_magnitudes_do_not_wrap(seeded) -> None:
+    samples = two_sided_geometric("1e-9", 20_000, seeded(1))
+    assert chi_square_p(samples, geometric_tail(1e-9)) > LEVEL
+    assert np.abs(samples).max() > 2**32
+
+
+def test_noise_comes_from_the_operating_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[int] = []
+    system = os.urandom
+
+    def watched(size: int) -> bytes:
+        drawn.append(size)
+        return system(size)
+
+    monkeypatch.setattr(os, "urandom", watched)
+    for epsilon, words in (("1", 1), ("0.001", 2)):
+        drawn.clear()
+        two_sided_geometric(epsilon, 1000)
+        assert sum(drawn) >= 4000 * words
+    drawn.clear()
+    rounded_gaussian(1, 1000)
+    assert sum(drawn) >= 8000
 
 
 def test_guide_agrees_with_searching(seeded) -> None:

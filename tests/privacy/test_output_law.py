@@ -133,6 +133,41 @@ def test_sorted_counts_lose_epsilon_and_no_more(labels: int, sensitivity: int, s
     assert 1 - SLACK <= worst <= 1 + SLACK
 
 
+class Ladder:
+    """Noise 0, 1, 2, ... in one call: shows which draw is added to which count."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[object, int]] = []
+
+    def __call__(self, epsilon: Fraction, size: int, source: object = None) -> np.ndarray:
+        self.asked.append((epsilon, size))
+        return np.arange(size) if size > 1 else np.array([0])
+
+
+def test_each_count_gets_a_draw_of_its_own_with_the_exact_parameter(monkeypatch) -> None:
+    """No draw is used twice, and no parameter has been through a float."""
+    data, ladder = profile((5, 3, 3, 1)), Ladder()
+    monkeypatch.setattr(sorted_counts, "two_sided_geometric", ladder)
+    monkeypatch.setattr(rank_split, "two_sided_geometric", ladder)
+    noisy = SortedCounts(epsilon="1/3", labels=6, sensitivity=2).measure(data)
+    assert noisy.tolist() == [5, 4, 5, 4, 4, 5]
+    assert ladder.asked == [(Fraction(1, 6), 6)]
+    assert isinstance(ladder.asked[0][0], Fraction)
+    ladder.asked.clear()
+    release = RankSplit(epsilon="1/3", sensitivity=2).release(data)
+    size = len(release.noisy["rows"])
+    assert ladder.asked == [(Fraction(1, 240), 1), (Fraction(39, 240), 2 * size)]
+    assert all(isinstance(epsilon, Fraction) for epsilon, _ in ladder.asked)
+    assert release.noisy["rows"][:5].tolist() == [5, 4, 5, 4, 4]
+    assert release.noisy["columns"].tolist() == list(range(size, 2 * size))
+
+
+@pytest.mark.parametrize("noise", [-30, -1, 0, 1, 30])
+def test_private_total_is_the_noisy_one_cut_at_zero(noise: int, silent) -> None:
+    silent(noise)
+    assert RankSplit(epsilon=1).release(profile((5, 3))).total == max(0, 8 + noise)
+
+
 def released_law(mechanism: Any, data: tuple, silent: Any, window: tuple[int, int]) -> dict:
     """Exact law of the *released profile*, by enumeration of all clamped noisy counts."""
     silent()

@@ -68,6 +68,33 @@ def test_equal_noisy_counts_give_equal_publications(pair, total) -> None:
     assert len(published) == 1
 
 
+@pytest.mark.parametrize("pair", PAIRS[::3], ids=str)
+@pytest.mark.parametrize("inference", ["isotonic", "sort", "none"])
+@pytest.mark.parametrize("labels", [2, 6])
+def test_equal_noisy_sorted_counts_give_equal_publications(pair, inference, labels) -> None:
+    """As above; the labels of the data may be fewer or more than the public number."""
+    mechanism = dh.SortedCounts(epsilon=1, labels=labels, inference=inference)
+    wanted = np.array([7, 9, 2, 0, -3, 1][:labels])
+    published = set()
+    for data in pair:
+        rows = np.array([*data, *[0] * labels][:labels])
+
+        def compensating(epsilon, size, source=None, rows=rows):
+            return wanted - rows
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(sorted_counts, "two_sided_geometric", compensating)
+            release = mechanism.release(dh.Profile.from_counts(list(data)))
+        published.add(everything_published(release))
+    assert len(published) == 1
+
+
+@pytest.mark.parametrize("total", [0, 1, 49, 50, 51, 10**6])
+def test_the_choice_of_mechanism_depends_on_parameters_alone(total) -> None:
+    for profile in (dh.Profile.from_counts([total]), dh.Profile.from_prevalences([1], [total])):
+        assert dh.anonymize(profile, epsilon=1).mechanism == dh.RankSplit(epsilon=1)
+
+
 def test_a_total_without_noise_would_be_noticed() -> None:
     """Power: the same comparison tells two releases apart that carry the true total."""
     published = set()
