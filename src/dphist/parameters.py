@@ -57,8 +57,8 @@ def exact_number(value: Exact, name: str) -> Fraction:
     return Fraction(decimal)
 
 
-def positive_number(value: Exact, name: str) -> Fraction:
-    """Return `value` as a Fraction above zero.
+def positive_number(value: Exact, name: str, most: int = 10**9) -> Fraction:
+    """Return `value` as a Fraction above zero and at most `most`.
 
     >>> positive_number("1/2", "epsilon")
     Fraction(1, 2)
@@ -66,6 +66,8 @@ def positive_number(value: Exact, name: str) -> Fraction:
     number = exact_number(value, name)
     if not number > 0:
         raise ParameterError(f"{name} must be greater than 0")
+    if not number <= most:
+        raise ParameterError(f"{name} must be at most {most}")
     return number
 
 

@@ -48,7 +48,6 @@ class Profile:
 
     def __init__(self, counts: IntArray, prevalences: IntArray, sensitivity: int = 1) -> None:
         """Take checked, ascending, distinct pairs; callers use the constructors below."""
-        tables.check_total(counts, prevalences)
         heights = np.append(np.cumsum(prevalences[::-1])[::-1], 0)
         widths = np.diff(counts, prepend=0)
         cells = np.append(0, np.cumsum(widths * heights[:-1]))
@@ -82,7 +81,12 @@ class Profile:
         (array([3, 8]), array([1, 2]))
         """
         checked = tables.check_counts(counts, "counts")
-        distinct, prevalences = np.unique(checked[checked > 0], return_counts=True)
+        too_long = DataError("counts do not fit in memory; make the profile from a table or file")
+        # NumPy's own error would say how many counts there are.
+        distinct, prevalences = tables.shielded(
+            lambda: np.unique(checked[checked > 0], return_counts=True), too_long
+        )
+        tables.check_total(distinct, prevalences)
         return cls(distinct, prevalences.astype(np.int64), sensitivity)
 
     @classmethod
@@ -102,10 +106,16 @@ class Profile:
         if np.any(each == 0):
             raise DataError("counts must be positive; leave out labels that never occur")
         tables.check_total(each, how_many)  # before anything is added up
-        distinct, place = np.unique(each[how_many > 0], return_inverse=True)
-        merged = np.zeros(len(distinct), np.int64)
-        np.add.at(merged, place, how_many[how_many > 0])
-        return cls(distinct, merged, sensitivity)
+        return cls(*_merged(each, how_many), sensitivity)
+
+    @classmethod
+    def of_released(cls, counts: IntArray, prevalences: IntArray) -> "Profile":
+        """Make a profile of whatever a mechanism inferred; zeros are dropped.
+
+        Noise may lift a total above what data may have, and that is no error: the total of
+        data is below 2**62, and 2**63 is out of reach of any noise.
+        """
+        return cls(*_merged(counts, prevalences))
 
     @classmethod
     def read(cls, path: str | Path, sensitivity: int = 1) -> "Profile":
@@ -222,3 +232,12 @@ class Profile:
 
     def __repr__(self) -> str:
         return f"Profile(sensitivity={self.sensitivity}; counts not shown)"
+
+
+def _merged(counts: IntArray, prevalences: IntArray) -> tuple[IntArray, IntArray]:
+    """Return ascending distinct positive counts, their prevalences added up."""
+    some = (counts > 0) & (prevalences > 0)
+    distinct, place = np.unique(counts[some], return_inverse=True)
+    merged = np.zeros(len(distinct), np.int64)
+    np.add.at(merged, place, prevalences[some])
+    return distinct, merged

@@ -177,3 +177,44 @@ def test_yahoo_release_is_as_good_as_measured(yahoo) -> None:
     """Error at epsilon 1 near 3,600 records of 69 million (see docs/benchmarks.md)."""
     release = dh.anonymize(yahoo, epsilon=1, source=random.Random(1).randbytes)
     assert 2_500 < yahoo.distance(release.value) < 5_000
+
+
+@pytest.mark.parametrize("count", [2**53 + 1, 2**55 + 3, 2**62 - 600, 2**62 - 1])
+def test_counts_beyond_exact_floats_are_released_within_their_band(count, seeded) -> None:
+    profile, source = dh.Profile.from_counts([count]), seeded(1)
+    for mechanism in (
+        dh.RankSplit(epsilon=10, total=1),
+        dh.SortedCounts(epsilon=10, labels=1),
+        dh.SortedCounts(epsilon=10, labels=1, inference="sort"),
+    ):
+        for _ in range(20):
+            release = mechanism.release(profile, source)
+            band = mechanism.band(release)
+            assert band.lower.counts[-1] <= count <= band.upper.counts[-1]
+            assert band.lower.counts[-1] <= release.value.counts[-1] <= band.upper.counts[-1]
+
+
+@every_mechanism
+@pytest.mark.parametrize("level", [0, 1, 2, -0.5, float("nan")])
+def test_bad_level_is_refused(make, level, seeded) -> None:
+    release = make(epsilon=1).release(dh.Profile.from_counts([2]), seeded(1))
+    with pytest.raises(ParameterError, match="level"):
+        release.mechanism.band(release, level)
+
+
+@pytest.mark.parametrize(
+    "epsilon", ["1e400", "1e10", Fraction(10**300 + 1, 10**300), "1." + "0" * 250 + "1"]
+)
+def test_an_epsilon_that_could_not_be_saved_or_sampled_is_refused(epsilon) -> None:
+    if Fraction(epsilon) > 2:
+        for make in (dh.PureDP, dh.ZCDP, lambda e: dh.noise.two_sided_geometric(e, 1)):
+            with pytest.raises(ParameterError):
+                make(epsilon)
+    with pytest.raises(ParameterError, match="epsilon"):
+        dh.RankSplit(epsilon=epsilon)
+
+
+def test_the_longest_epsilon_is_saved_and_loaded(seeded) -> None:
+    epsilon = Fraction(10**150 - 1, 10**150)
+    release = dh.RankSplit(epsilon=epsilon).release(dh.Profile.from_counts([3]), seeded(1))
+    assert dh.Release.from_json(release.to_json()).mechanism.epsilon == epsilon

@@ -63,7 +63,7 @@ def test_stated_factor_and_certainty_never_promise_too_much(epsilon: str) -> Non
     assert true_percent - 1e-9 <= percent <= true_percent + 0.11
 
 
-@pytest.mark.parametrize("epsilon", [10, 1000, Fraction(10**350)])
+@pytest.mark.parametrize("epsilon", [10, 1000, 10**9])
 def test_a_worthless_guarantee_is_called_weak(epsilon: object) -> None:
     text = words.guarantee_in_words(PureDP(epsilon), 1)  # type: ignore[arg-type]
     assert "a weak one" in text

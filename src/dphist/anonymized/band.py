@@ -9,6 +9,8 @@ from dphist.profile import Profile
 
 IntArray = npt.NDArray[np.int64]
 
+NOTHING = np.zeros(0, np.int64)  # no rows, or no columns
+
 
 @dataclass(frozen=True, slots=True)
 class Band:
@@ -41,5 +43,4 @@ def from_rows_and_columns(rows: IntArray, columns: IntArray) -> Profile:
     prevalences = columns - np.append(columns[1:], 0)
     counts = np.append(np.arange(1, len(columns) + 1), rows)
     how_many = np.append(prevalences, np.ones(len(rows), np.int64))
-    some = (counts > 0) & (how_many > 0)
-    return Profile.from_prevalences(counts[some], how_many[some])
+    return Profile.of_released(counts, how_many)

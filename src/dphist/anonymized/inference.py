@@ -42,6 +42,11 @@ def whole_non_negative(values: FloatArray) -> IntArray:
     return np.rint(np.maximum(values, 0)).astype(np.int64)
 
 
+def rounding_error(counts: IntArray) -> int:
+    """Bound what float64 may have lost of inferred counts: nothing below 2**44 records."""
+    return int(counts.max(initial=0)) >> 44
+
+
 def infer_decreasing(noisy: IntArray) -> IntArray:
     """Return the non-increasing, non-negative integers that fit `noisy`; (k,) int64."""
     return whole_non_negative(isotonic_decreasing(noisy))

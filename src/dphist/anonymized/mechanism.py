@@ -12,6 +12,8 @@ from dphist.privacy import PureDP
 from dphist.profile import Profile
 from dphist.release import Release
 
+_LONGEST = 10**150
+
 
 class AnonymizedMechanism(ABC):
     """A frozen mechanism: parameters and guarantee before data, then `release`."""
@@ -56,12 +58,22 @@ class AnonymizedMechanism(ABC):
 
 def checked_epsilon(epsilon: Exact) -> Fraction:
     """Return the release's epsilon, exactly."""
-    return positive_number(epsilon, "epsilon")
+    exact = positive_number(epsilon, "epsilon")
+    if max(exact.numerator, exact.denominator) > _LONGEST:
+        raise ParameterError("epsilon must have fewer than 150 digits, so that it can be saved")
+    return exact
 
 
 def checked_sensitivity(sensitivity: int) -> int:
     """Return the number of cells one privacy unit can change."""
     return whole_number(sensitivity, "sensitivity", 1)
+
+
+def checked_level(level: float, most: float) -> float:
+    """Return the probability with which a band should hold."""
+    if not 0 < level <= most:
+        raise ParameterError(f"level must be above 0 and at most {most}")
+    return level
 
 
 def checked_cell_epsilon(epsilon: Fraction, sensitivity: int) -> Fraction:

@@ -8,12 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from dphist.anonymized import tiling
-from dphist.anonymized.band import Band
-from dphist.anonymized.inference import infer_decreasing
+from dphist.anonymized.band import NOTHING, Band, from_rows_and_columns
+from dphist.anonymized.inference import infer_decreasing, rounding_error
 from dphist.anonymized.mechanism import (
     AnonymizedMechanism,
     checked_cell_epsilon,
     checked_epsilon,
+    checked_level,
     checked_sensitivity,
 )
 from dphist.anonymized.reference import (
@@ -84,7 +85,7 @@ class SortedCounts(AnonymizedMechanism):
         if inference not in _INFERENCES:
             raise ParameterError("inference must be 'isotonic', 'sort' or 'none'")
         object.__setattr__(self, "epsilon", checked_epsilon(epsilon))
-        object.__setattr__(self, "labels", whole_number(labels, "labels", 1))
+        object.__setattr__(self, "labels", whole_number(labels, "labels", 1, 2**40))
         object.__setattr__(self, "inference", inference)
         object.__setattr__(self, "sensitivity", checked_sensitivity(sensitivity))
         checked_cell_epsilon(self.epsilon, self.sensitivity)
@@ -113,7 +114,7 @@ class SortedCounts(AnonymizedMechanism):
     def release(self, profile: Profile, source: Source | None = None) -> Release:
         """Release the profile. `total` of the release is None: nothing estimates it apart."""
         counts = self.infer(self.measure(profile, source))
-        return Release(Profile.from_counts(counts), self.guarantee, self)
+        return Release(from_rows_and_columns(counts, NOTHING), self.guarantee, self)
 
     def expected_error(self, total: int | None = None) -> float:
         """Return the sorted L1 error to expect, in records, from public numbers alone.
@@ -135,11 +136,13 @@ class SortedCounts(AnonymizedMechanism):
         If no noise exceeds t, sorting or projecting keeps every count within t of the truth
         (`docs/proofs/sorted_counts.md`, Lemma 3); t comes from the noise alone.
         """
-        t = geometric_simultaneous_bound(self.cell_epsilon, self.labels, 1 - level)
+        missed = 1 - checked_level(level, 0.999999)
         counts = tiling.first_rows(release.value, self.labels)
+        t = geometric_simultaneous_bound(self.cell_epsilon, self.labels, missed)
+        t += rounding_error(counts)
         return Band(
-            Profile.from_counts(np.maximum(counts - t, 0)),
-            Profile.from_counts(counts + t),
+            from_rows_and_columns(np.maximum(counts - t, 0), NOTHING),
+            from_rows_and_columns(counts + t, NOTHING),
             level,
             f"the {self.labels:,} largest counts",
         )

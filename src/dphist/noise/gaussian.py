@@ -7,12 +7,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
-from dphist.errors import ParameterError
 from dphist.noise.enclosures import Enclosure, normal_two_sided_tail
 from dphist.noise.inversion import IntArray, Source, count_thresholds_above, sample_shape
 from dphist.parameters import Exact, positive_number
 
-LARGEST_SIGMA = Fraction(2**40)
+LARGEST_SIGMA = 2**40
 """Above this rounded samples could leave the range in which float64 holds integers."""
 
 _WORD = 64
@@ -50,9 +49,7 @@ def rounded_gaussian(
     Floating point proposes an integer and says when it cannot be sure; those samples are
     decided by integer arithmetic on further bits: `docs/proofs/noise.md`, Lemma 5.
     """
-    exact = positive_number(sigma, "sigma")
-    if exact > LARGEST_SIGMA:
-        raise ParameterError("sigma must be at most 2**40 records")
+    exact = positive_number(sigma, "sigma", LARGEST_SIGMA)
     return sample_shape(size, functools.partial(_sample, exact), source)
 
 

@@ -26,6 +26,7 @@ Tail: TypeAlias = Callable[[int, int], Enclosure]
 IntArray: TypeAlias = npt.NDArray[np.int64]
 
 _MORE_BYTES = 8
+_MOST = 2**40  # samples; far more than fit anywhere, far fewer than NumPy can count
 _CHUNK = 1 << 15  # samples worked on at once, so that they stay in the processor's cache
 
 
@@ -34,7 +35,7 @@ def sample_shape(
 ) -> IntArray:
     """Return an array of shape `size` filled by `sample(length, source)`, piece by piece."""
     sides = size if isinstance(size, tuple) else (size,)
-    shape = [whole_number(side, "size", 0) for side in sides]
+    shape = [whole_number(side, "size", 0, _MOST) for side in sides]
     result = np.empty(math.prod(shape), np.int64)
     draw = os.urandom if source is None else source
     for start in range(0, len(result), _CHUNK):

@@ -5,6 +5,7 @@ Rows are grouped where they lie, in the dataframe's own engine or, for a file, i
 
 from dphist.tables.aggregate import count_records, read_profile, sum_counts
 from dphist.tables.checks import LARGEST, IntArray, check_counts, check_total
+from dphist.tables.guard import shielded
 
 __all__ = [
     "LARGEST",
@@ -13,5 +14,6 @@ __all__ = [
     "check_total",
     "count_records",
     "read_profile",
+    "shielded",
     "sum_counts",
 ]

@@ -228,9 +228,9 @@ def _position_in_header(wanted: str, header: list[str], shown: str) -> int:
     return header.index(wanted)
 
 
-# Words of letters, as columns are mostly named; without digits and other signs, so that most
-# passwords, numbers, codes and addresses do not pass.
-_NAME = re.compile(r"[A-Za-z]+([ _.][A-Za-z]+)*")
+# Words of letters, as columns are mostly named; without digits, spaces and other signs, so
+# that most passwords, numbers, people, codes and addresses do not pass.
+_NAME = re.compile(r"[A-Za-z]+([_.][A-Za-z]+)*")
 
 
 def _parquet_names(path: Path) -> list[str]:
