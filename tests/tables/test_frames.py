@@ -1,6 +1,7 @@
 """What is particular to one kind of dataframe."""
 
 import datetime
+import io
 import uuid
 from decimal import Decimal
 from typing import Any
@@ -228,3 +229,22 @@ def test_whoever_asks_to_stop_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pd.DataFrame, "groupby", interrupt)
     with pytest.raises(KeyboardInterrupt):
         records(pd.DataFrame({"label": ["a"]}))
+
+
+EMPTY = [
+    pd.read_csv(io.StringIO("label,n\n")),
+    pl.DataFrame({"label": [], "n": []}),
+    pa.table({"label": [], "n": []}),
+]
+
+
+@pytest.mark.parametrize("frame", EMPTY, ids=lambda frame: type(frame).__module__)
+def test_without_rows_no_type_is_wrong(frame: object) -> None:
+    """Readers of empty files guess types; zero rows with the right columns are valid."""
+    for counts, prevalences in (
+        tables.count_records(frame, label="label"),
+        tables.sum_counts(frame, label="label", count="n"),
+    ):
+        assert counts.tolist() == prevalences.tolist() == []
+    with refused(ColumnError, "'other'"):
+        tables.count_records(frame, label="other")

@@ -113,16 +113,34 @@ def selected(
     for name in physical.values():
         # A name DuckDB holds twice is one of Narwhals' schema, so DuckDB itself is asked.
         position_of(name, existing, ignore_case=duckdb)
+    if isinstance(frame, nw.DataFrame) and len(frame) == 0:
+        frame = shielded(lambda: _typed(frame, physical), failure)
     if "label" in names:
         column = physical["label"]
         frame = shielded(lambda: _plain(frame, column), failure)
         dtype = shielded(frame.collect_schema, failure)[column]
         if not (dtype == nw.Object and shielded(lambda: _exact_objects(frame, column), failure)):
             check_label_type(dtype, names["label"])
+    schema = shielded(frame.collect_schema, failure)
     for role, name in names.items():
         if role != "label":
             check_count_type(schema[physical[role]], name)
     return shielded(lambda: _renamed(frame, physical, existing), failure)
+
+
+def _typed(frame: AnyFrame, physical: Mapping[str, str]) -> AnyFrame:
+    """Give the columns of a frame without rows the types that a reader could not see."""
+    schema = frame.collect_schema()
+    unseen = {name for name, dtype in schema.items() if dtype in (nw.Object, nw.Unknown)}
+    if frame.implementation.is_pandas():  # whose empty objects Narwhals takes for text
+        dtypes = frame.to_native().dtypes
+        unseen = {name for name, dtype in dtypes.items() if str(dtype) == "object"}
+    casts = [
+        nw.col(name).cast(nw.String if role == "label" else nw.Int64)
+        for role, name in physical.items()
+        if name in unseen
+    ]
+    return frame.with_columns(*casts) if casts else frame
 
 
 def _renamed(frame: AnyFrame, physical: Mapping[str, str], existing: list[str]) -> AnyFrame:
