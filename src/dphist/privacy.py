@@ -174,7 +174,8 @@ def compose(*guarantees: Guarantee) -> Guarantee:
 
     Epsilons of pure and (epsilon, delta) guarantees add; rhos add, a pure guarantee
     counting as its zCDP; deltas combine as 1 - (1 - delta1)(1 - delta2). Valid also when
-    each mechanism is chosen after seeing earlier releases.
+    each mechanism is chosen after seeing earlier releases, if these guarantees were fixed
+    beforehand.
 
     >>> compose(PureDP("1/2"), PureDP("1/3"))
     PureDP(epsilon=5/6)

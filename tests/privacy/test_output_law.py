@@ -184,7 +184,7 @@ _DECODED: dict[tuple[int, ...], tuple] = {}
 
 
 def decoded(mechanism: Any, values: tuple[int, ...]) -> tuple:
-    """What the mechanism releases when its noisy counts are `values`: run on empty data."""
+    """The profile that the mechanism's own inference makes of noisy counts `values`."""
     if values not in _DECODED:
         half = len(values) // 2
         rows = rank_split.infer_decreasing(np.array(values[:half]))

@@ -66,7 +66,7 @@ def test_stated_factor_and_certainty_never_promise_too_much(epsilon: str) -> Non
 @pytest.mark.parametrize("epsilon", [10, 1000, 10**9])
 def test_a_worthless_guarantee_is_called_weak(epsilon: object) -> None:
     text = words.guarantee_in_words(PureDP(epsilon), 1)  # type: ignore[arg-type]
-    assert "a weak one" in text
+    assert "a weak promise" in text
     assert "all but certain" in text
     assert words.guarantee_in_symbols(PureDP(epsilon))  # type: ignore[arg-type]
 

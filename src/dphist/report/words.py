@@ -43,7 +43,7 @@ def guarantee_in_words(guarantee: Guarantee, sensitivity: int) -> str:
     """Say what the guarantee means to a person who must answer for the release."""
     if not isinstance(guarantee, PureDP):
         return f"The release satisfies {guarantee}."
-    rate = _rate(guarantee.epsilon)
+    rate = float(guarantee.epsilon)
     return (
         f"Whether {privacy_unit(sensitivity)} is in the data or not, every possible result is "
         f"at most {_factor(rate)} as likely in one case as in the other. Someone who knows "
@@ -52,15 +52,10 @@ def guarantee_in_words(guarantee: Guarantee, sensitivity: int) -> str:
     )
 
 
-def _rate(epsilon: Fraction) -> float:
-    """Epsilon as a float that is not too large for one."""
-    return float(min(epsilon, Fraction(1000)))
-
-
 def _factor(rate: float) -> str:
     """e**epsilon, rounded up, as a person says it."""
     if rate > math.log(1e6):
-        return "more than a million times"
+        return f"e^{rate:,g} times (more than a million)"
     value = math.exp(rate)
     # 1.001 may not become 1.01: small epsilons are told apart by the first digits after 1.
     digits = 1 if value >= 10 else 2 if value >= 1.1 else 2 - math.floor(math.log10(value - 1))
@@ -77,9 +72,9 @@ def _certainty(rate: float) -> str:
 
 def _judgement(rate: float) -> str:
     if rate <= 1:
-        return "As such promises go, that is a strong one."
+        return "By common usage, epsilon of 1 or less is a strong promise."
     grade = "middling" if rate <= 3 else "weak"
-    return f"As such promises go, that is a {grade} one; at epsilon 1 or less it is strong."
+    return f"By common usage that is a {grade} promise; epsilon of 1 or less is a strong one."
 
 
 def _up(value: float, digits: int) -> float:
