@@ -4,11 +4,14 @@ import gzip
 import json
 import os
 import pty
+import signal
 import subprocess
 import sys
+import time
 from importlib.metadata import version
 from pathlib import Path
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -159,6 +162,8 @@ def test_absurd_epsilon_is_bad_use(epsilon, capsys) -> None:
         ["anonymize", SHAKESPEARE, "--epsilon", 1, "--quiet", "--json"],
         ["anonymize", SHAKESPEARE, "--epsilon", 1, "--eps", 1],
         ["anonymize", SHAKESPEARE, "--epsilon", 1, "--dry-run", "--expect-total", -5],
+        ["anonymize", SHAKESPEARE, "--epsilon", 1, "--expect-total", 5],
+        ["anonymize", SHAKESPEARE, "--epsilon", "1e400"],
         ["anonymize", SHAKESPEARE, "--epsilon", 1, "--label", "word"],
         ["anonymize", SHAKESPEARE, "--epsilon", 1, "--output", "no/such/folder/r.json"],
         ["anonymize", SHAKESPEARE, "--epsilon", 1, "--output", SHAKESPEARE],
@@ -289,3 +294,79 @@ def test_progress_is_shown_to_a_person(records) -> None:
     os.close(leader)
     assert child.wait() == 0
     assert b"reading" in shown
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory) -> Path:
+    """Six million distinct labels: seconds of work for the query."""
+    path = tmp_path_factory.mktemp("large") / "large.parquet"
+    rows = duckdb.sql("SELECT md5(i::VARCHAR) AS label FROM range(6000000) t(i)")
+    rows.write_parquet(str(path))
+    return path
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_stops_the_query_and_leaves_nothing(number, large, tmp_path) -> None:
+    out, temporary = tmp_path / "out", tmp_path / "temporary"
+    out.mkdir(), temporary.mkdir()
+    command = [*installed(), "anonymize", large, "--label", "label", "--epsilon", "1"]
+    child = subprocess.Popen(
+        [*command, "--output", out / "r.json"],
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TMPDIR": str(temporary)},
+    )
+    deadline = time.monotonic() + 60
+    while not list(temporary.iterdir()) and time.monotonic() < deadline:
+        time.sleep(0.01)  # until the query has begun
+    child.send_signal(number)
+    _, err = child.communicate(timeout=60)
+    assert child.returncode == 1
+    assert err == "dphist: interrupted; nothing was written\n"
+    assert list(out.iterdir()) == list(temporary.iterdir()) == []
+
+
+def test_a_full_disk_behind_standard_output_is_named() -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [*installed(), "anonymize", SHAKESPEARE, "--epsilon", "1"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr == "dphist: could not print: No space left on device\n"
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_any_terminal_can_show_what_is_printed(encoding, tmp_path) -> None:
+    done = subprocess.run(
+        [
+            *installed(),
+            "anonymize",
+            SHAKESPEARE,
+            "--epsilon",
+            "1",
+            "--output",
+            tmp_path / "ü☃.json",
+        ],
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": encoding},
+        check=True,
+    )
+    assert done.stderr == b""
+
+
+def test_a_command_that_draws_nothing_does_not_load_matplotlib() -> None:
+    code = "import sys, dphist.cli; sys.exit('matplotlib' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_it_runs_as_a_module() -> None:
+    subprocess.run([sys.executable, "-m", "dphist", "--version"], check=True)
+
+
+def test_writing_over_the_input_is_called_that(capsys, records) -> None:
+    assert run("anonymize", records, "--label", "password", "--epsilon", 1, "--table", records) == 2
+    assert "is the input" in capsys.readouterr().err

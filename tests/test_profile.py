@@ -1,6 +1,8 @@
 """Profile: constructors, geometry of the diagram, and silence about its content."""
 
+import copy
 import itertools
+import pickle
 
 import numpy as np
 import pytest
@@ -184,3 +186,16 @@ def test_errors_do_not_show_counts() -> None:
             Profile.from_counts(bad)
         assert str(SENTINEL) not in repr(caught.value)
         assert caught.value.__context__ is None
+
+
+def test_copies_cannot_be_changed_either() -> None:
+    profile = Profile.from_counts([3, 1], sensitivity=2)
+    for twin in (copy.deepcopy(profile), pickle.loads(pickle.dumps(profile))):  # noqa: S301
+        assert twin == profile
+        with pytest.raises(ValueError, match="read-only"):
+            twin.counts[0] = 7
+
+
+def test_distance_to_something_else_is_refused() -> None:
+    with pytest.raises(ParameterError, match="other"):
+        Profile.from_counts([1]).distance(3)  # type: ignore[arg-type]

@@ -1,7 +1,9 @@
 """Saving and loading releases: whole, exact, and refused when in doubt."""
 
+import copy
 import hashlib
 import json
+import pickle
 from pathlib import Path
 
 import jsonschema
@@ -144,3 +146,17 @@ def test_saving_into_a_missing_folder_says_so(release, tmp_path) -> None:
 def test_document_fits_its_published_schema(release) -> None:
     schema = json.loads((ROOT / "docs" / "release-1.schema.json").read_text())
     jsonschema.validate(json.loads(release.to_json()), schema)
+
+
+def test_equal_releases_are_equal_however_they_came(release) -> None:
+    for twin in (
+        dh.Release.from_json(release.to_json()),
+        copy.deepcopy(release),
+        pickle.loads(pickle.dumps(release)),  # noqa: S301 - our own bytes
+    ):
+        assert twin == release
+        assert hash(twin) == hash(release)
+        assert twin.value.counts.flags.writeable is False
+    other = release.mechanism.release(dh.Profile.from_counts([20, 9, 9, 1, 1] * 9))
+    assert other != release
+    assert release != "release"

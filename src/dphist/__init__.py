@@ -14,8 +14,10 @@ from dphist.errors import (
 )
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PureDP, compose
 from dphist.profile import Profile
-from dphist.release import Release
+from dphist.release import VERSION, Release
 from dphist.report import plot, write_report
+
+__version__ = VERSION
 
 __all__ = [
     "ZCDP",
@@ -34,6 +36,7 @@ __all__ = [
     "Release",
     "ReleaseFileError",
     "SortedCounts",
+    "__version__",
     "anonymize",
     "compose",
     "noise",

@@ -6,9 +6,12 @@ that does not exist); 1 anything else. No traceback reaches a user, for it could
 
 import argparse
 import contextlib
+import io
 import json
 import os
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -22,8 +25,7 @@ from dphist.errors import ColumnError, DphistError, OutputFileError, ParameterEr
 from dphist.parameters import decimal_text
 from dphist.profile import Profile
 from dphist.release import Release
-from dphist.report import words
-from dphist.report.html import report_html
+from dphist.report import report_html, words
 from dphist.report.summary import summary_text
 from dphist.report.table import table_csv
 from dphist.writing import check_distinct, check_output_path, staged_outputs
@@ -43,10 +45,12 @@ class _Parser(argparse.ArgumentParser):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     try:
-        options = _parser().parse_args(arguments)
-        run: Callable[[argparse.Namespace], None] = options.run
-        run(options)
-        sys.stdout.flush()
+        with _stopping_cleanly():
+            options = _parser().parse_args(arguments)
+            run: Callable[[argparse.Namespace], None] = options.run
+            run(options)
+            if sys.stdout is not None:  # None where the caller closed it
+                sys.stdout.flush()
     except (_UsageError, ParameterError, ColumnError) as error:
         return _fail(str(error), 2)
     except DphistError as error:
@@ -56,11 +60,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of our output, such as `head`, has gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except OSError as error:  # ours are DphistErrors; this one is of the terminal or pipe
+        return _fail(f"could not print: {error.strerror or 'the system refused'}", 1)
     except MemoryError:
         return _fail("not enough memory; nothing was written", 1)
     except Exception as error:  # an unforeseen error's text could quote data
         return _fail(f"unexpected {type(error).__name__}; please report it to the maintainers", 1)
     return 0
+
+
+@contextlib.contextmanager
+def _stopping_cleanly() -> Iterator[None]:
+    """Clean up on SIGTERM and SIGHUP as on Ctrl-C; print what any terminal can show."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread may handle signals
+        return
+
+    def stop(*_: object) -> NoReturn:
+        raise KeyboardInterrupt
+
+    names = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {name: signal.signal(name, stop) for name in names}
+    try:
+        yield
+    finally:
+        for name, handler in before.items():
+            signal.signal(name, handler)
 
 
 def _fail(message: str, code: int) -> int:
@@ -153,6 +181,8 @@ def _whole(text: str) -> int:
 def _anonymize(options: argparse.Namespace) -> None:
     if options.count is not None and options.label is None:
         raise _UsageError("--count needs --label: the column of labels that are counted")
+    if options.expect_total is not None and not options.dry_run:
+        raise _UsageError("--expect-total is for --dry-run; a release knows its private total")
     mechanism = best_mechanism(epsilon=options.epsilon, sensitivity=options.sensitivity)
     if options.dry_run:
         _print_dry_run(mechanism, options)
@@ -188,8 +218,10 @@ def _check_paths(options: argparse.Namespace) -> None:
     if not Path(options.file).exists():
         raise _UsageError(f"{options.file} does not exist")
     paths = list(_outputs(options).values())
+    if any(os.path.realpath(path) == os.path.realpath(options.file) for path in paths):
+        raise _UsageError(f"{options.file} is the input; writing there would destroy it")
     try:
-        check_distinct([options.file, *paths])
+        check_distinct(paths)
         for path in paths:
             check_output_path(path)
     except OutputFileError as error:

@@ -291,6 +291,6 @@ def _readable(number: Fraction) -> str:
     text = decimal_text(number, digits=18)
     if len(text) > 24:
         text = f"{_decimal(number, _SHORT)}"
-    if "/" not in text and number < Fraction(1, 1000):
+    if "/" not in text and 0 < number < Fraction(1, 1000):
         text = f"{Decimal(text).normalize():e}"
     return text

@@ -73,8 +73,10 @@ class Profile:
 
         Raises
         ------
-        DataError, ColumnError
-            If a count is negative, fractional, missing, boolean or too large.
+        DataError
+            If a count is negative, missing or too large.
+        ParameterError
+            If the counts are not whole numbers: fractional, boolean, text.
 
         >>> profile = Profile.from_counts([8, 8, 0, 3])
         >>> profile.counts, profile.prevalences
@@ -213,6 +215,8 @@ class Profile:
         >>> Profile.from_counts([8, 8, 3]).distance(Profile.from_counts([8, 7]))
         4
         """
+        if not isinstance(other, Profile):
+            raise ParameterError("other must be a dphist.Profile")
         ends = np.union1d(self.counts, other.counts)
         widths = np.diff(ends, prepend=0)
         mine, theirs = self.cumulative_prevalences(ends), other.cumulative_prevalences(ends)
@@ -229,6 +233,10 @@ class Profile:
         )
 
     __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[type["Profile"], tuple[IntArray, IntArray, int]]:
+        """Copy and unpickle by way of the constructor, which makes the arrays read-only."""
+        return Profile, (self.counts, self.prevalences, self.sensitivity)
 
     def __repr__(self) -> str:
         return f"Profile(sensitivity={self.sensitivity}; counts not shown)"

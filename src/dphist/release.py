@@ -42,7 +42,7 @@ def savable(mechanism: type[M]) -> type[M]:
     return mechanism
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Release:
     """A published value, the guarantee it was made under, and the mechanism that made it.
 
@@ -70,6 +70,14 @@ class Release:
 
     def __repr__(self) -> str:
         return f"Release({self.mechanism!r}, labels={self.value.labels}, total={self.total})"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Release):
+            return NotImplemented
+        return self.to_json() == other.to_json()
+
+    def __hash__(self) -> int:
+        return hash((self.guarantee, self.mechanism, self.total))
 
     def to_json(self) -> str:
         """Return the release as a JSON document (format 1, see `docs/release-format.md`)."""

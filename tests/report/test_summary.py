@@ -6,7 +6,8 @@ from fractions import Fraction
 import pytest
 
 from dphist import Profile, PureDP, RankSplit, Release
-from dphist.report import described, summary_text, words
+from dphist.report import described, words
+from dphist.report.summary import summary_text
 from tests.report import releases
 
 

@@ -1,5 +1,6 @@
 """The mechanism to use when one has no reason to use another."""
 
+from dphist.anonymized.mechanism import checked_profile
 from dphist.anonymized.rank_split import RankSplit
 from dphist.noise import Source
 from dphist.parameters import Exact
@@ -42,5 +43,5 @@ def anonymize(
     Pure epsilon-DP for neighbours that differ by adding or removing records whose cells
     number at most `sensitivity`: see `RankSplit`, the mechanism this uses.
     """
-    bound = profile.sensitivity if sensitivity is None else sensitivity
+    bound = checked_profile(profile).sensitivity if sensitivity is None else sensitivity
     return best_mechanism(epsilon=epsilon, sensitivity=bound).release(profile, source)

@@ -46,14 +46,19 @@ class AnonymizedMechanism(ABC):
 
     def _accept(self, profile: Profile) -> None:
         """Refuse data whose stated bound this mechanism does not protect; both are public."""
-        if not isinstance(profile, Profile):
-            raise ParameterError("profile must be a dphist.Profile; see Profile.from_table")
-        if profile.sensitivity > self.sensitivity:
+        if checked_profile(profile).sensitivity > self.sensitivity:
             raise BoundsError(
                 f"the profile was made with sensitivity {profile.sensitivity}, more than the "
                 f"mechanism's {self.sensitivity}; give the mechanism "
                 f"sensitivity={profile.sensitivity}"
             )
+
+
+def checked_profile(profile: Profile) -> Profile:
+    """Refuse anything but a profile."""
+    if not isinstance(profile, Profile):
+        raise ParameterError("profile must be a dphist.Profile; see Profile.from_table")
+    return profile
 
 
 def checked_epsilon(epsilon: Exact) -> Fraction:

@@ -1,7 +1,66 @@
-"""Plots, the HTML report and the terminal's summary, from Release objects only."""
+"""Plots, the HTML report and the terminal's summary, from Release objects only.
 
-from dphist.report.html import report_html, write_report
-from dphist.report.plots import plot
-from dphist.report.summary import summary_text
+What draws is imported when something is drawn: matplotlib takes half of the time to start,
+and writes into the user's home, which a command that draws nothing should not do.
+"""
 
-__all__ = ["plot", "report_html", "summary_text", "write_report"]
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dphist.release import Release
+
+if TYPE_CHECKING:
+    from dphist.report.plots import Panels
+
+__all__ = ["plot", "report_html", "write_report"]
+
+
+def plot(release: Release) -> "Panels":
+    """Plot a release: count over rank, and labels with count r or more over r.
+
+    Parameters
+    ----------
+    release : what a mechanism returned; a profile is refused, for it may be secret.
+
+    Returns
+    -------
+    (2,) array of matplotlib Axes
+        `axes[0].figure.savefig("release.png")` saves the picture; as the last line of a
+        notebook's cell the array shows it.
+
+    Notes
+    -----
+    The bands come from `release.mechanism.band(release)`, that is from the noise the
+    mechanism is known to add, and enclose the true curves all at once.
+    """
+    from dphist.report import plots
+
+    return plots.plot(release)
+
+
+def write_report(release: Release, path: str | Path) -> None:
+    """Write a report about a release, to be read in a browser or printed.
+
+    The file holds the mechanism's parameters and functions of released values, nothing else,
+    and may be published with the release. It loads nothing and runs no script.
+
+    Parameters
+    ----------
+    release : what a mechanism returned.
+    path : of the HTML file; written whole or not at all.
+
+    Raises
+    ------
+    OutputFileError
+        If the folder does not exist, cannot be written, or is full.
+    """
+    from dphist.report import html
+
+    html.write_report(release, path)
+
+
+def report_html(release: Release) -> str:
+    """Return the report as the text of an HTML page."""
+    from dphist.report import html
+
+    return html.report_html(release)

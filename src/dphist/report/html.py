@@ -17,21 +17,7 @@ _TEMPLATE = "page.html.j2"
 
 
 def write_report(release: Release, path: str | Path) -> None:
-    """Write a report about a release, to be read in a browser or printed.
-
-    The file holds the mechanism's parameters and functions of released values, nothing else,
-    and may be published with the release. It loads nothing and runs no script.
-
-    Parameters
-    ----------
-    release : what a mechanism returned.
-    path : of the HTML file; written whole or not at all.
-
-    Raises
-    ------
-    OutputFileError
-        If the folder does not exist, cannot be written, or is full.
-    """
+    """Write a report about a release: see `dphist.write_report`."""
     check_output_path(path)
     write_text(path, report_html(release))
 

@@ -64,23 +64,7 @@ class Panels(np.ndarray[Any, np.dtype[np.object_]]):
 
 
 def plot(release: Release) -> Panels:
-    """Plot a release: count over rank, and labels with count r or more over r.
-
-    Parameters
-    ----------
-    release : what a mechanism returned; a profile is refused, for it may be secret.
-
-    Returns
-    -------
-    (2,) array of matplotlib Axes
-        `axes[0].figure.savefig("release.png")` saves the picture; as the last line of a
-        notebook's cell the array shows it.
-
-    Notes
-    -----
-    The bands come from `release.mechanism.band(release)`, that is from the noise the
-    mechanism is known to add, and enclose the true curves all at once.
-    """
+    """Draw both panels of a release: see `dphist.plot`."""
     checked = checked_release(release)
     layout = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1, wspace=0.04)
     figure = Figure(figsize=(11, 4.6), layout=layout)

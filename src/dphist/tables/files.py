@@ -27,6 +27,7 @@ from dphist.errors import ColumnError, DataError, InputFileError
 from dphist.tables.columns import position_of, twice
 from dphist.tables.frames import AnyFrame, Derive, Source, rows_of, selected
 from dphist.tables.guard import shielded
+from dphist.tables.interruptible import interruptible
 from dphist.tables.progress import Progress, reported
 
 _DELIMITERS = {".csv": ",", ".txt": ",", ".tsv": "\t"}
@@ -88,7 +89,10 @@ def open_file(
 
         def collect(derive: Derive, columns: list[str]) -> list[tuple[Any, ...]]:
             with reported(connection, progress):
-                return shielded(lambda: rows_of(derive(frame), columns), failure, shortage)
+                return interruptible(
+                    connection,
+                    lambda: shielded(lambda: rows_of(derive(frame), columns), failure, shortage),
+                )
 
         yield Source(frame, names, collect, from_text=bool(kind.delimiter))
 

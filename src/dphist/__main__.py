@@ -1,0 +1,7 @@
+"""`python -m dphist` is the command line."""
+
+import sys
+
+from dphist.cli import main
+
+sys.exit(main())
