@@ -318,7 +318,8 @@ def test_a_signal_stops_the_query_and_leaves_nothing(number, large, tmp_path) ->
     )
     deadline = time.monotonic() + 60
     while not list(temporary.iterdir()) and time.monotonic() < deadline:
-        time.sleep(0.01)  # until the query has begun
+        time.sleep(0.01)  # until the query is about to begin
+    time.sleep(0.4)
     child.send_signal(number)
     _, err = child.communicate(timeout=60)
     assert child.returncode == 1

@@ -25,15 +25,18 @@ def interruptible(connection: duckdb.DuckDBPyConnection, call: Callable[[], T]) 
             results.append(call())
         except BaseException as error:
             errors.append(error)
+        finally:
+            ended.set()
 
-    thread = threading.Thread(target=work, name="dphist-query", daemon=True)
-    thread.start()
+    # An event, as Python 3.11 takes a thread for ended once a `join` was interrupted.
+    ended = threading.Event()
+    threading.Thread(target=work, name="dphist-query", daemon=True).start()
     try:
-        while thread.is_alive():
-            thread.join(_SECONDS_BETWEEN)
+        while not ended.wait(_SECONDS_BETWEEN):
+            pass
     except BaseException:
         connection.interrupt()
-        thread.join()
+        ended.wait()
         raise
     if errors:
         raise errors[0]
