@@ -298,9 +298,9 @@ def test_progress_is_shown_to_a_person(records) -> None:
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory) -> Path:
-    """Six million distinct labels: seconds of work for the query."""
+    """Ten million distinct labels: seconds of work for the query."""
     path = tmp_path_factory.mktemp("large") / "large.parquet"
-    rows = duckdb.sql("SELECT md5(i::VARCHAR) AS label FROM range(6000000) t(i)")
+    rows = duckdb.sql("SELECT md5(i::VARCHAR) AS label FROM range(10000000) t(i)")
     rows.write_parquet(str(path))
     return path
 
@@ -319,7 +319,7 @@ def test_a_signal_stops_the_query_and_leaves_nothing(number, large, tmp_path) ->
     deadline = time.monotonic() + 60
     while not list(temporary.iterdir()) and time.monotonic() < deadline:
         time.sleep(0.01)  # until the query is about to begin
-    time.sleep(0.4)
+    time.sleep(0.3)
     child.send_signal(number)
     _, err = child.communicate(timeout=60)
     assert child.returncode == 1
