@@ -340,6 +340,22 @@ def test_a_full_disk_behind_standard_output_is_named() -> None:
     assert done.stderr == "dphist: could not print: No space left on device\n"
 
 
+@pytest.mark.parametrize("json_too", [[], ["--json"]])
+def test_what_was_written_is_said_even_if_printing_fails(json_too, tmp_path) -> None:
+    out = tmp_path / "r.json"
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [*installed(), "anonymize", SHAKESPEARE, "--epsilon", "1", "--output", out, *json_too],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr == f"dphist: {out} written, but not all was printed\n"
+    assert dh.Release.load(out).guarantee == dh.PureDP(1)
+
+
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
 def test_any_terminal_can_show_what_is_printed(encoding, tmp_path) -> None:
     done = subprocess.run(

@@ -235,10 +235,29 @@ def _publish(release: Release, options: argparse.Namespace) -> None:
     with staged_outputs() as staged:
         for kind, path in paths.items():
             staged.write_text(path, makers[kind](release))
+    try:
+        _announce(release, paths, options)
+    except BrokenPipeError:
+        raise
+    except (KeyboardInterrupt, OSError):
+        if not paths:
+            raise
+        # Whoever thinks that nothing was written may release again, and pay twice.
+        problem = DphistError(f"{', '.join(paths.values())} written, but not all was printed")
+    else:
+        return
+    raise problem
+
+
+def _announce(release: Release, paths: dict[str, str], options: argparse.Namespace) -> None:
+    """Print what was released and written."""
     if options.quiet:
         return
     if options.json:
-        print(_written_json(release, paths) if options.output else release.to_json().rstrip())
+        print(
+            _written_json(release, paths) if options.output else release.to_json().rstrip(),
+            flush=True,
+        )
         return
     if options.output is None:
         print(summary_text(release))
@@ -246,6 +265,8 @@ def _publish(release: Release, options: argparse.Namespace) -> None:
         print(f"Released under {release.guarantee}.")
     for kind, path in paths.items():
         print(f"wrote {path} ({kind})")
+    if sys.stdout is not None:
+        sys.stdout.flush()
 
 
 def _written_json(release: Release, paths: dict[str, str]) -> str:

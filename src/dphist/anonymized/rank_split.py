@@ -31,8 +31,8 @@ from dphist.release import Release, savable
 IntArray = npt.NDArray[np.int64]
 
 # Share of epsilon spent on the total when none is public. A larger one costs error
-# everywhere, a smaller one widens the regions for small data at small epsilon; 1/40 was
-# best over the benchmark's profiles and epsilons (`docs/proofs/rank_split.md`).
+# everywhere, a smaller one widens the regions for small data at small epsilon; 1/40 lies
+# where the benchmark hardly tells shares apart (`docs/benchmarks.md`).
 TOTAL_SHARE = Fraction(1, 40)
 # Probability that the estimated total, with its margin, is below the true one.
 MISSED = 1e-3
