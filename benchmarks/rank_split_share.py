@@ -1,6 +1,6 @@
 """Which share of epsilon RankSplit should spend on an unknown total.
 
-    DPHIST_PROFILES=folder python -m benchmarks.rank_split_share
+    python -m benchmarks.rank_split_share
 
 Error relative to the same mechanism told the total: geometric mean and worst over the
 profiles, 24 runs each.
@@ -11,7 +11,8 @@ import statistics
 from fractions import Fraction
 from unittest.mock import patch
 
-from benchmarks.markdown import print_table, profiles
+from benchmarks.data import profiles
+from benchmarks.markdown import print_table
 from dphist import Profile, RankSplit
 from dphist.anonymized import rank_split
 

@@ -9,7 +9,8 @@ import math
 import statistics
 import time
 
-from benchmarks.markdown import ROOT, print_table
+from benchmarks.data import ROOT
+from benchmarks.markdown import print_table
 from dphist import Profile, RankSplit
 from dphist.anonymized.reference import zipf_profile_of
 
