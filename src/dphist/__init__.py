@@ -1,7 +1,13 @@
 """Histograms released with differential privacy."""
 
 from dphist import noise
-from dphist.anonymized import RankSplit, SortedCounts, anonymize
+from dphist.anonymized import (
+    CumulativeCounts,
+    PrivHist,
+    RankSplit,
+    SortedCounts,
+    anonymize,
+)
 from dphist.errors import (
     BoundsError,
     ColumnError,
@@ -25,11 +31,13 @@ __all__ = [
     "ApproxZCDP",
     "BoundsError",
     "ColumnError",
+    "CumulativeCounts",
     "DataError",
     "DphistError",
     "InputFileError",
     "OutputFileError",
     "ParameterError",
+    "PrivHist",
     "Profile",
     "PureDP",
     "RankSplit",

@@ -44,3 +44,23 @@ def from_rows_and_columns(rows: IntArray, columns: IntArray) -> Profile:
     counts = np.append(np.arange(1, len(columns) + 1), rows)
     how_many = np.append(prevalences, np.ones(len(rows), np.int64))
     return Profile.of_released(counts, how_many)
+
+
+def holding(lower: Profile, upper: Profile, value: Profile) -> tuple[Profile, Profile]:
+    """Widen two profiles where that is needed for the released one to lie between them."""
+    ends = np.unique(np.concatenate([lower.counts, upper.counts, value.counts]))
+    heights = value.cumulative_prevalences(ends)
+    low = np.minimum(lower.cumulative_prevalences(ends), heights)
+    high = np.maximum(upper.cumulative_prevalences(ends), heights)
+    return from_heights(ends, low), from_heights(ends, high)
+
+
+def from_heights(ends: IntArray, heights: IntArray) -> Profile:
+    """Make a profile of blocks of columns of equal height.
+
+    Parameters
+    ----------
+    ends : (k,) int64, ascending; the last column of each block.
+    heights : (k,) int64, non-increasing, non-negative.
+    """
+    return Profile.of_released(ends, heights - np.append(heights[1:], 0))

@@ -11,12 +11,14 @@ IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
 
-def isotonic_decreasing(noisy: IntArray, weights: FloatArray | None = None) -> FloatArray:
+def isotonic_decreasing(
+    noisy: IntArray | FloatArray, weights: FloatArray | None = None
+) -> FloatArray:
     """Least-squares projection of `noisy` onto non-increasing sequences.
 
     Parameters
     ----------
-    noisy : (k,) int64
+    noisy : (k,) int64 or float64
         Noisy row lengths or column heights, in records.
     weights : (k,) float64, optional
         Inverse variances up to a factor; equal when omitted.

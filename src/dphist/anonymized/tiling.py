@@ -22,3 +22,8 @@ def columns_below(profile: Profile, row: int, columns: int) -> IntArray:
     """Return the cells of columns 1..`columns` that lie below `row`; (columns,) int64."""
     heights = profile.cumulative_prevalences(np.arange(1, columns + 1))
     return np.maximum(heights - row, 0)
+
+
+def rows_beyond(profile: Profile, rows: int, column: int) -> IntArray:
+    """Return, for rows 1..`rows`, `column` and the cells beyond it; (rows,) int64."""
+    return np.maximum(first_rows(profile, rows), column)

@@ -1,0 +1,129 @@
+"""Cumulative prevalences with noise (Kuo et al. 2018, method Hc)."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from dphist.anonymized import tiling
+from dphist.anonymized.band import NOTHING, Band, from_rows_and_columns
+from dphist.anonymized.inference import infer_decreasing, rounding_error
+from dphist.anonymized.mechanism import (
+    AnonymizedMechanism,
+    checked_cell_epsilon,
+    checked_epsilon,
+    checked_level,
+    checked_sensitivity,
+)
+from dphist.anonymized.reference import (
+    checked_guess,
+    error_on,
+    zipf_profile,
+    zipf_profile_of,
+)
+from dphist.noise import Source, two_sided_geometric
+from dphist.noise.magnitude import geometric_simultaneous_bound
+from dphist.parameters import Exact, whole_number
+from dphist.profile import Profile
+from dphist.release import Release, savable
+
+IntArray = npt.NDArray[np.int64]
+
+
+@savable
+@dataclass(frozen=True, slots=True, init=False)
+class CumulativeCounts(AnonymizedMechanism):
+    """Noise on how many labels have each count or more, up to a public maximum count.
+
+    Parameters
+    ----------
+    epsilon : number above 0; required.
+    largest : int
+        The largest count M that is measured. It must be public: known without looking at
+        the data. Counts above M are treated as M.
+    sensitivity : int
+        Cells one privacy unit can change: 1 for a record, 2 for an edge of an undirected
+        graph, M for a user with at most M records.
+
+    Guarantee
+    ---------
+    Pure epsilon-DP. Neighbours differ by adding or removing records whose cells number at
+    most `sensitivity`. Covered are all outputs of `release` and `measure`; not covered is
+    the time they take, and a `largest` that was taken from the data.
+
+    Notes
+    -----
+    The counterpart of `SortedCounts`: columns of the Ferrers diagram in place of rows, so one
+    noise draw a possible count and none a label. Time and memory O(largest).
+    Source: Kuo, Cho, Kifer, Machanavajjhala 2018, section 4.3 (Hc); they anchor the
+    sequence at a public number of labels, which is not needed here.
+    """
+
+    epsilon: Fraction
+    largest: int
+    sensitivity: int
+
+    def __init__(self, *, epsilon: Exact, largest: int, sensitivity: int = 1) -> None:
+        object.__setattr__(self, "epsilon", checked_epsilon(epsilon))
+        object.__setattr__(self, "largest", whole_number(largest, "largest", 1, 2**40))
+        object.__setattr__(self, "sensitivity", checked_sensitivity(sensitivity))
+        checked_cell_epsilon(self.epsilon, self.sensitivity)
+
+    @property
+    def cell_epsilon(self) -> Fraction:
+        """Parameter of the geometric noise on each cumulative prevalence."""
+        return self.epsilon / self.sensitivity
+
+    def measure(self, profile: Profile, source: Source | None = None) -> IntArray:
+        """Return the noisy cumulative prevalences, (largest,) int64, before inference.
+
+        They satisfy the guarantee themselves; releasing them and `release` pays twice.
+        """
+        self._accept(profile)
+        true = tiling.columns_below(profile, 0, self.largest)
+        return true + two_sided_geometric(self.cell_epsilon, self.largest, source)
+
+    def release(self, profile: Profile, source: Source | None = None) -> Release:
+        """Release the profile. `total` of the release is None: nothing estimates it apart."""
+        columns = infer_decreasing(self.measure(profile, source))
+        return Release(from_rows_and_columns(NOTHING, columns), self.guarantee, self)
+
+    def expected_error(self, total: int | None = None) -> float:
+        """Return the sorted L1 error to expect, in records, from public numbers alone.
+
+        The mechanism is tried on a public profile that follows Zipf's law, with `largest` as
+        its largest count; or, which comes much nearer on real data, with `total` records when
+        that public guess is given.
+        """
+        public = (
+            zipf_profile(self.largest) if total is None else zipf_profile_of(checked_guess(total))
+        )
+        # Cells beyond `largest` are lost by definition and not by noise.
+        kept = from_rows_and_columns(NOTHING, tiling.columns_below(public, 0, self.largest))
+        return error_on(kept, lambda source: self.release(kept, source).value, self.largest)
+
+    def band(self, release: Release, level: float = 0.95) -> Band:
+        """Return profiles that enclose the true cumulative prevalences, all at once.
+
+        If no noise exceeds t, projecting keeps every one within t of the truth
+        (`docs/proofs/cumulative_counts.md`, Lemma 3); t comes from the noise alone.
+        """
+        missed = 1 - checked_level(level, 0.999999)
+        columns = tiling.columns_below(release.value, 0, self.largest)
+        t = geometric_simultaneous_bound(self.cell_epsilon, self.largest, missed)
+        t += rounding_error(columns)
+        return Band(
+            from_rows_and_columns(NOTHING, np.maximum(columns - t, 0)),
+            from_rows_and_columns(NOTHING, columns + t),
+            level,
+            f"counts up to {self.largest:,}",
+        )
+
+    def in_words(self) -> str:
+        """Say how a release is made."""
+        return (
+            "Cumulative counts (Kuo, Cho, Kifer and Machanavajjhala 2018). How many labels have "
+            f"each count or more, up to {self.largest:,}, a public maximum, with two-sided "
+            "geometric noise; least squares then makes the sequence non-increasing."
+        )

@@ -1,0 +1,76 @@
+"""Bounds on the true diagram from PrivHist's noisy counts.
+
+`t` is what no noise exceeds in absolute value, but for the band's probability of failure;
+`most` bounds the true number of records, hence every count.
+Lemmas 5 and 6 of `docs/proofs/priv_hist.md`.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from dphist.anonymized.band import from_heights
+from dphist.anonymized.inference import infer_decreasing, rounding_error
+from dphist.profile import Profile
+
+IntArray = npt.NDArray[np.int64]
+
+Bounds = tuple[Profile, Profile]
+
+
+def bounds_of_split(
+    columns: IntArray, rows: IntArray, above: int, fakes: int, t: int, most: int
+) -> Bounds:
+    """Bound the diagram between its columns up to T and its rows beyond.
+
+    Parameters
+    ----------
+    columns, rows : noisy counts, fake ones included.
+    above : the noisy number of labels with counts above T.
+    fakes : M.
+    """
+    start = len(columns)
+    heights, lengths = infer_decreasing(columns), infer_decreasing(rows)
+    t += max(rounding_error(heights), rounding_error(lengths))
+    # Labels moved across T, and fake ones, are the same in all columns.
+    shift = above - fakes
+    low = np.where(heights > t, np.maximum(heights - t + shift, 0), 0)
+    surely, maybe = max(above - t, 0), max(above + t, 0)
+    low = np.maximum(low, surely)
+    high = np.maximum(heights + t + shift, 0)
+    # Fewer noisy rows than labels above T: those left out are no longer than the last.
+    longest = np.minimum(lengths + t, most)
+    beyond = int(longest[-1]) if len(longest) else most
+    long_rows = np.append(longest[:maybe], np.full(max(maybe - len(longest), 0), beyond))
+    return (
+        _joined(low, np.maximum(lengths[:surely] - t, start + 1)),
+        _joined(high, np.maximum(long_rows[: int(high[-1])], start)),
+    )
+
+
+def bounds_of_blocks(ends: IntArray, cells: IntArray, t: int, most: int) -> Bounds:
+    """Bound the diagram by its blocks' mean heights: a column is below the block before it."""
+    widths = np.diff(ends, prepend=0)
+    high = np.minimum.accumulate(np.maximum(cells + t, 0) // widths)
+    low = np.maximum.accumulate((-(np.minimum(t - cells, 0) // widths))[::-1])[::-1]
+    wide = widths > 1
+    # The first block is always one column wide.
+    high = np.where(wide, np.append(high[:1], high[:-1]), high)
+    low = np.where(wide, np.append(low[1:], 0), low)
+    lower, upper = from_heights(ends, low), from_heights(ends, high)
+    last = int(ends[-1])
+    if most > last:
+        # Counts beyond the last block were cut there; so many can be as long as that.
+        cut = min(int(high[-1]), most // last)
+        ends, high = np.append(ends, most), np.append(high, cut)
+        upper = from_heights(ends, high)
+    return lower, upper
+
+
+def _joined(heights: IntArray, rows: IntArray) -> Profile:
+    """Return the diagram of these columns whose first rows reach beyond the last of them."""
+    start = len(heights)
+    how_many = heights - np.append(heights[1:], len(rows))
+    return Profile.of_released(
+        np.append(np.arange(1, start + 1), rows),
+        np.append(how_many, np.ones(len(rows), np.int64)),
+    )

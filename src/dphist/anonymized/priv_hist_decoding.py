@@ -1,0 +1,55 @@
+"""From PrivHist's noisy counts back to a profile: pure functions of noisy numbers."""
+
+import numpy as np
+import numpy.typing as npt
+
+from dphist.anonymized.band import from_heights
+from dphist.anonymized.inference import (
+    infer_decreasing,
+    isotonic_decreasing,
+    whole_non_negative,
+)
+from dphist.profile import Profile
+
+IntArray = npt.NDArray[np.int64]
+
+
+def decode_split(columns: IntArray, rows: IntArray, fakes: int) -> Profile:
+    """Join small and large counts and take the fake ones out again (steps L1 to L4).
+
+    Parameters
+    ----------
+    columns : (T,) int64; noisy numbers of small counts, fake ones included, from 1..T on.
+    rows : (l,) int64; noisy large counts, fake ones included.
+    fakes : M, how many fake counts there are at T and as many at T + 1.
+    """
+    start = len(columns)
+    heights = infer_decreasing(columns)
+    counts = np.append(np.arange(1, start + 1), np.maximum(rows, start))
+    steps = heights - np.append(heights[1:], 0)
+    how_many = np.append(steps, np.ones(len(rows), np.int64))
+    for place in (start + 1, start):
+        how_many = without_closest(counts, how_many, place, fakes)
+    return Profile.of_released(counts, how_many)
+
+
+def without_closest(counts: IntArray, how_many: IntArray, place: int, fakes: int) -> IntArray:
+    """Return `how_many` labels remain of each count when the `fakes` closest to `place` go."""
+    order = np.argsort(np.abs(counts - place), kind="stable")
+    remaining = how_many.copy()
+    before = np.cumsum(how_many[order]) - how_many[order]
+    remaining[order] -= np.clip(fakes - before, 0, how_many[order])
+    return remaining
+
+
+def decode_blocks(ends: IntArray, cells: IntArray) -> Profile:
+    """Spread each block's noisy cells evenly over its columns (steps H5 and H6).
+
+    Parameters
+    ----------
+    ends : (k,) int64, ascending; the blocks' last columns.
+    cells : (k,) int64; noisy numbers of cells, so the height's variance is 1 / width**2.
+    """
+    widths = np.diff(ends, prepend=0).astype(np.float64)
+    heights = whole_non_negative(isotonic_decreasing(cells / widths, widths**2))
+    return from_heights(ends, heights)
