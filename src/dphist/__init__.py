@@ -3,6 +3,7 @@
 from dphist import noise
 from dphist.anonymized import (
     CumulativeCounts,
+    PartitionSampler,
     PrivHist,
     RankSplit,
     SortedCounts,
@@ -37,6 +38,7 @@ __all__ = [
     "InputFileError",
     "OutputFileError",
     "ParameterError",
+    "PartitionSampler",
     "PrivHist",
     "Profile",
     "PureDP",

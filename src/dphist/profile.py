@@ -165,6 +165,59 @@ class Profile:
             pairs = tables.sum_counts(frame, label=label, count=count, progress=progress)
         return cls(*pairs, sensitivity)
 
+    @classmethod
+    def from_edges(
+        cls,
+        frame: Any,
+        *,
+        source: str,
+        target: str,
+        directed: bool = False,
+        progress: Callable[[float], None] | None = None,
+    ) -> "Profile":
+        """Count the degrees of a graph, given as a table of its edges, where the table lies.
+
+        The labels are the nodes, and the counts their degrees. Nodes without an edge are
+        not part of a profile.
+
+        Parameters
+        ----------
+        frame : table or path of a file, as for `from_table`, one row an edge.
+        source, target : columns of the nodes that an edge joins, both of the same type and
+            without missing values.
+        directed : count only the edges that leave a node, by `source`. For those that
+            arrive, swap `source` and `target`. Both columns are checked either way.
+        progress : as for `from_table`.
+
+        Raises
+        ------
+        ColumnError, DataError, InputFileError, ParameterError
+
+        Notes
+        -----
+        The unit that a release from this profile protects is one row, one edge. Undirected,
+        an edge is counted at both its ends, so that adding or removing one changes two
+        cells of the diagram, and the profile has ``sensitivity=2``; an edge from a node to
+        itself adds 2 to the degree of this node, which is two cells again. Directed, an
+        edge is counted once, and ``sensitivity=1``. Rows that are there twice are two edges.
+
+        What is *not* covered: a node, which may have any number of edges; and an edge of
+        several rows. A file that lists each undirected edge in both directions, as (u, v)
+        and as (v, u), doubles every degree, and one edge changes four cells: keep one
+        direction first, the rows with u < v (u <= v, to keep edges from a node to itself).
+
+        >>> import pandas as pd
+        >>> path = pd.DataFrame({"u": ["a", "b"], "v": ["b", "c"]})
+        >>> Profile.from_edges(path, source="u", target="v").sorted_counts()
+        array([2, 1, 1])
+        >>> Profile.from_edges(path, source="u", target="v", directed=True).sorted_counts()
+        array([1, 1])
+        """
+        pairs = tables.count_degrees(
+            frame, source=source, target=target, directed=directed, progress=progress
+        )
+        return cls(*pairs, 1 if directed else 2)
+
     @property
     def total(self) -> int:
         """Number of records, n."""

@@ -2,12 +2,14 @@
 
 from dphist.anonymized.best import anonymize, best_mechanism
 from dphist.anonymized.cumulative_counts import CumulativeCounts
+from dphist.anonymized.partition_sampler import PartitionSampler
 from dphist.anonymized.priv_hist import PrivHist
 from dphist.anonymized.rank_split import RankSplit
 from dphist.anonymized.sorted_counts import SortedCounts
 
 __all__ = [
     "CumulativeCounts",
+    "PartitionSampler",
     "PrivHist",
     "RankSplit",
     "SortedCounts",

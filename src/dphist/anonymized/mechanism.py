@@ -8,7 +8,7 @@ from dphist.errors import BoundsError, ParameterError
 from dphist.noise.geometric import SMALLEST_EPSILON
 from dphist.noise.inversion import Source
 from dphist.parameters import Exact, positive_number, whole_number
-from dphist.privacy import PureDP
+from dphist.privacy import Guarantee, PureDP
 from dphist.profile import Profile
 from dphist.release import Release
 
@@ -24,8 +24,8 @@ class AnonymizedMechanism(ABC):
     sensitivity: int
 
     @property
-    def guarantee(self) -> PureDP:
-        """Pure epsilon-DP for units that change at most `sensitivity` cells."""
+    def guarantee(self) -> Guarantee:
+        """What a release costs units that change at most `sensitivity` cells: pure epsilon-DP."""
         return PureDP(self.epsilon)
 
     @abstractmethod

@@ -5,6 +5,7 @@ Rows are grouped where they lie, in the dataframe's own engine or, for a file, i
 
 from dphist.tables.aggregate import count_records, read_profile, sum_counts
 from dphist.tables.checks import LARGEST, IntArray, check_counts, check_total
+from dphist.tables.degrees import count_degrees
 from dphist.tables.guard import shielded
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "IntArray",
     "check_counts",
     "check_total",
+    "count_degrees",
     "count_records",
     "read_profile",
     "shielded",

@@ -70,10 +70,10 @@ def count_records(
     InputFileError
         If the file is missing or not what its name says.
     """
-    with _opened(frame, {"label": label}, progress) as source:
+    with opened(frame, {"label": label}, progress) as source:
         rows = source.collect(_occurrences, ["records", "prevalence", "problem"])
     _raise_problem(source, [row[2] for row in rows], ["label"])
-    return _arrays([(row[0], row[1]) for row in rows])
+    return as_arrays([(row[0], row[1]) for row in rows])
 
 
 def sum_counts(
@@ -102,11 +102,11 @@ def sum_counts(
         If a label or count is missing, a count is negative, or there are 2**62 records or
         more.
     """
-    with _opened(frame, {"label": label, "count": count}, progress) as source:
+    with opened(frame, {"label": label, "count": count}, progress) as source:
         rows = source.collect(_sums, ["value", "prevalence", "problem", "blocks"])
     _raise_problem(source, [row[2] for row in rows], ["count"])
     _check_sums(source, [(row[0], row[3]) for row in rows], "count")
-    counts, prevalences = _arrays([(row[0], row[1]) for row in rows if row[0] != 0])
+    counts, prevalences = as_arrays([(row[0], row[1]) for row in rows if row[0] != 0])
     check_total(counts, prevalences)
     return counts, prevalences
 
@@ -134,20 +134,20 @@ def read_profile(frame: object, *, progress: Progress | None = None) -> tuple[In
         If a value is missing or negative, a count is zero, or there are 2**62 records or
         more.
     """
-    with _opened(frame, {"count": "count", "prevalence": "prevalence"}, progress) as source:
+    with opened(frame, {"count": "count", "prevalence": "prevalence"}, progress) as source:
         rows = source.collect(_merged, ["count", "value", "problem", "blocks"])
     _raise_problem(source, [row[2] for row in rows], ["count", "prevalence"])
     _check_sums(source, [(row[1], row[3]) for row in rows], "prevalence")
     kept = [(row[0], row[1]) for row in rows if row[1] != 0]
     if any(count == 0 for count, _ in kept):
         raise DataError("column 'count' must be at least 1: drop the row of labels never seen")
-    counts, prevalences = _arrays(kept)
+    counts, prevalences = as_arrays(kept)
     check_total(counts, prevalences)
     return counts, prevalences
 
 
 @contextmanager
-def _opened(frame: object, names: dict[str, str], progress: Progress | None) -> Iterator[Source]:
+def opened(frame: object, names: dict[str, str], progress: Progress | None) -> Iterator[Source]:
     """Open a dataframe or a file, having checked the parameters."""
     for role, name in names.items():
         check_name(name, role)
@@ -166,6 +166,11 @@ def _occurrences(frame: AnyFrame) -> AnyFrame:
     """From rows of labels to (records, prevalence, problem)."""
     labels = frame.group_by("label").agg(records=nw.len())
     labels = labels.with_columns(problem=nw.col("label").is_null().cast(nw.Int64) * _NO_LABEL)
+    return by_records(labels)
+
+
+def by_records(labels: AnyFrame) -> AnyFrame:
+    """From rows (records, problem), one a label, to (records, prevalence, problem)."""
     return labels.group_by("records").agg(prevalence=nw.len(), problem=nw.col("problem").max())
 
 
@@ -251,7 +256,7 @@ def _check_sums(source: Source, sums: list[tuple[int, float]], role: str) -> Non
         )
 
 
-def _arrays(pairs: list[tuple[int, int]]) -> tuple[IntArray, IntArray]:
+def as_arrays(pairs: list[tuple[int, int]]) -> tuple[IntArray, IntArray]:
     """Return pairs as two arrays, ascending by the first."""
     table = np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2)
     return table[:, 0].copy(), table[:, 1].copy()

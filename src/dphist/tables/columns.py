@@ -7,6 +7,9 @@ import narwhals.stable.v2 as nw
 
 from dphist.errors import ColumnError, ParameterError
 
+# Roles whose columns hold labels; the columns of all other roles hold integers.
+LABELS = frozenset({"label", "source", "target"})
+
 
 def check_name(value: object, parameter: str) -> None:
     """Refuse a column name that is not text."""
@@ -64,6 +67,14 @@ def check_label_type(dtype: Any, name: str) -> None:
             f"column {name!r} must hold one label a row, such as text, an integer, a date or "
             "bytes, not a nested or unknown object: cast it to text"
         )
+
+
+def different_types(first: str, second: str) -> ColumnError:
+    """The error for two columns of labels that cannot be compared with each other."""
+    return ColumnError(
+        f"columns {first!r} and {second!r} must have exactly the same type, as the labels of both "
+        "are compared: cast both to text, or both to the same integer type"
+    )
 
 
 def check_count_type(dtype: Any, name: str) -> None:

@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dphist.errors import ColumnError, DataError, InputFileError
-from dphist.tables.columns import position_of, twice
+from dphist.tables.columns import LABELS, position_of, twice
 from dphist.tables.frames import AnyFrame, Derive, Source, rows_of, selected
 from dphist.tables.guard import shielded
 from dphist.tables.interruptible import interruptible
@@ -267,7 +267,7 @@ def _csv_relation(
     width : int
         The number of columns there are.
     wanted : dict
-        Role to position. The role ``label`` stays text.
+        Role to position. Roles of `LABELS` stay text.
     """
     relation = connection.read_csv(
         literal,
@@ -289,7 +289,7 @@ def _csv_relation(
     fields = {role: f"c{position}" for role, position in wanted.items()}
     return relation.project(
         ", ".join(
-            f'{field if role == "label" else _DIGITS.format(field)} AS "{role}"'
+            f'{field if role in LABELS else _DIGITS.format(field)} AS "{role}"'
             for role, field in fields.items()
         )
     )

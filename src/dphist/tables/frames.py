@@ -1,6 +1,6 @@
 """A caller's dataframe, brought to the form the aggregation works on.
 
-Columns are renamed to the roles they play (``label``, ``count``, ``prevalence``), so that
+Columns are renamed to the roles they play (``label``, ``count``, ``source``, ...), so that
 no name of a caller's can collide with ours, and nothing is evaluated before `collect`.
 """
 
@@ -19,7 +19,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dphist.errors import ColumnError, DataError, DphistError, ParameterError
-from dphist.tables.columns import check_count_type, check_label_type, position_of
+from dphist.tables.columns import (
+    LABELS,
+    check_count_type,
+    check_label_type,
+    different_types,
+    position_of,
+)
 from dphist.tables.guard import shielded
 
 AnyFrame: TypeAlias = nw.DataFrame[Any] | nw.LazyFrame[Any]
@@ -73,8 +79,8 @@ def source_of(frame: object, names: Mapping[str, str]) -> Source:
     ----------
     frame : anything Narwhals reads
     names : dict
-        The wanted columns: role to the caller's name. The role ``label`` takes any type
-        with exact equality, every other role takes integers.
+        The wanted columns: role to the caller's name. Roles of `LABELS` take any type with
+        exact equality, the same for all of them; every other role takes integers.
 
     Raises
     ------
@@ -115,15 +121,17 @@ def selected(
         position_of(name, existing, ignore_case=duckdb)
     if isinstance(frame, nw.DataFrame) and len(frame) == 0:
         frame = shielded(lambda: _typed(frame, physical), failure)
-    if "label" in names:
-        column = physical["label"]
-        frame = shielded(lambda: _plain(frame, column), failure)
-        dtype = shielded(frame.collect_schema, failure)[column]
-        if not (dtype == nw.Object and shielded(lambda: _exact_objects(frame, column), failure)):
-            check_label_type(dtype, names["label"])
+    kinds = {}
+    for role in [role for role in names if role in LABELS]:
+        frame = _with_labels(frame, physical[role], names[role], failure)
+        kinds[names[role]] = _kind(frame, physical[role], failure)
+    if len(kinds) == 2:
+        (first, kind), (second, other) = kinds.items()
+        if kind != other:
+            raise different_types(first, second)
     schema = shielded(frame.collect_schema, failure)
     for role, name in names.items():
-        if role != "label":
+        if role not in LABELS:
             check_count_type(schema[physical[role]], name)
     return shielded(lambda: _renamed(frame, physical, existing), failure)
 
@@ -136,7 +144,7 @@ def _typed(frame: AnyFrame, physical: Mapping[str, str]) -> AnyFrame:
         dtypes = frame.to_native().dtypes
         unseen = {name for name, dtype in dtypes.items() if str(dtype) == "object"}
     casts = [
-        nw.col(name).cast(nw.String if role == "label" else nw.Int64)
+        nw.col(name).cast(nw.String if role in LABELS else nw.Int64)
         for role, name in physical.items()
         if name in unseen
     ]
@@ -182,6 +190,34 @@ def _narwhals(frame: object, failure: DphistError) -> AnyFrame:
     if kind == "DuplicateError":
         raise ColumnError("frame has two columns of one name: rename all but one")
     raise failure
+
+
+def _with_labels(frame: AnyFrame, column: str, name: str, failure: DphistError) -> AnyFrame:
+    """Return the frame with a column of labels decoded, having checked its type."""
+    decoded = shielded(lambda: _plain(frame, column), failure)
+    dtype = shielded(decoded.collect_schema, failure)[column]
+    if not (dtype == nw.Object and shielded(lambda: _exact_objects(decoded, column), failure)):
+        check_label_type(dtype, name)
+    return decoded
+
+
+def _kind(frame: AnyFrame, column: str, failure: DphistError) -> Any:
+    """Return what two columns must have in common for their labels to be compared.
+
+    Narwhals' type is too coarse for Arrow, which joins no text with large text; for types
+    DuckDB alone knows, which it casts in its own way; and for categories of pandas, where
+    1 and "1" would silently be two labels.
+    """
+    native = frame.to_native()
+    if isinstance(native, pa.Table):
+        return native.schema.field(column).type
+    if frame.implementation.is_duckdb():
+        return shielded(lambda: str(native.types[native.columns.index(column)]), failure)
+    dtype = shielded(frame.collect_schema, failure)[column]
+    if frame.implementation.is_pandas() and dtype == nw.Categorical:
+        categories = getattr(native[column].dtype, "categories", None)
+        return dtype, str(getattr(categories, "dtype", None))
+    return dtype
 
 
 def _plain(frame: AnyFrame, column: str) -> AnyFrame:

@@ -1,0 +1,141 @@
+"""Where partitions within a distance of a given one can reach.
+
+All partitions whose sorted L1 distance from a diagram is at most D have their i-th count
+in a window, their number of counts >= r in another, and their Durfee side (the largest i
+whose i-th count is at least i) in a third. The partition sampler looks nowhere else.
+Lemma 3 of `docs/proofs/partition_sampler.md`.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dphist.anonymized.tiling import first_rows
+from dphist.profile import Profile
+
+IntArray = npt.NDArray[np.int64]
+
+_HARDY_RAMANUJAN = math.pi * math.sqrt(2 / 3)  # p(n) <= exp(this * sqrt(n))
+_TRIES = 4096
+
+
+def radius(total: int, rate: float, log_mass: float) -> int:
+    """Return D such that a draw lies farther than D with probability exp(-log_mass) at most.
+
+    Parameters
+    ----------
+    total : records of the true diagram.
+    rate : a partition at distance d has probability proportional to exp(-rate d).
+    log_mass : -ln of the mass that may be missed.
+
+    Notes
+    -----
+    For 0 < t < rate, Pr[d > D] <= exp(-(rate - t) D) Z(t), and the sum Z(t) of exp(-t d)
+    over all partitions is at most 2 exp(c sqrt(n) + c^2 / 2t) / (1 - exp(-t / 2))
+    (`docs/proofs/partition_sampler.md`, Lemma 2). Any t is sound; many are tried.
+    """
+    c = _HARDY_RAMANUJAN
+    t = rate * np.arange(1, _TRIES) / _TRIES
+    log_z = math.log(2) + c * math.sqrt(total) + c * c / (2 * t) - np.log(-np.expm1(-t / 2))
+    return math.ceil(float(np.min((log_z + log_mass) / (rate - t)))) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class RowWindows:
+    """The rows of a diagram, and how far those of diagrams within the radius can be from them.
+
+    Attributes
+    ----------
+    true, least, most : (k,) int64; the first k rows, their smallest and largest lengths.
+    """
+
+    true: IntArray
+    least: IntArray
+    most: IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """Where diagrams within some distance of a given one can be.
+
+    Attributes
+    ----------
+    smallest, largest : their Durfee sides.
+    rows, columns : of their first `largest` rows and columns.
+    """
+
+    smallest: int
+    largest: int
+    rows: RowWindows
+    columns: RowWindows
+
+
+def windows_around(profile: Profile, distance: int) -> Windows:
+    """Return windows that hold all partitions within `distance` of a diagram."""
+    largest = _last(lambda side: bool(missing_in_square(profile, side) <= distance))
+    smallest = _last(lambda side: side == 0 or bool(beyond_corner(profile, side - 1) > distance))
+    return Windows(
+        smallest,
+        largest,
+        row_windows(profile, largest, distance),
+        row_windows(profile.conjugate(), largest, distance),
+    )
+
+
+def row_windows(profile: Profile, rows: int, distance: int) -> RowWindows:
+    """Return the windows of rows 1..`rows` of all partitions within `distance`."""
+    i = np.arange(1, rows + 1)
+    true = first_rows(profile, rows)
+    to_here = profile.cells_up_to(true)
+
+    def cost_of_raising(length: IntArray) -> IntArray:
+        """Cells of the rectangle i x length outside the diagram: rows 1..i must reach it."""
+        added: IntArray = i * (length - true) - (profile.cells_up_to(length) - to_here)
+        return added
+
+    def cost_of_lowering(length: IntArray) -> IntArray:
+        """Cells in rows from i on, right of length: no row from i on may reach there."""
+        removed: IntArray = to_here - profile.cells_up_to(length) - (i - 1) * (true - length)
+        return removed
+
+    most, too_much = true.copy(), true + distance + 1
+    while np.any(too_much - most > 1):
+        middle = (most + too_much) // 2
+        fits = cost_of_raising(middle) <= distance
+        most, too_much = np.where(fits, middle, most), np.where(fits, too_much, middle)
+    least, too_little = true.copy(), np.full(rows, -1)
+    while np.any(least - too_little > 1):
+        middle = (least + too_little) // 2
+        fits = cost_of_lowering(middle) <= distance
+        least, too_little = np.where(fits, middle, least), np.where(fits, too_little, middle)
+    return RowWindows(true, least, most)
+
+
+def missing_in_square(profile: Profile, side: Any) -> IntArray:
+    """Cells of each square side x side outside the diagram; (k,) int64."""
+    row = np.minimum(profile.conjugate().cumulative_prevalences(np.maximum(side, 1)), side)
+    missing: IntArray = side * (side - row) - profile.cells_up_to(side) + profile.cells_up_to(row)
+    return missing
+
+
+def beyond_corner(profile: Profile, side: Any) -> IntArray:
+    """Cells in both rows and columns beyond each side; (k,) int64."""
+    row = np.maximum(profile.conjugate().cumulative_prevalences(side + 1), side)
+    beyond: IntArray = profile.cells_up_to(row) - profile.cells_up_to(side) - side * (row - side)
+    return beyond
+
+
+def _last(holds: Callable[[int], bool]) -> int:
+    """Return the last number for which a property holds that holds up to some number >= 0."""
+    beyond = 1
+    while holds(beyond):
+        beyond *= 2
+    last = beyond // 2
+    while beyond - last > 1:
+        middle = (last + beyond) // 2
+        last, beyond = (middle, beyond) if holds(middle) else (last, middle)
+    return last
