@@ -19,6 +19,10 @@ MECHANISMS = [
     dh.RankSplit(epsilon="1/3"),
     dh.RankSplit(epsilon="0.1", total=50, sensitivity=2),
     dh.SortedCounts(epsilon=2, labels=7, inference="sort"),
+    dh.CumulativeCounts(epsilon="0.1", largest=9),
+    dh.PrivHist(epsilon=2),
+    dh.PrivHist(epsilon="1/3", shares=(1, "1/2", 1), sensitivity=2),
+    dh.PartitionSampler(epsilon=2, delta=1e-6),
 ]
 
 
@@ -53,7 +57,7 @@ def test_document_holds_what_the_user_guide_says(release) -> None:
     content = json.loads(release.to_json())
     assert content["format"] == "dphist release"
     assert content["format_version"] == 1
-    assert content["guarantee"]["name"] == "PureDP"
+    assert content["guarantee"]["name"] == type(release.guarantee).__name__
     assert content["mechanism"]["parameters"]["epsilon"] in ("1/3", "0.1", "2")
     assert set(content["value"]) == {"counts", "prevalences"}
     assert content["library_version"]

@@ -166,12 +166,14 @@ def _checksum(content: dict[str, Any]) -> str:
 
 def _described(value: Any) -> dict[str, Any]:
     """Name a guarantee or mechanism with its parameters, exact numbers as text."""
-    parameters = {item.name: getattr(value, item.name) for item in fields(value)}
-    exact = {
-        name: decimal_text(number) if isinstance(number, Fraction) else number
-        for name, number in parameters.items()
-    }
-    return {"name": type(value).__name__, "parameters": exact}
+    parameters = {item.name: _exact(getattr(value, item.name)) for item in fields(value)}
+    return {"name": type(value).__name__, "parameters": parameters}
+
+
+def _exact(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_exact(part) for part in value]
+    return decimal_text(value) if isinstance(value, Fraction) else value
 
 
 def _decode(content: dict[str, Any]) -> Release:

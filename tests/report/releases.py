@@ -1,10 +1,21 @@
 """Releases that the tests of this folder share, and a mechanism made to be awkward."""
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
-from dphist import Profile, PureDP, RankSplit, Release, SortedCounts
+from dphist import (
+    CumulativeCounts,
+    PartitionSampler,
+    PrivHist,
+    Profile,
+    PureDP,
+    RankSplit,
+    Release,
+    SortedCounts,
+)
 from dphist.anonymized.band import Band
 
 # Counts that stand nowhere but in the true data: releases at this epsilon miss them.
@@ -39,7 +50,23 @@ def sorted_release() -> Release:
     return mechanism.release(profile, random.Random(4).randbytes)
 
 
+def other_releases() -> dict[str, Callable[[], Release]]:
+    """One release of each other mechanism."""
+    profile = Profile.from_counts(range(1, 51))
+    mechanisms = {
+        "no smoothing": PrivHist(epsilon="0.5"),
+        "smoothing": PrivHist(epsilon="0.5", shares=(1, 1, "1/3"), sensitivity=2),
+        "partition": PartitionSampler(epsilon=1, delta=1e-7),
+        "cumulative": CumulativeCounts(epsilon=1, largest=60),
+    }
+    return {
+        name: partial(mechanism.release, profile, random.Random(5).randbytes)
+        for name, mechanism in mechanisms.items()
+    }
+
+
 ALL = {
+    **other_releases(),
     "usual": usual_release,
     "tiny": tiny_release,
     "empty": empty_release,

@@ -56,8 +56,8 @@ class CumulativeCounts(AnonymizedMechanism):
     -----
     The counterpart of `SortedCounts`: columns of the Ferrers diagram in place of rows, so one
     noise draw a possible count and none a label. Time and memory O(largest).
-    Source: Kuo, Cho, Kifer, Machanavajjhala 2018, section 4.3 (Hc); they anchor the
-    sequence at a public number of labels, which is not needed here.
+    Source: Kuo, Chiu, Kifer, Hay, Machanavajjhala 2018 (method Hc); they sum from the other
+    end, which needs a public number of labels.
     """
 
     epsilon: Fraction
@@ -123,7 +123,7 @@ class CumulativeCounts(AnonymizedMechanism):
     def in_words(self) -> str:
         """Say how a release is made."""
         return (
-            "Cumulative counts (Kuo, Cho, Kifer and Machanavajjhala 2018). How many labels have "
-            f"each count or more, up to {self.largest:,}, a public maximum, with two-sided "
+            "Cumulative counts (Kuo, Chiu, Kifer, Hay and Machanavajjhala 2018). How many labels "
+            f"have each count or more, up to {self.largest:,}, a public maximum, with two-sided "
             "geometric noise; least squares then makes the sequence non-increasing."
         )

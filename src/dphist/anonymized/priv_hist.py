@@ -119,6 +119,11 @@ class PrivHist(AnonymizedMechanism):
         smoothed = self.epsilon / self.sensitivity <= _HIGH_PRIVACY and self._weights[2] > 0
         return self._part(2) if smoothed else None
 
+    @property
+    def cell_epsilon(self) -> Fraction:
+        """Parameter of the geometric noise on the numbers the profile is inferred from."""
+        return self.block_epsilon or self.split_epsilon
+
     def release(self, profile: Profile, source: Source | None = None) -> Release:
         """Release the profile; `total` of the release is the paper's N."""
         self._accept(profile)

@@ -16,15 +16,32 @@ _MEANINGS = {
     "total": "Public bound on the number of records, known without looking at the data.",
     "labels": "Public number of labels, those that never occur included.",
     "inference": "How the noisy counts become a non-increasing sequence.",
+    "largest": "Public maximum count; larger ones are treated as this.",
+    "shares": "Weights of private total, split and smoothed blocks in epsilon.",
+    "delta": "Probability with which the guarantee may fail.",
 }
 # Meanings of parameters left at None, which stands for "not given".
 _NOT_GIVEN = {
     "total": "No public bound on the number of records; a private estimate took its place.",
+    "shares": "Weights of private total, split and smoothed blocks in epsilon: the default ones.",
 }
 # Parameters that were public knowledge, or so their giver says.
-_PUBLIC = ("total", "labels")
+_PUBLIC = ("total", "labels", "largest")
 
 _PAPERS = {
+    "CumulativeCounts": (
+        "Y.-H. Kuo, C.-C. Chiu, D. Kifer, M. Hay, A. Machanavajjhala. Differentially Private "
+        "Hierarchical Count-of-Counts Histograms. Proceedings of the VLDB Endowment 11(11), 2018. "
+        "arXiv:1804.00370."
+    ),
+    "PartitionSampler": (
+        "J. Blocki, A. Datta, J. Bonneau. Differentially Private Password Frequency Lists. "
+        "Network and Distributed System Security Symposium (NDSS), 2016. IACR ePrint 2016/153."
+    ),
+    "PrivHist": (
+        "A. T. Suresh. Differentially Private Anonymized Histograms. Advances in Neural "
+        "Information Processing Systems 32, 2019. arXiv:1910.03553."
+    ),
     "RankSplit": (
         "P. Manurangsi. Tight Bounds for Differentially Private Anonymized Histograms. "
         "SIAM Symposium on Simplicity in Algorithms (SOSA), 2022. arXiv:2111.03257."
@@ -87,16 +104,19 @@ def call(mechanism: Any) -> str:
     >>> call(RankSplit(epsilon="1/3"))
     "RankSplit(epsilon='1/3', total=None, sensitivity=1)"
     """
-    arguments = []
-    for item in fields(mechanism):
-        value = getattr(mechanism, item.name)
-        text = _readable(value)
-        if isinstance(value, str) or (isinstance(value, Fraction) and "/" in text):
-            text = repr(text)
-        elif isinstance(value, int):
-            text = repr(value)
-        arguments.append(f"{item.name}={text}")
+    arguments = [
+        f"{item.name}={_python(getattr(mechanism, item.name))}" for item in fields(mechanism)
+    ]
     return f"{type(mechanism).__name__}({', '.join(arguments)})"
+
+
+def _python(value: Any) -> str:
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_python, value))})"
+    text = _readable(value)
+    if isinstance(value, str) or (isinstance(value, Fraction) and "/" in text):
+        return repr(text)
+    return repr(value) if isinstance(value, int) else text
 
 
 def paper(mechanism: Any) -> str | None:
@@ -105,19 +125,20 @@ def paper(mechanism: Any) -> str | None:
 
 
 def expected_error(release: Release) -> float | None:
-    """Foretell the error from parameters and the private total, never from data.
+    """Foretell the error from parameters and the private or released total, never from data.
 
     None where the total is too large for a public profile of that size to be tried.
     """
     try:
-        if release.total is None:
-            return float(release.mechanism.expected_error())
-        return float(release.mechanism.expected_error(release.total))
+        total = release.value.total if release.total is None else release.total
+        return float(release.mechanism.expected_error(total))
     except ParameterError:
         return None
 
 
 def _readable(value: Any) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(map(_readable, value))
     if isinstance(value, Fraction):
         return decimal_text(value)
     if isinstance(value, int) and not isinstance(value, bool):

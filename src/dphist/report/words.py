@@ -12,7 +12,7 @@ from typing import Any
 from dphist.anonymized.band import Band
 from dphist.errors import ParameterError
 from dphist.parameters import decimal_text
-from dphist.privacy import Guarantee, PureDP
+from dphist.privacy import ApproxDP, Guarantee, PureDP
 from dphist.release import Release
 
 # Above this a float's exponential says nothing any more.
@@ -41,11 +41,15 @@ def privacy_unit(sensitivity: int) -> str:
 
 def guarantee_in_words(guarantee: Guarantee, sensitivity: int) -> str:
     """Say what the guarantee means to a person who must answer for the release."""
-    if not isinstance(guarantee, PureDP):
+    if not isinstance(guarantee, PureDP | ApproxDP):
         return f"The release satisfies {guarantee}."
     rate = float(guarantee.epsilon)
+    start = "Whether"
+    if isinstance(guarantee, ApproxDP):
+        chance = short_exact(guarantee.delta)
+        start = f"But for a chance of {chance}, in which nothing is promised: whether"
     return (
-        f"Whether {privacy_unit(sensitivity)} is in the data or not, every possible result is "
+        f"{start} {privacy_unit(sensitivity)} is in the data or not, every possible result is "
         f"at most {_factor(rate)} as likely in one case as in the other. Someone who knows "
         "everything else in the data, and thinks the chances even that this is in them too, "
         f"{_certainty(rate)} after seeing the release. {_judgement(rate)}"
@@ -91,12 +95,16 @@ def guarantee_in_short(guarantee: Guarantee) -> str:
     """
     if isinstance(guarantee, PureDP):
         return f"ε = {short_exact(guarantee.epsilon)}"
+    if isinstance(guarantee, ApproxDP):
+        return f"ε = {short_exact(guarantee.epsilon)}, δ = {short_exact(guarantee.delta)}"
     return str(guarantee)
 
 
 def guarantee_kind(guarantee: Guarantee) -> str:
     """Name the kind of guarantee without its parameters."""
-    return "pure differential privacy" if isinstance(guarantee, PureDP) else "differential privacy"
+    if isinstance(guarantee, PureDP):
+        return "pure differential privacy"
+    return "approximate differential privacy"
 
 
 def guarantee_in_symbols(guarantee: Guarantee) -> str:
@@ -105,8 +113,10 @@ def guarantee_in_symbols(guarantee: Guarantee) -> str:
     >>> guarantee_in_symbols(PureDP(1))
     'Pr[M(D) ∈ S] ≤ exp(1) · Pr[M(D′) ∈ S]'
     """
-    if isinstance(guarantee, PureDP):
-        return f"Pr[M(D) ∈ S] ≤ exp({short_exact(guarantee.epsilon)}) · Pr[M(D′) ∈ S]"
+    if isinstance(guarantee, PureDP | ApproxDP):
+        pure = f"Pr[M(D) ∈ S] ≤ exp({short_exact(guarantee.epsilon)}) · Pr[M(D′) ∈ S]"
+        delta = short_exact(guarantee.delta) if isinstance(guarantee, ApproxDP) else ""
+        return f"{pure} + {delta}" if delta else pure
     return str(guarantee)
 
 
