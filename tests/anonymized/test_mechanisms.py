@@ -1,4 +1,4 @@
-"""SortedCounts and RankSplit as a user calls them."""
+"""The mechanisms for anonymized histograms as a user calls them."""
 
 import random
 from dataclasses import FrozenInstanceError
@@ -8,36 +8,53 @@ import numpy as np
 import pytest
 
 import dphist as dh
-from dphist.anonymized import rank_split, sorted_counts
+from dphist.anonymized import cumulative_counts, priv_hist, rank_split, sorted_counts
 from dphist.errors import BoundsError, ParameterError
 
-MECHANISMS = [
-    lambda **k: dh.RankSplit(**k),
-    lambda **k: dh.RankSplit(total=100, **k),
-    lambda **k: dh.SortedCounts(labels=12, **k),
-    lambda **k: dh.SortedCounts(labels=12, inference="sort", **k),
-    lambda **k: dh.SortedCounts(labels=12, inference="none", **k),
-]
+# Those that give the input back when the noise is 0.
+EXACT = {
+    "rank split": lambda **k: dh.RankSplit(**k),
+    "public total": lambda **k: dh.RankSplit(total=100, **k),
+    "sorted counts": lambda **k: dh.SortedCounts(labels=12, **k),
+    "sort only": lambda **k: dh.SortedCounts(labels=12, inference="sort", **k),
+    "no inference": lambda **k: dh.SortedCounts(labels=12, inference="none", **k),
+    "cumulative": lambda **k: dh.CumulativeCounts(largest=40, **k),
+    "no smoothing": lambda **k: dh.PrivHist(shares=(1, 9, 0), **k),
+}
+MECHANISMS = {
+    **EXACT,
+    "priv hist": lambda **k: dh.PrivHist(**k),
+    "equal shares": lambda **k: dh.PrivHist(shares=(1, 1, 1), **k),
+    "partition": lambda **k: dh.PartitionSampler(**k),
+}
 
-every_mechanism = pytest.mark.parametrize("make", MECHANISMS)
+
+def named(mechanisms: dict) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("make", mechanisms.values(), ids=mechanisms)
+
+
+every_mechanism = named(MECHANISMS)
 
 
 @every_mechanism
 def test_guarantee_is_known_before_data(make) -> None:
     mechanism = make(epsilon="0.1", sensitivity=2)
-    assert mechanism.guarantee == dh.PureDP("1/10")
+    if isinstance(mechanism, dh.PartitionSampler):
+        assert mechanism.guarantee == dh.ApproxDP("1/10", "1e-9")
+    else:
+        assert mechanism.guarantee == dh.PureDP("1/10")
     assert mechanism.epsilon == Fraction(1, 10)
     with pytest.raises(FrozenInstanceError):
         mechanism.epsilon = Fraction(5)
 
 
-@every_mechanism
+@named(EXACT)
 def test_without_noise_the_input_comes_back(make, monkeypatch) -> None:
     def silent(epsilon, size, source=None):
         return np.zeros(size, np.int64)
 
-    monkeypatch.setattr(rank_split, "two_sided_geometric", silent)
-    monkeypatch.setattr(sorted_counts, "two_sided_geometric", silent)
+    for module in (cumulative_counts, priv_hist, rank_split, sorted_counts):
+        monkeypatch.setattr(module, "two_sided_geometric", silent)
     for counts in ([], [1], [5, 5, 2, 1, 1, 1], [40, 3], [1] * 12):
         profile = dh.Profile.from_counts(counts)
         assert make(epsilon=1).release(profile).value == profile
@@ -52,7 +69,7 @@ def test_large_epsilon_is_nearly_exact(make, seeded) -> None:
 @every_mechanism
 def test_release_is_repeatable_with_a_source_and_not_without(make, seeded) -> None:
     profile = dh.Profile.from_counts(range(1, 40))
-    mechanism = make(epsilon="0.01")
+    mechanism = make(epsilon="0.05")
     first, second = (mechanism.release(profile, seeded(5)).value for _ in range(2))
     assert first == second
     assert mechanism.release(profile).value != mechanism.release(profile).value
@@ -60,8 +77,9 @@ def test_release_is_repeatable_with_a_source_and_not_without(make, seeded) -> No
 
 @every_mechanism
 def test_empty_data_are_released(make) -> None:
-    release = make(epsilon=1).release(dh.Profile.from_counts([]))
-    assert release.guarantee == dh.PureDP(1)
+    mechanism = make(epsilon=1)
+    release = mechanism.release(dh.Profile.from_counts([]))
+    assert release.guarantee == mechanism.guarantee
     assert release.value.total >= 0
 
 
@@ -101,7 +119,13 @@ def test_bad_sensitivity_is_refused(make, sensitivity) -> None:
 
 
 def test_epsilon_is_required_and_keyword_only() -> None:
-    for mechanism in (dh.RankSplit, dh.SortedCounts):
+    for mechanism in (
+        dh.RankSplit,
+        dh.SortedCounts,
+        dh.PrivHist,
+        dh.CumulativeCounts,
+        dh.PartitionSampler,
+    ):
         with pytest.raises(TypeError):
             mechanism()
         with pytest.raises(TypeError):
@@ -114,6 +138,30 @@ def test_epsilon_is_required_and_keyword_only() -> None:
 def test_bad_labels_are_refused(labels) -> None:
     with pytest.raises(ParameterError, match="labels"):
         dh.SortedCounts(epsilon=1, labels=labels)
+
+
+@pytest.mark.parametrize("largest", [0, -1, 2.0, None, True, "5"])
+def test_bad_largest_is_refused(largest) -> None:
+    with pytest.raises(ParameterError, match="largest"):
+        dh.CumulativeCounts(epsilon=1, largest=largest)
+
+
+@pytest.mark.parametrize(
+    "shares",
+    [
+        *[(1, 1), (1, 1, 1, 1), (0, 1, 1), (1, 0, 1), (1, 1, -1), "111", 3, {1, 2, 3}],
+        *[("a", 1, 1), (1, 1, float("nan")), (1, float("inf"), 1), (1e-12, 1, 1)],
+    ],
+)
+def test_bad_shares_are_refused(shares) -> None:
+    with pytest.raises(ParameterError, match=r"shares|epsilon"):
+        dh.PrivHist(epsilon=1, shares=shares)
+
+
+@pytest.mark.parametrize("delta", [0, -1, 1, 2, float("nan"), "x", None, True])
+def test_bad_delta_is_refused(delta) -> None:
+    with pytest.raises(ParameterError, match="delta"):
+        dh.PartitionSampler(epsilon=1, delta=delta)
 
 
 def test_other_bad_parameters_are_refused() -> None:
@@ -133,6 +181,14 @@ def test_public_labels_are_never_compared_with_the_data(counts, seeded) -> None:
     mechanism = dh.SortedCounts(epsilon=1, labels=3)
     assert mechanism.measure(dh.Profile.from_counts(counts), seeded(1)).shape == (3,)
     assert mechanism.release(dh.Profile.from_counts(counts)).value.labels <= 3
+
+
+@pytest.mark.parametrize("counts", [[7, 5], [8, 8, 8], [9, 8, 7], [1000, 1]])
+def test_public_largest_is_never_compared_with_the_data(counts, seeded) -> None:
+    """Counts below, at and above the public maximum: no error, and none above it comes out."""
+    mechanism = dh.CumulativeCounts(epsilon=1, largest=8)
+    assert mechanism.measure(dh.Profile.from_counts(counts), seeded(1)).shape == (8,)
+    assert mechanism.release(dh.Profile.from_counts(counts)).value.counts.max(initial=0) <= 8
 
 
 @pytest.mark.parametrize("n", [99, 100, 101, 10_000])
