@@ -21,8 +21,7 @@ import pytest
 from dphist import RankSplit, SortedCounts
 from dphist.anonymized import rank_split, sorted_counts
 from tests.privacy.diagrams import neighbour_pairs, pairs_within, profile
-
-SLACK = 1e-9
+from tests.privacy.laws import SLACK, clamped_law, worst_log_ratio
 
 
 class SilentSampler:
@@ -37,23 +36,6 @@ class SilentSampler:
         if size == 1 and self.script:
             return np.array([self.script.pop()])
         return np.zeros(size, np.int64)
-
-
-def clamped_law(center: int, epsilon: float, low: int, high: int) -> np.ndarray:
-    """Law of clip(center + Z, low, high) for two-sided geometric Z, on low..high."""
-
-    # Each probability by its own formula: differences of tails would lose all digits.
-    alpha = math.exp(-epsilon)
-
-    def upper(t: int) -> float:  # Pr[Z >= t]
-        return alpha**t / (1 + alpha) if t > 0 else 1 - alpha ** (1 - t) / (1 + alpha)
-
-    inner = [(1 - alpha) / (1 + alpha) * alpha ** abs(y - center) for y in range(low + 1, high)]
-    return np.array([upper(center - low), *inner, upper(high - center)])
-
-
-def worst_log_ratio(a: np.ndarray, b: np.ndarray) -> float:
-    return float(np.max(np.abs(np.log(a) - np.log(b))))
 
 
 @pytest.fixture
