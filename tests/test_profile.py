@@ -5,12 +5,14 @@ import itertools
 import pickle
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dphist import Profile
-from dphist.errors import DataError, DphistError, ParameterError
+from benchmarks import data
+from dphist import Profile, RankSplit
+from dphist.errors import BoundsError, DataError, DphistError, ParameterError
 from tests.privacy.diagrams import partitions, with_one_more
 
 counts_lists = st.lists(st.integers(0, 40), max_size=30)
@@ -199,3 +201,70 @@ def test_copies_cannot_be_changed_either() -> None:
 def test_distance_to_something_else_is_refused() -> None:
     with pytest.raises(ParameterError, match="other"):
         Profile.from_counts([1]).distance(3)  # type: ignore[arg-type]
+
+
+Edges = tuple[tuple[int, int], ...]
+
+
+def graph(edges: Edges, directed: bool = False) -> Profile:
+    columns = [pa.array([edge[end] for edge in edges], pa.int64()) for end in (0, 1)]
+    frame = pa.table({"u": columns[0], "v": columns[1]})
+    return Profile.from_edges(frame, source="u", target="v", directed=directed)
+
+
+@pytest.mark.parametrize("directed", [False, True], ids=["undirected", "directed"])
+def test_an_edge_changes_as_many_cells_as_the_profile_says(directed: bool) -> None:
+    """All tables of up to two edges over three nodes, loops and repeated edges included."""
+    possible = list(itertools.product(range(3), repeat=2))
+    profiles = {
+        edges: graph(edges, directed)
+        for size in range(4)
+        for edges in itertools.combinations_with_replacement(possible, size)
+    }
+    for edges, profile in profiles.items():
+        assert profile.sensitivity == (1 if directed else 2)
+        for edge in possible if len(edges) < 3 else []:
+            other = profiles[tuple(sorted((*edges, edge)))]
+            # Exactly as many, for the totals differ by as much: no smaller bound would do.
+            assert profile.distance(other) == profile.sensitivity
+
+
+nodes = st.integers(0, 6)
+graphs = st.lists(st.tuples(nodes, nodes), max_size=30).map(tuple)
+
+
+@given(graphs, st.tuples(nodes, nodes))
+def test_an_edge_changes_no_more_cells_of_a_larger_graph(
+    edges: Edges, edge: tuple[int, int]
+) -> None:
+    for directed, most in ((False, 2), (True, 1)):
+        profile = graph(edges, directed)
+        assert profile.distance(graph((*edges, edge), directed)) == most
+        assert profile.total == most * len(edges)
+
+
+@given(graphs, st.tuples(nodes, nodes))
+def test_an_edge_listed_in_both_directions_changes_four_cells(
+    edges: Edges, edge: tuple[int, int]
+) -> None:
+    """As the docstring warns: these tests would see an edge of more cells than stated."""
+    assert graph(edges).distance(graph((*edges, edge, edge[::-1]))) == 4
+
+
+def test_a_mechanism_for_one_record_refuses_undirected_edges() -> None:
+    with pytest.raises(BoundsError):
+        RankSplit(epsilon=1).release(graph(((1, 2),)))
+    RankSplit(epsilon=1).release(graph(((1, 2),), directed=True))
+    RankSplit(epsilon=1, sensitivity=2).release(graph(((1, 2),)))
+
+
+@pytest.mark.parametrize("name", ["facebook_combined", "ca-GrQc"])
+def test_degrees_of_real_graphs(name: str) -> None:
+    """Against degrees that were counted elsewhere."""
+    edges, known = data.folder("edges"), data.folder("profiles")
+    path = edges / f"{name}_edges.csv.gz" if edges else None
+    degrees = known / f"degrees_{name}.csv" if known else None
+    if path is None or degrees is None or not (path.exists() and degrees.exists()):
+        pytest.skip(f"needs edges/ and profiles/ of {name} in the folder DPHIST_DATA")
+    found = Profile.from_edges(path, source="u", target="v")
+    assert found == Profile.read(degrees, sensitivity=2)

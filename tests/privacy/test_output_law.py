@@ -5,7 +5,8 @@ asked for and adds nothing. From that the law of every noisy count is known exac
 are clamped to a window, tails included in its ends, so that every probability is positive;
 clamping is post-processing, so a log-ratio above epsilon is a breach.
 
-Lemma 2 of docs/proofs/sorted_counts.md, Lemmas 2 and 3 of docs/proofs/rank_split.md.
+Lemma 2 of docs/proofs/sorted_counts.md and cumulative_counts.md, Lemmas 2 and 3 of
+docs/proofs/rank_split.md.
 """
 
 import itertools
@@ -18,8 +19,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dphist import RankSplit, SortedCounts
-from dphist.anonymized import rank_split, sorted_counts
+from dphist import CumulativeCounts, RankSplit, SortedCounts
+from dphist.anonymized import cumulative_counts, rank_split, sorted_counts
 from tests.privacy.diagrams import neighbour_pairs, pairs_within, profile
 from tests.privacy.laws import SLACK, clamped_law, worst_log_ratio
 
@@ -44,6 +45,7 @@ def silent(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         sampler = SilentSampler(first)
         monkeypatch.setattr(rank_split, "two_sided_geometric", sampler)
         monkeypatch.setattr(sorted_counts, "two_sided_geometric", sampler)
+        monkeypatch.setattr(cumulative_counts, "two_sided_geometric", sampler)
         return sampler
 
     return install
@@ -101,14 +103,20 @@ def test_rank_split_protects_units_of_several_cells(sensitivity, total, silent) 
     assert 1 - SLACK <= max(losses) <= 1 + SLACK
 
 
-@pytest.mark.parametrize(("labels", "sensitivity"), [(1, 1), (3, 1), (9, 1), (4, 2)])
-def test_sorted_counts_lose_epsilon_and_no_more(labels: int, sensitivity: int, silent) -> None:
-    mechanism = SortedCounts(epsilon=1, labels=labels, sensitivity=sensitivity)
+@pytest.mark.parametrize(("size", "sensitivity"), [(1, 1), (3, 1), (9, 1), (4, 2)])
+@pytest.mark.parametrize("kind", ["rows", "columns"])
+def test_single_sequences_lose_epsilon_and_no_more(kind, size, sensitivity, silent) -> None:
+    """`SortedCounts` and `CumulativeCounts`."""
+    mechanism: SortedCounts | CumulativeCounts
+    if kind == "rows":
+        mechanism = SortedCounts(epsilon=1, labels=size, sensitivity=sensitivity)
+    else:
+        mechanism = CumulativeCounts(epsilon=1, largest=size, sensitivity=sensitivity)
     worst = 0.0
     for one, other in pairs_within(sensitivity, 5):
         sampler = silent()
         a, b = (mechanism.measure(profile(data)) for data in (one, other))
-        assert len(a) == len(b) == labels
+        assert len(a) == len(b) == size
         epsilon = sampler.parameters[0]
         laws = [[clamped_law(int(c), epsilon, -6, 14) for c in counts] for counts in (a, b)]
         worst = max(worst, sum(worst_log_ratio(*pair) for pair in zip(*laws, strict=True)))
@@ -135,6 +143,11 @@ def test_each_count_gets_a_draw_of_its_own_with_the_exact_parameter(monkeypatch)
     assert noisy.tolist() == [5, 4, 5, 4, 4, 5]
     assert ladder.asked == [(Fraction(1, 6), 6)]
     assert isinstance(ladder.asked[0][0], Fraction)
+    ladder.asked.clear()
+    monkeypatch.setattr(cumulative_counts, "two_sided_geometric", ladder)
+    noisy = CumulativeCounts(epsilon="1/3", largest=4, sensitivity=2).measure(data)
+    assert noisy.tolist() == [4, 4, 5, 4]
+    assert ladder.asked == [(Fraction(1, 6), 4)]
     ladder.asked.clear()
     release = RankSplit(epsilon="1/3", sensitivity=2).release(data)
     size = len(release.noisy["rows"])
@@ -192,6 +205,13 @@ def test_released_profiles_have_log_ratios_within_epsilon(silent) -> None:
     ]
     assert max(ratios) <= 1 + SLACK
     assert max(ratios) > 0.9
+
+
+@pytest.mark.parametrize("noise", [1, 2])
+def test_too_little_noise_on_a_single_sequence_is_caught(noise: int) -> None:
+    """Power: the comparison above, with the law of noise of half the scale."""
+    laws = [clamped_law(center, noise, -6, 14) for center in (3, 4)]
+    assert worst_log_ratio(*laws) == pytest.approx(noise)
 
 
 class HalvedNoise(RankSplit):

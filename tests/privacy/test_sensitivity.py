@@ -1,6 +1,6 @@
 """Brute force over all small diagrams: what gets noise changes by at most one cell.
 
-Lemma 1 of docs/proofs/sorted_counts.md and of docs/proofs/rank_split.md.
+Lemma 1 of docs/proofs/sorted_counts.md, rank_split.md and cumulative_counts.md.
 """
 
 from collections.abc import Callable
@@ -39,6 +39,11 @@ def columns(partition: tuple[int, ...], r: int) -> int:
 @pytest.mark.parametrize("labels", [1, 2, 5, 11])
 def test_sorted_counts_change_by_one(labels: int) -> None:
     assert worst_change(lambda p: first_rows(p, labels)) == 1
+
+
+@pytest.mark.parametrize("largest", [1, 2, 5, 11])
+def test_cumulative_counts_change_by_one(largest: int) -> None:
+    assert worst_change(lambda p: columns_below(p, 0, largest)) == 1
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 5])

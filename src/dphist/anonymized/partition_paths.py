@@ -13,7 +13,6 @@ the number of cells of its windows.
 """
 
 import math
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -110,8 +109,7 @@ class Paths:
         def half(entries: RowWindows) -> Half:
             return Half.over(entries, np.maximum(entries.least, places), rate)
 
-        with ThreadPoolExecutor(2) as pool:
-            rows, columns = pool.map(half, (windows.rows, windows.columns))
+        rows, columns = half(windows.rows), half(windows.columns)
         sides = np.arange(smallest, largest + 1)
         both = np.array([rows.log_weight(s) + columns.log_weight(s) for s in sides.tolist()])
         # Both halves count the square's missing cells; neither counts those beyond it.

@@ -109,7 +109,7 @@ def row_windows(profile: Profile, rows: int, distance: int) -> RowWindows:
         most, too_much = np.where(fits, middle, most), np.where(fits, too_much, middle)
     least, too_little = true.copy(), np.full(rows, -1)
     while np.any(least - too_little > 1):
-        middle = (least + too_little) // 2
+        middle = (least + too_little + 1) // 2  # never the impossible -1
         fits = cost_of_lowering(middle) <= distance
         least, too_little = np.where(fits, middle, least), np.where(fits, too_little, middle)
     return RowWindows(true, least, most)

@@ -1,0 +1,97 @@
+"""What the plots have in common: mechanisms' colours, logarithmic axes, legends.
+
+Only matplotlib's objects are used, never pyplot, so no backend has to be chosen.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
+
+from benchmarks.comparison.contenders import Contender
+
+GREY = "#8a94a0"
+_MARKERS = {False: "o", True: "s"}
+
+
+def line_style(contender: Contender) -> dict[str, Any]:
+    """Return how a mechanism is drawn everywhere: a variant is dashed, with hollow squares."""
+    return {
+        "color": contender.colour,
+        "linestyle": (0, (4, 2)) if contender.dashed else "-",
+        "linewidth": 1.5,
+        "marker": _MARKERS[contender.dashed],
+        "markersize": 4,
+        "markerfacecolor": "white" if contender.dashed else contender.colour,
+        "markeredgewidth": 1.1,
+    }
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """Return an empty figure that lays itself out."""
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def marker_style(contender: Contender) -> dict[str, Any]:
+    """Return the same without a line, for values that do not follow the x axis smoothly."""
+    return {**line_style(contender), "linestyle": "none"}
+
+
+def legend(
+    figure: Figure,
+    contenders: Iterable[Contender],
+    style: Callable[[Contender], dict[str, Any]] = line_style,
+    extra: Sequence[Line2D] = (),
+) -> None:
+    """Name the mechanisms above all panels, with what each was told."""
+    lines = [
+        Line2D([], [], label=f"{c.name} (told {c.told})", **style(c))
+        for c in dict.fromkeys(contenders)
+    ]
+    figure.legend(
+        handles=[*lines, *extra],
+        loc="outside upper left",
+        ncols=3,
+        frameon=False,
+        fontsize=9.5,
+        handlelength=3.2,
+    )
+
+
+def clean(ax: Axes, title: str = "") -> None:
+    """Leave of the frame what helps reading."""
+    ax.set_title(title, loc="left", fontsize=10.5)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(True, which="major", color=GREY, alpha=0.25, linewidth=0.6)
+    ax.tick_params(labelsize=9)
+
+
+def epsilon_axis(ax: Axes, epsilons: Iterable[float]) -> None:
+    """Make the x axis logarithmic with a tick at each epsilon measured."""
+    ticks = sorted(set(epsilons))
+    ax.set_xscale("log")
+    ax.xaxis.set_major_locator(FixedLocator(ticks))
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    if len(ticks) > 1:
+        ax.set_xlim(ticks[0] / 1.25, ticks[-1] * 1.25)
+
+
+def log_y_axis(ax: Axes, values: Iterable[float], at_least: float = 1.0) -> None:
+    """Make the y axis logarithmic, over `at_least` so many decades around the values."""
+    known = [value for value in values if value > 0]
+    if not known:
+        return
+    low, high = math.log10(min(known)), math.log10(max(known))
+    margin = max(0.06 * (high - low), (at_least - (high - low)) / 2, 0.05)
+    ax.set_yscale("log")
+    ax.set_ylim(10 ** (low - margin), 10 ** (high + margin))
+    # A few plain numbers serve a short axis better than one or two powers of ten.
+    if high - low + 2 * margin < 2.5 and low > -2:
+        ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    ax.yaxis.set_minor_formatter(NullFormatter())

@@ -1,0 +1,136 @@
+"""The comparison as Markdown and CSV."""
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from fractions import Fraction
+from pathlib import Path
+
+from benchmarks.comparison.contenders import guarantee_text
+from benchmarks.comparison.measuring import Effort
+from benchmarks.comparison.ranking import Row, Summary, summaries
+from dphist.writing import staged_outputs
+
+COLUMNS = (
+    "profile", "n", "labels", "maximum", "epsilon", "mechanism", "guarantee", "told in advance",
+    "runs", "sorted L1 error", "standard error", "error/n", "rank",
+    "rank among pure, told nothing", "seconds per release",
+)  # fmt: skip
+_LEFT = {"profile", "mechanism", "guarantee", "told in advance"}
+
+ABOUT = """\
+# Mechanisms for anonymized histograms, compared
+
+Sorted L1 error is the mean over the runs of the number of cells in which released and true
+profile differ; its standard error stands beside it. Errors are of one cell a privacy unit
+(sensitivity 1) on every profile. Seconds are the median of one release. Rank 1 has the lowest
+error; ranks of mechanisms closer than their standard errors say little.
+
+Runs were made until the standard error was {target:.1%} of the mean, {fewest} to {most} of them;
+after {seconds:g} seconds two were enough. That leaves {above} of {finished} cells above the
+target, the worst at {worst:.1%}. A mean of 0 has no such ratio, and is not counted.
+"""
+SUMMARY = """\
+## Over all profiles
+
+Geometric mean over the profiles of the error relative to the best pure mechanism that was told
+nothing, and in brackets the mean rank. Means over fewer profiles than there are say over how
+many."""
+EVERY = "## Every profile"
+
+
+def write_tables(folder: Path, rows: Sequence[Row], planned: int, effort: Effort) -> None:
+    """Write `table.csv` and `table.md`, both or neither."""
+    with staged_outputs() as outputs:
+        outputs.write_text(folder / "table.csv", csv_text(rows))
+        outputs.write_text(folder / "table.md", markdown_text(rows, planned, effort))
+
+
+def csv_text(rows: Iterable[Row]) -> str:
+    """Return all rows, numbers in full."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows(_values(row) for row in rows)
+    return text.getvalue()
+
+
+def markdown_text(rows: Sequence[Row], planned: int, effort: Effort) -> str:
+    """Return the summary, then all rows, numbers rounded."""
+    reached = [r.measured.standard_error / r.measured.error for r in rows if r.measured.error > 0]
+    about = ABOUT.format(
+        **asdict(effort),
+        above=sum(ratio > effort.target for ratio in reached),
+        finished=len(rows),
+        worst=max(reached, default=0),
+    )
+    parts = [about]
+    if len(rows) < planned:
+        parts.append(f"**{len(rows)} of {planned} cells are finished.**\n")
+    parts += [SUMMARY, "", summary_table(rows), "", EVERY, ""]
+    parts.append(markdown(COLUMNS, ([*map(number_text, _values(row))] for row in rows), _LEFT))
+    return "\n".join(parts) + "\n"
+
+
+def summary_table(rows: Sequence[Row]) -> str:
+    """Return the table of means: a line a mechanism, a column an epsilon."""
+    means = summaries(rows)
+    epsilons = sorted({summary.epsilon for summary in means}, reverse=True)
+    most = {e: max(s.profiles for s in means if s.epsilon == e) for e in epsilons}
+    lines = []
+    for contender in dict.fromkeys(summary.contender for summary in means):
+        mine = {s.epsilon: s for s in means if s.contender == contender}
+        cells = [_mean(mine.get(epsilon), most[epsilon]) for epsilon in epsilons]
+        lines.append([contender.name, contender.told, *cells])
+    head = ["mechanism", "told in advance", *(f"ε = {epsilon_text(e)}" for e in epsilons)]
+    return markdown(head, lines, _LEFT)
+
+
+def epsilon_text(epsilon: Fraction) -> str:
+    """Write an epsilon as a decimal."""
+    return f"{float(epsilon):g}"
+
+
+def _mean(summary: Summary | None, most: int) -> str:
+    if summary is None:
+        return "–"
+    relative = "–" if summary.relative is None else f"{summary.relative:.2f}"
+    fewer = f", {summary.profiles} profiles" if summary.profiles < most else ""
+    return f"{relative} ({summary.rank:.1f}{fewer})"
+
+
+def _values(row: Row) -> list[str | int | float]:
+    cell, measured, profile = row.cell, row.measured, row.cell.dataset.profile
+    return [
+        cell.dataset.name,
+        profile.total,
+        profile.labels,
+        int(profile.counts.max(initial=0)),
+        epsilon_text(cell.epsilon),
+        cell.contender.name,
+        guarantee_text(cell.mechanism.guarantee),
+        cell.contender.told,
+        measured.runs,
+        measured.error,
+        measured.standard_error,
+        row.per_record,
+        row.rank,
+        "" if row.fair_rank is None else row.fair_rank,
+        measured.seconds,
+    ]
+
+
+def number_text(value: str | float) -> str:
+    """Round to three digits or to whole numbers, whichever is finer."""
+    if isinstance(value, str):
+        return value.replace("|", "\\|")
+    if isinstance(value, int) or abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.3g}"
+
+
+def markdown(head: Sequence[str], rows: Iterable[Sequence[str]], left: set[str]) -> str:
+    """Return a Markdown table, the columns not named in `left` to the right."""
+    lines = [head, ["---" if name in left else "---:" for name in head], *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
