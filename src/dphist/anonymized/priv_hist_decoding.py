@@ -28,14 +28,19 @@ def decode_split(columns: IntArray, rows: IntArray, fakes: int) -> Profile:
     counts = np.append(np.arange(1, start + 1), np.maximum(rows, start))
     steps = heights - np.append(heights[1:], 0)
     how_many = np.append(steps, np.ones(len(rows), np.int64))
-    for place in (start + 1, start):
-        how_many = without_closest(counts, how_many, place, fakes)
+    for place, other in ((start + 1, start), (start, start + 1)):
+        how_many = without_closest(counts, how_many, place, other, fakes)
     return Profile.of_released(counts, how_many)
 
 
-def without_closest(counts: IntArray, how_many: IntArray, place: int, fakes: int) -> IntArray:
-    """Return `how_many` labels remain of each count when the `fakes` closest to `place` go."""
-    order = np.argsort(np.abs(counts - place), kind="stable")
+def without_closest(
+    counts: IntArray, how_many: IntArray, place: int, other: int, fakes: int
+) -> IntArray:
+    """Return how many labels remain of each count when the `fakes` closest to `place` go.
+
+    Of two that are equally close, the one closer to `other`, where fake counts are too, goes.
+    """
+    order = np.lexsort((np.abs(counts - other), np.abs(counts - place)))
     remaining = how_many.copy()
     before = np.cumsum(how_many[order]) - how_many[order]
     remaining[order] -= np.clip(fakes - before, 0, how_many[order])
