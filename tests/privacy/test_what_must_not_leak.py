@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import dphist as dh
-from dphist.anonymized import rank_split, sorted_counts
+from dphist.anonymized import cumulative_counts, priv_hist, rank_split, sorted_counts
+from dphist.anonymized.partition_paths import Paths
 from dphist.report.html import report_html
 from dphist.report.summary import summary_text
 from dphist.report.table import table_csv
@@ -89,6 +90,73 @@ def test_equal_noisy_sorted_counts_give_equal_publications(pair, inference, labe
     assert len(published) == 1
 
 
+def released_as(mechanism: dh.PrivHist, data: tuple[int, ...], wanted: list) -> dh.Release:
+    """Release with noise such that each noisy vector is the wanted one; None: noise 0."""
+    calls: list[np.ndarray] = []
+
+    def compensating(epsilon, size, source=None):
+        k = len(calls)
+        calls.append(np.zeros(size, np.int64))
+        return np.array(wanted[k](data)) if k < len(wanted) else calls[-1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(priv_hist, "two_sided_geometric", compensating)
+        return mechanism.release(dh.Profile.from_counts(list(data)))
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=str)
+@pytest.mark.parametrize("total", [0, 7])
+@pytest.mark.parametrize("epsilon", ["0.1", "2"])
+def test_equal_noisy_numbers_of_priv_hist_give_equal_publications(pair, total, epsilon) -> None:
+    """Total, number above T, columns, rows and blocks made equal: nothing else tells them apart."""
+    mechanism = dh.PrivHist(epsilon=epsilon)
+    start = mechanism._start(max(total, 1))
+
+    def to_total(data):
+        return [total - sum(data)]
+
+    def to_above(data):
+        return [2 - sum(count > start for count in data)]
+
+    script = [to_total] if mechanism.block_epsilon else [to_total, to_above]
+    first = [released_as(mechanism, data, script).noisy for data in pair]
+    published = set()
+    for data, own in zip(pair, first, strict=True):
+        last = [name for name in own if name not in ("above", "ends")]
+        # Noise that turns the data's own numbers into those of the pair's first.
+        shift = np.concatenate([first[0][n] - own[n] for n in last] or [np.zeros(0, np.int64)])
+        release = released_as(mechanism, data, [*script, lambda _, shift=shift: shift])
+        published.add(everything_published(release))
+    assert len(published) == 1
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=str)
+def test_equal_noisy_columns_give_equal_publications(pair) -> None:
+    mechanism = dh.CumulativeCounts(epsilon=1, largest=4)
+    published = set()
+    for data in pair:
+        columns = np.array([sum(count >= r for count in data) for r in range(1, 5)])
+
+        def compensating(epsilon, size, source=None, columns=columns):
+            return np.array([7, 9, -3, 1]) - columns
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(cumulative_counts, "two_sided_geometric", compensating)
+            release = mechanism.release(dh.Profile.from_counts(list(data)))
+        published.add(everything_published(release))
+    assert len(published) == 1
+
+
+@pytest.mark.parametrize("pair", list(neighbour_pairs(3)), ids=str)
+def test_equal_draws_of_partitions_give_equal_publications(pair, monkeypatch) -> None:
+    """The sampler publishes the drawn table and its parameters: not the window it drew from."""
+    drawn = np.array([4, 2]), np.array([1, 1])
+    monkeypatch.setattr(Paths, "draw", lambda self, source: drawn)
+    mechanism = dh.PartitionSampler(epsilon=1)
+    releases = [mechanism.release(dh.Profile.from_counts(list(data))) for data in pair]
+    assert len({everything_published(release) for release in releases}) == 1
+
+
 @pytest.mark.parametrize("total", [0, 1, 49, 50, 51, 10**6])
 def test_the_choice_of_mechanism_depends_on_parameters_alone(total) -> None:
     for profile in (dh.Profile.from_counts([total]), dh.Profile.from_prevalences([1], [total])):
@@ -136,6 +204,10 @@ def test_no_warning_or_error_depends_on_the_data(counts, seeded, recwarn) -> Non
         dh.RankSplit(epsilon=1),
         dh.RankSplit(epsilon=1, total=12),
         dh.SortedCounts(epsilon=1, labels=12),
+        dh.CumulativeCounts(epsilon=1, largest=2),
+        dh.PrivHist(epsilon=1),
+        dh.PrivHist(epsilon="0.5", shares=(1, 1, 1)),
+        dh.PartitionSampler(epsilon=1),
     ):
         everything_published(mechanism.release(profile, seeded(1)))
     assert len(recwarn) == 0
@@ -143,5 +215,5 @@ def test_no_warning_or_error_depends_on_the_data(counts, seeded, recwarn) -> Non
 
 def test_sampler_is_the_library_s_own() -> None:
     """Mechanisms draw from dphist.noise, whose default source is the operating system."""
-    for module in (rank_split, sorted_counts):
+    for module in (cumulative_counts, priv_hist, rank_split, sorted_counts):
         assert module.two_sided_geometric is dh.noise.two_sided_geometric
