@@ -31,7 +31,7 @@ EPSILONS = {"8": 200, "4": 100, "1": 50, "0.1": 10, "0.01": 4, "0.002": 2}  # an
 
 def one(name: str, epsilon: str, runs: int) -> None:
     """Print errors, seconds a release, and peak GiB of this process."""
-    profile, mechanism = profiles()[name], PartitionSampler(epsilon=epsilon)
+    profile, mechanism = profiles()[name], PartitionSampler(epsilon=epsilon, delta=1e-9)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     start = time.perf_counter()
     errors = [profile.distance(mechanism.release(profile).value) for _ in range(runs)]
@@ -88,7 +88,7 @@ def float_errors(every: dict[str, Profile]) -> list[list[str]]:
     """Worst error of one comparison, and the sum over a release's draws as a bound on its law."""
     rows = []
     for name, epsilon in [(n, e) for n in every for e in ("1", "0.1", "0.01")]:
-        mechanism, profile = PartitionSampler(epsilon=epsilon), every[name]
+        mechanism, profile = PartitionSampler(epsilon=epsilon, delta=1e-9), every[name]
         windows = windows_around(profile, mechanism.distance(profile))
         places = np.maximum(np.arange(1, windows.largest + 1), windows.smallest)
         worst = max(

@@ -25,7 +25,7 @@ MECHANISMS = {
     **EXACT,
     "priv hist": lambda **k: dh.PrivHist(**k),
     "equal shares": lambda **k: dh.PrivHist(shares=(1, 1, 1), **k),
-    "partition": lambda **k: dh.PartitionSampler(**k),
+    "partition": lambda **k: dh.PartitionSampler(delta=1e-9, **k),
 }
 
 

@@ -102,7 +102,7 @@ def test_weights_around_nothing_sum_to_euler_s_product(rate: float) -> None:
 @pytest.mark.parametrize("data", [(), (3, 1), (4, 4, 4), (6, 3, 1, 1, 1)])
 def test_draws_follow_the_law(data: Partition, seeded) -> None:
     """40,000 draws against exp(-rate d) / Z, for n <= 12; false alarms below 1e-6."""
-    mechanism, source = PartitionSampler(epsilon=2), seeded(1)
+    mechanism, source = PartitionSampler(epsilon=2, delta=1e-9), seeded(1)
     paths = paths_around(data, mechanism.rate, mechanism.distance(profile(data)))
     drawn: Counter[Partition] = Counter()
     for _ in range(40_000):
@@ -168,7 +168,7 @@ def losses(mechanism: PartitionSampler, one: Partition, other: Partition) -> tup
 @pytest.mark.parametrize("epsilon", ["0.5", 1, 4])
 def test_log_ratios_of_neighbours_are_within_epsilon(epsilon) -> None:
     """All n <= 4: exact law from the tables, outputs up to 14 records."""
-    mechanism = PartitionSampler(epsilon=epsilon)
+    mechanism = PartitionSampler(epsilon=epsilon, delta=1e-9)
     found = [losses(mechanism, *pair) for pair in neighbour_pairs(3)]
     # Cutting mass eta moves both normalisations by that factor.
     assert max(worst for worst, _ in found) <= float(mechanism.epsilon) + 1e-8
@@ -177,7 +177,7 @@ def test_log_ratios_of_neighbours_are_within_epsilon(epsilon) -> None:
 
 
 def test_units_of_several_cells_are_protected() -> None:
-    mechanism = PartitionSampler(epsilon=2, sensitivity=2)
+    mechanism = PartitionSampler(epsilon=2, sensitivity=2, delta=1e-9)
     found = [losses(mechanism, *pair)[0] for pair in pairs_within(2, 4)]
     assert 1 < max(found) <= 2 + 1e-8
 
@@ -201,8 +201,11 @@ class UnitIgnored(PartitionSampler):
 
 
 def test_planted_rates_are_caught() -> None:
-    assert max(losses(TwiceTheRate(epsilon=1), *pair)[0] for pair in neighbour_pairs(3)) > 1.05
-    mechanism = UnitIgnored(epsilon=1, sensitivity=2)
+    assert (
+        max(losses(TwiceTheRate(epsilon=1, delta=1e-9), *pair)[0] for pair in neighbour_pairs(3))
+        > 1.05
+    )
+    mechanism = UnitIgnored(epsilon=1, sensitivity=2, delta=1e-9)
     assert max(losses(mechanism, *pair)[0] for pair in pairs_within(2, 3)) > 1.05
 
 
@@ -287,5 +290,5 @@ def test_memory_that_runs_out_is_no_leak(monkeypatch) -> None:
 
     monkeypatch.setattr(Half, "over", full)
     with pytest.raises(Exception, match="not enough memory") as caught:
-        PartitionSampler(epsilon=1).release(Profile.from_counts([7]))
+        PartitionSampler(epsilon=1, delta=1e-9).release(Profile.from_counts([7]))
     assert "918273645" not in f"{caught.value}{caught.value.__context__}{caught.value.__cause__}"

@@ -152,7 +152,7 @@ def test_equal_draws_of_partitions_give_equal_publications(pair, monkeypatch) ->
     """The sampler publishes the drawn table and its parameters: not the window it drew from."""
     drawn = np.array([4, 2]), np.array([1, 1])
     monkeypatch.setattr(Paths, "draw", lambda self, source: drawn)
-    mechanism = dh.PartitionSampler(epsilon=1)
+    mechanism = dh.PartitionSampler(epsilon=1, delta=1e-9)
     releases = [mechanism.release(dh.Profile.from_counts(list(data))) for data in pair]
     assert len({everything_published(release) for release in releases}) == 1
 
@@ -207,7 +207,7 @@ def test_no_warning_or_error_depends_on_the_data(counts, seeded, recwarn) -> Non
         dh.CumulativeCounts(epsilon=1, largest=2),
         dh.PrivHist(epsilon=1),
         dh.PrivHist(epsilon="0.5", shares=(1, 1, 1)),
-        dh.PartitionSampler(epsilon=1),
+        dh.PartitionSampler(epsilon=1, delta=1e-9),
     ):
         everything_published(mechanism.release(profile, seeded(1)))
     assert len(recwarn) == 0

@@ -36,7 +36,7 @@ class PartitionSampler(AnonymizedMechanism):
     Parameters
     ----------
     epsilon : number from 1/1000 times `sensitivity` on; required.
-    delta : number between 0 and 1
+    delta : number between 0 and 1; required.
         Probability with which the guarantee may fail, because diagrams too far from the true
         one are never drawn. It hardly changes the error; smaller ones take a little longer.
     sensitivity : int
@@ -67,7 +67,7 @@ class PartitionSampler(AnonymizedMechanism):
     delta: Fraction
     sensitivity: int
 
-    def __init__(self, *, epsilon: Exact, delta: Exact = "1e-9", sensitivity: int = 1) -> None:
+    def __init__(self, *, epsilon: Exact, delta: Exact, sensitivity: int = 1) -> None:
         object.__setattr__(self, "epsilon", checked_epsilon(epsilon))
         object.__setattr__(self, "delta", probability(delta, "delta"))
         object.__setattr__(self, "sensitivity", checked_sensitivity(sensitivity))
