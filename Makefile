@@ -29,7 +29,7 @@ format: $(VENV)/.dev
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.noise
-	$(BIN)/python -m benchmarks.rank_split_time
+	$(BIN)/python -m benchmarks.release_time
 	$(BIN)/python -m benchmarks.expected_error
 
 $(VENV)/bin/python:
