@@ -223,7 +223,7 @@ def test_isotonic_beats_sorting_beats_nothing_on_long_runs(seeded) -> None:
 
 def test_anonymize_uses_the_bound_of_the_profile() -> None:
     profile = dh.Profile.from_counts([3, 2], sensitivity=2)
-    assert dh.anonymize(profile, epsilon=1).mechanism == dh.RankSplit(epsilon=1, sensitivity=2)
+    assert dh.anonymize(profile, epsilon=1).mechanism == dh.PrivHist(epsilon=1, sensitivity=2)
     assert dh.anonymize(profile, epsilon=1, sensitivity=3).mechanism.sensitivity == 3
     with pytest.raises(BoundsError):
         dh.anonymize(profile, epsilon=1, sensitivity=1)

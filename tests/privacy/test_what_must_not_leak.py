@@ -160,7 +160,7 @@ def test_equal_draws_of_partitions_give_equal_publications(pair, monkeypatch) ->
 @pytest.mark.parametrize("total", [0, 1, 49, 50, 51, 10**6])
 def test_the_choice_of_mechanism_depends_on_parameters_alone(total) -> None:
     for profile in (dh.Profile.from_counts([total]), dh.Profile.from_prevalences([1], [total])):
-        assert dh.anonymize(profile, epsilon=1).mechanism == dh.RankSplit(epsilon=1)
+        assert dh.anonymize(profile, epsilon=1).mechanism == dh.PrivHist(epsilon=1)
 
 
 def test_a_total_without_noise_would_be_noticed() -> None:
