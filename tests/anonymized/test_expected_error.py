@@ -13,10 +13,11 @@ LEAST_FROM_LABELS, MOST_FROM_LABELS = 0.1, 6.0  # told the number of labels only
 
 
 @pytest.mark.parametrize("epsilon", ["2", "1", "0.1", "0.01"])
-def test_rank_split_is_as_foretold_on_real_data(epsilon, yahoo, shakespeare, seeded) -> None:
+@pytest.mark.parametrize("kind", [dh.RankSplit, dh.PrivHist])
+def test_it_is_as_foretold_on_real_data(kind, epsilon, yahoo, shakespeare, seeded) -> None:
     source = seeded(1)
     for profile in (yahoo, shakespeare):
-        mechanism = dh.RankSplit(epsilon=epsilon)
+        mechanism = kind(epsilon=epsilon)
         errors = [profile.distance(mechanism.release(profile, source).value) for _ in range(5)]
         ratio = np.mean(errors) / mechanism.expected_error(profile.total)
         assert LEAST < ratio < MOST
