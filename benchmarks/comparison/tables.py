@@ -37,7 +37,8 @@ SUMMARY = """\
 Geometric mean over the profiles of the error relative to the best pure mechanism that was told
 nothing, and in brackets the mean rank. Means over fewer profiles than there are say over how
 many."""
-EVERY = "## Every profile"
+ERRORS = "## Sorted L1 error by epsilon, the lowest in bold"
+EVERY = "## Every cell"
 
 
 def write_tables(folder: Path, rows: Sequence[Row], planned: int, effort: Effort) -> None:
@@ -68,7 +69,10 @@ def markdown_text(rows: Sequence[Row], planned: int, effort: Effort) -> str:
     parts = [about]
     if len(rows) < planned:
         parts.append(f"**{len(rows)} of {planned} cells are finished.**\n")
-    parts += [SUMMARY, "", summary_table(rows), "", EVERY, ""]
+    parts += [SUMMARY, "", summary_table(rows), "", ERRORS, ""]
+    for epsilon in sorted({row.cell.epsilon for row in rows}, reverse=True):
+        parts += [f"### ε = {epsilon_text(epsilon)}", "", error_table(rows, epsilon), ""]
+    parts += [EVERY, ""]
     parts.append(markdown(COLUMNS, ([*map(number_text, _values(row))] for row in rows), _LEFT))
     return "\n".join(parts) + "\n"
 
@@ -85,6 +89,24 @@ def summary_table(rows: Sequence[Row]) -> str:
         lines.append([contender.name, contender.told, *cells])
     head = ["mechanism", "told in advance", *(f"ε = {epsilon_text(e)}" for e in epsilons)]
     return markdown(head, lines, _LEFT)
+
+
+def error_table(rows: Sequence[Row], epsilon: Fraction) -> str:
+    """Return the errors at one epsilon: a line a profile, a column a mechanism, the lowest bold."""
+    mine = [row for row in rows if row.cell.epsilon == epsilon]
+    names = list(dict.fromkeys(row.cell.contender.name for row in mine))
+    lines = []
+    for dataset in dict.fromkeys(row.cell.dataset.name for row in mine):
+        found = {r.cell.contender.name: r for r in mine if r.cell.dataset.name == dataset}
+        lines.append([dataset, *(_error(found.get(name)) for name in names)])
+    return markdown(["profile", *names], lines, _LEFT - {"mechanism"})
+
+
+def _error(row: Row | None) -> str:
+    if row is None:
+        return "–"
+    text = number_text(row.measured.error)
+    return f"**{text}**" if row.rank == 1 else text
 
 
 def epsilon_text(epsilon: Fraction) -> str:
