@@ -195,10 +195,21 @@ def _narwhals(frame: object, failure: DphistError) -> AnyFrame:
 def _with_labels(frame: AnyFrame, column: str, name: str, failure: DphistError) -> AnyFrame:
     """Return the frame with a column of labels decoded, having checked its type."""
     decoded = shielded(lambda: _plain(frame, column), failure)
-    dtype = shielded(decoded.collect_schema, failure)[column]
-    if not (dtype == nw.Object and shielded(lambda: _exact_objects(decoded, column), failure)):
-        check_label_type(dtype, name)
+    if _of_objects(decoded, column):
+        if not shielded(lambda: _exact_objects(decoded, column), failure):
+            check_label_type(nw.Object(), name)
+    else:
+        check_label_type(shielded(decoded.collect_schema, failure)[column], name)
     return decoded
+
+
+def _of_objects(frame: AnyFrame, column: str) -> bool:
+    """Whether a column is one of pandas' objects.
+
+    Narwhals infers a type for it from the first values. So what it says depends on the data, and
+    whether two columns go together, or a label is refused, must not.
+    """
+    return bool(frame.implementation.is_pandas() and frame.to_native()[column].dtype == object)
 
 
 def _kind(frame: AnyFrame, column: str, failure: DphistError) -> Any:
@@ -206,8 +217,10 @@ def _kind(frame: AnyFrame, column: str, failure: DphistError) -> Any:
 
     Narwhals' type is too coarse for Arrow, which joins no text with large text; for types
     DuckDB alone knows, which it casts in its own way; and for categories of pandas, where
-    1 and "1" would silently be two labels.
+    1 and "1" would silently be two labels. Objects of pandas go with objects.
     """
+    if _of_objects(frame, column):
+        return object
     native = frame.to_native()
     if isinstance(native, pa.Table):
         return native.schema.field(column).type
@@ -245,7 +258,5 @@ def _plain(frame: AnyFrame, column: str) -> AnyFrame:
 
 def _exact_objects(frame: AnyFrame, column: str) -> bool:
     """Whether each value of a pandas column of objects is of a type that makes labels."""
-    if not frame.implementation.is_pandas():
-        return False
     kinds = frame.to_native()[column].dropna().map(type).unique()
     return all(issubclass(kind, _LABEL_TYPES) for kind in kinds)
