@@ -1,16 +1,22 @@
 """Bands: simultaneous, from the noise alone, holding as often as they say."""
 
+import math
+
 import numpy as np
 import pytest
 
 import dphist as dh
 from dphist import Profile
+from dphist.anonymized import cumulative_counts, priv_hist
+from dphist.anonymized.partition_windows import radius
+from dphist.anonymized.priv_hist_band import bounds_of_split
 from dphist.noise.magnitude import (
     geometric_mean_magnitude,
     geometric_simultaneous_bound,
     geometric_standard_deviation,
     geometric_upper_bound,
 )
+from tests.privacy.laws import Scripted
 
 
 def encloses(lower: Profile, upper: Profile, truth: Profile) -> bool:
@@ -65,6 +71,47 @@ def test_a_band_of_a_third_of_the_width_would_be_noticed(seeded) -> None:
         band = narrow.band(release, level=0.8)
         held += encloses(band.lower, band.upper, truth)
     assert held < 285
+
+
+@pytest.mark.parametrize("level", [0.5, 0.95])
+def test_the_sampler_s_band_reaches_the_farthest_truth(level: float) -> None:
+    """Nothing was drawn, from a truth of which nothing is just within the radius."""
+    mechanism, farthest = dh.PartitionSampler(epsilon=2, delta=1e-9), 0
+    while (wider := radius(farthest, mechanism.rate, -math.log(1 - level))) > farthest:
+        farthest = wider
+    release = dh.Release(Profile.from_counts([]), mechanism.guarantee, mechanism)
+    band = mechanism.band(release, level)
+    for truth in ([farthest], [1] * farthest):
+        assert encloses(band.lower, band.upper, Profile.from_counts(truth))
+    assert not encloses(band.lower, band.upper, Profile.from_counts([farthest + 1]))
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_band_of_cumulative_counts_holds_for_the_largest_noise(sign, monkeypatch) -> None:
+    mechanism = dh.CumulativeCounts(epsilon="0.5", largest=20)
+    t = geometric_simultaneous_bound(mechanism.cell_epsilon, 20, 0.05)
+    truth = Profile.from_prevalences([20], [3 * t])
+    monkeypatch.setattr(cumulative_counts, "two_sided_geometric", Scripted([sign * t]))
+    band = mechanism.band(mechanism.release(truth), 0.95)
+    assert encloses(band.lower, band.upper, truth)
+
+
+@pytest.mark.parametrize(("counts", "noise"), [([1000], [-30, None, -5]), ([4], [-30])])
+def test_the_band_allows_for_the_noise_of_the_total(counts, noise, monkeypatch) -> None:
+    """A truth longer than the private total, and one of which nothing is left."""
+    truth, mechanism = Profile.from_counts(counts), dh.PrivHist(epsilon=1, shares=(1, 9, 0))
+    monkeypatch.setattr(priv_hist, "two_sided_geometric", Scripted(noise))
+    band = mechanism.band(mechanism.release(truth))
+    assert encloses(band.lower, band.upper, truth)
+
+
+def test_rows_that_were_not_measured_are_in_the_band() -> None:
+    """Two noisy rows, but t says that four labels may be above T: as long as the last, plus t."""
+    columns, rows = np.array([3]), np.array([50, 40])
+    _, upper = bounds_of_split(columns, rows, above=2, fakes=0, t=2, most=100)
+    assert upper.cumulative_prevalences([52, 42, 43]).tolist() == [1, 4, 1]
+    _, upper = bounds_of_split(columns, rows[:0], above=-1, fakes=0, t=2, most=100)
+    assert upper.cumulative_prevalences([100, 101]).tolist() == [1, 0]
 
 
 def test_band_does_not_depend_on_the_data(seeded) -> None:

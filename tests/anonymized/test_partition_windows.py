@@ -3,6 +3,8 @@
 Lemma 3 of docs/proofs/partition_sampler.md.
 """
 
+import math
+
 import numpy as np
 import pytest
 
@@ -49,8 +51,22 @@ def test_cells_around_squares() -> None:
         for s in sides:
             missing = sum((i, r) not in cells for i in range(s) for r in range(s))
             beyond = sum(i >= s and r >= s for i, r in cells)
-            assert missing_in_square(profile(data), sides)[s] == missing
-            assert beyond_corner(profile(data), sides)[s] == beyond
+            diagram, conjugate = profile(data), profile(data).conjugate()
+            assert missing_in_square(diagram, conjugate, sides)[s] == missing
+            assert beyond_corner(diagram, conjugate, sides)[s] == beyond
+
+
+def test_radius_is_that_of_the_lemma() -> None:
+    """Lemma 2, worked out again on a coarse grid of t."""
+    n, rate, mass, c = 50, 0.2, 1e-6, math.pi * math.sqrt(2 / 3)
+
+    def log_tail(distance: int, t: float) -> float:
+        log_z = math.log(2) + c * math.sqrt(n) + c * c / (2 * t) - math.log(-math.expm1(-t / 2))
+        return log_z - (rate - t) * distance
+
+    found, grid = radius(n, rate, -math.log(mass)), rate * np.arange(1, 200) / 200
+    assert min(log_tail(found, t) for t in grid) <= math.log(mass) + 1e-9
+    assert min(log_tail(found - 3, t) for t in grid) > math.log(mass)
 
 
 def test_radius_grows_with_the_data_and_shrinks_with_the_rate() -> None:

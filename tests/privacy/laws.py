@@ -42,3 +42,14 @@ class Scripted:
         self.calls.append((epsilon, size))
         noise = self.script[k] if k < len(self.script) else None
         return np.zeros(size, np.int64) + (0 if noise is None else noise)
+
+
+class Ladder:
+    """Noise 0, 1, 2, ... in one call: shows which draw is added to which count."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[object, int]] = []
+
+    def __call__(self, epsilon: Fraction, size: int, source: object = None) -> np.ndarray:
+        self.asked.append((epsilon, size))
+        return np.arange(size) if size > 1 else np.array([0])

@@ -22,7 +22,7 @@ import pytest
 from dphist import CumulativeCounts, RankSplit, SortedCounts
 from dphist.anonymized import cumulative_counts, rank_split, sorted_counts
 from tests.privacy.diagrams import neighbour_pairs, pairs_within, profile
-from tests.privacy.laws import SLACK, clamped_law, worst_log_ratio
+from tests.privacy.laws import SLACK, Ladder, clamped_law, worst_log_ratio
 
 
 class SilentSampler:
@@ -121,17 +121,6 @@ def test_single_sequences_lose_epsilon_and_no_more(kind, size, sensitivity, sile
         laws = [[clamped_law(int(c), epsilon, -6, 14) for c in counts] for counts in (a, b)]
         worst = max(worst, sum(worst_log_ratio(*pair) for pair in zip(*laws, strict=True)))
     assert 1 - SLACK <= worst <= 1 + SLACK
-
-
-class Ladder:
-    """Noise 0, 1, 2, ... in one call: shows which draw is added to which count."""
-
-    def __init__(self) -> None:
-        self.asked: list[tuple[object, int]] = []
-
-    def __call__(self, epsilon: Fraction, size: int, source: object = None) -> np.ndarray:
-        self.asked.append((epsilon, size))
-        return np.arange(size) if size > 1 else np.array([0])
 
 
 def test_each_count_gets_a_draw_of_its_own_with_the_exact_parameter(monkeypatch) -> None:

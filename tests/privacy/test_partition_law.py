@@ -8,14 +8,17 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 
+import mpmath
 import numpy as np
 import pytest
 from scipy.stats import chisquare
 
 from dphist import PartitionSampler, Profile
+from dphist.anonymized import partition_sampler, partition_windows
 from dphist.anonymized.band import from_rows_and_columns
 from dphist.anonymized.partition_paths import Half, Paths, log_uniforms
 from dphist.anonymized.partition_windows import Windows, radius, windows_around
+from dphist.errors import DphistError
 from tests.privacy.diagrams import Partition, neighbour_pairs, pairs_within, partitions, profile
 
 FAR = 60  # a window of this radius misses nothing that enumeration could see
@@ -136,10 +139,56 @@ def test_release_is_what_the_paths_draw(seeded) -> None:
     assert not release.noisy
 
 
+def test_a_release_draws_at_its_rate_from_the_window_that_delta_sets(monkeypatch) -> None:
+    mechanism = PartitionSampler(epsilon="0.8", delta="0.01", sensitivity=2)
+    data, asked, within = profile((5, 2)), [], Paths.within
+
+    def windows(around: Profile, distance: int) -> Windows:
+        asked.append(distance)
+        return windows_around(around, distance)
+
+    def paths(windows: Windows, around: Profile, rate: float) -> Paths:
+        asked.append(rate)
+        return within(windows, around, rate)
+
+    monkeypatch.setattr(partition_sampler, "windows_around", windows)
+    monkeypatch.setattr(Paths, "within", paths)
+    mechanism.release(data)
+    assert asked == [mechanism.distance(data), 0.2]
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "sensitivity"),
+    [(1, "1e-9", 1), ("0.1", "0.01", 1), (6, "1e-3", 3), (1, "1e-330", 1)],
+)
+def test_radius_is_taken_for_the_stated_parameters(epsilon, delta, sensitivity) -> None:
+    """delta / (1 + exp(epsilon)) is cut, at the rate that is drawn with."""
+    data = profile((30, 4, 4, 1))
+    mechanism = PartitionSampler(epsilon=epsilon, delta=delta, sensitivity=sensitivity)
+    rate = float(epsilon) / sensitivity / 2
+    digits = mpmath.mpf(delta) / (1 + mpmath.exp(float(epsilon)))
+    assert mechanism.distance(data) == radius(data.total, rate, -float(mpmath.log(digits)))
+
+
+def test_without_a_source_the_operating_system_is_asked(monkeypatch) -> None:
+    asked, urandom = [], partition_sampler.os.urandom
+
+    def counted(size: int) -> bytes:
+        asked.append(size)
+        return urandom(size)
+
+    monkeypatch.setattr(partition_sampler.os, "urandom", counted)
+    PartitionSampler(epsilon=9, delta=1e-9).release(profile((5, 5, 2)))
+    assert asked[0] == 8  # the side
+    assert asked[1] % 16 == 0  # as many rows as columns
+
+
 def test_uniform_numbers_use_all_their_bits(seeded) -> None:
     uniforms = np.exp(log_uniforms(seeded(1), 100_000))
     assert np.all((uniforms > 0) & (uniforms <= 1))
     assert chisquare(np.histogram(uniforms, 50, (0, 1))[0]).pvalue > 1e-6
+    words = np.array([2**64 - 2**k for k in range(11, 17)], np.uint64)
+    assert len(set(log_uniforms(lambda size: words.tobytes(), 6).tolist())) == 6
     largest = log_uniforms(lambda size: b"\xff" * size, 1)[0]
     smallest = log_uniforms(lambda size: b"\x00" * size, 1)[0]
     assert largest <= 0
@@ -284,11 +333,23 @@ def test_the_radius_of_a_rate_too_large_would_be_noticed() -> None:
     assert cut > 1e-9
 
 
-def test_memory_that_runs_out_is_no_leak(monkeypatch) -> None:
-    def full(*arguments: object) -> None:
-        raise MemoryError("Unable to allocate 918273645 bytes")
+def test_the_largest_square_there_may_be_is_an_error_of_ours(recwarn) -> None:
+    """No number wraps on the way to finding that the windows fit nowhere."""
+    square = Profile.from_prevalences([2**31], [2**31 - 1])
+    windows = windows_around(Profile.from_prevalences([2**20], [2**20]), 10)
+    assert windows.largest == 2**20
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(DphistError, match="memory"):
+        patch.setattr(partition_windows, "row_windows", no_memory)
+        PartitionSampler(epsilon=1, delta=1e-9).release(square)
+    assert len(recwarn) == 0
 
-    monkeypatch.setattr(Half, "over", full)
-    with pytest.raises(Exception, match="not enough memory") as caught:
+
+def no_memory(*arguments: object) -> None:
+    raise MemoryError("Unable to allocate 918273645 bytes")
+
+
+def test_memory_that_runs_out_is_no_leak(monkeypatch) -> None:
+    monkeypatch.setattr(Half, "over", no_memory)
+    with pytest.raises(DphistError, match="not enough memory") as caught:
         PartitionSampler(epsilon=1, delta=1e-9).release(Profile.from_counts([7]))
     assert "918273645" not in f"{caught.value}{caught.value.__context__}{caught.value.__cause__}"

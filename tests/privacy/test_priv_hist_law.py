@@ -15,7 +15,7 @@ import pytest
 from dphist import PrivHist
 from dphist.anonymized import priv_hist, priv_hist_regions, tiling
 from tests.privacy.diagrams import neighbour_pairs, pairs_within, partitions, profile
-from tests.privacy.laws import SLACK, Scripted, clamped_law
+from tests.privacy.laws import SLACK, Ladder, Scripted, clamped_law
 from tests.privacy.priv_hist_transcripts import Data, above_and_numbers, loss, run, split_counts
 
 MECHANISMS = {
@@ -220,6 +220,21 @@ def test_the_profile_is_a_function_of_what_is_noisy(name: str, seeded) -> None:
         release = mechanism.release(profile(data), source)
         if release.total:
             assert mechanism._decode(release.noisy, release.total) == release.value
+
+
+@pytest.mark.parametrize("shares", [(1, 1, 0), (1, 1, 1)])
+def test_each_number_gets_a_draw_of_its_own(shares, monkeypatch) -> None:
+    """Noise 0, 1, 2, ... in one call shows which draw is added to which number."""
+    mechanism, data = PrivHist(epsilon=1, shares=shares), profile((9, 9, 4, 2, 2, 1))
+    silent, ladder = Scripted(), Ladder()
+    monkeypatch.setattr(priv_hist, "two_sided_geometric", silent)
+    exact = mechanism.release(data).noisy
+    monkeypatch.setattr(priv_hist, "two_sided_geometric", ladder)
+    noisy = mechanism.release(data).noisy
+    measured = [name for name in ("columns", "rows", "cells") if name in noisy]
+    added = np.concatenate([noisy[name] - exact[name] for name in measured])
+    assert added.tolist() == list(range(len(added)))
+    assert ladder.asked == silent.calls
 
 
 # --- planted bugs ---------------------------------------------------------------------------

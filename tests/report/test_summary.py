@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from dphist import Profile, PureDP, RankSplit, Release
+from dphist import ApproxDP, Profile, PureDP, RankSplit, Release
 from dphist.report import described, words
 from dphist.report.summary import summary_text
 from tests.report import releases
@@ -62,6 +62,16 @@ def test_stated_factor_and_certainty_never_promise_too_much(epsilon: str) -> Non
     true_factor, true_percent = math.exp(rate), 100 / (1 + math.exp(-rate))
     assert true_factor - 1e-9 <= factor <= 1 + (true_factor - 1) * 1.1
     assert true_percent - 1e-9 <= percent <= true_percent + 0.11
+
+
+def test_delta_is_named_wherever_the_guarantee_is() -> None:
+    guarantee = ApproxDP(1, "0.001")
+    assert "plus 0.001" in words.guarantee_in_words(guarantee, 1)
+    assert "sure of it" not in words.guarantee_in_words(guarantee, 1)  # holds for pure ones only
+    assert words.guarantee_in_symbols(guarantee).endswith("+ 0.001")
+    assert words.guarantee_in_short(guarantee) == "ε = 1, δ = 0.001"
+    assert words.guarantee_kind(guarantee) == "approximate differential privacy"
+    assert words.guarantee_kind(PureDP(1)) == "pure differential privacy"
 
 
 @pytest.mark.parametrize("epsilon", [10, 1000, 10**9])

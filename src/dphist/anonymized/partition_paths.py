@@ -12,7 +12,6 @@ their logarithms are kept, summed from the largest q on. Each half takes time an
 the number of cells of its windows.
 """
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -113,7 +112,10 @@ class Paths:
         sides = np.arange(smallest, largest + 1)
         both = np.array([rows.log_weight(s) + columns.log_weight(s) for s in sides.tolist()])
         # Both halves count the square's missing cells; neither counts those beyond it.
-        twice = missing_in_square(profile, sides) - beyond_corner(profile, sides)
+        conjugate = profile.conjugate()
+        twice = missing_in_square(profile, conjugate, sides) - beyond_corner(
+            profile, conjugate, sides
+        )
         return cls(smallest, rows, columns, both + rate * twice)
 
     def log_weight(self) -> float:
@@ -134,5 +136,5 @@ class Paths:
 def log_uniforms(source: Source, size: int) -> FloatArray:
     """Return logarithms of uniform numbers in (0, 1), from 64 bits each."""
     words = np.frombuffer(source(8 * size), np.uint64)
-    logarithms: FloatArray = np.log(words + 0.5) - 64 * math.log(2)
-    return np.minimum(logarithms, 0.0)
+    logarithms: FloatArray = np.log((words + 0.5) * 2.0**-64)
+    return logarithms

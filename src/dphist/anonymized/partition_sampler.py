@@ -23,6 +23,7 @@ from dphist.parameters import Exact, probability
 from dphist.privacy import ApproxDP
 from dphist.profile import Profile
 from dphist.release import Release, savable
+from dphist.tables import shielded
 
 # Below this, even an empty table would need gigabytes.
 _SMALLEST_EPSILON = Fraction(1, 1000)
@@ -46,8 +47,8 @@ class PartitionSampler(AnonymizedMechanism):
     Guarantee
     ---------
     (epsilon, delta)-DP for real arithmetic. Neighbours differ by adding or removing records
-    whose cells number at most `sensitivity`. Covered is the whole release; not covered is the
-    time it takes, which depends on the data.
+    whose cells number at most `sensitivity`. Covered is the whole release; not covered are the
+    time and memory it takes, which depend on the data, and the error when memory runs out.
 
     This mechanism, unlike the others, draws with floating point: logarithms of sums of
     weights in float64, with 64 random bits a draw. As measured, not proved, a release's law
@@ -76,7 +77,7 @@ class PartitionSampler(AnonymizedMechanism):
         if self.epsilon / self.sensitivity < _SMALLEST_EPSILON:
             raise ParameterError(
                 "epsilon divided by sensitivity must be at least 1/1000 for this mechanism; "
-                "PrivHist takes any"
+                "PrivHist takes smaller ones"
             )
 
     @property
@@ -94,23 +95,25 @@ class PartitionSampler(AnonymizedMechanism):
 
         It depends on the data and is secret, as the window it stands for is.
         """
-        log_mass = float(np.logaddexp(0, float(self.epsilon))) - math.log(self.delta)
+        # Of numerator and denominator apart: the smallest deltas are no floats.
+        log_delta = math.log(self.delta.numerator) - math.log(self.delta.denominator)
+        log_mass = float(np.logaddexp(0, float(self.epsilon))) - log_delta
         return radius(profile.total, self.rate, log_mass)
 
     def release(self, profile: Profile, source: Source | None = None) -> Release:
         """Release the profile. `total` of the release is None: nothing estimates it apart."""
         self._accept(profile)
         draw = os.urandom if source is None else source
-        try:
-            windows = windows_around(profile, self.distance(profile))
-            paths = Paths.within(windows, profile, self.rate)
-        except MemoryError:
-            paths = None
-        if paths is None:  # NumPy's own message would tell how far the windows reach
-            raise DphistError(
-                "not enough memory to sample a partition; raise epsilon, or use PrivHist"
-            )
+        too_far = DphistError(
+            "not enough memory to sample a partition; raise epsilon, or use PrivHist"
+        )
+        # NumPy's own message would tell how far the windows reach.
+        paths = shielded(lambda: self._paths(profile), too_far)
         return Release(from_rows_and_columns(*paths.draw(draw)), self.guarantee, self)
+
+    def _paths(self, profile: Profile) -> Paths:
+        windows = windows_around(profile, self.distance(profile))
+        return Paths.within(windows, profile, self.rate)
 
     def expected_error(self, total: int | None = None) -> float:
         """Return the sorted L1 error to expect, in records, from public numbers alone.
@@ -151,5 +154,5 @@ class PartitionSampler(AnonymizedMechanism):
             "Partition sampler (Blocki, Datta and Bonneau 2016): the exponential mechanism. A "
             "whole table is drawn at random, less likely the more cells of its Ferrers diagram "
             "differ from the true one; tables too far away, of probability delta in all, are left "
-            "out. Drawn with floating point."
+            "out. It is drawn with floating point, while its guarantee is one of real arithmetic."
         )

@@ -9,7 +9,6 @@ Lemma 3 of `docs/proofs/partition_sampler.md`.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +20,7 @@ IntArray = npt.NDArray[np.int64]
 
 _HARDY_RAMANUJAN = math.pi * math.sqrt(2 / 3)  # p(n) <= exp(this * sqrt(n))
 _TRIES = 4096
+_LARGEST_SIDE = 2**31  # of a square with no more cells than data may have
 
 
 def radius(total: int, rate: float, log_mass: float) -> int:
@@ -76,13 +76,21 @@ class Windows:
 
 def windows_around(profile: Profile, distance: int) -> Windows:
     """Return windows that hold all partitions within `distance` of a diagram."""
-    largest = _last(lambda side: bool(missing_in_square(profile, side) <= distance))
-    smallest = _last(lambda side: side == 0 or bool(beyond_corner(profile, side - 1) > distance))
+    rows = profile.conjugate()
+
+    def reachable(side: int) -> bool:
+        return side <= _LARGEST_SIDE and bool(missing_in_square(profile, rows, side) <= distance)
+
+    def too_small(side: int) -> bool:
+        return bool(beyond_corner(profile, rows, side) > distance)
+
+    largest = _last(reachable)
+    smallest = _last(lambda side: side == 0 or too_small(side - 1))
     return Windows(
         smallest,
         largest,
         row_windows(profile, largest, distance),
-        row_windows(profile.conjugate(), largest, distance),
+        row_windows(rows, largest, distance),
     )
 
 
@@ -115,16 +123,16 @@ def row_windows(profile: Profile, rows: int, distance: int) -> RowWindows:
     return RowWindows(true, least, most)
 
 
-def missing_in_square(profile: Profile, side: Any) -> IntArray:
-    """Cells of each square side x side outside the diagram; (k,) int64."""
-    row = np.minimum(profile.conjugate().cumulative_prevalences(np.maximum(side, 1)), side)
-    missing: IntArray = side * (side - row) - profile.cells_up_to(side) + profile.cells_up_to(row)
-    return missing
+def missing_in_square(profile: Profile, rows: Profile, side: int | IntArray) -> IntArray:
+    """Cells of each square side x side outside the diagram, whose conjugate is `rows`."""
+    row: IntArray = np.minimum(rows.cumulative_prevalences(np.maximum(side, 1)), side)
+    inside = profile.cells_up_to(side) - profile.cells_up_to(row)
+    return side * (side - row) - inside
 
 
-def beyond_corner(profile: Profile, side: Any) -> IntArray:
-    """Cells in both rows and columns beyond each side; (k,) int64."""
-    row = np.maximum(profile.conjugate().cumulative_prevalences(side + 1), side)
+def beyond_corner(profile: Profile, rows: Profile, side: int | IntArray) -> IntArray:
+    """Cells in both rows and columns beyond each side."""
+    row = np.maximum(rows.cumulative_prevalences(side + 1), side)
     beyond: IntArray = profile.cells_up_to(row) - profile.cells_up_to(side) - side * (row - side)
     return beyond
 

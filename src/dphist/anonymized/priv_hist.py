@@ -68,9 +68,10 @@ class PrivHist(AnonymizedMechanism):
 
     Notes
     -----
-    Time O(sqrt(total) + distinct counts) without smoothing, O(sqrt(total / epsilon) +
-    1 / epsilon) with it, up to logarithms. Error O(sqrt(n) exp(-c epsilon)) for epsilon > 1,
-    O(sqrt(n / epsilon log(2 / epsilon))) with smoothing for 1/n << epsilon <= 1.
+    Time O(sqrt(total) + distinct counts) for epsilon > 1, O(sqrt(total / epsilon) +
+    1 / epsilon + distinct counts) below, up to logarithms. Error O(sqrt(n) exp(-c epsilon))
+    for epsilon > 1, O(sqrt(n / epsilon log(2 / epsilon))) with smoothing for
+    1/n << epsilon <= 1.
     Source: Suresh 2019, algorithm PrivHist and Theorem 1. Here the smoothed cumulative
     prevalences get integer noise on their blocks' cells, not Laplace noise on their means.
     """
@@ -223,17 +224,18 @@ class PrivHist(AnonymizedMechanism):
         first, *_ = (weight / sum(self._weights) for weight in self._weights)
         start = (
             "PrivHist (Suresh 2019). First a private estimate of the number of records, which "
-            f"used {first} of epsilon; from it a threshold T, about its square root"
+            f"used {first} of epsilon; from it a threshold T, the square root of so many times "
+            "epsilon, or of so many if epsilon is above 1"
         )
         if self.block_epsilon is None:
             return (
                 f"{start}. Then how many labels have each count or more up to T, and the larger "
-                "counts themselves, each with two-sided geometric noise; fake counts around T hide "
-                "how many labels lie on either side of it and are taken out at the end. Least "
-                "squares makes the small part non-increasing."
+                "counts themselves, each with two-sided geometric noise. Noise moves labels across "
+                "T, so that their number on either side stays hidden; fake counts that make room "
+                "for it are taken out at the end. Least squares makes the small part decrease."
             )
         return (
-            f"{start} times the root of epsilon. Then, in blocks of counts that are single up to T "
+            f"{start}. Then, in blocks of counts that are single up to T "
             "and grow wider beyond, the number of records that the labels have there, each with "
             "two-sided geometric noise; within a block the curve is flat. Least squares makes it "
             "non-increasing."

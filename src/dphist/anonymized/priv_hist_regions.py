@@ -1,6 +1,7 @@
 """Where PrivHist measures: functions of its private total and of noisy counts alone.
 
-Floating point is fine in these: none of them sees data, and each is computed once a release.
+Floating point is fine in these: none of them sees data. (A band computes M once more; on a
+machine whose logarithm rounds otherwise it might be one off, which widens or narrows it by one.)
 """
 
 import math
@@ -61,7 +62,7 @@ def boundaries(total: int, start: int, epsilon: float, noisy_counts: IntArray) -
     grown = start * np.exp(np.arange(steps + 1) * math.log1p(growth))
     ends = np.concatenate(
         [
-            np.arange(1, start + 1),
+            np.arange(1, start),  # T itself is the first of the grown ones
             np.floor(np.minimum(grown, last)).astype(np.int64),
             noisy_counts[noisy_counts >= own],
             [last],

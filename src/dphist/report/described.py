@@ -86,7 +86,7 @@ def noise(mechanism: Any) -> Parameter | None:
     return Parameter(
         "noise",
         f"Pr[Z = z] ∝ exp(−{short_exact(rate)} · |z|)",
-        f"Two-sided geometric noise on each row and column of the histogram, drawn exactly; "
+        f"Two-sided geometric noise on each number that was measured, drawn exactly; "
         f"standard deviation {float(deviation):,g} records.",
     )
 

@@ -44,12 +44,14 @@ def guarantee_in_words(guarantee: Guarantee, sensitivity: int) -> str:
     if not isinstance(guarantee, PureDP | ApproxDP):
         return f"The release satisfies {guarantee}."
     rate = float(guarantee.epsilon)
-    start = "Whether"
+    start = f"Whether {privacy_unit(sensitivity)} is in the data or not,"
     if isinstance(guarantee, ApproxDP):
-        chance = short_exact(guarantee.delta)
-        start = f"But for a chance of {chance}, in which nothing is promised: whether"
+        return (
+            f"{start} every set of possible results is at most {_factor(rate)} as likely in one "
+            f"case as in the other, plus {short_exact(guarantee.delta)}. {_judgement(rate)}"
+        )
     return (
-        f"{start} {privacy_unit(sensitivity)} is in the data or not, every possible result is "
+        f"{start} every possible result is "
         f"at most {_factor(rate)} as likely in one case as in the other. Someone who knows "
         "everything else in the data, and thinks the chances even that this is in them too, "
         f"{_certainty(rate)} after seeing the release. {_judgement(rate)}"
@@ -204,12 +206,14 @@ def limits_in_words(sensitivity: int, public: tuple[str, ...] = ()) -> list[tupl
     limits = [
         (
             "Other releases.",
-            "Each further release from the same data costs privacy again; the epsilons add up.",
+            "Each further release from the same data costs privacy again; the epsilons add up, "
+            "and so do the deltas, if there are any.",
         ),
         (
             "More than the unit.",
             f"The guarantee is for {privacy_unit(sensitivity)}; someone with m times as much in "
-            "the data is protected with m times the epsilon.",
+            "the data is protected with m times the epsilon, and a delta, if there is one, that "
+            "grows faster still.",
         ),
         (
             "What holds for everybody.",
