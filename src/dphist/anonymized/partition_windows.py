@@ -125,9 +125,11 @@ def row_windows(profile: Profile, rows: int, distance: int) -> RowWindows:
 
 def missing_in_square(profile: Profile, rows: Profile, side: int | IntArray) -> IntArray:
     """Cells of each square side x side outside the diagram, whose conjugate is `rows`."""
-    row: IntArray = np.minimum(rows.cumulative_prevalences(np.maximum(side, 1)), side)
-    inside = profile.cells_up_to(side) - profile.cells_up_to(row)
-    return side * (side - row) - inside
+    sides = np.asarray(side, np.int64)
+    row = np.minimum(rows.cumulative_prevalences(np.maximum(sides, 1)), sides)
+    inside = profile.cells_up_to(sides) - profile.cells_up_to(row)
+    missing: IntArray = sides * (sides - row) - inside
+    return missing
 
 
 def beyond_corner(profile: Profile, rows: Profile, side: int | IntArray) -> IntArray:
