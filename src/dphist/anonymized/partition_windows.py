@@ -126,7 +126,7 @@ def row_windows(profile: Profile, rows: int, distance: int) -> RowWindows:
 def missing_in_square(profile: Profile, rows: Profile, side: int | IntArray) -> IntArray:
     """Cells of each square side x side outside the diagram, whose conjugate is `rows`."""
     sides = np.asarray(side, np.int64)
-    row = np.minimum(rows.cumulative_prevalences(np.maximum(sides, 1)), sides)
+    row: IntArray = np.minimum(rows.cumulative_prevalences(np.maximum(sides, 1)), sides)
     inside = profile.cells_up_to(sides) - profile.cells_up_to(row)
     missing: IntArray = sides * (sides - row) - inside
     return missing
@@ -134,8 +134,10 @@ def missing_in_square(profile: Profile, rows: Profile, side: int | IntArray) -> 
 
 def beyond_corner(profile: Profile, rows: Profile, side: int | IntArray) -> IntArray:
     """Cells in both rows and columns beyond each side."""
-    row = np.maximum(rows.cumulative_prevalences(side + 1), side)
-    beyond: IntArray = profile.cells_up_to(row) - profile.cells_up_to(side) - side * (row - side)
+    sides = np.asarray(side, np.int64)
+    row: IntArray = np.maximum(rows.cumulative_prevalences(sides + 1), sides)
+    right = profile.cells_up_to(row) - profile.cells_up_to(sides)
+    beyond: IntArray = right - sides * (row - sides)
     return beyond
 
 
