@@ -51,15 +51,15 @@ class PartitionSampler(AnonymizedMechanism):
     time and memory it takes, which depend on the data, and the error when memory runs out.
 
     This mechanism, unlike the others, draws with floating point: logarithms of sums of
-    weights in float64, with 64 random bits a draw. As measured, not proved, a release's law
-    is off by 1e-9 at most at epsilon 1 and by 1e-7 at epsilon 0.01, which is more than a delta of
-    1e-9 (`docs/proofs/partition_sampler.md`). Where that matters, use a mechanism with
-    integer noise, such as `PrivHist`, which is pure and faster and needs no delta.
+    weights in float64, with 64 random bits a draw. As measured on three profiles, not proved,
+    a release's law is off by up to 1e-9 at epsilon 1 and 1e-7 at epsilon 0.01, which is more
+    than a delta of 1e-9 (`docs/proofs/partition_sampler.md`). Where that matters, use a
+    mechanism with integer noise, such as `PrivHist`: pure, faster, and without a delta.
 
     Notes
     -----
     Time and memory, 8 bytes each, are the cells that diagrams within the distance that
-    delta sets can differ in: below O(n**1.5 / epsilon). See `docs/benchmarks.md` for seconds.
+    delta sets can differ in: below O(n**1.5 / epsilon). See `docs/comparison.md` for seconds.
     Source: Blocki, Datta, Bonneau 2016, with a wider window: the published one left out what the
     mechanism draws around an empty diagram, and cost more than the delta it stated.
     """
@@ -136,7 +136,7 @@ class PartitionSampler(AnonymizedMechanism):
         """
         log_mass = -math.log(1 - checked_level(level, 0.999999))
         distance = 0
-        # The radius grows with the true total, which is at most the released one plus itself.
+        # The radius grows with the true total: at most the released one plus the distance.
         while (wider := radius(release.value.total + distance, self.rate, log_mass)) > distance:
             distance = wider
         windows = windows_around(release.value, distance)

@@ -33,7 +33,9 @@ def bounds_of_split(
     t += max(rounding_error(heights), rounding_error(lengths))
     # Labels moved across T, and fake ones, are the same in all columns.
     shift = above - fakes
+    # A column measured above 0 was not cut there.
     low = np.where(heights > t, np.maximum(heights - t + shift, 0), 0)
+    # So many labels are above T at least, and at most.
     surely, maybe = max(above - t, 0), max(above + t, 0)
     low = np.maximum(low, surely)
     high = np.maximum(heights + t + shift, 0)
