@@ -23,6 +23,7 @@ MECHANISMS = [
     dh.PrivHist(epsilon=2),
     dh.PrivHist(epsilon="1/3", shares=(1, "1/2", 1), sensitivity=2),
     dh.PartitionSampler(epsilon=2, delta=1e-6),
+    dh.AdaptiveScan(epsilon=2, sensitivity=2),
 ]
 
 

@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Protocol
 
 from dphist import (
+    AdaptiveScan,
     CumulativeCounts,
     PartitionSampler,
     PrivHist,
@@ -23,6 +24,7 @@ NOTHING, LABELS, TOTAL, LARGEST = "nothing", "number of labels", "n", "maximum"
 # Okabe and Ito's colours, which colour-blind readers tell apart; a variant of a mechanism has
 # its colour and a dashed line.
 BLUE, ORANGE, GREEN, VERMILION, PURPLE = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7"
+BLACK = "#000000"
 
 
 class Mechanism(Protocol):
@@ -62,6 +64,7 @@ CONTENDERS = (
     Contender("RankSplit", NOTHING, lambda e, p: RankSplit(epsilon=e), VERMILION),
     Contender("RankSplit, n known", TOTAL,
               lambda e, p: RankSplit(epsilon=e, total=p.total), VERMILION, dashed=True),
+    Contender("AdaptiveScan", NOTHING, lambda e, p: AdaptiveScan(epsilon=e), BLACK),
     Contender("PartitionSampler, δ = 1e-9", NOTHING,
               lambda e, p: PartitionSampler(epsilon=e, delta=1e-9), PURPLE),
 )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from dphist import noise
 from dphist.anonymized import (
+    AdaptiveScan,
     CumulativeCounts,
     PartitionSampler,
     PrivHist,
@@ -28,6 +29,7 @@ __version__ = VERSION
 
 __all__ = [
     "ZCDP",
+    "AdaptiveScan",
     "ApproxDP",
     "ApproxZCDP",
     "BoundsError",

@@ -8,7 +8,7 @@ be published, and anything computed from it costs no further privacy.
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from importlib.metadata import version as installed_version
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from dphist.errors import DphistError, ReleaseFileError
+from dphist.errors import DphistError, ParameterError, ReleaseFileError
 from dphist.parameters import decimal_text
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, Guarantee, PureDP
 from dphist.profile import Profile
@@ -78,6 +78,21 @@ class Release:
 
     def __hash__(self) -> int:
         return hash((self.guarantee, self.mechanism, self.total))
+
+    def redecode(self) -> "Release":
+        """Return this release with its value inferred anew from its noisy counts.
+
+        Post-processing, which costs nothing: a later version of the library may infer better.
+
+        Raises
+        ------
+        ParameterError
+            If the mechanism keeps no noisy counts that it could do that with.
+        """
+        if not hasattr(self.mechanism, "decode"):
+            name = type(self.mechanism).__name__
+            raise ParameterError(f"a release of {name} does not keep what its value came from")
+        return replace(self, value=self.mechanism.decode(self.noisy), version=VERSION)
 
     def to_json(self) -> str:
         """Return the release as a JSON document (format 1, see `docs/release-format.md`)."""

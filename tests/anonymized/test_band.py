@@ -38,6 +38,8 @@ CASES = {
     "smoothing": lambda: dh.PrivHist(epsilon="0.5", shares=(1, 1, 1)),
     "own boundaries": lambda: dh.PrivHist(epsilon=1, shares=(1, 1, 8)),
     "empty": lambda: dh.PrivHist(epsilon="0.05", shares=(1, 1, 1)),
+    "adaptive scan": lambda: dh.AdaptiveScan(epsilon="0.5"),
+    "wide blocks": lambda: dh.AdaptiveScan(epsilon="0.05"),
     "partition": lambda: dh.PartitionSampler(epsilon="0.5", delta=1e-9),
 }
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dphist as dh
-from dphist.anonymized import cumulative_counts, priv_hist, rank_split, sorted_counts
+from dphist.anonymized import adaptive_scan, cumulative_counts, priv_hist, rank_split, sorted_counts
 from dphist.errors import BoundsError, ParameterError
 
 # Those that give the input back when the noise is 0.
@@ -20,6 +20,7 @@ EXACT = {
     "no inference": lambda **k: dh.SortedCounts(labels=12, inference="none", **k),
     "cumulative": lambda **k: dh.CumulativeCounts(largest=40, **k),
     "no smoothing": lambda **k: dh.PrivHist(shares=(1, 9, 0), **k),
+    "adaptive scan": lambda **k: dh.AdaptiveScan(**k),
 }
 MECHANISMS = {
     **EXACT,
@@ -53,7 +54,7 @@ def test_without_noise_the_input_comes_back(make, monkeypatch) -> None:
     def silent(epsilon, size, source=None):
         return np.zeros(size, np.int64)
 
-    for module in (cumulative_counts, priv_hist, rank_split, sorted_counts):
+    for module in (adaptive_scan, cumulative_counts, priv_hist, rank_split, sorted_counts):
         monkeypatch.setattr(module, "two_sided_geometric", silent)
     for counts in ([], [1], [5, 5, 2, 1, 1, 1], [40, 3], [1] * 12):
         profile = dh.Profile.from_counts(counts)

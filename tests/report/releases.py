@@ -7,6 +7,7 @@ from fractions import Fraction
 from functools import partial
 
 from dphist import (
+    AdaptiveScan,
     CumulativeCounts,
     PartitionSampler,
     PrivHist,
@@ -56,6 +57,7 @@ def other_releases() -> dict[str, Callable[[], Release]]:
     mechanisms = {
         "no smoothing": PrivHist(epsilon="0.5"),
         "smoothing": PrivHist(epsilon="0.5", shares=(1, 1, "1/3"), sensitivity=2),
+        "adaptive scan": AdaptiveScan(epsilon=1),
         "partition": PartitionSampler(epsilon=1, delta=1e-7),
         "cumulative": CumulativeCounts(epsilon=1, largest=60),
     }

@@ -1,5 +1,6 @@
 """Anonymized histograms: how many labels have each count."""
 
+from dphist.anonymized.adaptive_scan import AdaptiveScan
 from dphist.anonymized.best import anonymize, best_mechanism
 from dphist.anonymized.cumulative_counts import CumulativeCounts
 from dphist.anonymized.partition_sampler import PartitionSampler
@@ -8,6 +9,7 @@ from dphist.anonymized.rank_split import RankSplit
 from dphist.anonymized.sorted_counts import SortedCounts
 
 __all__ = [
+    "AdaptiveScan",
     "CumulativeCounts",
     "PartitionSampler",
     "PrivHist",

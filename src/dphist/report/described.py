@@ -29,6 +29,7 @@ _NOT_GIVEN = {
 _PUBLIC = ("total", "labels", "largest")
 
 _PAPERS = {
+    "AdaptiveScan": "This library's own; see docs/adaptive-scan.md in its repository.",
     "CumulativeCounts": (
         "Y.-H. Kuo, C.-C. Chiu, D. Kifer, M. Hay, A. Machanavajjhala. Differentially Private "
         "Hierarchical Count-of-Counts Histograms. Proceedings of the VLDB Endowment 11(11), 2018. "

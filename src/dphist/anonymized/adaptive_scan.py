@@ -1,0 +1,198 @@
+"""The adaptive scan: blocks of columns, then blocks of rows, each chosen from noisy counts."""
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from dphist.anonymized.band import Band, from_rows_and_columns, holding
+from dphist.anonymized.mechanism import (
+    AnonymizedMechanism,
+    checked_cell_epsilon,
+    checked_epsilon,
+    checked_level,
+    checked_sensitivity,
+)
+from dphist.anonymized.reference import checked_guess, error_on, zipf_profile_of
+from dphist.anonymized.scan import FARTHEST, Scan, of_columns, of_rows
+from dphist.anonymized.scan_band import bounds_of_scans
+from dphist.anonymized.scan_decoding import block_heights, decode_curve, without_tail
+from dphist.noise import Source, two_sided_geometric
+from dphist.noise.magnitude import geometric_simultaneous_bound
+from dphist.parameters import Exact
+from dphist.profile import Profile
+from dphist.release import Release, savable
+
+IntArray = npt.NDArray[np.int64]
+
+_DRAWS_AT_ONCE = 256
+
+
+@savable
+@dataclass(frozen=True, slots=True, init=False)
+class AdaptiveScan(AnonymizedMechanism):
+    """Every cell counted once, in blocks as wide as the noisy counts so far suggest.
+
+    Parameters
+    ----------
+    epsilon : number above 0; required.
+    sensitivity : int
+        Cells one privacy unit can change: 1 for a record, 2 for an edge of an undirected
+        graph, M for a user with at most M records.
+
+    Guarantee
+    ---------
+    Pure epsilon-DP. Neighbours differ by adding or removing records whose cells number at
+    most `sensitivity`. Covered is the whole release, its lengths and blocks included; not
+    covered is the time it takes.
+
+    Notes
+    -----
+    Blocks of columns from the left to just past the largest square in the diagram, then blocks
+    of the rows of what lies right of them. Each block's number of cells gets noise with the
+    whole of epsilon: given the noisy counts so far the blocks are fixed and disjoint, so a
+    record changes one of them (`docs/proofs/adaptive_scan.md`). Nothing needs to be
+    known in advance and no share is spent on a total, so `release.total` is None.
+    Source: this library (docs/adaptive-scan.md).
+    """
+
+    epsilon: Fraction
+    sensitivity: int
+
+    def __init__(self, *, epsilon: Exact, sensitivity: int = 1) -> None:
+        object.__setattr__(self, "epsilon", checked_epsilon(epsilon))
+        object.__setattr__(self, "sensitivity", checked_sensitivity(sensitivity))
+        checked_cell_epsilon(self.epsilon, self.sensitivity)
+
+    @property
+    def cell_epsilon(self) -> Fraction:
+        """Parameter of the geometric noise on each block."""
+        return self.epsilon / self.sensitivity
+
+    def release(self, profile: Profile, source: Source | None = None) -> Release:
+        """Release the profile; `noisy` of the release holds all it was decoded from."""
+        self._accept(profile)
+        noise = self._draws(source)
+        columns = self._scan_columns(profile.cells_up_to, noise)
+        beyond = _right_of(profile, columns.position).conjugate()
+        rows = self._scan_rows(beyond.cells_up_to, noise, self._rows_expected(columns))
+        noisy = {
+            "column_ends": np.array(columns.ends, np.int64),
+            "columns": np.array(columns.counts, np.int64),
+            "row_ends": np.array(rows.ends, np.int64),
+            "rows": np.array(rows.counts, np.int64),
+        }
+        return Release(self.decode(noisy), self.guarantee, self, None, noisy)
+
+    def _draws(self, source: Source | None) -> Iterator[int]:
+        """Independent noise, one for each block."""
+        while True:
+            yield from two_sided_geometric(self.cell_epsilon, _DRAWS_AT_ONCE, source).tolist()
+
+    def _scan_columns(self, cells_up_to: Callable[[int], IntArray], noise: Iterator[int]) -> Scan:
+        """Count blocks of columns until the curve is not higher than the position."""
+        scan = Scan(float(self.cell_epsilon), of_columns)
+        seen = 0  # how far the scan must go to see each block from its right, too
+        while len(scan.counts) < 3 or scan.is_above_position():
+            width = scan.next_width()
+            seen = max(seen, scan.position + width + width // 4)
+            _count_next(scan, scan.position + width, cells_up_to, noise)
+        while scan.position < seen:
+            end = min(scan.position + scan.next_width(), seen)
+            _count_next(scan, end, cells_up_to, noise)
+        return scan
+
+    def _rows_expected(self, columns: Scan) -> int:
+        """Return about how many rows reach the last column: where rows end, by noisy counts."""
+        ends, counts = np.array(columns.ends), np.array(columns.counts)
+        kept = without_tail(counts, columns.epsilon)
+        if kept == 0:
+            return 1
+        return max(1, int(block_heights(ends[: kept + 1], counts[:kept])[-1]))
+
+    def _scan_rows(
+        self, cells_up_to: Callable[[int], IntArray], noise: Iterator[int], expected: int
+    ) -> Scan:
+        """Count blocks of rows up to `expected`, then blocks that double, to lose nothing."""
+        scan = Scan(float(self.cell_epsilon), of_rows)
+        while scan.position < expected:
+            end = min(scan.position + scan.next_width(), expected)
+            _count_next(scan, end, cells_up_to, noise)
+        while scan.position < FARTHEST:
+            width = max(2, 2 * (scan.position - scan.ends[-2]))
+            _count_next(scan, min(scan.position + width, FARTHEST), cells_up_to, noise)
+        return scan
+
+    def decode(self, noisy: Mapping[str, IntArray]) -> Profile:
+        """Return the profile inferred from the blocks' noisy counts; post-processing."""
+        epsilon = float(self.cell_epsilon)
+        width = int(noisy["column_ends"][-1])
+        columns = decode_curve(noisy["column_ends"], noisy["columns"], epsilon, width)
+        row_ends, row_counts = noisy["row_ends"], noisy["rows"]
+        length = int(row_ends[_reaching(row_ends, row_counts, epsilon)])
+        rows = decode_curve(row_ends, row_counts, epsilon, length)
+        rows = rows[rows > 0]
+        # A row reaches beyond the columns' end, less the columns that are not so high.
+        lower = np.searchsorted(columns[::-1], np.arange(1, len(rows) + 1), side="left")
+        return from_rows_and_columns(rows + width - lower, np.maximum(columns - len(rows), 0))
+
+    def expected_error(self, total: int | None = None) -> float:
+        """Return the sorted L1 error to expect, in records, from public numbers alone.
+
+        The mechanism is tried on a public profile that follows Zipf's law.
+
+        Parameters
+        ----------
+        total : public guess of the number of records; required.
+        """
+        public = zipf_profile_of(checked_guess(total))
+        draws = 50 * math.isqrt(public.total)  # a run takes as long as so many
+        return error_on(public, lambda source: self.release(public, source).value, draws)
+
+    def band(self, release: Release, level: float = 0.95) -> Band:
+        """Return profiles that enclose the true one, all ranks and counts at once.
+
+        They follow from the noisy counts if no noise exceeds t (`docs/proofs/adaptive_scan.md`,
+        Lemma 4), and are widened where the decoding leaves them.
+        """
+        noisy = release.noisy
+        draws = len(noisy["columns"]) + len(noisy["rows"])
+        missed = 1 - checked_level(level, 0.999999)
+        t = geometric_simultaneous_bound(self.cell_epsilon, draws, missed)
+        return Band(*holding(*bounds_of_scans(noisy, t), release.value), level, "all labels")
+
+    def in_words(self) -> str:
+        """Say how a release is made."""
+        return (
+            "Adaptive scan (this library). How many labels have each count or more, in blocks of "
+            "counts from 1 to about the square root of the number of records, then the larger "
+            "counts in blocks of ranks, each block's number of records with two-sided geometric "
+            "noise; where a block ends depends on the noisy numbers before it. A curve that falls "
+            "smoothly within blocks is then fitted."
+        )
+
+
+def _count_next(
+    scan: Scan, end: int, cells_up_to: Callable[[int], IntArray], noise: Iterator[int]
+) -> None:
+    """Count the cells of the next block, with noise of its own."""
+    cells = int(cells_up_to(end)) - int(cells_up_to(scan.position))
+    scan.take(end, cells + next(noise))
+
+
+def _right_of(profile: Profile, column: int) -> Profile:
+    """Return the part of the diagram right of a column, as a diagram."""
+    longer = profile.counts > column
+    return Profile(profile.counts[longer] - column, profile.prevalences[longer])
+
+
+def _reaching(ends: IntArray, counts: IntArray, epsilon: float) -> int:
+    """Return which block of rows to look into last: two after the last that holds whole rows."""
+    kept = without_tail(counts, epsilon)
+    if kept == 0:
+        return 0
+    some = np.flatnonzero(block_heights(ends[: kept + 1], counts[:kept]) >= 0.5)
+    return min(kept, int(some[-1]) + 2 if len(some) else 1)

@@ -1,0 +1,52 @@
+"""Bounds on the true diagram from the noisy counts of an adaptive scan.
+
+Lemma 4 of `docs/proofs/adaptive_scan.md`.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from dphist.profile import Profile
+
+IntArray = npt.NDArray[np.int64]
+
+
+def curve_bounds(ends: IntArray, counts: IntArray, t: int) -> tuple[IntArray, IntArray]:
+    """Bound a non-increasing curve in each block, if no noise exceeds `t`; two (k,) int64.
+
+    A block's mean height is within t / width; the curve is not higher than the mean of the block
+    before, and not lower than that of the block after.
+    """
+    widths = np.diff(ends)
+    high = np.minimum.accumulate(np.maximum(counts + t, 0) // widths)
+    low = np.maximum.accumulate((-(np.minimum(t - counts, 0) // widths))[::-1])[::-1]
+    wide = widths > 1  # the first block is one position wide, always
+    return (
+        np.where(wide, np.append(low[1:], 0), low),
+        np.where(wide, np.append(high[:1], high[:-1]), high),
+    )
+
+
+def bounds_of_scans(noisy: Mapping[str, IntArray], t: int) -> tuple[Profile, Profile]:
+    """Return a diagram inside the true one and one around it, if no noise exceeds `t`."""
+    ends, row_ends = noisy["column_ends"], noisy["row_ends"]
+    low, high = curve_bounds(ends, noisy["columns"], t)
+    short, long = curve_bounds(row_ends, noisy["rows"], t)
+    # As many rows surely reach beyond the last column as have a lower bound above 0.
+    surely = int(row_ends[1:][short > 0].max(initial=0))
+    # No more can than are as high as the last column.
+    rows_up_to = np.minimum(row_ends[1:], high[-1])
+    return (
+        _joined(ends, np.maximum(low, surely), row_ends[1:], short),
+        _joined(ends, high, rows_up_to, long),
+    )
+
+
+def _joined(ends: IntArray, heights: IntArray, row_ends: IntArray, lengths: IntArray) -> Profile:
+    """Return the diagram with these columns and, right of them, rows of these lengths."""
+    reach = int(row_ends[lengths > 0].max(initial=0))
+    how_many = np.diff(np.minimum(row_ends, reach), prepend=0)
+    steps = heights - np.append(heights[1:], reach)
+    return Profile.of_released(np.append(ends[1:], ends[-1] + lengths), np.append(steps, how_many))
