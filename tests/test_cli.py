@@ -240,7 +240,7 @@ def test_interruptions_leave_nothing(error, capsys, monkeypatch, tmp_path) -> No
     def stop(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr(dh.PrivHist, "release", stop)
+    monkeypatch.setattr(dh.AdaptiveScan, "release", stop)
     assert run("anonymize", SHAKESPEARE, "--epsilon", 1, "--output", tmp_path / "r.json") == 1
     assert "nothing was written" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []

@@ -94,7 +94,7 @@ def test_public_names_are_those_of_the_design() -> None:
         assert getattr(dphist, name).__doc__
     for name in ("Profile", "SortedCounts", "RankSplit", "Release", "PureDP", "ZCDP", "ApproxDP"):
         assert name in dphist.__all__
-    for name in ("PrivHist", "PartitionSampler", "CumulativeCounts"):
+    for name in ("PrivHist", "PartitionSampler", "CumulativeCounts", "AdaptiveScan"):
         assert name in dphist.__all__
     for name in ("ApproxZCDP", "compose", "anonymize", "plot", "write_report", "noise"):
         assert name in dphist.__all__

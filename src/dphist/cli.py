@@ -20,7 +20,7 @@ from typing import NoReturn
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from dphist.anonymized import PrivHist, best_mechanism
+from dphist.anonymized import AdaptiveScan, best_mechanism
 from dphist.errors import ColumnError, DphistError, OutputFileError, ParameterError
 from dphist.parameters import decimal_text
 from dphist.profile import Profile
@@ -280,7 +280,7 @@ def _written_json(release: Release, paths: dict[str, str]) -> str:
     )
 
 
-def _guarantee_json(mechanism: PrivHist) -> dict[str, str | int]:
+def _guarantee_json(mechanism: AdaptiveScan) -> dict[str, str | int]:
     return {
         "name": type(mechanism.guarantee).__name__,
         "epsilon": decimal_text(mechanism.epsilon),
@@ -288,7 +288,7 @@ def _guarantee_json(mechanism: PrivHist) -> dict[str, str | int]:
     }
 
 
-def _print_dry_run(mechanism: PrivHist, options: argparse.Namespace) -> None:
+def _print_dry_run(mechanism: AdaptiveScan, options: argparse.Namespace) -> None:
     guesses = _GUESSES if options.expect_total is None else (options.expect_total,)
     errors = {guess: mechanism.expected_error(guess) for guess in guesses}
     if options.quiet:

@@ -13,7 +13,7 @@ LEAST_FROM_LABELS, MOST_FROM_LABELS = 0.1, 6.0  # told the number of labels only
 
 
 @pytest.mark.parametrize("epsilon", ["2", "1", "0.1", "0.01"])
-@pytest.mark.parametrize("kind", [dh.RankSplit, dh.PrivHist])
+@pytest.mark.parametrize("kind", [dh.RankSplit, dh.PrivHist, dh.AdaptiveScan])
 def test_it_is_as_foretold_on_real_data(kind, epsilon, yahoo, shakespeare, seeded) -> None:
     source = seeded(1)
     for profile in (yahoo, shakespeare):

@@ -15,11 +15,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dphist import AdaptiveScan
+from dphist import AdaptiveScan, Release
 from dphist.anonymized import adaptive_scan
 from dphist.anonymized.scan import Scan, of_columns, of_rows
 from tests.privacy.diagrams import neighbour_pairs, pairs_within, partitions, profile
 from tests.privacy.laws import SLACK, Scripted, clamped_law, worst_log_ratio
+from tests.privacy.test_what_must_not_leak import everything_published
 
 Data = tuple[int, ...]
 Region = tuple[str, int, int]  # blocks of columns or of rows: after, up to
@@ -27,6 +28,13 @@ Region = tuple[str, int, int]  # blocks of columns or of rows: after, up to
 
 def replay(mechanism: AdaptiveScan, data: Data, wanted: Sequence[int]) -> list[tuple[Region, int]]:
     """Return the regions of a release whose noisy counts are `wanted`, with their true counts."""
+    return replayed(mechanism, data, wanted)[1]
+
+
+def replayed(
+    mechanism: AdaptiveScan, data: Data, wanted: Sequence[int]
+) -> tuple[Release, list[tuple[Region, int]]]:
+    """Return such a release too."""
     found: list[tuple[Region, int]] = []
 
     def count_next(scan: Scan, end: int, cells_up_to, noise) -> None:
@@ -37,8 +45,7 @@ def replay(mechanism: AdaptiveScan, data: Data, wanted: Sequence[int]) -> list[t
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(adaptive_scan, "_count_next", count_next)
-        mechanism.release(profile(data))
-    return found
+        return mechanism.release(profile(data)), found
 
 
 def sequences(epsilon: float) -> list[list[int]]:
@@ -137,6 +144,15 @@ def test_units_of_several_cells_are_protected(sensitivity: int) -> None:
     assert max(losses) == pytest.approx(1, abs=SLACK)
 
 
+@pytest.mark.parametrize("pair", list(neighbour_pairs(3)), ids=str)
+def test_equal_noisy_counts_give_equal_publications(pair) -> None:
+    """Nothing but the noisy counts separates neighbours: no row count, no length, no message."""
+    mechanism = AdaptiveScan(epsilon="0.5")
+    for wanted in sequences(0.5)[::3]:
+        releases = [replayed(mechanism, data, wanted)[0] for data in pair]
+        assert everything_published(releases[0]) == everything_published(releases[1])
+
+
 def test_every_block_gets_a_draw_of_its_own_with_the_exact_parameter(monkeypatch) -> None:
     """Noise 0, 1, 2, ... shows that no draw is used twice, nor left out."""
     sampler = Scripted([np.arange(256)])
@@ -215,7 +231,8 @@ def test_value_is_decoded_from_what_is_noisy(seeded) -> None:
     for data in [(), (3, 1), (9, 9, 2, 1, 1), (30,) * 20]:
         release = AdaptiveScan(epsilon="0.3").release(profile(data), seeded(1))
         assert release.redecode() == release
-        assert release.total is None
+        counts = np.append(release.noisy["columns"], release.noisy["rows"])
+        assert release.total == max(0, int(counts.sum()))
 
 
 # --- planted bugs ----------------------------------------------------------------------------

@@ -62,6 +62,7 @@ CASES = {
     "rank split, public total": (lambda: dh.RankSplit(epsilon=1, total=1), [1], [1, 1]),
     "rank split": (lambda: dh.RankSplit(epsilon=1), [], [1]),
     "cumulative counts": (lambda: dh.CumulativeCounts(epsilon=1, largest=1), [], [1]),
+    "adaptive scan": (lambda: dh.AdaptiveScan(epsilon=1), [], [1]),
     "no smoothing": (lambda: dh.PrivHist(epsilon=1), [1], [1, 1]),
     "smoothing": (lambda: dh.PrivHist(epsilon=1, shares=(1, 1, 1)), [1], [1, 1]),
     "across T": (lambda: dh.PrivHist(epsilon=1, shares=(1, 3, 0)), [2, 2], [3, 2]),

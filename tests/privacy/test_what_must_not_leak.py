@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import dphist as dh
-from dphist.anonymized import cumulative_counts, priv_hist, rank_split, sorted_counts
+from dphist.anonymized import adaptive_scan, cumulative_counts, priv_hist, rank_split, sorted_counts
 from dphist.anonymized.partition_paths import Paths
 from dphist.report.html import report_html
 from dphist.report.summary import summary_text
@@ -160,7 +160,7 @@ def test_equal_draws_of_partitions_give_equal_publications(pair, monkeypatch) ->
 @pytest.mark.parametrize("total", [0, 1, 49, 50, 51, 10**6])
 def test_the_choice_of_mechanism_depends_on_parameters_alone(total) -> None:
     for profile in (dh.Profile.from_counts([total]), dh.Profile.from_prevalences([1], [total])):
-        assert dh.anonymize(profile, epsilon=1).mechanism == dh.PrivHist(epsilon=1)
+        assert dh.anonymize(profile, epsilon=1).mechanism == dh.AdaptiveScan(epsilon=1)
 
 
 def test_a_total_without_noise_would_be_noticed() -> None:
@@ -208,6 +208,7 @@ def test_no_warning_or_error_depends_on_the_data(counts, seeded, recwarn) -> Non
         dh.PrivHist(epsilon=1),
         dh.PrivHist(epsilon="0.5", shares=(1, 1, 1)),
         dh.PartitionSampler(epsilon=1, delta=1e-9),
+        dh.AdaptiveScan(epsilon=1),
     ):
         everything_published(mechanism.release(profile, seeded(1)))
     assert len(recwarn) == 0
@@ -215,5 +216,5 @@ def test_no_warning_or_error_depends_on_the_data(counts, seeded, recwarn) -> Non
 
 def test_sampler_is_the_library_s_own() -> None:
     """Mechanisms draw from dphist.noise, whose default source is the operating system."""
-    for module in (cumulative_counts, priv_hist, rank_split, sorted_counts):
+    for module in (adaptive_scan, cumulative_counts, priv_hist, rank_split, sorted_counts):
         assert module.two_sided_geometric is dh.noise.two_sided_geometric

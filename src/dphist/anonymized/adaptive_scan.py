@@ -55,7 +55,7 @@ class AdaptiveScan(AnonymizedMechanism):
     of the rows of what lies right of them. Each block's number of cells gets noise with the
     whole of epsilon: given the noisy counts so far the blocks are fixed and disjoint, so a
     record changes one of them (`docs/proofs/adaptive_scan.md`). Nothing needs to be
-    known in advance and no share is spent on a total, so `release.total` is None.
+    known in advance. Time O(sqrt(total)) for large epsilon, less for small.
     Source: this library (docs/adaptive-scan.md).
     """
 
@@ -73,7 +73,10 @@ class AdaptiveScan(AnonymizedMechanism):
         return self.epsilon / self.sensitivity
 
     def release(self, profile: Profile, source: Source | None = None) -> Release:
-        """Release the profile; `noisy` of the release holds all it was decoded from."""
+        """Release the profile; `noisy` of the release holds all it was decoded from.
+
+        `total` of the release is the sum of all noisy counts, or 0 if that is negative.
+        """
         self._accept(profile)
         noise = self._draws(source)
         columns = self._scan_columns(profile.cells_up_to, noise)
@@ -85,7 +88,9 @@ class AdaptiveScan(AnonymizedMechanism):
             "row_ends": np.array(rows.ends, np.int64),
             "rows": np.array(rows.counts, np.int64),
         }
-        return Release(self.decode(noisy), self.guarantee, self, None, noisy)
+        # All cells are counted once, so the sum of all counts is an estimate of their number.
+        total = max(sum(columns.counts) + sum(rows.counts), 0)
+        return Release(self.decode(noisy), self.guarantee, self, total, noisy)
 
     def _draws(self, source: Source | None) -> Iterator[int]:
         """Independent noise, one for each block."""

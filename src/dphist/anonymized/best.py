@@ -1,20 +1,20 @@
 """The mechanism to use when one has no reason to use another."""
 
+from dphist.anonymized.adaptive_scan import AdaptiveScan
 from dphist.anonymized.mechanism import checked_profile
-from dphist.anonymized.priv_hist import PrivHist
 from dphist.noise import Source
 from dphist.parameters import Exact
 from dphist.profile import Profile
 from dphist.release import Release
 
 
-def best_mechanism(*, epsilon: Exact, sensitivity: int = 1) -> PrivHist:
+def best_mechanism(*, epsilon: Exact, sensitivity: int = 1) -> AdaptiveScan:
     """Return today's best pure-epsilon mechanism that needs to know nothing in advance.
 
-    By `python -m benchmarks.anonymized` (`docs/comparison.md`) that is PrivHist with its default
-    shares at every epsilon. The choice depends on the parameters alone, never on data.
+    By `python -m benchmarks.anonymized` (`docs/comparison.md`) that is the adaptive scan, at
+    every epsilon. The choice depends on the parameters alone, never on data.
     """
-    return PrivHist(epsilon=epsilon, sensitivity=sensitivity)
+    return AdaptiveScan(epsilon=epsilon, sensitivity=sensitivity)
 
 
 def anonymize(
@@ -42,7 +42,7 @@ def anonymize(
     Guarantee
     ---------
     Pure epsilon-DP for neighbours that differ by adding or removing records whose cells
-    number at most `sensitivity`: see `PrivHist`, the mechanism this uses.
+    number at most `sensitivity`: see `AdaptiveScan`, the mechanism this uses.
     """
     bound = checked_profile(profile).sensitivity if sensitivity is None else sensitivity
     return best_mechanism(epsilon=epsilon, sensitivity=bound).release(profile, source)

@@ -1,8 +1,8 @@
 """Expected error before any data: the mechanism tried on a public profile of the same size.
 
 The public profile follows Zipf's law, its i-th largest count being floor(A / i). Thirteen
-real profiles of passwords, words, degrees and species gave 0.1 to 1.2 times the error so
-foretold for `PrivHist` and `RankSplit` (`docs/benchmarks.md`): it errs to the cautious side.
+real profiles of passwords, words, degrees and species gave 0.1 to 1.4 times the error so
+foretold for `AdaptiveScan`, `PrivHist` and `RankSplit` (`docs/benchmarks.md`).
 """
 
 import hashlib
