@@ -5,6 +5,7 @@ replaced by one that records the true number and reports the fixed one.
 Lemmas 1 to 3 of docs/proofs/adaptive_scan.md.
 """
 
+import dataclasses
 import itertools
 import math
 import random
@@ -15,9 +16,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dphist import AdaptiveScan, Release
+from dphist import AdaptiveScan, Profile, Release
 from dphist.anonymized import adaptive_scan
 from dphist.anonymized.scan import Scan, of_columns, of_rows
+from dphist.errors import ParameterError
 from tests.privacy.diagrams import neighbour_pairs, pairs_within, partitions, profile
 from tests.privacy.laws import SLACK, Scripted, clamped_law, worst_log_ratio
 from tests.privacy.test_what_must_not_leak import everything_published
@@ -122,6 +124,42 @@ def test_one_cell_changes_one_true_count(epsilon: str) -> None:
             assert [region for region, _ in first] == [region for region, _ in second]
             changes = [b - a for (_, a), (_, b) in zip(first, second, strict=True)]
             assert sorted(changes)[-1] == sum(changes) == sum(map(abs, changes)) == 1
+
+
+# Neighbours in which the true curve crosses what the scan decides on, past its first blocks.
+CROSSING: list[tuple[Data, Data]] = [
+    *[((k,) * k + (k - 1,), (k,) * (k + 1)) for k in range(1, 31)],  # column k: k or k + 1 high
+    *[((n,), (n + 1,)) for n in range(1, 70)],  # one column more
+    *[((1,) * n, (1,) * (n + 1)) for n in range(1, 70)],  # one row more
+    *[((9,) * n + (3,), (9,) * n + (4,)) for n in range(1, 30)],
+]
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_regions_do_not_depend_on_larger_data(epsilon: str) -> None:
+    """Beyond n <= 8, where true heights never exceed the position of the third column."""
+    mechanism = AdaptiveScan(epsilon=epsilon)
+    long = [[30] * 30, list(range(60, 0, -1))]  # noisy counts that take the scan to column 30
+    for wanted in [*sequences(float(epsilon))[1::3], *long]:
+        for pair in CROSSING:
+            first, second = (replay(mechanism, data, wanted) for data in pair)
+            assert [region for region, _ in first] == [region for region, _ in second]
+            assert sum(abs(a - b) for (_, a), (_, b) in zip(first, second, strict=True)) == 1
+
+
+@pytest.mark.parametrize("epsilon", ["1", "2", "50"])
+def test_many_equal_labels_need_few_blocks(epsilon: str, seeded) -> None:
+    for counts, labels in [([1], 2**61), ([5], 10**6), ([1, 2], 10**7)]:
+        truth = Profile.from_prevalences(counts, [labels] * len(counts))
+        release = AdaptiveScan(epsilon=epsilon).release(truth, seeded(1))
+        assert len(release.noisy["rows"]) < 100
+
+
+def test_a_release_without_its_blocks_is_not_decoded_again(seeded) -> None:
+    release = AdaptiveScan(epsilon=1).release(profile((3, 1)), seeded(1))
+    for noisy in ({}, {**release.noisy, "columns": release.noisy["columns"][1:]}):
+        with pytest.raises(ParameterError, match="noisy"):
+            dataclasses.replace(release, noisy=noisy).redecode()
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)

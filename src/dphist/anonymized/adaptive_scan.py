@@ -20,6 +20,7 @@ from dphist.anonymized.reference import checked_guess, error_on, zipf_profile_of
 from dphist.anonymized.scan import FARTHEST, Scan, of_columns, of_rows
 from dphist.anonymized.scan_band import bounds_of_scans
 from dphist.anonymized.scan_decoding import block_heights, decode_curve, without_tail
+from dphist.errors import ParameterError
 from dphist.noise import Source, two_sided_geometric
 from dphist.noise.magnitude import geometric_simultaneous_bound
 from dphist.parameters import Exact
@@ -55,7 +56,7 @@ class AdaptiveScan(AnonymizedMechanism):
     of the rows of what lies right of them. Each block's number of cells gets noise with the
     whole of epsilon: given the noisy counts so far the blocks are fixed and disjoint, so a
     record changes one of them (`docs/proofs/adaptive_scan.md`). Nothing needs to be
-    known in advance. Time O(sqrt(total)) for large epsilon, less for small.
+    known in advance. Time O(sqrt(total) log(total)), less for small epsilon.
     Source: this library (docs/adaptive-scan.md).
     """
 
@@ -111,12 +112,17 @@ class AdaptiveScan(AnonymizedMechanism):
         return scan
 
     def _rows_expected(self, columns: Scan) -> int:
-        """Return about how many rows reach the last column: where rows end, by noisy counts."""
+        """Return about how many rows reach beyond the last column, by noisy counts.
+
+        Where a tail was cut, that is a guess from a column far left of it, and too many;
+        but there are no more than columns, or the scan of columns would have gone on.
+        """
         ends, counts = np.array(columns.ends), np.array(columns.counts)
         kept = without_tail(counts, columns.epsilon)
         if kept == 0:
             return 1
-        return max(1, int(block_heights(ends[: kept + 1], counts[:kept])[-1]))
+        last = int(block_heights(ends[: kept + 1], counts[:kept])[-1])
+        return max(1, min(last, columns.position))
 
     def _scan_rows(
         self, cells_up_to: Callable[[int], IntArray], noise: Iterator[int], expected: int
@@ -132,7 +138,16 @@ class AdaptiveScan(AnonymizedMechanism):
         return scan
 
     def decode(self, noisy: Mapping[str, IntArray]) -> Profile:
-        """Return the profile inferred from the blocks' noisy counts; post-processing."""
+        """Return the profile inferred from the blocks' noisy counts; post-processing.
+
+        Raises
+        ------
+        ParameterError
+            If `noisy` does not hold the blocks of a release of this mechanism.
+        """
+        for ends, counts in (("column_ends", "columns"), ("row_ends", "rows")):
+            if len(noisy.get(ends, ())) != len(noisy.get(counts, ())) + 1:
+                raise ParameterError("noisy must hold the blocks of a release and where they end")
         epsilon = float(self.cell_epsilon)
         width = int(noisy["column_ends"][-1])
         columns = decode_curve(noisy["column_ends"], noisy["columns"], epsilon, width)

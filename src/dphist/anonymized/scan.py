@@ -101,7 +101,9 @@ class Scan:
         ahead = min(max(_AHEAD * (2 / self.epsilon - 1), 0.0), _AHEAD_MOST)
         widest = min(int(1 + ahead * position), _GROWTH * last)
         best, best_cost = 1, noise
-        for width in range(2, widest + 1):
+        width = 1
+        # Widths one by one, and then in steps of a part of them.
+        while (width := width + 1 + width // 64) <= widest:
             inside = _BRIDGE * self.wiggle(slope, width) + _BEND * slope * width**2 / position
             cost = noise / width + (1 - 1 / width) * inside
             if cost > 1.1 * best_cost:
