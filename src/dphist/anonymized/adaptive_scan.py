@@ -114,15 +114,16 @@ class AdaptiveScan(AnonymizedMechanism):
     def _rows_expected(self, columns: Scan) -> int:
         """Return about how many rows reach beyond the last column, by noisy counts.
 
-        Where a tail was cut, that is a guess from a column far left of it, and too many;
-        but there are no more than columns, or the scan of columns would have gone on.
+        Where a tail was cut, that is a guess from a column far left of it, and too many. But a
+        trend is at least half of the height before it, so that the scan of columns would have
+        gone on if there were more than twice as many as columns.
         """
         ends, counts = np.array(columns.ends), np.array(columns.counts)
         kept = without_tail(counts, columns.epsilon)
         if kept == 0:
             return 1
         last = int(block_heights(ends[: kept + 1], counts[:kept])[-1])
-        return max(1, min(last, columns.position))
+        return max(1, min(last, 2 * columns.position))
 
     def _scan_rows(
         self, cells_up_to: Callable[[int], IntArray], noise: Iterator[int], expected: int
