@@ -1,6 +1,7 @@
 """Bands: simultaneous, from the noise alone, holding as often as they say."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from dphist.noise.magnitude import (
     geometric_mean_magnitude,
     geometric_simultaneous_bound,
     geometric_standard_deviation,
+    geometric_stopped_bound,
     geometric_upper_bound,
 )
 from tests.privacy.laws import Scripted
@@ -73,6 +75,18 @@ def test_a_band_of_a_third_of_the_width_would_be_noticed(seeded) -> None:
         band = narrow.band(release, level=0.8)
         held += encloses(band.lower, band.upper, truth)
     assert held < 285
+
+
+def test_bound_holds_however_many_draws_there_are(seeded) -> None:
+    """Stopped, from draw 50 on, at the first number of draws for which the bound fails, if any."""
+    rate = Fraction(1, 2)
+    noise = np.abs(dh.noise.two_sided_geometric(rate, (1000, 1500), seeded(1)))
+    largest = np.maximum.accumulate(noise, axis=1)
+    numbers = np.arange(50, 1500)
+    bounds = np.array([geometric_stopped_bound(rate, int(n), 0.2) for n in numbers])
+    assert (largest[:, numbers - 1] > bounds).any(axis=1).mean() < 0.2
+    fixed = np.array([geometric_simultaneous_bound(rate, int(n), 0.2) for n in numbers])
+    assert (largest[:, numbers - 1] > fixed).any(axis=1).mean() > 0.3  # which would not do
 
 
 @pytest.mark.parametrize("level", [0.5, 0.95])

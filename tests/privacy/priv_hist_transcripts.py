@@ -57,7 +57,7 @@ def loss(mechanism: PrivHist, one: Data, other: Data, totals=TOTALS, moved=MOVED
 def loss_given_total(mechanism: PrivHist, one: Data, other: Data, total: int, moved) -> float:
     noise = [total - sum(data) for data in (one, other)]
     runs = [run(mechanism, data, [z]) for data, z in zip((one, other), noise, strict=True)]
-    if [calls for _, calls in runs].count(runs[0][1]) != 2 and total == 0:
+    if total == 0 and runs[0][1] != runs[1][1]:
         return math.inf
     first = runs[0][1][0]
     assert first[1] == 1

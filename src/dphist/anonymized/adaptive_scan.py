@@ -22,7 +22,7 @@ from dphist.anonymized.scan_band import bounds_of_scans
 from dphist.anonymized.scan_decoding import block_heights, decode_curve, without_tail
 from dphist.errors import ParameterError
 from dphist.noise import Source, two_sided_geometric
-from dphist.noise.magnitude import geometric_simultaneous_bound
+from dphist.noise.magnitude import geometric_stopped_bound
 from dphist.parameters import Exact
 from dphist.profile import Profile
 from dphist.release import Release, savable
@@ -182,7 +182,7 @@ class AdaptiveScan(AnonymizedMechanism):
         noisy = release.noisy
         draws = len(noisy["columns"]) + len(noisy["rows"])
         missed = 1 - checked_level(level, 0.999999)
-        t = geometric_simultaneous_bound(self.cell_epsilon, draws, missed)
+        t = geometric_stopped_bound(self.cell_epsilon, draws, missed)
         return Band(*holding(*bounds_of_scans(noisy, t), release.value), level, "all labels")
 
     def in_words(self) -> str:

@@ -64,3 +64,19 @@ def from_heights(ends: IntArray, heights: IntArray) -> Profile:
     heights : (k,) int64, non-increasing, non-negative.
     """
     return Profile.of_released(ends, heights - np.append(heights[1:], 0))
+
+
+def curve_bounds(ends: IntArray, counts: IntArray, t: int) -> tuple[IntArray, IntArray]:
+    """Bound a non-increasing curve in each block, if no noise exceeds `t`; two (k,) int64.
+
+    A block's mean height is within t / width; the curve is not higher than the mean of the block
+    before, and not lower than that of the block after.
+    """
+    widths = np.diff(ends)
+    high = np.minimum.accumulate(np.maximum(counts + t, 0) // widths)
+    low = np.maximum.accumulate((-(np.minimum(t - counts, 0) // widths))[::-1])[::-1]
+    wide = widths > 1  # the first block is one position wide, always
+    return (
+        np.where(wide, np.append(low[1:], 0), low),
+        np.where(wide, np.append(high[:1], high[:-1]), high),
+    )

@@ -8,7 +8,7 @@ Lemmas 5 and 6 of `docs/proofs/priv_hist.md`.
 import numpy as np
 import numpy.typing as npt
 
-from dphist.anonymized.band import from_heights
+from dphist.anonymized.band import curve_bounds, from_heights
 from dphist.anonymized.inference import infer_decreasing, rounding_error
 from dphist.profile import Profile
 
@@ -51,13 +51,7 @@ def bounds_of_split(
 
 def bounds_of_blocks(ends: IntArray, cells: IntArray, t: int, most: int) -> Bounds:
     """Bound the diagram by its blocks' mean heights: a column is below the block before it."""
-    widths = np.diff(ends, prepend=0)
-    high = np.minimum.accumulate(np.maximum(cells + t, 0) // widths)
-    low = np.maximum.accumulate((-(np.minimum(t - cells, 0) // widths))[::-1])[::-1]
-    wide = widths > 1
-    # The first block is always one column wide.
-    high = np.where(wide, np.append(high[:1], high[:-1]), high)
-    low = np.where(wide, np.append(low[1:], 0), low)
+    low, high = curve_bounds(np.append(0, ends), cells, t)
     lower, upper = from_heights(ends, low), from_heights(ends, high)
     last = int(ends[-1])
     if most > last:

@@ -8,25 +8,10 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
+from dphist.anonymized.band import curve_bounds
 from dphist.profile import Profile
 
 IntArray = npt.NDArray[np.int64]
-
-
-def curve_bounds(ends: IntArray, counts: IntArray, t: int) -> tuple[IntArray, IntArray]:
-    """Bound a non-increasing curve in each block, if no noise exceeds `t`; two (k,) int64.
-
-    A block's mean height is within t / width; the curve is not higher than the mean of the block
-    before, and not lower than that of the block after.
-    """
-    widths = np.diff(ends)
-    high = np.minimum.accumulate(np.maximum(counts + t, 0) // widths)
-    low = np.maximum.accumulate((-(np.minimum(t - counts, 0) // widths))[::-1])[::-1]
-    wide = widths > 1  # the first block is one position wide, always
-    return (
-        np.where(wide, np.append(low[1:], 0), low),
-        np.where(wide, np.append(high[:1], high[:-1]), high),
-    )
 
 
 def bounds_of_scans(noisy: Mapping[str, IntArray], t: int) -> tuple[Profile, Profile]:

@@ -27,6 +27,17 @@ def geometric_upper_bound(epsilon: Fraction, probability: float) -> int:
     return max(0, math.ceil(needed) - 1)
 
 
+def geometric_stopped_bound(epsilon: Fraction, draws: int, missed: float) -> int:
+    """Return t such that all of `draws` noises have |Z| <= t, but for probability `missed`.
+
+    For draws whose number depends on the noise. The k-th class of numbers, up to 64 * 2**(k-1),
+    gets missed / (k (k+1)), and these add up to `missed`: whatever the number turns out
+    to be, its noises are among the first of its class.
+    """
+    k = max(1, (draws - 1).bit_length() - 5)
+    return geometric_simultaneous_bound(epsilon, 2 ** (k + 5), missed / (k * (k + 1)))
+
+
 def geometric_simultaneous_bound(epsilon: Fraction, draws: int, missed: float) -> int:
     """Return t such that all of `draws` noises have |Z| <= t, but for probability `missed`."""
     # Independent draws: 1 - (1 - p)**draws <= missed, and Pr[|Z| > t] = 2 Pr[Z > t].
