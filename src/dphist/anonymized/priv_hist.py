@@ -211,7 +211,8 @@ class PrivHist(AnonymizedMechanism):
             t = geometric_simultaneous_bound(self.block_epsilon, len(noisy["ends"]), missed)
             bounds = bounds_of_blocks(noisy["ends"], noisy["cells"], t, most)
         else:
-            draws = 1 + len(noisy["columns"]) + len(noisy["rows"])
+            # Twice their number, as that depends on one of them (Lemma 5).
+            draws = 2 * (1 + len(noisy["columns"]) + len(noisy["rows"]))
             t = geometric_simultaneous_bound(self.split_epsilon, draws, missed)
             above = int(noisy["above"][0])
             bounds = bounds_of_split(
