@@ -1,6 +1,7 @@
 """The adaptive scan's pieces: widths, decoding, steps. Functions of noisy counts alone."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -9,18 +10,20 @@ from hypothesis import strategies as st
 
 from dphist import AdaptiveScan, Profile
 from dphist.anonymized.scan import Scan, of_columns, of_rows
-from dphist.anonymized.scan_decoding import decode_curve, edge_heights, inside_blocks, without_tail
+from dphist.anonymized.scan_decoding import decode_curve, inside_blocks, without_tail
+from dphist.anonymized.scan_edges import edge_heights
+from dphist.anonymized.scan_smoothing import block_heights, smoothed_heights
 from dphist.anonymized.scan_steps import steps
+from dphist.anonymized.scan_trend import clumps
 
 
 def scanned(curve: list[int], epsilon: float, blocks: int) -> Scan:
     """Scan a curve without noise; it is 0 where the list ends."""
     cells = np.append(0, np.cumsum(curve))
     scan = Scan(epsilon, of_columns)
-    for _ in range(blocks):
-        end = scan.position + scan.next_width()
-        ends = min(end, len(curve)), min(scan.position, len(curve))
-        scan.take(end, int(cells[ends[0]] - cells[ends[1]]))
+    while len(scan.counts) < blocks:
+        ends = scan.next_ends()
+        scan.take(ends, np.diff(cells[np.minimum([scan.position, *ends], len(curve))]).tolist())
     return scan
 
 
@@ -34,7 +37,7 @@ def test_trend_of_a_line_is_the_line() -> None:
 @pytest.mark.parametrize("epsilon", [2, 4, 50])
 def test_blocks_are_single_where_noise_is_small(epsilon: float) -> None:
     scan = scanned([50] * 400, epsilon, 100)
-    assert scan.ends == list(range(101))
+    assert scan.ends == list(range(len(scan.ends)))
 
 
 def test_blocks_widen_with_noise_and_narrow_with_slope() -> None:
@@ -49,12 +52,107 @@ def test_blocks_widen_with_noise_and_narrow_with_slope() -> None:
     st.sampled_from([0.001, 0.1, 1.0, 3.0]),
     st.sampled_from([of_columns, of_rows]),
 )
-def test_any_counts_give_a_next_width(counts: list[int], epsilon: float, wiggle) -> None:
-    scan = Scan(epsilon, wiggle)
+def test_any_counts_give_next_blocks(counts: list[int], epsilon: float, roughness) -> None:
+    scan = Scan(epsilon, roughness)
+    ahead = max(0.0, 0.04 * math.log2(2 / epsilon))
     for count in counts:
-        width = scan.next_width()
-        assert 1 <= width <= max(1, 0.3 * scan.position + 1)
-        scan.take(scan.position + width, count)
+        ends, width = scan.next_ends(), scan.next_width()
+        assert 1 <= width <= 1 + ahead * scan.position
+        assert np.all(np.diff([scan.position, *ends]) == width)
+        assert len(ends) == 1 or ends[-1] <= 1.04 * scan.position + width
+        scan.take(ends, [count] * len(ends))
+
+
+def test_columns_go_on_while_they_are_the_better_way() -> None:
+    """Up to where a column holds fewer than 0.8 ends of rows, and not far below the diagonal."""
+    steep = [5000 - 4 * r for r in range(1250)]
+    flat = [5000 - r // 4 for r in range(5000)]
+    for curve, corner in ((steep, 1250), (flat, 5000 / 2.125)):
+        scan = scanned(curve, 1.0, 4)
+        while scan.is_before_corner():
+            position, ends = scan.position, scan.next_ends()
+            have = np.append(curve, np.zeros(2 * len(curve)))
+            scan.take(ends, [int(have[a:b].sum()) for a, b in pairwise([position, *ends])])
+        assert scan.position == pytest.approx(corner, rel=0.1)
+
+
+def test_stairs_are_seen_and_a_smooth_curve_has_none() -> None:
+    rng = np.random.default_rng(3)
+    smooth = np.sort((20_000 / np.arange(1, 2000)).astype(np.int64))[::-1]
+    ends = [round(e) for e in np.unique(np.floor(10 * 1.05 ** np.arange(60)))]
+    drops = np.zeros(ends[-1])
+    drops[rng.integers(0, ends[-1], 15)] = 1000
+    stairs = 20_000 - np.cumsum(drops)
+    for curve, least, most in ((stairs, 20, 10_000), (smooth, 1, 2)):
+        counts = np.add.reduceat(curve[: ends[-1]], ends[:-1]).tolist()
+        assert least <= clumps(ends, counts, 0.1, of_columns) <= most
+    assert clumps(ends, [5] * (len(ends) - 1), 0.1, of_columns) == 1
+
+
+def zipf_blocks(epsilon: float, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Blocks of the curve 10,000 / x, their true heights, and noisy counts."""
+    ends = np.unique(np.floor(1.2 ** np.arange(40))).astype(np.int64) - 1
+    cells = np.cumsum(np.append(0, 10_000 / np.arange(1, ends[-1] + 1)))
+    true = np.diff(cells[ends])
+    noise = np.random.default_rng(seed).laplace(0, 1 / epsilon, len(true))
+    return ends, true / np.diff(ends), np.round(true + noise).astype(np.int64)
+
+
+def test_smoothing_lessens_noise() -> None:
+    gains = []
+    for seed in range(40):
+        ends, true, counts = zipf_blocks(0.01, seed)
+        widths = np.diff(ends)
+        errors = [
+            np.abs((heights - true) * widths).sum()
+            for heights in (
+                block_heights(ends, counts),
+                smoothed_heights(ends, counts, 0.01, of_columns),
+            )
+        ]
+        gains.append(errors[1] / errors[0])
+    assert np.mean(gains) < 0.85
+
+
+@pytest.mark.parametrize("roughness", [of_columns, of_rows])
+def test_smoothing_leaves_exact_counts_nearly_alone(roughness) -> None:
+    ends, true, _ = zipf_blocks(1.0, 0)
+    counts = np.rint(true * np.diff(ends)).astype(np.int64)
+    smooth = smoothed_heights(ends, counts, 50.0, roughness)
+    np.testing.assert_allclose(smooth, true, rtol=0.01, atol=0.6)
+
+
+def test_a_step_is_not_smoothed() -> None:
+    ends = np.arange(0, 1010, 10)
+    counts = np.repeat([5000, 1000], 50)
+    smooth = smoothed_heights(ends, counts, 0.1, of_columns)
+    assert smooth[:49] == pytest.approx(500, rel=0.02)
+    assert smooth[51:] == pytest.approx(100, rel=0.05)
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(1, 10**6), st.integers(-(10**9), 10**15)), min_size=1, max_size=40
+    ),
+    st.sampled_from([1e-6, 0.01, 1.0, 50.0]),
+    st.sampled_from([of_columns, of_rows]),
+)
+def test_smoothed_heights_fall_whatever_the_counts(blocks, epsilon, roughness) -> None:
+    ends = np.append(0, np.cumsum([width for width, _ in blocks]))
+    heights = smoothed_heights(ends, np.array([c for _, c in blocks]), epsilon, roughness)
+    assert np.all(np.isfinite(heights))
+    assert np.all(heights >= 0)
+    assert np.all(np.diff(heights) <= 1e-9 * heights[0])
+
+
+def test_a_bend_within_a_block_is_known_from_both_sides() -> None:
+    """Flat up to 12 and falling from there: the block of the bend begins as high as the flat."""
+    ends = np.array([0, 4, 8, 16, 24, 32])
+    curve = np.append(np.full(12, 1000.0), 1000 - 40 * np.arange(20))
+    heights = np.add.reduceat(curve, ends[:-1]) / np.diff(ends)
+    edges = edge_heights(ends, heights, 1.0)
+    assert edges[2] == pytest.approx(1000, abs=3)
+    assert edges[3] == pytest.approx(1000 - 40 * 4, abs=60)
 
 
 counts_of_blocks = st.lists(
@@ -65,7 +163,7 @@ counts_of_blocks = st.lists(
 @given(counts_of_blocks, st.sampled_from([0.05, 1.0, 4.0]), st.integers(0, 120))
 def test_decoded_curves_are_whole_non_negative_and_fall(blocks, epsilon, length) -> None:
     ends = np.append(0, np.cumsum([width for width, _ in blocks]))
-    curve = decode_curve(ends, np.array([c for _, c in blocks]), epsilon, length)
+    curve = decode_curve(ends, np.array([c for _, c in blocks]), epsilon, of_rows, length)
     assert len(curve) == length
     assert curve.dtype == np.int64
     assert np.all(np.diff(curve) <= 0)
@@ -81,7 +179,7 @@ def test_each_block_keeps_its_number_of_cells(widths, to_zero, data) -> None:
     values = inside_blocks(ends, heights, int(ends[-1]), 1.0, to_zero)
     sums = np.add.reduceat(values, ends[:-1])
     np.testing.assert_allclose(sums, heights * np.diff(ends), atol=1e-6)
-    edges = edge_heights(ends, heights)
+    edges = edge_heights(ends, heights, 1.0)
     assert np.all(np.diff(edges[:-1]) <= 1e-9)
 
 
@@ -90,7 +188,7 @@ def test_a_step_is_placed_by_the_cells() -> None:
     ends = np.array([0, 1, 2, 4, 8, 16, 24, 40, 48, 56])
     curve = np.append(np.full(30, 100), np.zeros(26))
     counts = np.add.reduceat(curve, ends[:-1]).astype(np.int64)
-    assert np.array_equal(decode_curve(ends, counts, 1.0, 56), curve)
+    assert np.array_equal(decode_curve(ends, counts, 1.0, of_columns, 56), curve)
     found = steps(ends, counts / np.diff(ends), 1.0, falls_to_zero=True)
     assert np.flatnonzero(~np.isnan(found[:, 0])).tolist() == [6]
 

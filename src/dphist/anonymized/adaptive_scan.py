@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +20,8 @@ from dphist.anonymized.mechanism import (
 from dphist.anonymized.reference import checked_guess, error_on, zipf_profile_of
 from dphist.anonymized.scan import FARTHEST, Scan, of_columns, of_rows
 from dphist.anonymized.scan_band import bounds_of_scans
-from dphist.anonymized.scan_decoding import block_heights, decode_curve, without_tail
+from dphist.anonymized.scan_decoding import decode_curve, without_tail
+from dphist.anonymized.scan_smoothing import smoothed_heights
 from dphist.errors import ParameterError
 from dphist.noise import Source, two_sided_geometric
 from dphist.noise.magnitude import geometric_stopped_bound
@@ -29,7 +31,7 @@ from dphist.release import Release, savable
 
 IntArray = npt.NDArray[np.int64]
 
-_DRAWS_AT_ONCE = 256
+_DRAWS_AT_ONCE = 1024
 
 
 @savable
@@ -98,17 +100,11 @@ class AdaptiveScan(AnonymizedMechanism):
         while True:
             yield from two_sided_geometric(self.cell_epsilon, _DRAWS_AT_ONCE, source).tolist()
 
-    def _scan_columns(self, cells_up_to: Callable[[int], IntArray], noise: Iterator[int]) -> Scan:
-        """Count blocks of columns until the curve is not higher than the position."""
+    def _scan_columns(self, cells_up_to: Callable[[Any], IntArray], noise: Iterator[int]) -> Scan:
+        """Count blocks of columns until rows are the better way on."""
         scan = Scan(float(self.cell_epsilon), of_columns)
-        seen = 0  # how far the scan must go to see each block from its right, too
-        while len(scan.counts) < 3 or scan.is_above_position():
-            width = scan.next_width()
-            seen = max(seen, scan.position + width + width // 4)
-            _count_next(scan, scan.position + width, cells_up_to, noise)
-        while scan.position < seen:
-            end = min(scan.position + scan.next_width(), seen)
-            _count_next(scan, end, cells_up_to, noise)
+        while scan.is_before_corner():
+            _count_next(scan, scan.next_ends(), cells_up_to, noise)
         return scan
 
     def _rows_expected(self, columns: Scan) -> int:
@@ -116,26 +112,26 @@ class AdaptiveScan(AnonymizedMechanism):
 
         Where a tail was cut, that is a guess from a column far left of it, and too many. But a
         trend is at least half of the height before it, so that the scan of columns would have
-        gone on if there were more than twice as many as columns.
+        gone on if there were more than four times as many as columns.
         """
         ends, counts = np.array(columns.ends), np.array(columns.counts)
         kept = without_tail(counts, columns.epsilon)
         if kept == 0:
             return 1
-        last = int(block_heights(ends[: kept + 1], counts[:kept])[-1])
-        return max(1, min(last, 2 * columns.position))
+        heights = smoothed_heights(ends[: kept + 1], counts[:kept], columns.epsilon, of_columns)
+        return max(1, min(int(heights[-1]), 4 * columns.position))
 
     def _scan_rows(
-        self, cells_up_to: Callable[[int], IntArray], noise: Iterator[int], expected: int
+        self, cells_up_to: Callable[[Any], IntArray], noise: Iterator[int], expected: int
     ) -> Scan:
         """Count blocks of rows up to `expected`, then blocks that double, to lose nothing."""
         scan = Scan(float(self.cell_epsilon), of_rows)
         while scan.position < expected:
-            end = min(scan.position + scan.next_width(), expected)
-            _count_next(scan, end, cells_up_to, noise)
+            ends = [end for end in scan.next_ends() if end < expected] or [expected]
+            _count_next(scan, ends, cells_up_to, noise)
         while scan.position < FARTHEST:
             width = max(2, 2 * (scan.position - scan.ends[-2]))
-            _count_next(scan, min(scan.position + width, FARTHEST), cells_up_to, noise)
+            _count_next(scan, [min(scan.position + width, FARTHEST)], cells_up_to, noise)
         return scan
 
     def decode(self, noisy: Mapping[str, IntArray]) -> Profile:
@@ -151,10 +147,10 @@ class AdaptiveScan(AnonymizedMechanism):
                 raise ParameterError("noisy must hold the blocks of a release and where they end")
         epsilon = float(self.cell_epsilon)
         width = int(noisy["column_ends"][-1])
-        columns = decode_curve(noisy["column_ends"], noisy["columns"], epsilon, width)
+        columns = decode_curve(noisy["column_ends"], noisy["columns"], epsilon, of_columns, width)
         row_ends, row_counts = noisy["row_ends"], noisy["rows"]
         length = int(row_ends[_reaching(row_ends, row_counts, epsilon)])
-        rows = decode_curve(row_ends, row_counts, epsilon, length)
+        rows = decode_curve(row_ends, row_counts, epsilon, of_rows, length)
         rows = rows[rows > 0]
         # A row reaches beyond the columns' end, less the columns that are not so high.
         lower = np.searchsorted(columns[::-1], np.arange(1, len(rows) + 1), side="left")
@@ -197,11 +193,11 @@ class AdaptiveScan(AnonymizedMechanism):
 
 
 def _count_next(
-    scan: Scan, end: int, cells_up_to: Callable[[int], IntArray], noise: Iterator[int]
+    scan: Scan, ends: list[int], cells_up_to: Callable[[Any], IntArray], noise: Iterator[int]
 ) -> None:
-    """Count the cells of the next block, with noise of its own."""
-    cells = int(cells_up_to(end)) - int(cells_up_to(scan.position))
-    scan.take(end, cells + next(noise))
+    """Count the cells of the next blocks, each with noise of its own."""
+    cells = np.diff(cells_up_to([scan.position, *ends])).tolist()
+    scan.take(ends, [true + next(noise) for true in cells])
 
 
 def _right_of(profile: Profile, column: int) -> Profile:
@@ -215,5 +211,6 @@ def _reaching(ends: IntArray, counts: IntArray, epsilon: float) -> int:
     kept = without_tail(counts, epsilon)
     if kept == 0:
         return 0
-    some = np.flatnonzero(block_heights(ends[: kept + 1], counts[:kept]) >= 0.5)
+    heights = smoothed_heights(ends[: kept + 1], counts[:kept], epsilon, of_rows)
+    some = np.flatnonzero(heights >= 0.5)
     return min(kept, int(some[-1]) + 2 if len(some) else 1)

@@ -3,10 +3,14 @@
 Pure functions of noisy numbers.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
 from dphist.anonymized.inference import isotonic_decreasing, whole_non_negative
+from dphist.anonymized.scan_edges import edge_heights
+from dphist.anonymized.scan_smoothing import smoothed_heights
 from dphist.anonymized.scan_steps import steps
 
 IntArray = npt.NDArray[np.int64]
@@ -14,10 +18,16 @@ FloatArray = npt.NDArray[np.float64]
 
 # Blocks at the end are kept if they hold so much on average, in units of 1 / epsilon: noise alone,
 # whose mean is 0, then rarely adds a tail.
-_WORTH_KEEPING = 0.5
+_WORTH_KEEPING = 1.0
 
 
-def decode_curve(ends: IntArray, counts: IntArray, epsilon: float, length: int) -> IntArray:
+def decode_curve(
+    ends: IntArray,
+    counts: IntArray,
+    epsilon: float,
+    roughness: Callable[[float], float],
+    length: int,
+) -> IntArray:
     """Return the curve's value at each position.
 
     Parameters
@@ -25,6 +35,7 @@ def decode_curve(ends: IntArray, counts: IntArray, epsilon: float, length: int) 
     ends : (k + 1,) int64, ascending from 0; where blocks end.
     counts : (k,) int64; noisy numbers of cells.
     epsilon : parameter of their noise.
+    roughness : variance of the curve's fall over one position, for its mean.
     length : number of positions wanted; blocks beyond are not looked into.
 
     Returns
@@ -35,7 +46,7 @@ def decode_curve(ends: IntArray, counts: IntArray, epsilon: float, length: int) 
     curve = np.zeros(length, np.int64)
     if kept == 0:
         return curve
-    heights = block_heights(ends[: kept + 1], counts[:kept])
+    heights = smoothed_heights(ends[: kept + 1], counts[:kept], epsilon, roughness)
     # What follows a curve that was cut is nothing; else the last block goes on as it came.
     values = inside_blocks(
         ends[: kept + 1], heights, length, 1 / epsilon, falls_to_zero=kept < len(counts)
@@ -50,12 +61,6 @@ def without_tail(counts: IntArray, epsilon: float) -> int:
     return int(np.argmax(np.append(0.0, gain)))
 
 
-def block_heights(ends: IntArray, counts: IntArray) -> FloatArray:
-    """Mean height of each block: least squares, each weighted by its inverse variance."""
-    widths = np.diff(ends).astype(np.float64)
-    return np.maximum(isotonic_decreasing(counts / widths, widths**2), 0)
-
-
 def inside_blocks(
     ends: IntArray, heights: FloatArray, length: int, noise: float, falls_to_zero: bool
 ) -> FloatArray:
@@ -66,7 +71,7 @@ def inside_blocks(
     one of the two is moved so far that it just does not.
     """
     widths = np.diff(ends)
-    edges = edge_heights(ends, heights)
+    edges = edge_heights(ends, heights, noise)
     left, right = edges[:-1].copy(), edges[1:].copy()
     if not falls_to_zero:
         right[-1] = max(0.0, 2 * heights[-1] - left[-1])
@@ -87,21 +92,3 @@ def inside_blocks(
     place = widths[block] * (heights[block] - after) / np.maximum(before - after, 1e-12)
     stepped = after + (before - after) * np.clip(place - inside, 0, 1)
     return np.where(np.isnan(before), smooth, stepped)
-
-
-def edge_heights(ends: IntArray, heights: FloatArray) -> FloatArray:
-    """Heights between blocks: interpolated on log-log axes between the blocks' centres.
-
-    Curves of counts are near power laws there. Where the lower block is empty, or nearly, a
-    straight line serves.
-    """
-    edges = np.zeros(len(heights) + 1)
-    edges[0] = heights[0]
-    centres = (np.log(ends[:-1] + 0.5) + np.log(ends[1:] + 0.5)) / 2
-    part = (np.log(ends[1:-1] + 0.5) - centres[:-1]) / np.diff(centres)
-    widths, logs = np.diff(ends), np.log(np.maximum(heights, 1e-9))
-    power = np.exp(logs[:-1] * (1 - part) + logs[1:] * part)
-    straight = (heights[:-1] * widths[1:] + heights[1:] * widths[:-1]) / (widths[1:] + widths[:-1])
-    between = np.where(heights[1:] > 0.5, power, straight)
-    edges[1:-1] = np.clip(between, heights[1:], heights[:-1])
-    return edges

@@ -1,0 +1,36 @@
+"""How wide the next block of a scan should be."""
+
+import math
+
+import numpy as np
+
+# The mean of |Brownian bridge| along its way, in units of the standard deviation of a free end:
+# how far a curve strays, on average, from the line between a block's ends.
+_BRIDGE = math.sqrt(math.pi / 32)
+# A curve c / x bends: a block of width t at x errs by about a tenth of slope t^2 / x.
+_BEND = 0.1
+# A block is at most this part of its position long for each halving of epsilon below 2: the curve
+# ahead is not known to go on as it did. From epsilon 2 on blocks are single.
+_AHEAD = 0.04
+
+# Widths one by one, and then in steps of a 64th.
+_WIDTHS = np.unique(np.floor((1 + 1 / 64) ** np.arange(2770))).astype(np.int64)
+
+
+def best_width(epsilon: float, position: int, slope: float, rough: float) -> int:
+    """Return the width with the least expected error per position.
+
+    A block costs the mean size of its noise, shared by its positions; and within it the curve
+    is only known to fall from one end to the other.
+
+    Parameters
+    ----------
+    slope : how much the curve falls a position.
+    rough : variance of that.
+    """
+    widest = 1 + int(max(0.0, _AHEAD * math.log2(2 / epsilon)) * position)
+    widths = _WIDTHS[: np.searchsorted(_WIDTHS, widest, side="right")]
+    noise = 1 / math.sinh(min(epsilon, 700.0))
+    inside = _BRIDGE * np.sqrt(rough * widths) + _BEND * slope * (widths / position) * widths
+    cost = noise / widths + (1 - 1 / widths) * inside
+    return int(widths[np.argmin(cost)])
