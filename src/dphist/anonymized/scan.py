@@ -92,4 +92,5 @@ class Scan:
             return 1
         slope = self.trend().slope
         rough = self.roughness(slope) * clumps(self.ends, self.counts, self.epsilon, self.roughness)
-        return best_width(self.epsilon, self.position, slope, rough)
+        last = self.position - self.ends[-2]
+        return best_width(self.epsilon, self.position, last, slope, rough)

@@ -12,12 +12,14 @@ _BEND = 0.1
 # A block is at most this part of its position long for each halving of epsilon below 2: the curve
 # ahead is not known to go on as it did. From epsilon 2 on blocks are single.
 _AHEAD = 0.04
+# And so many times as long as the last one: a flat stretch may be the tread of a stair.
+_GROWTH = 1.5
 
 # Widths one by one, and then in steps of a 64th.
 _WIDTHS = np.unique(np.floor((1 + 1 / 64) ** np.arange(2770))).astype(np.int64)
 
 
-def best_width(epsilon: float, position: int, slope: float, rough: float) -> int:
+def best_width(epsilon: float, position: int, last: int, slope: float, rough: float) -> int:
     """Return the width with the least expected error per position.
 
     A block costs the mean size of its noise, shared by its positions; and within it the curve
@@ -25,10 +27,12 @@ def best_width(epsilon: float, position: int, slope: float, rough: float) -> int
 
     Parameters
     ----------
+    last : width of the last block.
     slope : how much the curve falls a position.
     rough : variance of that.
     """
     widest = 1 + int(max(0.0, _AHEAD * math.log2(2 / epsilon)) * position)
+    widest = min(widest, max(last + 1, int(_GROWTH * last)))
     widths = _WIDTHS[: np.searchsorted(_WIDTHS, widest, side="right")]
     noise = 1 / math.sinh(min(epsilon, 700.0))
     inside = _BRIDGE * np.sqrt(rough * widths) + _BEND * slope * (widths / position) * widths
