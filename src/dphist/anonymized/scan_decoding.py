@@ -18,7 +18,7 @@ FloatArray = npt.NDArray[np.float64]
 
 # Blocks at the end are kept if they hold so much on average, in units of 1 / epsilon: noise alone,
 # whose mean is 0, then rarely adds a tail.
-_WORTH_KEEPING = 1.0
+_WORTH_KEEPING = 0.9
 
 
 def decode_curve(
