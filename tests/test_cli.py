@@ -112,6 +112,9 @@ def test_dry_run_reads_no_data(capsys, tmp_path) -> None:
     assert run("anonymize", pipe, "--epsilon", "0.1", "--dry-run", "--json") == 0
     errors = json.loads(capsys.readouterr().out)["expected_error"]
     assert errors["10000"] < errors["1000000"] < errors["100000000"]
+    flat = ("--dry-run", "--json", "--expect-shape", "0.5")
+    assert run("anonymize", pipe, "--epsilon", "0.1", *flat) == 0
+    assert json.loads(capsys.readouterr().out)["expected_error"]["1000000"] < errors["1000000"]
 
 
 def test_json_is_the_release_or_what_was_written(capsys, tmp_path) -> None:
@@ -163,6 +166,8 @@ def test_absurd_epsilon_is_bad_use(epsilon, capsys) -> None:
         ["anonymize", SHAKESPEARE, "--epsilon", 1, "--eps", 1],
         ["anonymize", SHAKESPEARE, "--epsilon", 1, "--dry-run", "--expect-total", -5],
         ["anonymize", SHAKESPEARE, "--epsilon", 1, "--expect-total", 5],
+        ["anonymize", SHAKESPEARE, "--epsilon", 1, "--expect-shape", 0.5],
+        ["anonymize", SHAKESPEARE, "--epsilon", 1, "--dry-run", "--expect-shape", "steep"],
         ["anonymize", SHAKESPEARE, "--epsilon", "1e400"],
         ["anonymize", SHAKESPEARE, "--epsilon", 1, "--label", "word"],
         ["anonymize", SHAKESPEARE, "--epsilon", 1, "--output", "no/such/folder/r.json"],

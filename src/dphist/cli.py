@@ -143,6 +143,12 @@ def _add_anonymize(commands: "argparse._SubParsersAction[_Parser]") -> None:
         metavar="N",
         help="a public guess of the number of records, for the expected error of a dry run",
     )
+    command.add_argument(
+        "--expect-shape",
+        metavar="S",
+        default="1",
+        help="a public guess that the i-th count falls like 1 / i^S, for the same; 1 unless given",
+    )
     command.add_argument("--output", metavar="JSON", help="write the release here")
     _add_outputs(command)
 
@@ -183,6 +189,8 @@ def _anonymize(options: argparse.Namespace) -> None:
         raise _UsageError("--count needs --label: the column of labels that are counted")
     if options.expect_total is not None and not options.dry_run:
         raise _UsageError("--expect-total is for --dry-run; a release knows its private total")
+    if options.expect_shape != "1" and not options.dry_run:
+        raise _UsageError("--expect-shape is for --dry-run")
     mechanism = best_mechanism(epsilon=options.epsilon, sensitivity=options.sensitivity)
     if options.dry_run:
         _print_dry_run(mechanism, options)
@@ -290,7 +298,7 @@ def _guarantee_json(mechanism: AdaptiveScan) -> dict[str, str | int]:
 
 def _print_dry_run(mechanism: AdaptiveScan, options: argparse.Namespace) -> None:
     guesses = _GUESSES if options.expect_total is None else (options.expect_total,)
-    errors = {guess: mechanism.expected_error(guess) for guess in guesses}
+    errors = {guess: mechanism.expected_error(guess, options.expect_shape) for guess in guesses}
     if options.quiet:
         return
     if options.json:

@@ -89,6 +89,56 @@ def test_bound_holds_however_many_draws_there_are(seeded) -> None:
     assert (largest[:, numbers - 1] > fixed).any(axis=1).mean() > 0.3  # which would not do
 
 
+def zipf_drawn(labels: int, exponent: float) -> Profile:
+    """A profile of counts drawn around a power law."""
+    means = labels / np.arange(1, labels + 1) ** exponent
+    counts = np.random.default_rng(5).poisson(means)
+    return Profile.from_counts(counts[counts > 0])
+
+
+def covered(truth: Profile, lower: Profile, upper: Profile) -> float:
+    """What part of ranks, evenly spaced on a logarithmic axis, has its count between two others."""
+    ranks = np.unique(np.geomspace(1, truth.labels, 200).astype(np.int64))
+    low, true, high = (p.conjugate().cumulative_prevalences(ranks) for p in (lower, truth, upper))
+    return float(np.mean((low <= true) & (true <= high)))
+
+
+@pytest.mark.parametrize("epsilon", ["1", "0.1", "0.01"])
+@pytest.mark.parametrize("exponent", [0.7, 1, 1.3])
+def test_error_bars_cover_about_as_much_as_they_say(epsilon, exponent, seeded) -> None:
+    truth, mechanism = zipf_drawn(20_000, exponent), dh.AdaptiveScan(epsilon=epsilon)
+    parts: dict[float, list[float]] = {0.5: [], 0.95: []}
+    source, narrow, wide = seeded(1), [], []
+    for _ in range(10):
+        release = mechanism.release(truth, source)
+        for level, part in parts.items():
+            bars = mechanism.pointwise_band(release, level)
+            assert encloses(bars.lower, bars.upper, release.value)
+            part.append(covered(truth, bars.lower, bars.upper))
+        band = mechanism.band(release)
+        narrow.append(bars.lower.distance(bars.upper))
+        wide.append(band.lower.distance(band.upper))
+    assert 0.9 <= np.mean(parts[0.95]) <= 0.998
+    assert 0.45 <= np.mean(parts[0.5]) <= 0.85  # whole counts are often exactly right
+    assert np.mean(narrow) < np.mean(wide) / 3
+
+
+@pytest.mark.parametrize("counts", [[], [1], [2**61], [1] * 1000, [5] * 3])
+@pytest.mark.parametrize("epsilon", ["0.001", "1", "50"])
+def test_error_bars_of_small_tables(counts, epsilon, seeded) -> None:
+    mechanism = dh.AdaptiveScan(epsilon=epsilon)
+    release = mechanism.release(Profile.from_counts(counts), seeded(3))
+    bars = mechanism.pointwise_band(release)
+    assert encloses(bars.lower, bars.upper, release.value)
+    with pytest.raises(dh.ParameterError, match="level"):
+        mechanism.pointwise_band(release, 1)
+
+
+def test_mechanisms_without_error_bars_say_so(seeded) -> None:
+    mechanism = dh.RankSplit(epsilon=1)
+    assert mechanism.pointwise_band(mechanism.release(Profile.from_counts([3]), seeded(1))) is None
+
+
 @pytest.mark.parametrize("level", [0.5, 0.95])
 def test_the_sampler_s_band_reaches_the_farthest_truth(level: float) -> None:
     """Nothing was drawn, from a truth of which nothing is just within the radius."""

@@ -4,11 +4,23 @@ import numpy as np
 import pytest
 
 import dphist as dh
-from dphist.anonymized.reference import zipf_profile, zipf_profile_of
+from dphist.anonymized.reference import (
+    power_profile,
+    power_profile_of,
+    zipf_profile,
+    zipf_profile_of,
+)
 from dphist.errors import ParameterError
 
 # docs/benchmarks.md: on 13 real profiles the error was so many times the expected one.
 LEAST, MOST = 0.2, 1.7
+MECHANISMS = [
+    lambda epsilon: dh.AdaptiveScan(epsilon=epsilon),
+    lambda epsilon: dh.PrivHist(epsilon=epsilon),
+    lambda epsilon: dh.RankSplit(epsilon=epsilon),
+    lambda epsilon: dh.SortedCounts(epsilon=epsilon, labels=300),
+    lambda epsilon: dh.CumulativeCounts(epsilon=epsilon, largest=90),
+]
 LEAST_FROM_LABELS, MOST_FROM_LABELS = 0.1, 6.0  # told the number of labels only
 
 
@@ -46,6 +58,41 @@ def test_public_total_is_used_when_no_guess_is_given() -> None:
     assert public.expected_error() == public.expected_error(10**6)
     with pytest.raises(ParameterError, match="total"):
         dh.RankSplit(epsilon=1).expected_error()
+
+
+@pytest.mark.parametrize("exponent", [0.2, 0.5, 0.9, 1.5, 3])
+@pytest.mark.parametrize("total", [0, 1, 100, 10**5, 10**9])
+def test_a_power_law_has_about_the_total(exponent, total) -> None:
+    public = power_profile_of(total, exponent)
+    assert abs(public.total - total) <= max(2, 0.02 * total) or exponent == 0.2
+
+
+@pytest.mark.parametrize("exponent", [0.4, 1, 1.7])
+def test_a_power_law_is_what_it_says(exponent) -> None:
+    counts = np.floor(500 / np.arange(1, 10**6) ** exponent).astype(np.int64)
+    counts = counts[counts > 0]
+    if len(counts) < 10**6 - 1:  # all labels
+        assert power_profile(500, exponent) == dh.Profile.from_counts(counts)
+
+
+@pytest.mark.parametrize("kind", MECHANISMS, ids=lambda kind: kind(1).__class__.__name__)
+def test_the_shape_may_be_guessed_too(kind, seeded) -> None:
+    """An older release of the like foretells better than Zipf's law, where it is not like that."""
+    flat = dh.Profile.from_counts(np.random.default_rng(1).poisson(50, 300))
+    mechanism = kind(0.5)
+    older = dh.anonymize(flat, epsilon=1)
+    errors = [flat.distance(mechanism.release(flat, seeded(k)).value) for k in range(5)]
+    assert 0.4 < np.mean(errors) / mechanism.expected_error(shape=older) < 2.5
+    assert mechanism.expected_error(10**4, 0.5) != mechanism.expected_error(10**4)
+    with pytest.raises(ParameterError, match="total"):
+        mechanism.expected_error(10**4, older)
+
+
+@pytest.mark.parametrize("shape", [0, -1, 0.1, 5, "steep", None, dh.Profile.from_counts([3])])
+def test_bad_shape_is_refused(shape) -> None:
+    """A profile too: that of the data must not be told from."""
+    with pytest.raises(ParameterError, match="shape"):
+        dh.AdaptiveScan(epsilon=1).expected_error(1000, shape)
 
 
 @pytest.mark.parametrize("total", [-1, 1.5, "many", True, 10**16])

@@ -95,6 +95,9 @@ class Hostile:
     def band(self, release: Release) -> Band:
         return Band(release.value, release.value, 0.9, HOSTILE)
 
+    def pointwise_band(self, release: Release) -> None:
+        return None
+
     def in_words(self) -> str:
         return HOSTILE
 

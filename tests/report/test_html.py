@@ -103,6 +103,9 @@ def test_says_what_is_promised(release: Release, source: str) -> None:
     assert words.band_in_words(band) in text
     assert band.covers in text
     assert "95 %" in text
+    bars = mechanism.pointwise_band(release)
+    assert words.bars_in_words(bars) in text
+    assert ("no bound" in text) == (bars is not None)
 
 
 def test_says_how_to_cite_and_reload(release: Release, source: str) -> None:
@@ -114,7 +117,8 @@ def test_says_how_to_cite_and_reload(release: Release, source: str) -> None:
     assert f"{type(release.mechanism).__name__}(epsilon=" in text
 
 
-def test_figures_have_text_titles_and_the_pages_colours(source: str) -> None:
+def test_figures_have_text_titles_and_the_pages_colours(release: Release, source: str) -> None:
+    bars = release.mechanism.pointwise_band(release)
     figures = re.findall(r"<svg.*?</svg>", source, flags=re.DOTALL)
     assert len(figures) == 2
     for figure in figures:
@@ -122,7 +126,8 @@ def test_figures_have_text_titles_and_the_pages_colours(source: str) -> None:
         assert "<title" in figure
         assert "<desc" in figure
         assert "records" in figure
-        assert "95 % error band</text>" in figure
+        assert f"95 % {'' if bars else 'error '}band</text>" in figure
+        assert ("pointwise</text>" in figure) == (bars is not None)
         assert re.findall(r"#[0-9a-fA-F]{6}\b", figure.replace("url(#", "url(")) == []
         assert "font-family" not in figure
         for variable in ("--curve", "--band", "--grid", "--figure-text"):

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -17,10 +18,11 @@ from dphist.anonymized.mechanism import (
     checked_level,
     checked_sensitivity,
 )
-from dphist.anonymized.reference import checked_guess, error_on, zipf_profile_of
+from dphist.anonymized.reference import Shape, error_on, public_profile
 from dphist.anonymized.scan import FARTHEST, Scan, of_columns, of_rows
 from dphist.anonymized.scan_band import bounds_of_scans
 from dphist.anonymized.scan_decoding import decode_curve, without_tail
+from dphist.anonymized.scan_pointwise import curve_between
 from dphist.anonymized.scan_smoothing import smoothed_heights
 from dphist.errors import ParameterError
 from dphist.noise import Source, two_sided_geometric
@@ -151,21 +153,20 @@ class AdaptiveScan(AnonymizedMechanism):
         row_ends, row_counts = noisy["row_ends"], noisy["rows"]
         length = int(row_ends[_reaching(row_ends, row_counts, epsilon)])
         rows = decode_curve(row_ends, row_counts, epsilon, of_rows, length)
-        rows = rows[rows > 0]
-        # A row reaches beyond the columns' end, less the columns that are not so high.
-        lower = np.searchsorted(columns[::-1], np.arange(1, len(rows) + 1), side="left")
-        return from_rows_and_columns(rows + width - lower, np.maximum(columns - len(rows), 0))
+        return _joined(columns, rows)
 
-    def expected_error(self, total: int | None = None) -> float:
+    def expected_error(self, total: int | None = None, shape: Shape = 1) -> float:
         """Return the sorted L1 error to expect, in records, from public numbers alone.
 
         The mechanism is tried on a public profile that follows Zipf's law.
 
         Parameters
         ----------
-        total : public guess of the number of records; required.
+        total : public guess of the number of records; required but with a release.
+        shape : exponent s of the public profile, whose i-th count falls like 1 / i^s; or an
+            older release that is likely to be alike (then without `total`).
         """
-        public = zipf_profile_of(checked_guess(total))
+        public = public_profile(total, shape)
         draws = 50 * math.isqrt(public.total)  # a run takes as long as so many
         return error_on(public, lambda source: self.release(public, source).value, draws)
 
@@ -180,6 +181,20 @@ class AdaptiveScan(AnonymizedMechanism):
         missed = 1 - checked_level(level, 0.999999)
         t = geometric_stopped_bound(self.cell_epsilon, draws, missed)
         return Band(*holding(*bounds_of_scans(noisy, t), release.value), level, "all labels")
+
+    def pointwise_band(self, release: Release, level: float = 0.95) -> Band:
+        """Return error bars: profiles that enclose the true one at about `level` of the points.
+
+        Far narrower than `band`, and no bound: they are the decoding's own estimate of how
+        far it is off at each rank (`docs/adaptive-scan.md#error-bars` has measured coverage).
+        """
+        z = NormalDist().inv_cdf((1 + checked_level(level, 0.999999)) / 2)
+        noisy, epsilon = release.noisy, float(self.cell_epsilon)
+        columns = curve_between(noisy["column_ends"], noisy["columns"], epsilon, of_columns, z)
+        rows = curve_between(noisy["row_ends"], noisy["rows"], epsilon, of_rows, z)
+        width = int(noisy["column_ends"][-1])
+        low, high = (_joined(*curves) for curves in zip(_to(width, columns), rows, strict=True))
+        return Band(*holding(low, high, release.value), level, "each point by itself")
 
     def in_words(self) -> str:
         """Say how a release is made."""
@@ -204,6 +219,19 @@ def _right_of(profile: Profile, column: int) -> Profile:
     """Return the part of the diagram right of a column, as a diagram."""
     longer = profile.counts > column
     return Profile(profile.counts[longer] - column, profile.prevalences[longer])
+
+
+def _joined(columns: IntArray, rows: IntArray) -> Profile:
+    """Return the profile with these columns and, right of them all, rows of these lengths."""
+    rows = rows[rows > 0]
+    # A row reaches beyond the columns' end, less the columns that are not so high.
+    lower = np.searchsorted(columns[::-1], np.arange(1, len(rows) + 1), side="left")
+    return from_rows_and_columns(rows + len(columns) - lower, np.maximum(columns - len(rows), 0))
+
+
+def _to(width: int, curves: tuple[IntArray, IntArray]) -> list[IntArray]:
+    """Return curves of columns with all columns up to `width`."""
+    return [np.append(curve, np.zeros(width - len(curve), np.int64)) for curve in curves]
 
 
 def _reaching(ends: IntArray, counts: IntArray, epsilon: float) -> int:

@@ -16,12 +16,7 @@ from dphist.anonymized.mechanism import (
     checked_level,
     checked_sensitivity,
 )
-from dphist.anonymized.reference import (
-    checked_guess,
-    error_on,
-    zipf_profile,
-    zipf_profile_of,
-)
+from dphist.anonymized.reference import Shape, error_on, public_profile, zipf_profile
 from dphist.noise import Source, two_sided_geometric
 from dphist.noise.magnitude import geometric_simultaneous_bound
 from dphist.parameters import Exact, whole_number
@@ -89,16 +84,14 @@ class CumulativeCounts(AnonymizedMechanism):
         columns = infer_decreasing(self.measure(profile, source))
         return Release(from_rows_and_columns(NOTHING, columns), self.guarantee, self)
 
-    def expected_error(self, total: int | None = None) -> float:
+    def expected_error(self, total: int | None = None, shape: Shape = 1) -> float:
         """Return the sorted L1 error to expect, in records, from public numbers alone.
 
         The mechanism is tried on a public profile that follows Zipf's law, with `largest` as
         its largest count; or, which comes much nearer on real data, with `total` records when
-        that public guess is given.
+        that public guess is given. `shape` as for `AdaptiveScan`.
         """
-        public = (
-            zipf_profile(self.largest) if total is None else zipf_profile_of(checked_guess(total))
-        )
+        public = public_profile(total, shape, zipf_profile(self.largest))
         # Cells beyond `largest` are lost by definition and not by noise.
         kept = from_rows_and_columns(NOTHING, tiling.columns_below(public, 0, self.largest))
         return error_on(kept, lambda source: self.release(kept, source).value, self.largest)

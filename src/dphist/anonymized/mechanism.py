@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from fractions import Fraction
 
 from dphist.anonymized.band import Band
+from dphist.anonymized.reference import Shape
 from dphist.errors import BoundsError, ParameterError
 from dphist.noise.geometric import SMALLEST_EPSILON
 from dphist.noise.inversion import Source
@@ -33,12 +34,17 @@ class AnonymizedMechanism(ABC):
         """Release the profile: the only place that sees data and draws noise."""
 
     @abstractmethod
-    def expected_error(self, total: int | None = None) -> float:
+    def expected_error(self, total: int | None = None, shape: Shape = 1) -> float:
         """Return the sorted L1 error to expect, in records, from public numbers alone."""
 
     @abstractmethod
     def band(self, release: Release, level: float = 0.95) -> Band:
         """Return profiles that enclose the true one with probability `level` or more."""
+
+    def pointwise_band(self, release: Release, level: float = 0.95) -> Band | None:
+        """Return error bars, estimated for each point by itself; None where there are none."""
+        checked_level(level, 0.999999)
+        return None
 
     @abstractmethod
     def in_words(self) -> str:

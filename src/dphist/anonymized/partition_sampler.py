@@ -16,7 +16,7 @@ from dphist.anonymized.mechanism import (
 )
 from dphist.anonymized.partition_paths import Paths
 from dphist.anonymized.partition_windows import radius, windows_around
-from dphist.anonymized.reference import checked_guess, error_on, zipf_profile_of
+from dphist.anonymized.reference import Shape, error_on, public_profile
 from dphist.errors import DphistError, ParameterError
 from dphist.noise import Source
 from dphist.parameters import Exact, probability
@@ -115,16 +115,18 @@ class PartitionSampler(AnonymizedMechanism):
         windows = windows_around(profile, self.distance(profile))
         return Paths.within(windows, profile, self.rate)
 
-    def expected_error(self, total: int | None = None) -> float:
+    def expected_error(self, total: int | None = None, shape: Shape = 1) -> float:
         """Return the sorted L1 error to expect, in records, from public numbers alone.
 
         The mechanism is tried, once, on a public profile that follows Zipf's law.
 
         Parameters
         ----------
-        total : public guess of the number of records; required.
+        total : public guess of the number of records; required but with a release.
+        shape : exponent s of the public profile, whose i-th count falls like 1 / i^s; or an
+            older release that is likely to be alike (then without `total`).
         """
-        public = zipf_profile_of(checked_guess(total))
+        public = public_profile(total, shape)
         # As many draws as allow for one run: at small epsilon a run takes seconds.
         return error_on(public, lambda source: self.release(public, source).value, 2**40)
 

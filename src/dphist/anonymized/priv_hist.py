@@ -20,7 +20,7 @@ from dphist.anonymized.mechanism import (
 )
 from dphist.anonymized.priv_hist_band import bounds_of_blocks, bounds_of_split
 from dphist.anonymized.priv_hist_decoding import decode_blocks, decode_split
-from dphist.anonymized.reference import checked_guess, error_on, zipf_profile, zipf_profile_of
+from dphist.anonymized.reference import Shape, error_on, public_profile, zipf_profile
 from dphist.errors import ParameterError
 from dphist.noise import Source, two_sided_geometric
 from dphist.noise.magnitude import geometric_simultaneous_bound, geometric_upper_bound
@@ -182,16 +182,18 @@ class PrivHist(AnonymizedMechanism):
             return decode_blocks(noisy["ends"], noisy["cells"])
         return decode_split(noisy["columns"], noisy["rows"], self._fakes(total))
 
-    def expected_error(self, total: int | None = None) -> float:
+    def expected_error(self, total: int | None = None, shape: Shape = 1) -> float:
         """Return the sorted L1 error to expect, in records, from public numbers alone.
 
         The mechanism is tried on a public profile that follows Zipf's law.
 
         Parameters
         ----------
-        total : public guess of the number of records; required.
+        total : public guess of the number of records; required but with a release.
+        shape : exponent s of the public profile, whose i-th count falls like 1 / i^s; or an
+            older release that is likely to be alike (then without `total`).
         """
-        public = zipf_profile_of(checked_guess(total))
+        public = public_profile(total, shape)
         draws = 2 * math.isqrt(public.total)
         return error_on(public, lambda source: self.release(public, source).value, draws)
 

@@ -17,7 +17,7 @@ from dphist.anonymized.mechanism import (
     checked_level,
     checked_sensitivity,
 )
-from dphist.anonymized.reference import checked_guess, error_on, zipf_profile_of
+from dphist.anonymized.reference import Shape, error_on, public_profile
 from dphist.noise import Source, two_sided_geometric
 from dphist.noise.magnitude import (
     geometric_simultaneous_bound,
@@ -120,7 +120,7 @@ class RankSplit(AnonymizedMechanism):
         bound = max(noisy_total, 0) + margin
         return math.isqrt(bound - 1) + 1 if bound > 0 else 0
 
-    def expected_error(self, total: int | None = None) -> float:
+    def expected_error(self, total: int | None = None, shape: Shape = 1) -> float:
         """Return the sorted L1 error to expect, in records, from public numbers alone.
 
         The mechanism is tried on a public profile that follows Zipf's law.
@@ -128,8 +128,11 @@ class RankSplit(AnonymizedMechanism):
         Parameters
         ----------
         total : public guess of the number of records; this mechanism's own when omitted.
+        shape : exponent s of the public profile, whose i-th count falls like 1 / i^s; or an
+            older release that is likely to be alike (then without `total`).
         """
-        public = zipf_profile_of(checked_guess(self.total if total is None else total))
+        guess = self.total if total is None and not isinstance(shape, Release) else total
+        public = public_profile(guess, shape)
         draws = 2 * self._size(public.total)
         return error_on(public, lambda source: self.release(public, source).value, draws)
 

@@ -1,6 +1,7 @@
 """Expected error before any data: the mechanism tried on a public profile of the same size.
 
-The public profile follows Zipf's law, its i-th largest count being floor(A / i). Thirteen
+The public profile follows Zipf's law, its i-th largest count being floor(A / i), or
+floor(A / i^s) for a public guess of s; or it is one that somebody thinks alike. Thirteen
 real profiles of passwords, words, degrees and species gave 0.1 to 1.4 times the error so
 foretold for `AdaptiveScan`, `PrivHist` and `RankSplit` (`docs/benchmarks.md`).
 """
@@ -9,16 +10,23 @@ import hashlib
 import math
 from collections.abc import Callable
 from itertools import count
+from typing import TypeAlias
 
 import numpy as np
 
+from dphist.anonymized.band import from_rows_and_columns
 from dphist.errors import ParameterError
 from dphist.noise.inversion import Source
-from dphist.parameters import whole_number
+from dphist.parameters import Exact, positive_number, whole_number
 from dphist.profile import Profile
+from dphist.release import Release
+
+Shape: TypeAlias = Exact | Release
 
 _MOST_RUNS = 32
 _DRAWS = 400_000  # noise draws spent on an estimate, about
+_LEAST_EXPONENT, _MOST_EXPONENT = 0.2, 3.0
+_HALVINGS = 16  # finds the largest count to within one in a thousand
 # Public guesses above this would need a profile too long to try; no list is near it.
 _MOST_RECORDS = 10**15
 
@@ -50,6 +58,54 @@ def zipf_profile_of(total: int) -> Profile:
         else:
             high = middle
     return zipf_profile(round(high))
+
+
+def public_profile(total: int | None, shape: Shape, otherwise: Profile | None = None) -> Profile:
+    """Return the profile to try a mechanism on.
+
+    Parameters
+    ----------
+    total : public guess of the number of records; omitted if `shape` is a release.
+    shape : public guess of the curve: an exponent s, counts falling like 1 / i^s, or an older
+        release. No profile, for that of the data would tell more than may be told.
+    otherwise : what to take where neither is given.
+    """
+    if total is None and otherwise is not None and shape == 1:
+        return otherwise
+    if isinstance(shape, Release):
+        if total is not None:
+            raise ParameterError("total must be omitted where shape is a release, which has one")
+        return shape.value
+    exponent = positive_number(shape, "shape")
+    if not _LEAST_EXPONENT <= exponent <= _MOST_EXPONENT:
+        raise ParameterError(
+            f"shape must be a release or an exponent from {_LEAST_EXPONENT} to {_MOST_EXPONENT}"
+        )
+    guess = checked_guess(total)
+    return zipf_profile_of(guess) if exponent == 1 else power_profile_of(guess, float(exponent))
+
+
+def power_profile(largest: float, exponent: float) -> Profile:
+    """Return the profile with counts floor(largest / i^exponent), in O(sqrt(total))."""
+    root = int(largest ** (1 / (1 + exponent)))
+    large = np.floor(largest / np.arange(1, root + 1) ** exponent).astype(np.int64)
+    below = int(large[-1]) if root else 0
+    reach = np.floor((largest / np.arange(1, below + 1)) ** (1 / exponent)).astype(np.int64)
+    columns = np.maximum(reach - root, 0)  # labels after the first, by count
+    return from_rows_and_columns(large, columns)
+
+
+def power_profile_of(total: int, exponent: float) -> Profile:
+    """Return such a profile with about `total` records."""
+    # There are at least as many records as labels, which are largest^(1 / exponent).
+    low, high = 0.0, min(1.0, exponent) * math.log(max(total, 1)) + 1
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        if power_profile(math.exp(middle), exponent).total < total:
+            low = middle
+        else:
+            high = middle
+    return power_profile(math.exp(high), exponent)
 
 
 def checked_guess(total: int | None) -> int:

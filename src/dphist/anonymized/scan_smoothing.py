@@ -56,8 +56,7 @@ def smoothed_heights(
     gaps = (widths[:-1] + widths[1:]) / 2
     noise = noise_variance(epsilon)
     falls = foretold_falls(ends, heights, epsilon)
-    chance = roughness(falls / gaps) * gaps  # type: ignore[arg-type]
-    chance = chance + (_KNOWN_TO * falls) ** 2 + (_FLOOR / (epsilon * gaps)) ** 2
+    chance = chance_of_falls(falls, gaps, epsilon, roughness)
     off = (-np.diff(heights) - falls) ** 2
     seen = noise * (1 / widths[:-1] ** 2 + 1 / widths[1:] ** 2)
     chance = chance + np.maximum(off - _STEP**2 * (seen + chance), 0)
@@ -88,6 +87,14 @@ def foretold_falls(ends: IntArray, heights: FloatArray, epsilon: float) -> Float
     slope = np.minimum(np.nansum(dx * dy, axis=1) / np.nansum(dx**2, axis=1), 0)
     before, after = (middle_y + slope * (side - middle_x) for side in (x[:-1], x[1:]))
     return np.asarray(np.exp(before) - np.exp(after))
+
+
+def chance_of_falls(
+    falls: FloatArray, gaps: FloatArray, epsilon: float, roughness: Callable[[float], float]
+) -> FloatArray:
+    """Variance of the falls between neighbouring blocks, `gaps` from middle to middle."""
+    by_chance = roughness(falls / gaps) * gaps  # type: ignore[arg-type]
+    return np.asarray(by_chance + (_KNOWN_TO * falls) ** 2 + (_FLOOR / (epsilon * gaps)) ** 2)
 
 
 def _most_likely(

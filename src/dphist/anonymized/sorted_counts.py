@@ -17,12 +17,7 @@ from dphist.anonymized.mechanism import (
     checked_level,
     checked_sensitivity,
 )
-from dphist.anonymized.reference import (
-    checked_guess,
-    error_on,
-    zipf_profile,
-    zipf_profile_of,
-)
+from dphist.anonymized.reference import Shape, error_on, public_profile, zipf_profile
 from dphist.errors import ParameterError
 from dphist.noise import Source, two_sided_geometric
 from dphist.noise.magnitude import geometric_simultaneous_bound
@@ -116,16 +111,14 @@ class SortedCounts(AnonymizedMechanism):
         counts = self.infer(self.measure(profile, source))
         return Release(from_rows_and_columns(counts, NOTHING), self.guarantee, self)
 
-    def expected_error(self, total: int | None = None) -> float:
+    def expected_error(self, total: int | None = None, shape: Shape = 1) -> float:
         """Return the sorted L1 error to expect, in records, from public numbers alone.
 
         The mechanism is tried on a public profile of `labels` labels that follows Zipf's
         law; or, which comes much nearer on real data, of `total` records when that public
-        guess is given.
+        guess is given. `shape` as for `AdaptiveScan`.
         """
-        public = (
-            zipf_profile(self.labels) if total is None else zipf_profile_of(checked_guess(total))
-        )
+        public = public_profile(total, shape, zipf_profile(self.labels))
         # Labels beyond `labels` are lost by definition and not by noise.
         kept = Profile.from_counts(tiling.first_rows(public, self.labels))
         return error_on(kept, lambda source: self.release(kept, source).value, self.labels)

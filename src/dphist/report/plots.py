@@ -6,6 +6,7 @@ leaks when a release is plotted in a loop, and no backend has to be chosen.
 
 import io
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,7 +38,10 @@ class Palette:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One of the two plots: three curves, thinned, and what they are called."""
+    """One of the two plots: its curves, thinned, and what they are called.
+
+    `bars` are the lower and upper curves of error bars, where the mechanism has any.
+    """
 
     title: str
     x_label: str
@@ -46,6 +50,8 @@ class Panel:
     released: Curve
     upper: Curve
     band_label: str
+    bars: tuple[Curve, Curve] | None = None
+    bars_label: str = ""
 
 
 class Panels(np.ndarray[Any, np.dtype[np.object_]]):
@@ -69,15 +75,22 @@ def plot(release: Release) -> Panels:
     layout = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1, wspace=0.04)
     figure = Figure(figsize=(11, 4.6), layout=layout)
     axes = figure.subplots(1, 2)
-    for ax, panel in zip(axes, panels(checked.value, checked.mechanism.band(checked)), strict=True):
+    for ax, panel in zip(axes, panels_of(checked), strict=True):
         draw(ax, panel, Palette())
         ax.set_title(panel.title, loc="left", pad=30, fontweight="bold")
     return np.asarray(axes, object).view(Panels)
 
 
-def panels(released: Profile, band: Band) -> tuple[Panel, Panel]:
+def panels_of(release: Release) -> tuple[Panel, Panel]:
+    """Return what the two plots of a release show."""
+    mechanism = release.mechanism
+    return panels(release.value, mechanism.band(release), mechanism.pointwise_band(release))
+
+
+def panels(released: Profile, band: Band, bars: Band | None = None) -> tuple[Panel, Panel]:
     """Return what the two plots show, thinned."""
-    band_label = f"{100 * band.level:g} % error band"
+    band_label = f"{100 * band.level:g} % " + ("band" if bars else "error band")
+    bars_label = "pointwise" if bars else ""
     return (
         Panel(
             COUNTS_TITLE,
@@ -87,6 +100,8 @@ def panels(released: Profile, band: Band) -> tuple[Panel, Panel]:
             released=thin(counts_by_rank(released)),
             upper=thin(counts_by_rank(band.upper)),
             band_label=band_label,
+            bars=_bars(bars, counts_by_rank),
+            bars_label=bars_label,
         ),
         Panel(
             LABELS_TITLE,
@@ -96,8 +111,14 @@ def panels(released: Profile, band: Band) -> tuple[Panel, Panel]:
             released=thin(labels_by_count(released)),
             upper=thin(labels_by_count(band.upper)),
             band_label=band_label,
+            bars=_bars(bars, labels_by_count),
+            bars_label=bars_label,
         ),
     )
+
+
+def _bars(bars: Band | None, curve: Callable[[Profile], Curve]) -> tuple[Curve, Curve] | None:
+    return None if bars is None else (thin(curve(bars.lower)), thin(curve(bars.upper)))
 
 
 def draw(ax: Axes, panel: Panel, palette: Palette) -> None:
@@ -107,6 +128,9 @@ def draw(ax: Axes, panel: Panel, palette: Palette) -> None:
     (left, right), (floor, ceiling) = _limits(panel)
     x, y = outline(panel.lower, panel.upper, floor)
     ax.fill(x, y, facecolor=palette.band, alpha=0.25, linewidth=0, label=panel.band_label)
+    if panel.bars is not None:
+        x, y = outline(*panel.bars, floor)
+        ax.fill(x, y, facecolor=palette.band, alpha=0.45, linewidth=0, label=panel.bars_label)
     ax.plot(panel.released.x, panel.released.y, color=palette.line, linewidth=1.6, label="Released")
     if len(panel.released.x) == 0:
         ax.text(0.5, 0.5, "no label was released", transform=ax.transAxes, ha="center", va="center")
@@ -126,12 +150,12 @@ def draw(ax: Axes, panel: Panel, palette: Palette) -> None:
         *_legend_entries(ax),
         loc="lower left",
         bbox_to_anchor=(0, 1),
-        ncols=2,
+        ncols=3,
         frameon=False,
         borderpad=0,
         borderaxespad=0.4,
-        handlelength=1.6,
-        columnspacing=1.6,
+        handlelength=1.4,
+        columnspacing=1.2,
     )
     if palette.text is not None:
         _colour_text(ax, palette.text)

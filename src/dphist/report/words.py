@@ -196,6 +196,17 @@ def band_in_words(band: Band) -> str:
     )
 
 
+def bars_in_words(bars: Band | None) -> str:
+    """Say what the error bars are, or nothing where there are none."""
+    if bars is None:
+        return ""
+    return (
+        "The darker part says how far off each point is likely to be, taken by itself: about "
+        f"{100 * bars.level:g} % of a curve's points lie within it. That is an estimate, from the "
+        "noise and from how the curves were fitted, and no bound."
+    )
+
+
 def limits_in_words(sensitivity: int, public: tuple[str, ...] = ()) -> list[tuple[str, str]]:
     """Say what the guarantee does not cover: what it is about, and how.
 
