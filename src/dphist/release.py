@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dphist.errors import DphistError, ParameterError, ReleaseFileError
+from dphist.label_table import LabelTable
 from dphist.parameters import decimal_text
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, Guarantee, PureDP
 from dphist.profile import Profile
@@ -48,8 +49,8 @@ class Release:
 
     Attributes
     ----------
-    value : Profile
-        The released anonymized histogram. Not secret.
+    value : Profile or LabelTable
+        The released histogram, anonymized or with its labels. Not secret.
     guarantee : what the release cost.
     mechanism : the mechanism with all its parameters.
     total : int or None
@@ -61,7 +62,7 @@ class Release:
     version : version of dphist that made the release.
     """
 
-    value: Profile
+    value: Any
     guarantee: Guarantee
     mechanism: Any
     total: int | None = None
@@ -100,14 +101,11 @@ class Release:
             "format": FORMAT,
             "format_version": FORMAT_VERSION,
             "library_version": self.version,
-            "kind": "anonymized histogram",
+            "kind": _kind(self.value),
             "guarantee": _described(self.guarantee),
             "mechanism": _described(self.mechanism),
             "total": self.total,
-            "value": {
-                "counts": self.value.counts.tolist(),
-                "prevalences": self.value.prevalences.tolist(),
-            },
+            "value": _content_of(self.value),
             "noisy": {name: counts.tolist() for name, counts in self.noisy.items()},
         }
         return json.dumps({**content, "checksum": _checksum(content)}) + "\n"
@@ -199,15 +197,30 @@ def _decode(content: dict[str, Any]) -> Release:
     total = content["total"]
     if total is not None and (isinstance(total, bool) or not isinstance(total, int)):
         raise TypeError("total is a whole number or null")
-    value = content["value"]
     return Release(
-        value=Profile.from_prevalences(value["counts"], value["prevalences"]),
+        value=_value_of(content["kind"], content["value"]),
         guarantee=guarantee,
         mechanism=mechanism,
         total=total,
         noisy={str(k): np.array(v, dtype=np.int64) for k, v in content["noisy"].items()},
         version=str(content["library_version"]),
     )
+
+
+def _kind(value: Profile | LabelTable) -> str:
+    return "anonymized histogram" if isinstance(value, Profile) else "labelled histogram"
+
+
+def _content_of(value: Profile | LabelTable) -> dict[str, Any]:
+    if isinstance(value, Profile):
+        return {"counts": value.counts.tolist(), "prevalences": value.prevalences.tolist()}
+    return value.to_content()
+
+
+def _value_of(kind: str, content: dict[str, Any]) -> Profile | LabelTable:
+    if kind == "labelled histogram":
+        return LabelTable.from_content(content)
+    return Profile.from_prevalences(content["counts"], content["prevalences"])
 
 
 def _construct(known: Mapping[str, Callable[..., Any]], description: dict[str, Any]) -> Any:

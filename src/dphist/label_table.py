@@ -1,0 +1,83 @@
+"""LabelTable: released labels, with their released counts where there are any. Not secret."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+IntArray = npt.NDArray[np.int64]
+
+
+class LabelTable:
+    """Released labels in the order they were released in.
+
+    Columns ``label`` and, where counts are released, ``count``. A last row whose label is null
+    says that fewer labels than wanted were found.
+    """
+
+    __slots__ = ("_table",)
+
+    def __init__(self, table: pa.Table) -> None:
+        self._table = table.combine_chunks()
+
+    def __repr__(self) -> str:
+        return f"LabelTable({len(self)} rows, columns {', '.join(self._table.column_names)})"
+
+    def __len__(self) -> int:
+        return int(self._table.num_rows)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LabelTable) and bool(self._table.equals(other._table))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def labels(self) -> list[Any]:
+        """The labels; None for the row that says that there were too few."""
+        return list(self._table["label"].to_pylist())
+
+    @property
+    def counts(self) -> IntArray | None:
+        """The released counts, (len,) int64, or None where only labels are released."""
+        if "count" not in self._table.column_names:
+            return None
+        return np.asarray(self._table["count"].to_numpy(), np.int64)
+
+    def to_arrow(self) -> pa.Table:
+        """Return the table as an Arrow table."""
+        return self._table
+
+    def to_pandas(self) -> Any:
+        """Return the table as a pandas dataframe; pandas must be installed."""
+        return self._table.to_pandas()
+
+    def to_polars(self) -> Any:
+        """Return the table as a Polars dataframe; Polars must be installed."""
+        import polars
+
+        return polars.from_arrow(self._table)
+
+    def to_content(self) -> dict[str, Any]:
+        """Return what is saved of it, as JSON holds it."""
+        kind = self._table.schema.field("label").type
+        labels = self._table["label"]
+        plain = pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_string(kind)
+        content: dict[str, Any] = {
+            "label_type": str(kind),
+            "labels": (labels if plain else labels.cast(pa.string())).to_pylist(),
+        }
+        counts = self.counts
+        return content if counts is None else {**content, "counts": counts.tolist()}
+
+    @classmethod
+    def from_content(cls, content: dict[str, Any]) -> "LabelTable":
+        """Read what `to_content` gave."""
+        kind = pa.type_for_alias(content["label_type"])
+        labels = content["labels"]
+        as_text = any(isinstance(label, str) for label in labels)
+        column = pa.array(labels, pa.string()).cast(kind) if as_text else pa.array(labels, kind)
+        columns = {"label": column}
+        if "counts" in content:
+            columns["count"] = pa.array(content["counts"], pa.int64())
+        return cls(pa.table(columns))
