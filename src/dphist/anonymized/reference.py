@@ -75,7 +75,8 @@ def public_profile(total: int | None, shape: Shape, otherwise: Profile | None = 
     if isinstance(shape, Release):
         if total is not None:
             raise ParameterError("total must be omitted where shape is a release, which has one")
-        return shape.value
+        public: Profile = shape.value
+        return public
     exponent = positive_number(shape, "shape")
     if not _LEAST_EXPONENT <= exponent <= _MOST_EXPONENT:
         raise ParameterError(
