@@ -1,0 +1,1 @@
+"""Histograms over labels that nobody listed beforehand (Rogers 2023)."""
