@@ -1,0 +1,193 @@
+"""From a guarantee for the whole to the parameters of a mechanism."""
+
+import functools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from decimal import ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+from inspect import signature
+from typing import Any, Literal, TypeAlias
+
+from dphist.errors import ParameterError
+from dphist.parameters import Exact, positive_number, probability, whole_number
+from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, Guarantee, PureDP
+
+Accounting: TypeAlias = Literal["best", "cdp"]
+
+_SMALLEST = Fraction(1, 10**9)
+_COARSE, _FINE = 1e-4, 1e-13  # how closely epsilon is sought, relative
+# Shares of delta tried for the mechanism's own: the threshold hardly depends on it near its best.
+_SHARES = [Fraction(n, 32) for n in (1, 2, 4, 8, 12, 16, 20, 24, 28, 30, 31)]
+_DOWN = Context(prec=12, rounding=ROUND_FLOOR, Emax=10**9, Emin=-(10**9))
+
+
+def calibrate(
+    mechanism: Callable[..., Any],
+    *,
+    epsilon: Exact,
+    delta: Exact,
+    releases: int = 1,
+    accounting: Accounting = "best",
+    **parameters: Any,
+) -> Any:
+    """Return the mechanism whose releases cost at most (epsilon, delta) in all.
+
+    Its own epsilon is the largest one, to 12 digits, at which the claim is not above
+    `epsilon`. Where the mechanism has a delta of its own, `delta` is split between that and the
+    conversion of zCDP so that the threshold gets lowest.
+
+    Parameters
+    ----------
+    mechanism : class or function
+        Called with ``epsilon``, perhaps ``delta``, and `parameters`; returns an object with a
+        `guarantee`, and perhaps a `direct_guarantee` and a `threshold`.
+    epsilon, delta : numbers
+        For all releases together. epsilon above 0; delta above 0, or 0 for a pure guarantee.
+    releases : int
+        How many releases of this mechanism there will be.
+    accounting : "best" or "cdp"
+        "best": what is best of `guarantee` and `direct_guarantee`. "cdp": `guarantee` alone, for
+        releases that are composed with others in zCDP.
+    **parameters : passed on to the mechanism.
+
+    Guarantee
+    ---------
+    What is returned is a mechanism, with its own guarantee. Nothing here reads data. Every
+    conversion is rounded so that the total claimed is never below what holds.
+
+    Examples
+    --------
+    >>> from dphist.unknown.threshold import ThresholdHistogram
+    >>> found = calibrate(
+    ...     ThresholdHistogram, epsilon=1, delta="1e-6", max_labels=10, noise="gaussian"
+    ... )
+    >>> float(found.guarantee.to_approx_dp("1e-6").epsilon)
+    0.999999999999
+    """
+    if accounting not in ("best", "cdp"):
+        raise ParameterError("accounting must be 'best' or 'cdp'")
+    aim = _Aim(
+        positive_number(epsilon, "epsilon"),
+        probability(delta, "delta"),
+        whole_number(releases, "releases", 1, 2**40),
+        accounting == "best",
+    )
+    make = functools.partial(mechanism, **parameters)
+    if not _needs_delta(mechanism, parameters):
+        return _stated(_largest(make, aim, _FINE))
+    if not aim.delta > 0:
+        raise ParameterError("delta must be greater than 0: the mechanism has one of its own")
+
+    def found(share: Fraction, closeness: float) -> Any:
+        own = _own_delta(make, aim, share)
+        return _largest(functools.partial(make, delta=own), aim, closeness)
+
+    shares = [*_SHARES, Fraction(1)] if aim.direct else _SHARES
+    tried = [(share, found(share, _COARSE)) for share in shares]
+    usable = [(made.threshold, -made.epsilon, share) for share, made in tried if _has(made)]
+    return _stated(found(min(usable)[2] if usable else Fraction(1, 2), _FINE))
+
+
+@dataclass(frozen=True, slots=True)
+class _Aim:
+    """What all releases together may cost, and whether guarantees in epsilon may show it."""
+
+    epsilon: Fraction
+    delta: Fraction
+    releases: int
+    direct: bool
+
+    def claim(self, made: Any) -> Fraction | None:
+        """Return the epsilon the releases cost at `delta`; None where none can be claimed.
+
+        Deltas are added up, which is a little more than `compose` makes of them.
+        """
+        guarantee: Guarantee = made.guarantee
+        known: list[Guarantee] = [guarantee]
+        direct = getattr(made, "direct_guarantee", None)
+        if direct is not None and self.direct:
+            known.append(direct)
+        claims = [claim for each in known for claim in self._claims(each)]
+        return min(claims, default=None)
+
+    def _claims(self, guarantee: Guarantee) -> Iterator[Fraction]:
+        left = self.delta - self.releases * _delta_of(guarantee)
+        if isinstance(guarantee, PureDP | ApproxDP) and left >= 0:
+            yield self.releases * guarantee.epsilon
+        if left > 0:
+            yield ZCDP(self.releases * _rho_of(guarantee)).to_approx_dp(left).epsilon
+
+
+def _delta_of(guarantee: Guarantee) -> Fraction:
+    return guarantee.delta if isinstance(guarantee, ApproxDP | ApproxZCDP) else Fraction(0)
+
+
+def _rho_of(guarantee: Guarantee) -> Fraction:
+    if isinstance(guarantee, ZCDP | ApproxZCDP):
+        return guarantee.rho
+    return PureDP(guarantee.epsilon).to_zcdp().rho
+
+
+def _own_delta(make: Callable[..., Any], aim: _Aim, share: Fraction) -> Fraction:
+    """Return the `delta` parameter with which the releases use this share of the whole delta."""
+    wanted = aim.delta * share / aim.releases
+    made = make(epsilon=_down(aim.epsilon), delta=_down(wanted))
+    used = max(_delta_of(made.guarantee), wanted)  # several queries may use it several times
+    return _down(wanted * wanted / used)
+
+
+def _largest(make: Callable[..., Any], aim: _Aim, closeness: float) -> Any | None:
+    """Return the mechanism of the largest epsilon that costs no more than the aim, if any."""
+
+    def fits(candidate: Fraction) -> bool:
+        claim = aim.claim(make(epsilon=candidate))
+        return claim is not None and claim <= aim.epsilon
+
+    low = _down(aim.epsilon / aim.releases)
+    if aim.claim(make(epsilon=low)) is None:  # then for no epsilon: no delta is left to convert
+        return None
+    while not _fits_if_possible(fits, low):
+        if low < _SMALLEST * aim.epsilon:
+            return None
+        low = _down(low / 2)
+    high = 2 * low
+    while _fits_if_possible(fits, high):
+        low, high = high, 2 * high
+    while high > low * (1 + Fraction(closeness)):
+        middle = Fraction((low + high) / 2).limit_denominator(10**30)
+        low, high = (middle, high) if _fits_if_possible(fits, middle) else (low, middle)
+    found = _down(high) if _fits_if_possible(fits, _down(high)) else _down(low)
+    return make(epsilon=found)
+
+
+def _fits_if_possible(fits: Callable[[Fraction], bool], candidate: Fraction) -> bool:
+    """Whether an epsilon fits; one that the mechanism or a guarantee refuses does not."""
+    try:
+        return fits(candidate)
+    except ParameterError:
+        return False
+
+
+def _has(made: Any | None) -> bool:
+    return made is not None and hasattr(made, "threshold")
+
+
+def _stated(made: Any | None) -> Any:
+    if made is None:
+        raise ParameterError(
+            "epsilon and delta are too small for this mechanism; raise one of them"
+        )
+    return made
+
+
+def _needs_delta(mechanism: Callable[..., Any], parameters: dict[str, Any]) -> bool:
+    """Whether a delta must be given to the mechanism."""
+    asked = getattr(mechanism, "needs_delta", None)
+    if asked is not None:
+        return bool(asked(**parameters))
+    return "delta" in signature(mechanism).parameters
+
+
+def _down(number: Fraction) -> Fraction:
+    """Round down to 12 digits."""
+    return Fraction(_DOWN.divide(Decimal(number.numerator), Decimal(number.denominator)))

@@ -1,0 +1,254 @@
+"""Real noise of which only as many digits are known as a question about it needs.
+
+A sample is the number x with Pr[X > x] = U for a uniform real U. Of U 64 bits are drawn at first;
+they name an interval of values. A comparison or a rounding that the interval leaves open draws
+more bits of that same U and finds a narrower interval, in integer arithmetic. So every answer is
+the one that the real number would give. `docs/proofs/top_labels.md`, Lemmas 1 and 2.
+"""
+
+import functools
+import math
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtri
+
+from dphist.noise.enclosures import Enclosure, ceil_shift, exp_negative, normal_two_sided_tail
+from dphist.noise.inversion import Source
+
+LARGEST_SCALE = 2**56
+"""Noise of a larger scale would drown every count that an int64 can hold."""
+
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+WordArray: TypeAlias = npt.NDArray[np.uint64]
+# An end of an interval: infinite where the bits drawn so far do not bound the value.
+End: TypeAlias = Fraction | float
+
+_WORD = 64
+_MORE_BYTES = 8
+# What floating point computes is taken to be within this much of the truth, relative to 1 + |x|:
+# as in gaussian.py, some 10,000 times the documented errors of SciPy and the C library.
+_MARGIN = 2.0**-36
+# Fewer than this many of 2**64 from 0 or 1, the interval of U is wide for its place: refine.
+_FAR_TAIL = np.uint64(1 << 40)
+# Centres are rounded to float64, and sums with them: a few times 2**-53 of their size.
+_ROUNDING = 2.0**-50
+
+
+@dataclass(frozen=True, slots=True)
+class ContinuousLaw:
+    """A law on the reals, given by its upper tail.
+
+    Attributes
+    ----------
+    inverse : (p, upper) to the x with Pr[X > x] = p where upper, else Pr[X <= x] = p, in floating
+        point, for 2**-25 <= p <= 1/2.
+    tail : (x, bits) to an enclosure of 2**bits Pr[X > x], tighter with more bits.
+    """
+
+    inverse: Callable[[FloatArray, npt.NDArray[np.bool_]], FloatArray]
+    tail: Callable[[Fraction, int], Enclosure]
+
+
+def _gaussian_inverse(p: FloatArray, upper: npt.NDArray[np.bool_]) -> FloatArray:
+    x: FloatArray = ndtri(p)
+    return np.where(upper, -x, x)
+
+
+def _gaussian_tail(x: Fraction, bits: int) -> Enclosure:
+    """Enclose 2**bits Pr[N(0, 1) > x]."""
+    low, high = normal_two_sided_tail(abs(x), bits)
+    low, high = low >> 1, ceil_shift(high, 1)
+    one = 1 << bits
+    return (low, high) if x >= 0 else (one - high, one - low)
+
+
+def _gumbel_inverse(p: FloatArray, upper: npt.NDArray[np.bool_]) -> FloatArray:
+    # exp(-x) is an exponential variable, which is small where x is large.
+    exponential: FloatArray = np.where(upper, -np.log1p(-p), -np.log(p))
+    result: FloatArray = -np.log(exponential)
+    return result
+
+
+def _gumbel_tail(x: Fraction, bits: int) -> Enclosure:
+    """Enclose 2**bits (1 - exp(-exp(-x)))."""
+    one = 1 << bits
+    if -x >= bits.bit_length():  # exp(-x) > 2**bit_length > bits: all but e**-bits of the law
+        return one - 1, one
+    guard = 16 + 4 * bits.bit_length()
+    work = bits + guard
+    low, high = exp_negative(abs(x), work)
+    if x < 0:
+        low, high = (1 << 2 * work) // high, -(-(1 << 2 * work) // low)
+    least = exp_negative(Fraction(high, 1 << work), work)[0]
+    most = exp_negative(Fraction(low, 1 << work), work)[1]
+    whole = 1 << work
+    return max(0, whole - most) >> guard, ceil_shift(whole - least, guard)
+
+
+GAUSSIAN = ContinuousLaw(_gaussian_inverse, _gaussian_tail)
+"""N(0, 1)."""
+
+GUMBEL = ContinuousLaw(_gumbel_inverse, _gumbel_tail)
+"""Pr[X <= x] = exp(-exp(-x)): the law whose largest noisy value is the exponential mechanism's."""
+
+
+class LazyNoise:
+    """Independent real numbers V_i = centre_i + scale X_i, of which only answers are given out.
+
+    Parameters
+    ----------
+    law : of the X_i.
+    scale : above 0, at most 2**56.
+    centres : n whole numbers or Fractions.
+    source : where bits come from; the operating system's randomness when omitted.
+    """
+
+    __slots__ = ("_centres", "_drawn", "_high", "_law", "_low", "_narrow", "_scale", "_source")
+
+    def __init__(
+        self,
+        law: ContinuousLaw,
+        scale: Fraction,
+        centres: Sequence[Fraction | int],
+        source: Source | None = None,
+    ) -> None:
+        self._law, self._scale, self._centres = law, scale, centres
+        self._source = os.urandom if source is None else source
+        drawn = np.frombuffer(self._source(_MORE_BYTES * len(centres)), "<u8")
+        words = drawn.astype(np.uint64, copy=False)
+        # Of each U the bits drawn so far: the integer they spell, and how many they are.
+        self._drawn: list[tuple[int, int]] = [(word, _WORD) for word in words.tolist()]
+        self._narrow: dict[int, tuple[End, End]] = {}
+        low, high, far = _first_bounds(law, scale, centres, words)
+        self._low: FloatArray = low
+        self._high: FloatArray = high
+        for i in np.nonzero(far)[0].tolist():
+            self._refine(i)
+
+    def is_above(self, i: int, j: int) -> bool:
+        """Whether V_i > V_j, for i other than j; they are equal with probability 0."""
+        if i == j:
+            raise ValueError("a number is not above itself")
+        while True:
+            if self._low[i] > self._high[j]:
+                return True
+            if self._high[i] < self._low[j]:
+                return False
+            (low_i, high_i), (low_j, high_j) = self._bounds(i), self._bounds(j)
+            if low_i > high_j:
+                return True
+            if high_i < low_j:
+                return False
+            self._refine(i)
+            self._refine(j)
+
+    def descending_above(self, threshold: int, most: int) -> list[int]:
+        """Return the i with V_i > V_threshold, the largest first, at most `most` of them."""
+        sure = self._low > self._high[threshold]
+        open_ = ~sure & ~(self._high < self._low[threshold])
+        open_[threshold] = False
+        for i in np.nonzero(open_)[0].tolist():
+            sure[i] = self.is_above(i, threshold)
+        return self._descending(np.nonzero(sure)[0])[:most]
+
+    def rounded(self, i: int) -> int:
+        """Return floor(V_i + 1/2)."""
+        half = Fraction(1, 2)
+        while True:
+            low, high = self._bounds(i)
+            if math.isfinite(low) and math.isfinite(high):
+                below, above = math.floor(low + half), math.floor(high + half)
+                if below == above:
+                    return below
+            self._refine(i)
+
+    def _descending(self, chosen: npt.NDArray[np.intp]) -> list[int]:
+        """Sort by V: by lower ends first, then exactly within runs of intervals that overlap."""
+        order = chosen[np.argsort(self._low[chosen], kind="stable")]
+        reach = np.maximum.accumulate(self._high[order])
+        cuts = np.nonzero(self._low[order][1:] > reach[:-1])[0] + 1
+        ascending: list[int] = []
+        key = functools.cmp_to_key(self._compare)
+        for run in np.split(order, cuts):
+            members = run.tolist()
+            ascending += sorted(members, key=key) if len(members) > 1 else members
+        return ascending[::-1]
+
+    def _compare(self, i: int, j: int) -> int:
+        return 0 if i == j else (1 if self.is_above(i, j) else -1)
+
+    def _bounds(self, i: int) -> tuple[End, End]:
+        """Return an interval that holds V_i, from all bits of U drawn so far."""
+        return self._narrow.get(i) or (_exact(self._low[i]), _exact(self._high[i]))
+
+    def _refine(self, i: int) -> None:
+        """Draw more bits of the same U, and narrow the interval of V_i."""
+        more = int.from_bytes(self._source(_MORE_BYTES), "big")
+        word, bits = self._drawn[i]
+        word, bits = word << 8 * _MORE_BYTES | more, bits + 8 * _MORE_BYTES
+        self._drawn[i] = word, bits
+        low, high = (self._place(i, x) for x in _interval(self._law, word, bits))
+        self._narrow[i] = low, high
+        self._low[i] = np.nextafter(float(low), -np.inf)
+        self._high[i] = np.nextafter(float(high), np.inf)
+
+    def _place(self, i: int, x: End) -> End:
+        return self._centres[i] + self._scale * x if isinstance(x, Fraction) else x
+
+
+def _first_bounds(
+    law: ContinuousLaw, scale: Fraction, centres: Sequence[Fraction | int], words: WordArray
+) -> tuple[FloatArray, FloatArray, npt.NDArray[np.bool_]]:
+    """Return ends of intervals that hold the V_i, (n,) each, and where there are none yet."""
+    small = np.minimum(words, ~words)  # U or 1 - U, whichever is less
+    p = np.minimum((small + 0.5) * 2.0**-_WORD, 0.5)
+    x = law.inverse(p, words < np.uint64(1 << 63))
+    centre = np.array([float(c) for c in centres], np.float64)
+    value = centre + float(scale) * x
+    doubt = _MARGIN * float(scale) * (1 + np.abs(x)) + _ROUNDING * np.abs(centre)
+    far = small < _FAR_TAIL
+    low = np.where(far, -np.inf, value - doubt)
+    high = np.where(far, np.inf, value + doubt)
+    return low, high, far
+
+
+def _exact(end: np.float64) -> End:
+    return Fraction(float(end)) if np.isfinite(end) else float(end)
+
+
+def _interval(law: ContinuousLaw, word: int, bits: int) -> tuple[End, End]:
+    """Enclose the x with Pr[X > x] = U for every U in [word, word + 1] / 2**bits.
+
+    On the grid of multiples of 2**-bits between -bits and bits: x is above the points where the
+    tail is certainly at least (word + 1) / 2**bits, below those where it is at most word / 2**bits.
+    """
+    reach = bits << bits
+
+    def tail(place: int) -> Enclosure:
+        return law.tail(Fraction(place, 1 << bits), bits)
+
+    low = _border(lambda place: tail(place)[0] >= word + 1, -reach, reach)
+    high = _border(lambda place: tail(-place)[1] <= word, -reach, reach)
+    return (
+        -math.inf if low is None else Fraction(low, 1 << bits),
+        math.inf if high is None else Fraction(-high, 1 << bits),
+    )
+
+
+def _border(holds: Callable[[int], bool], first: int, last: int) -> int | None:
+    """Bisect for a place where `holds` does and past which it fails; None if not at `first`."""
+    if not holds(first):
+        return None
+    while last - first > 1:
+        middle = (first + last) // 2
+        if holds(middle):
+            first = middle
+        else:
+            last = middle
+    return first

@@ -1,0 +1,144 @@
+"""PayWhatYouGet: many top-label queries that pay for the labels returned (Algorithm 4)."""
+
+import threading
+from fractions import Fraction
+
+from dphist.errors import ParameterError
+from dphist.labels import LabelCounts
+from dphist.noise.inversion import Source
+from dphist.parameters import Exact, whole_number
+from dphist.privacy import ApproxZCDP
+from dphist.release import Release
+from dphist.unknown.mechanism import checked_bound, checked_delta, checked_epsilon
+from dphist.unknown.top_labels import TopLabels, check_scale, check_stated
+
+
+class PayWhatYouGet:
+    """A session of `TopLabels` queries that share one budget of labels.
+
+    Each query asks for at most as many labels as are left, and pays for the labels it returns;
+    the null row, which says that too few were found, pays for one. Queries may be chosen after
+    seeing earlier results, and may ask different tables.
+
+    Guarantee
+    ---------
+    The whole session is (queries delta)-approximate (budget epsilon**2 / 8)-zCDP, known before any
+    data and whatever is asked, for streams of tables that differ by one user, who adds at most
+    `max_count` to each of any number of labels of each table (or of `max_labels` of them, which
+    lowers the threshold). Each table must come from the same users' data by a rule fixed by earlier
+    results; a table that depends on other secrets is not covered. Each release states what its
+    query would cost by itself; those costs are not to be added to the session's. A
+    forked process has a copy of the session, which spends by itself and is not covered.
+
+    Parameters
+    ----------
+    budget : whole number, at least 1. Labels in all.
+    queries : whole number, at least 1. queries * delta must be below 1.
+    epsilon, delta, max_labels, max_count : of each query, see `TopLabels`.
+    """
+
+    __slots__ = (
+        "_labels_left",
+        "_lock",
+        "_queries_left",
+        "budget",
+        "delta",
+        "epsilon",
+        "max_count",
+        "max_labels",
+        "queries",
+    )
+
+    def __init__(
+        self,
+        budget: int = 50,
+        queries: int = 20,
+        *,
+        epsilon: Exact,
+        delta: Exact,
+        max_labels: int | None = None,
+        max_count: int = 1,
+    ) -> None:
+        self.budget = whole_number(budget, "budget", 1)
+        self.queries = whole_number(queries, "queries", 1)
+        self.epsilon: Fraction = checked_epsilon(epsilon)
+        self.delta: Fraction = checked_delta(delta)
+        self.max_labels = None if max_labels is None else checked_bound(max_labels, "max_labels")
+        self.max_count = checked_bound(max_count, "max_count")
+        if not self.queries * self.delta < 1:
+            raise ParameterError("queries times delta must be below 1; lower one of them")
+        check_scale(self.max_count / self.epsilon)
+        check_stated(self.budget * self.epsilon**2 / 8)
+        self._labels_left = self.budget
+        self._queries_left = self.queries
+        self._lock = threading.Lock()
+
+    def __repr__(self) -> str:
+        return (
+            f"PayWhatYouGet(budget={self.budget}, queries={self.queries}, {self.guarantee}; "
+            f"left: {self.remaining} labels, {self.remaining_queries} queries)"
+        )
+
+    def __reduce__(self) -> str:
+        raise TypeError("a session cannot be copied or pickled: its budget would be spent twice")
+
+    @property
+    def guarantee(self) -> ApproxZCDP:
+        """What the whole session costs, however it goes (Rogers 2023, Theorem 10)."""
+        return ApproxZCDP(self.budget * self.epsilon**2 / 8, self.queries * self.delta)
+
+    @property
+    def remaining(self) -> int:
+        """How many labels may still be returned."""
+        return self._labels_left
+
+    @property
+    def remaining_queries(self) -> int:
+        """How many queries may still be asked."""
+        return self._queries_left
+
+    def top(
+        self, counts: object, k: int = 10, candidates: int = 100, source: Source | None = None
+    ) -> Release:
+        """Release the at most k most common labels, as `TopLabels` does, and pay for them.
+
+        A query that fails once it has looked at data, or at a frame that is no `LabelCounts`, pays
+        for k labels.
+
+        Raises
+        ------
+        ParameterError
+            If k is more than `remaining`, or no query is left; nothing is paid then.
+        BoundsError
+            If the table was counted under larger bounds than the session's; nothing is paid.
+        """
+        query = TopLabels(
+            k=k,
+            candidates=candidates,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            max_labels=self.max_labels,
+            max_count=self.max_count,
+        )
+        if isinstance(counts, LabelCounts):
+            query._accept(counts)
+        self._reserve(query.k)
+        release = query.release(counts, source)
+        self._refund(query.k - len(release.value))
+        return release
+
+    def _reserve(self, k: int) -> None:
+        """Take the most a query can cost before it sees data, so that no two overspend."""
+        with self._lock:
+            if self._queries_left < 1:
+                raise ParameterError(f"all {self.queries} queries of the session were asked")
+            if k > self._labels_left:
+                raise ParameterError(
+                    f"k is {k} but {self._labels_left} labels of the budget are left"
+                )
+            self._queries_left -= 1
+            self._labels_left -= k
+
+    def _refund(self, labels: int) -> None:
+        with self._lock:
+            self._labels_left += labels

@@ -1,0 +1,361 @@
+"""Counts with noise, and of those the ones above a threshold (Rogers 2023, Algorithm 1)."""
+
+import datetime
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from numbers import Integral
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from scipy.stats import norm
+
+from dphist.errors import ColumnError, ParameterError
+from dphist.labels import LabelCounts
+from dphist.noise import Source, rounded_gaussian, two_sided_geometric
+from dphist.noise.gaussian import LARGEST_SIGMA
+from dphist.noise.geometric import SMALLEST_EPSILON
+from dphist.parameters import Exact
+from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PureDP
+from dphist.release import Release, savable
+from dphist.unknown.mechanism import (
+    LARGEST_COUNT,
+    LabelledMechanism,
+    checked_bound,
+    checked_delta,
+    checked_epsilon,
+    in_released_order,
+)
+from dphist.unknown.threshold_law import (
+    gaussian_delta,
+    gaussian_threshold,
+    geometric_delta,
+    geometric_threshold,
+    grid,
+)
+
+IntArray: TypeAlias = npt.NDArray[np.int64]
+Noise: TypeAlias = Literal["laplace", "gaussian"]
+
+
+@dataclass(frozen=True, slots=True)
+class GeometricNoise:
+    """Two-sided geometric noise: Pr[Z = z] is proportional to exp(-rate abs(z))."""
+
+    rate: Fraction
+
+    def add(
+        self, counts: IntArray, threshold: int | Fraction | None, source: Source | None
+    ) -> tuple[IntArray, npt.NDArray[np.bool_]]:
+        """Return the noisy counts, and which of them are above the threshold, if there is one."""
+        noisy = _sum(counts, two_sided_geometric(self.rate, len(counts), source))
+        above = np.ones(len(counts), bool) if threshold is None else noisy > int(threshold)
+        return noisy, above
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianNoise:
+    """Real noise N(0, sigma**2); what is compared is the real sum, which is then rounded."""
+
+    sigma: Fraction
+
+    def add(
+        self, counts: IntArray, threshold: int | Fraction | None, source: Source | None
+    ) -> tuple[IntArray, npt.NDArray[np.bool_]]:
+        """As for geometric noise; the threshold is one of `gaussian_threshold`.
+
+        m N is rounded to an integer, m odd. That integer is (whole - 1/2 + (rest + 1/2) / m) m
+        to the nearest, so `whole` is N rounded to an integer, and with T = (g + 1/2) / m the real
+        c + N is above T iff m (c + whole) + rest > g + (m - 1) / 2. Compared in two parts, so
+        that nothing overflows (`docs/proofs/threshold.md`, Lemma 3).
+        """
+        fine = grid(self.sigma)
+        half = fine // 2
+        steps = rounded_gaussian(self.sigma * fine, len(counts), source) + half
+        whole = steps // fine
+        rest = steps - whole * fine
+        noisy = _sum(counts, whole)
+        if threshold is None:
+            return noisy, np.ones(len(counts), bool)
+        limit, limit_rest = divmod(math.ceil(threshold * fine - Fraction(1, 2)) + half, fine)
+        return noisy, (noisy > limit) | ((noisy == limit) & (rest > limit_rest))
+
+
+def _sum(counts: IntArray, noise: IntArray) -> IntArray:
+    """Add without wrapping; cutting counts off moves no two of them further apart."""
+    most = LARGEST_COUNT // 2
+    result: IntArray = np.minimum(counts, LARGEST_COUNT) + np.clip(noise, -most, most)
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """Of a batch of labels and counts, those above the threshold, with noisy counts.
+
+    It may run in another process: without `source` each batch draws from the randomness of the
+    operating system there, each label noise of its own.
+    """
+
+    noise: GeometricNoise | GaussianNoise
+    threshold: int | Fraction
+    source: Source | None = None
+
+    def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Return the rows that are released."""
+        counts = np.asarray(batch.column("count"), np.int64)
+        noisy, above = self.noise.add(counts, self.threshold, self.source)
+        place = batch.schema.get_field_index("count")
+        return batch.set_column(place, "count", pa.array(noisy)).filter(pa.array(above))
+
+
+@savable
+@dataclass(frozen=True, slots=True, init=False)
+class ThresholdHistogram(LabelledMechanism):
+    """Counts with noise; of labels nobody listed, those whose noisy count is above a threshold.
+
+    Parameters
+    ----------
+    epsilon : number above 0; required.
+        The parameter of a *single* label, as in the paper: what a release costs in all is
+        `guarantee`. `dphist.calibrate` finds it from a total.
+    delta : number above 0 and below 1
+        Required unless `labels` are listed; then there is none.
+    max_labels : int
+        How many labels one user changes at most.
+    max_count : int
+        By how much one user changes the count of a label at most.
+    noise : "laplace" or "gaussian"
+        Two-sided geometric noise, the integer relative of Laplace noise, or real Gaussian noise.
+    labels : sequence, optional
+        Known labels: public, not taken from the data. Text, whole numbers, truth values or dates,
+        of one kind; dates are held as ISO text. All of them are released, those that do not occur
+        too, and labels that are not listed are ignored.
+
+    Guarantee
+    ---------
+    `delta`-approximate rho-zCDP, where rho is `max_labels` epsilon tanh(epsilon/2) (Laplace) or
+    `max_labels` epsilon**2 / 2 (Gaussian); Laplace also `direct_guarantee`, (`max_labels` epsilon,
+    delta)-DP. With listed labels delta is 0 in both, and `max_labels` at most their number.
+    Neighbours differ in one user, who adds at most `max_count` to each of at most `max_labels`
+    labels. Covered are labels, counts, number and order of the rows; not covered is the time it
+    takes, and, if a bare frame is given instead of a `LabelCounts`, a promise that does not hold.
+
+    Notes
+    -----
+    Released counts are integers, not bounded: those above a threshold are positive, those of
+    listed labels may be negative, so that their sums stay unbiased. Rows come by released count,
+    the largest first, then by label. A released count of a label nobody listed is too large on
+    average when the true one is near the threshold.
+    """
+
+    epsilon: Fraction
+    delta: Fraction | None
+    max_labels: int
+    max_count: int
+    noise: Noise
+    labels: tuple[Any, ...] | None
+
+    def __init__(
+        self,
+        *,
+        epsilon: Exact,
+        delta: Exact | None = None,
+        max_labels: int,
+        max_count: int = 1,
+        noise: Noise = "laplace",
+        labels: Sequence[Any] | None = None,
+    ) -> None:
+        if noise not in ("laplace", "gaussian"):
+            raise ParameterError("noise must be 'laplace' or 'gaussian'")
+        if labels is not None and delta not in (None, 0):
+            raise ParameterError("delta must be left out where labels are listed: there is none")
+        object.__setattr__(self, "epsilon", checked_epsilon(epsilon))
+        object.__setattr__(self, "delta", checked_delta(delta) if labels is None else None)
+        object.__setattr__(self, "max_labels", checked_bound(max_labels, "max_labels"))
+        object.__setattr__(self, "max_count", checked_bound(max_count, "max_count"))
+        object.__setattr__(self, "noise", noise)
+        object.__setattr__(self, "labels", None if labels is None else _listed(labels))
+        self._check_strength()
+
+    def _check_strength(self) -> None:
+        if not self.epsilon / self.max_count >= SMALLEST_EPSILON or self.sigma > LARGEST_SIGMA:
+            raise ParameterError("epsilon divided by max_count is too small to sample")
+        try:
+            stated = self.guarantee, self.direct_guarantee
+        except ParameterError:
+            stated = None
+        if stated is None:
+            raise ParameterError(
+                "epsilon and max_labels are too large for a guarantee to be stated"
+            )
+
+    @property
+    def sigma(self) -> Fraction:
+        """max_count / epsilon: standard deviation of Gaussian noise, scale of Laplace noise."""
+        return self.max_count / self.epsilon
+
+    @property
+    def changed_labels(self) -> int:
+        """How many released labels one user changes at most."""
+        return self.max_labels if self.labels is None else min(self.max_labels, len(self.labels))
+
+    @property
+    def threshold(self) -> int | Fraction | None:
+        """Noisy counts above it are released, in records; None where labels are listed."""
+        if self.delta is None:
+            return None
+        if self.noise == "gaussian":
+            return gaussian_threshold(self.sigma, self.delta, self.max_labels, self.max_count)
+        return geometric_threshold(1 / self.sigma, self.delta, self.max_labels, self.max_count)
+
+    @property
+    def reached_delta(self) -> Fraction:
+        """The delta that the threshold really has, rounded up to 12 digits; at most `delta`."""
+        threshold = self.threshold
+        if threshold is None or self.delta is None:
+            return Fraction(0)
+        bounds = (self.delta, self.max_labels, self.max_count)
+        if isinstance(threshold, Fraction):
+            return gaussian_delta(self.sigma, threshold, *bounds)
+        return geometric_delta(1 / self.sigma, threshold, *bounds)
+
+    @property
+    def guarantee(self) -> ZCDP | ApproxZCDP:
+        """What a release costs in all, as (approximate) zCDP."""
+        each = self.epsilon**2 / 2  # Rogers 2023, Theorem 7
+        if self.noise == "laplace":
+            each = PureDP(self.epsilon).to_zcdp().rho
+        rho = self.changed_labels * each
+        return ZCDP(rho) if self.delta is None else ApproxZCDP(rho, self.delta)
+
+    @property
+    def direct_guarantee(self) -> PureDP | ApproxDP | None:
+        """What Laplace noise also promises directly, in epsilon; None for Gaussian noise."""
+        if self.noise == "gaussian":
+            return None
+        total = self.changed_labels * self.epsilon
+        return PureDP(total) if self.delta is None else ApproxDP(total, self.delta)
+
+    @classmethod
+    def needs_delta(cls, labels: Sequence[Any] | None = None, **_parameters: Any) -> bool:
+        """Whether there is a delta: not where labels are listed."""
+        return labels is None
+
+    def release(self, table: object, source: Source | None = None) -> Release:
+        """Release the labels: a LabelTable of labels and counts.
+
+        Parameters
+        ----------
+        table : LabelCounts, or a frame Narwhals reads with columns label and count
+            Of a frame the bounds are the caller's promise; rows of one label are added up.
+        source : callable, optional
+            `source(n)` returns n random bytes. For tests only.
+
+        Raises
+        ------
+        BoundsError
+            If the table was made with larger bounds than this mechanism protects.
+        ColumnError
+            If a column of a frame, or the kind of the listed labels, does not serve.
+        """
+        counts = self._accept(table)
+        noise = self._noise()
+        if self.labels is None:
+            released = counts.surviving(Keep(noise, self.threshold or 0, source))
+        else:
+            listed, values = _looked_up(counts, self.labels)
+            noisy, _ = noise.add(np.array(values, np.int64), None, source)
+            released = pa.table({"label": listed, "count": pa.array(noisy)})
+        return Release(in_released_order(released), self.guarantee, self)
+
+    def _noise(self) -> GeometricNoise | GaussianNoise:
+        return (
+            GaussianNoise(self.sigma)
+            if self.noise == "gaussian"
+            else GeometricNoise(1 / self.sigma)
+        )
+
+    def _protected_labels(self) -> int | None:
+        return None if self.labels and len(self.labels) <= self.max_labels else self.max_labels
+
+    def release_chance(self, count: int) -> float:
+        """Return the probability with which a label of this count is released."""
+        threshold = self.threshold
+        if threshold is None:
+            return 1.0
+        over = float(threshold - count)
+        if self.noise == "gaussian":
+            return float(norm.sf(over / float(self.sigma)))
+        rate = min(float(1 / self.sigma), 700.0)
+        tail = math.exp(-rate * (over + 1 if over >= 0 else -over)) / (1 + math.exp(-rate))
+        return tail if over >= 0 else 1 - tail
+
+    def likely_count(self, chance: float) -> int:
+        """Return the least count that is released with this probability or more."""
+        if not 0 < chance < 1:
+            raise ParameterError("chance must be above 0 and below 1")
+        below, above = 0, 1
+        while self.release_chance(above) < chance:
+            above *= 2
+        while above - below > 1:
+            middle = (below + above) // 2
+            below, above = (
+                (below, middle) if self.release_chance(middle) >= chance else (middle, above)
+            )
+        return above
+
+    def in_words(self) -> str:
+        """Say how a release is made."""
+        kind = "Gaussian" if self.noise == "gaussian" else "two-sided geometric"
+        if self.labels is not None:
+            return (
+                f"Each listed label's count with {kind} noise, labels that do not occur included."
+            )
+        return (
+            f"Threshold (Rogers 2023, Algorithm 1). Each label's count gets {kind} noise of its "
+            "own; a label is released if the sum is above the threshold."
+        )
+
+
+def _listed(labels: Sequence[Any]) -> tuple[Any, ...]:
+    """Return known labels as a release file holds them, checked to be distinct and of one kind."""
+    problem = ParameterError(
+        "labels must list at least one label, each once, all of one kind: text, whole numbers, "
+        "truth values or dates"
+    )
+    if isinstance(labels, str | bytes) or not hasattr(labels, "__len__"):
+        raise problem
+    held = tuple(_plain(label) for label in labels)
+    if not held or None in held or len({type(label) for label in labels}) > 1:
+        raise problem
+    if len(set(held)) < len(held):
+        raise problem
+    return held
+
+
+def _plain(label: object) -> str | int | bool | None:
+    if isinstance(label, str | bool | np.bool_):
+        return bool(label) if isinstance(label, np.bool_) else label
+    if isinstance(label, Integral):
+        return int(label)
+    return label.isoformat() if isinstance(label, datetime.date) else None
+
+
+def _looked_up(counts: LabelCounts, labels: tuple[Any, ...]) -> tuple[pa.Array, list[int]]:
+    """Return listed labels as a column, and their counts.
+
+    Text may stand for dates. Which it is depends on the type of the label column alone.
+    """
+    readings: list[Callable[[Any], Any]] = [lambda label: label]
+    if isinstance(labels[0], str):
+        readings += [datetime.date.fromisoformat, datetime.datetime.fromisoformat]
+    for reading in readings:
+        try:
+            read = [reading(label) for label in labels]
+            return pa.array(read), counts.of(read)
+        except (pa.ArrowException, TypeError, ValueError, OverflowError):
+            continue
+    raise ColumnError("labels must be of the kind that the label column of the table holds")

@@ -1,0 +1,164 @@
+"""TopThreshold: common labels and their counts, from the largest counts alone (Algorithm 2)."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import pyarrow as pa
+from scipy.special import ndtri_exp
+
+from dphist.errors import ParameterError
+from dphist.noise.enclosures import normal_two_sided_tail
+from dphist.noise.inversion import Source
+from dphist.noise.lazy import GAUSSIAN, LazyNoise
+from dphist.parameters import Exact, whole_number
+from dphist.privacy import ApproxZCDP
+from dphist.release import Release, savable
+from dphist.unknown.mechanism import (
+    LARGEST_BOUND,
+    LARGEST_COUNT,
+    LabelledMechanism,
+    checked_bound,
+    checked_delta,
+    checked_epsilon,
+    in_released_order,
+)
+from dphist.unknown.top_labels import check_scale, check_stated
+
+_GRID = 32
+
+
+@savable
+@dataclass(frozen=True, slots=True, init=False)
+class TopThreshold(LabelledMechanism):
+    """Common labels with noisy counts, where only the `k` + 1 largest counts are asked for.
+
+    Every one of the k largest counts gets Gaussian noise, and so does a threshold above the next
+    count. Labels above the noisy threshold are released with their noisy counts, rounded, the
+    largest first.
+
+    Guarantee
+    ---------
+    delta-approximate (max_labels epsilon**2 / 2)-zCDP for tables that differ by one user, who adds
+    at most `max_count` to each of at most `max_labels` labels. That the table keeps those bounds
+    is assumed (`LabelCounts` states them). Not covered: a user who adds to some labels and takes
+    away from others.
+
+    Parameters
+    ----------
+    k : whole number, at least 1. How many of the largest counts are looked at.
+    epsilon : number above 0. Of one label: see the guarantee for the total.
+    delta : number above 0 and below 1.
+    max_labels : whole number. How many labels one user adds to at most.
+    max_count : whole number. How much one user adds to a label at most.
+
+    Examples
+    --------
+    >>> from dphist.unknown.top_threshold import TopThreshold
+    >>> TopThreshold(k=100, epsilon="0.2", delta="1e-6", max_labels=10).guarantee
+    ApproxZCDP(rho=0.2, delta=1e-6)
+    """
+
+    k: int
+    epsilon: Fraction
+    delta: Fraction
+    max_labels: int
+    max_count: int
+
+    def __init__(
+        self, k: int = 100, *, epsilon: Exact, delta: Exact, max_labels: int, max_count: int = 1
+    ) -> None:
+        values = {
+            "k": whole_number(k, "k", 1, LARGEST_BOUND),
+            "epsilon": checked_epsilon(epsilon),
+            "delta": checked_delta(delta),
+            "max_labels": checked_bound(max_labels, "max_labels"),
+            "max_count": checked_bound(max_count, "max_count"),
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)  # frozen, but not yet given out
+        check_scale(self.scale)
+        check_stated(self.max_labels * self.epsilon**2 / 2)
+
+    @property
+    def guarantee(self) -> ApproxZCDP:
+        """Rogers 2023, Theorem 8."""
+        return ApproxZCDP(self.max_labels * self.epsilon**2 / 2, self.delta)
+
+    @property
+    def scale(self) -> Fraction:
+        """Standard deviation of the Gaussian noise, in records."""
+        return self.max_count / self.epsilon
+
+    @property
+    def threshold(self) -> Fraction:
+        """How far above the next count the threshold lies, noise apart, in records; rounded up."""
+        root_two = Fraction(math.isqrt(2 << 2 * _GRID) + 1, 1 << _GRID)
+        quantile = normal_quantile_above(self.delta / self.max_labels)
+        return self.max_count + root_two * self.scale * quantile
+
+    def release(self, table: object, source: Source | None = None) -> Release:
+        """Release the common labels and their noisy counts.
+
+        Parameters
+        ----------
+        table : LabelCounts, or any frame Narwhals reads with columns label and count
+            The bounds of a frame are the caller's promise: they are the mechanism's.
+        source : callable, optional
+            `source(n)` returns n random bytes. For tests only.
+
+        Raises
+        ------
+        BoundsError
+            If the table was counted under larger bounds than the mechanism's.
+        """
+        largest = self._accept(table).largest(self.k + 1)
+        found = self.measure(largest["count"].to_pylist(), source)
+        released = pa.table(
+            {
+                "label": largest["label"].take(pa.array([i for i, _ in found], pa.int64())),
+                "count": pa.array([count for _, count in found], pa.int64()),
+            }
+        )
+        return Release(in_released_order(released), self.guarantee, self)
+
+    def in_words(self) -> str:
+        """Say how a release is made, for its summary and report."""
+        return (
+            f"The {self.k} largest counts, and a threshold above the next, each got noise (normal, "
+            f"standard deviation {float(self.scale):.6g}); the counts above the threshold are "
+            "listed, rounded."
+        )
+
+    def measure(self, counts: list[int], source: Source | None = None) -> list[tuple[int, int]]:
+        """Return (place, noisy count) of those above the threshold; counts: the largest k + 1.
+
+        Empty labels, which the algorithm pads with, are never released: they get no noise.
+        """
+        next_count = counts[self.k] if len(counts) > self.k else 0
+        centres = [c - next_count for c in counts[: self.k]]
+        noise = LazyNoise(GAUSSIAN, self.scale, [*centres, self.threshold], source)
+        above = noise.descending_above(len(centres), len(centres))
+        return [(i, _clipped(next_count + noise.rounded(i))) for i in above]
+
+
+def _clipped(count: int) -> int:
+    return min(max(count, -LARGEST_COUNT), LARGEST_COUNT)
+
+
+def normal_quantile_above(p: Fraction) -> Fraction:
+    """Return a rational z >= 0 just above the least with Pr[N(0, 1) > z] <= p.
+
+    Floating point proposes; the tail beyond what is returned is certain to be at most p.
+    """
+    if not 0 < p < 1:
+        raise ParameterError("a probability lies between 0 and 1")
+    if p >= Fraction(1, 2):
+        return Fraction(0)
+    bits = p.denominator.bit_length() + 64
+    guess = -float(ndtri_exp(math.log(p.numerator) - math.log(p.denominator)))
+    z = Fraction(max(math.floor(guess * (1 << _GRID)), 0), 1 << _GRID)
+    step = Fraction(1, 1 << _GRID)
+    while normal_two_sided_tail(z, bits)[1] > 2 * p * (1 << bits):
+        z += step
+    return z

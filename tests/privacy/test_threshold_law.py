@@ -1,0 +1,321 @@
+"""Exact laws of ThresholdHistogram on small neighbours: `docs/proofs/threshold.md`.
+
+The mechanism itself runs on labels of one count, its sampler replaced by one that hands out every
+value of the noise once and records the parameter it was asked for. That gives the exact law of
+what becomes of a label. Laws of several labels are products, as each gets noise of its own, which
+is tested too.
+"""
+
+import functools
+import itertools
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from scipy.stats import binom, norm
+
+from dphist.labels import LabelCounts
+from dphist.unknown import threshold as module
+from dphist.unknown.threshold import GaussianNoise, GeometricNoise, ThresholdHistogram
+
+SLACK = 1e-9
+ORDERS = (1.001, 1.5, 2.0, 5.0, 40.0)
+MOST = 14  # released values at and above it are one outcome
+
+Outcome = int | None  # None: not released
+Law = dict[Outcome, float]
+
+
+def table(counts: list[int] | np.ndarray, max_labels: int = 1, max_count: int = 1) -> LabelCounts:
+    columns = {"label": np.arange(len(counts)), "count": np.asarray(counts, np.int64)}
+    return LabelCounts(pa.table(columns), max_labels, max_count)
+
+
+class EveryValue:
+    """Stands in for both samplers: noise -reach, ..., reach, each once."""
+
+    def __init__(self) -> None:
+        self.asked: list[Fraction] = []
+
+    def __call__(self, parameter: Fraction, size: int, source: object = None) -> np.ndarray:
+        assert isinstance(parameter, Fraction)
+        self.asked.append(parameter)
+        return np.arange(size) - size // 2
+
+    def law(self, size: int, noise: str) -> np.ndarray:
+        """Probabilities of the values; beyond the reach there is nothing that floats can hold."""
+        (parameter,) = self.asked
+        values = np.arange(size) - size // 2
+        if noise == "laplace":
+            alpha = math.exp(-float(parameter))
+            return (1 - alpha) / (1 + alpha) * alpha ** np.abs(values)
+        away = np.abs(values)  # differences of small tails, not of numbers near 1
+        cells = norm.sf((away - 0.5) / float(parameter)) - norm.sf((away + 0.5) / float(parameter))
+        return np.where(values == 0, 1 - 2 * norm.sf(0.5 / float(parameter)), cells)
+
+
+def label_law(mechanism: ThresholdHistogram, count: int) -> Law:
+    """Law of what is released of a label with this count."""
+    size = 2 * (400 if mechanism.noise == "laplace" else 24 * 1100) + 1
+    sampler = EveryValue()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "two_sided_geometric", sampler)
+        patch.setattr(module, "rounded_gaussian", sampler)
+        data = table([count] * size, mechanism.max_labels, mechanism.max_count)
+        value = mechanism.release(data).value
+    released = dict(zip(value.labels, value.counts.tolist(), strict=True))
+    law: Law = defaultdict(float)
+    for label, probability in enumerate(sampler.law(size, mechanism.noise)):
+        found = released.get(label)
+        law[None if found is None else min(found, MOST)] += float(probability)
+    assert sum(law.values()) == pytest.approx(1, abs=1e-12)
+    return dict(law)
+
+
+def joint(laws: list[Law]) -> dict[tuple[Outcome, ...], float]:
+    """Law of independent labels together."""
+    pairs = (tuple(law.items()) for law in laws)
+    return {
+        tuple(outcome for outcome, _ in chosen): math.prod(p for _, p in chosen)
+        for chosen in itertools.product(*pairs)
+    }
+
+
+def renyi(p: dict[Any, float], q: dict[Any, float], order: float) -> float:
+    terms = [order * math.log(p[o]) + (1 - order) * math.log(q[o]) for o in p]
+    most = max(terms)
+    return (most + math.log(sum(math.exp(t - most) for t in terms))) / (order - 1)
+
+
+def hockey_stick(p: dict[Any, float], q: dict[Any, float], epsilon: float) -> float:
+    return sum(max(0.0, p[o] - math.exp(epsilon) * q.get(o, 0.0)) for o in p)
+
+
+class ViolationError(AssertionError):
+    """A claim that does not hold."""
+
+
+def check(mechanism: ThresholdHistogram, common: list[tuple[int, int]], new: list[int]) -> float:
+    """Check the definition for a user who lifts common labels (low, high) and brings new ones.
+
+    Returns
+    -------
+    float
+        The mass that is missing, 1 - Pr[S].
+    """
+    law = functools.cache(functools.partial(label_law, mechanism))
+    output_with = joint([law(high) for _, high in common] + [law(c) for c in new])
+    short = joint([law(low) for low, _ in common])
+    nothing = (None,) * len(new)
+    output_without = {outcome + nothing: p for outcome, p in short.items()}
+    # The finer space: the common labels' outcomes and those of the new ones, drawn for both.
+    finer_with = output_with
+    finer_without = joint([law(low) for low, _ in common] + [law(c) for c in new])
+    inside = [outcome for outcome in finer_with if outcome[len(common) :] == nothing]
+    for finer, output in ((finer_with, output_with), (finer_without, output_without)):
+        if any(finer[o] > output[o] + 1e-15 for o in inside):
+            raise ViolationError("a restricted law is not dominated")
+    missing = 1 - min(sum(law[o] for o in inside) for law in (finer_with, finer_without))
+    guarantee = mechanism.guarantee
+    if missing > float(guarantee.delta) + 1e-12:
+        raise ViolationError("the missing mass exceeds delta")
+    for order in ORDERS:
+        for p, q in ((finer_with, finer_without), (finer_without, finer_with)):
+            if renyi(p, q, order) > float(guarantee.rho) * order + SLACK:
+                raise ViolationError("a divergence exceeds rho")
+    direct = mechanism.direct_guarantee
+    if direct is not None:
+        for p, q in ((output_with, output_without), (output_without, output_with)):
+            if hockey_stick(p, q, float(direct.epsilon)) > float(direct.delta) + 1e-12:
+                raise ViolationError("the direct guarantee does not hold")
+    return missing
+
+
+MECHANISMS = [
+    ThresholdHistogram(epsilon=1, delta="0.05", max_labels=2, noise="laplace"),
+    ThresholdHistogram(epsilon="0.5", delta="0.2", max_labels=2, max_count=2, noise="laplace"),
+    ThresholdHistogram(epsilon=3, delta="1e-3", max_labels=1, max_count=2, noise="laplace"),
+    ThresholdHistogram(epsilon=1, delta="0.05", max_labels=2, noise="gaussian"),
+    ThresholdHistogram(epsilon=2, delta="0.01", max_labels=2, max_count=2, noise="gaussian"),
+    ThresholdHistogram(epsilon="0.7", delta="1e-4", max_labels=1, noise="gaussian"),
+]
+
+
+def users(mechanism: ThresholdHistogram) -> Iterator[tuple[list[tuple[int, int]], list[int]]]:
+    """What one user may do: new labels, and common ones below, at and above the threshold."""
+    by = range(1, mechanism.max_count + 1)
+    near = int(mechanism.threshold or 0)
+    lifts = [(low, low + d) for low in (1, near, near + 2) for d in by]
+    for fresh in range(mechanism.max_labels + 1):
+        for new in itertools.combinations_with_replacement(by, fresh):
+            for common in itertools.combinations_with_replacement(
+                lifts, mechanism.max_labels - fresh
+            ):
+                yield list(common), list(new)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
+def test_the_definition_holds_for_every_user(mechanism: ThresholdHistogram) -> None:
+    missing = [check(mechanism, common, new) for common, new in users(mechanism)]
+    # What is claimed as reached is reached, by a user all of whose labels are new.
+    assert max(missing) == pytest.approx(float(mechanism.reached_delta), rel=1e-9)
+    assert mechanism.reached_delta <= mechanism.guarantee.delta
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_the_law_of_a_label_is_that_of_the_paper(mechanism: ThresholdHistogram, count: int) -> None:
+    """Released iff count + Z > T: a T one step lower or higher, or >=, would be seen."""
+    threshold, law = mechanism.threshold, label_law(mechanism, count)
+    assert 1 - law[None] == pytest.approx(mechanism.release_chance(count), rel=1e-9)
+    released = sorted(o for o in law if o is not None and law[o] > 0)
+    for value in released[1:-1]:
+        if mechanism.noise == "laplace":
+            alpha = math.exp(-1 / float(mechanism.sigma))
+            wanted = (1 - alpha) / (1 + alpha) * alpha ** abs(value - count)
+        else:
+            edges = (np.array([value - 0.5, value + 0.5]) - count) / float(mechanism.sigma)
+            wanted = float(norm.cdf(edges[1]) - norm.cdf(edges[0]))
+        assert law[value] == pytest.approx(wanted, rel=1e-6)
+    assert threshold is not None
+    least = (
+        threshold + 1 if mechanism.noise == "laplace" else math.floor(threshold + Fraction(1, 2))
+    )
+    assert released[0] == least
+
+
+def lowered(steps: int) -> Callable[[pytest.MonkeyPatch], None]:
+    """Plant a threshold that is too low by steps of its grid; one is >= in place of >."""
+
+    def plant(patch: pytest.MonkeyPatch) -> None:
+        right = ThresholdHistogram.threshold.fget
+        assert right is not None
+
+        def wrong(self: ThresholdHistogram) -> int | Fraction:
+            fine = 1 if self.noise == "laplace" else module.grid(self.sigma)
+            step = Fraction(steps, fine)
+            return right(self) - (steps if self.noise == "laplace" else step)
+
+        patch.setattr(ThresholdHistogram, "threshold", property(wrong))
+
+    return plant
+
+
+def weak_noise(patch: pytest.MonkeyPatch) -> None:
+    def wrong(self: ThresholdHistogram) -> GeometricNoise | GaussianNoise:
+        if self.noise == "laplace":
+            return GeometricNoise(1 / self.sigma * Fraction(13, 10))
+        return GaussianNoise(self.sigma * Fraction(7, 10))
+
+    patch.setattr(ThresholdHistogram, "_noise", wrong)
+
+
+def unmultiplied_rho(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(ThresholdHistogram, "changed_labels", property(lambda self: 1))
+
+
+@pytest.mark.parametrize("bug", [lowered(1), lowered(2), weak_noise], ids=str)
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
+def test_planted_bugs_are_caught(
+    mechanism: ThresholdHistogram, bug: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    every = list(users(mechanism))
+    bug(monkeypatch)
+    with pytest.raises(ViolationError):
+        for common, new in every:
+            check(mechanism, common, new)
+
+
+@pytest.mark.parametrize("mechanism", [m for m in MECHANISMS if m.max_labels > 1], ids=str)
+def test_a_guarantee_for_one_label_only_is_caught(
+    mechanism: ThresholdHistogram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unmultiplied_rho(monkeypatch)
+    with pytest.raises(ViolationError):
+        for common, new in users(mechanism):
+            check(mechanism, common, new)
+
+
+def each_label_has_noise_of_its_own(mechanism: ThresholdHistogram) -> bool:
+    """Whether what the sampler returns is added once to each label: 0, 1, 2, ... stay apart."""
+    asked = []
+
+    def ladder(parameter: Fraction, size: int, source: object = None) -> np.ndarray:
+        asked.append(size)
+        return 100_000 * (sum(asked[:-1]) + np.arange(size))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "two_sided_geometric", ladder)
+        patch.setattr(module, "rounded_gaussian", ladder)
+        counts = mechanism.release(table([10**6] * 50, mechanism.max_labels)).value.counts
+    return sum(asked) == 50 and len(set(counts.tolist())) == 50
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+@pytest.mark.parametrize("labels", [None, list(range(50))])
+@pytest.mark.parametrize("at_once", [7, 1 << 18])
+def test_each_label_has_noise_of_its_own(
+    noise: Any, labels: Any, at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dphist.labels._ROWS_AT_ONCE", at_once)
+    delta = "0.01" if labels is None else None
+    mechanism = ThresholdHistogram(epsilon=1, delta=delta, max_labels=1, noise=noise, labels=labels)
+    assert each_label_has_noise_of_its_own(mechanism)
+
+
+@pytest.mark.parametrize("kind", [GeometricNoise, GaussianNoise])
+def test_shared_noise_is_caught(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    right = kind.add
+
+    def shared(self: Any, counts: np.ndarray, threshold: Any, source: Any) -> Any:
+        noisy, above = right(self, counts[:1], threshold, source)
+        return noisy + counts - counts[:1], np.repeat(above, len(counts))
+
+    monkeypatch.setattr(kind, "add", shared)
+    noise: Any = "laplace" if kind is GeometricNoise else "gaussian"
+    mechanism = ThresholdHistogram(epsilon=1, delta="0.01", max_labels=1, noise=noise)
+    assert not each_label_has_noise_of_its_own(mechanism)
+
+
+SINGLETONS = 400_000
+UNLIKELY = 1e-6
+
+SHARES = [
+    ThresholdHistogram(epsilon=1, delta="1e-3", max_labels=1, noise="laplace"),
+    ThresholdHistogram(epsilon="1.386", delta="3e-4", max_labels=1, noise="laplace"),  # ln 4
+    ThresholdHistogram(epsilon="0.3", delta="1e-2", max_labels=10, max_count=3, noise="laplace"),
+    ThresholdHistogram(epsilon=1, delta="1e-3", max_labels=1, noise="gaussian"),
+    ThresholdHistogram(epsilon="0.3", delta="1e-2", max_labels=10, max_count=3, noise="gaussian"),
+    ThresholdHistogram(epsilon=40, delta="1e-3", max_labels=1, noise="gaussian"),
+]
+
+
+def users_betrayed(mechanism: ThresholdHistogram, source: Any) -> tuple[int, int]:
+    """Release 400,000 labels that one user each has; return users with a label out, and users."""
+    each = mechanism.max_labels
+    data = table(np.full(SINGLETONS, mechanism.max_count), each, mechanism.max_count)
+    labels = mechanism.release(data, source).value.labels
+    return len({label // each for label in labels}), SINGLETONS // each
+
+
+@pytest.mark.parametrize("mechanism", SHARES, ids=str)
+def test_singletons_are_released_with_delta_and_not_four_times_less(
+    mechanism: ThresholdHistogram, seeded: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claimed = float(mechanism.guarantee.delta)
+    out, all_users = users_betrayed(mechanism, seeded(3))
+    assert binom.sf(out - 1, all_users, claimed) > UNLIKELY
+    assert out / all_users > claimed / 4
+    reached = float(mechanism.reached_delta)
+    assert min(binom.cdf(out, all_users, reached), binom.sf(out - 1, all_users, reached)) > UNLIKELY
+    # Power: a threshold lower by the noise's scale; by one record, as >= would be, for scale 1.
+    lower = math.ceil(mechanism.sigma)
+    steps = lower if mechanism.noise == "laplace" else lower * module.grid(mechanism.sigma)
+    lowered(steps)(monkeypatch)
+    out, all_users = users_betrayed(mechanism, seeded(3))
+    assert binom.sf(out - 1, all_users, claimed) < UNLIKELY

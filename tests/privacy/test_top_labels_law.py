@@ -1,0 +1,507 @@
+"""What delta-approximate rho-CDP means, checked on small neighbours for Algorithms 2, 3 and 4.
+
+The mechanism itself runs on all small neighbours, with its noise replaced by a recorder of centres
+and scale; so the laws of what it releases are known in closed form (that the noise and the choice
+are those is what tests/noise/test_lazy.py and tests/unknown/test_top_*.py show). For each pair
+the laws P~, Q~ and the event S of docs/proofs/top_labels.md are made, and three things checked:
+restricted to S they are below the laws of what is released, S has mass 1 - delta or more, and the
+Renyi divergences are at most rho * order, both ways.
+"""
+
+import itertools
+import math
+import random
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from dphist.labels import LabelCounts
+from dphist.unknown import top_labels, top_threshold
+from dphist.unknown.top_labels import TopLabels
+from dphist.unknown.top_threshold import TopThreshold
+
+SLACK = 1e-9
+ORDERS = [1.0001, 1.5, 2, 5, 30]
+LABELS = "abcd"
+Counts = dict[str, int]
+
+
+class Recorder:
+    """Stands in for LazyNoise: keeps what it is asked for; `script` holds noise, or nothing."""
+
+    asked: "Recorder"
+    script: tuple[float, ...] | None = None
+
+    def __init__(
+        self, law: Any, scale: Fraction, centres: Sequence[Any], source: Any = None
+    ) -> None:
+        self.scale, self.centres = scale, [Fraction(c) for c in centres]
+        Recorder.asked = self
+
+    def values(self) -> list[float]:
+        noise = Recorder.script or (0,) * len(self.centres)
+        return [float(c) + z for c, z in zip(self.centres, noise, strict=True)]
+
+    def descending_above(self, threshold: int, most: int) -> list[int]:
+        if Recorder.script is None:
+            return []
+        values = self.values()
+        above = [i for i, v in enumerate(values) if v > values[threshold]]
+        return sorted(above, key=lambda i: -values[i])[:most]
+
+    def rounded(self, i: int) -> int:
+        return math.floor(self.values()[i] + 0.5)
+
+
+@pytest.fixture(autouse=True)
+def recorded(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(top_labels, "LazyNoise", Recorder)
+    monkeypatch.setattr(top_threshold, "LazyNoise", Recorder)
+    yield
+    Recorder.script = None
+
+
+def table(counts: Counts, mechanism: Any) -> LabelCounts:
+    return LabelCounts.from_counts(
+        list(counts) or ["none"],
+        list(counts.values()) or [0],
+        max_labels=mechanism.max_labels,
+        max_count=mechanism.max_count,
+    )
+
+
+def ranked(counts: Counts) -> list[str]:
+    """All labels that occur, in the total order of `LabelCounts.largest`."""
+    return sorted((x for x in counts if counts[x] > 0), key=lambda x: (-counts[x], x))
+
+
+@dataclass
+class Seen:
+    """What the mechanism works on: centres of its candidates and of the threshold."""
+
+    centres: dict[str, Fraction]
+    threshold: Fraction
+    scale: Fraction
+    empty: Fraction  # the centre of a label of count 0
+
+
+def seen(mechanism: Any, counts: Counts) -> Seen:
+    mechanism.release(table(counts, mechanism))
+    asked = Recorder.asked
+    top = ranked(counts)[: len(asked.centres) - 1]
+    centres = dict(zip(top, asked.centres, strict=False))
+    shift = asked.centres[0] - counts[top[0]] if top else Fraction(0)
+    return Seen(centres, asked.centres[-1], asked.scale, shift)
+
+
+def renamed(one: Seen, other: Seen) -> tuple[list[str], dict[str, Fraction]]:
+    """Labels of `one` alone become b0, b1, ...; as many as either side has, empty ones added."""
+    own = [x for x in one.centres if x not in other.centres]
+    foreign = [x for x in other.centres if x not in one.centres]
+    centres = {x: c for x, c in one.centres.items() if x in other.centres}
+    spare = [f"b{j}" for j in range(max(len(own), len(foreign)))]
+    values = [one.centres[x] for x in own] + [one.empty] * (len(spare) - len(own))
+    return spare, {**centres, **dict(zip(spare, values, strict=True))}
+
+
+def neighbours(
+    max_labels: int, max_count: int, number: int, seed: int
+) -> list[tuple[Counts, Counts]]:
+    """Tables with and without one user, who adds to at most `max_labels` labels; worst ones too."""
+    rng = random.Random(seed)
+    pairs = []
+    for _ in range(number):
+        base = {x: rng.choice([0, 0, 1, 2, 2, 3]) for x in LABELS}
+        chosen = rng.sample(LABELS, min(max_labels, len(LABELS)))
+        pairs.append(
+            (
+                base,
+                {x: c + (rng.randint(0, max_count) if x in chosen else 0) for x, c in base.items()},
+            )
+        )
+    new = dict.fromkeys(LABELS[:max_labels], max_count)
+    pairs.append((dict.fromkeys(LABELS, 0), {**dict.fromkeys(LABELS, 0), **new}))
+    flat = dict.fromkeys(LABELS, 3)  # ties: one user lifts the last labels of the order
+    pairs.append((flat, {x: 3 + max_count * (x in LABELS[-max_labels:]) for x in LABELS}))
+    pairs.append((flat, {x: 3 + max_count * (x in LABELS[:max_labels]) for x in LABELS}))
+    return [*pairs, *((b, a) for a, b in pairs)]
+
+
+def renyi(p: Sequence[float], q: Sequence[float], order: float) -> float:
+    total = sum(
+        math.exp(order * math.log(a) + (1 - order) * math.log(b)) for a, b in zip(p, q, strict=True)
+    )
+    return math.log(total) / (order - 1)
+
+
+# Algorithm 3: ranked labels, in closed form.
+
+
+def ranking_law(centres: dict[str, Fraction], stop: Fraction, scale: Fraction, k: int) -> dict:
+    """One exponential mechanism after another over labels and ⊥, until ⊥ or k of them."""
+    weight = {x: math.exp(float((c - stop) / scale)) for x, c in centres.items()}
+    law: dict[tuple, float] = {}
+
+    def grow(chosen: tuple, chance: float, left: float) -> None:
+        if len(chosen) == k:
+            law[chosen] = chance
+            return
+        law[(*chosen, None)] = chance / (left + 1)
+        for x in centres:
+            if x not in chosen:
+                rest = sum(weight[y] for y in centres if y not in chosen and y != x)
+                grow((*chosen, x), chance * weight[x] / (left + 1), rest)
+
+    grow((), 1.0, sum(weight.values()))
+    assert sum(law.values()) == pytest.approx(1)
+    return law
+
+
+def breaches_of_top_labels(
+    mechanism: TopLabels, one: Counts, other: Counts
+) -> tuple[float, float, float]:
+    """How far domination, mass and divergence are missed; all at most 0 where they hold."""
+    views = seen(mechanism, one), seen(mechanism, other)
+    k, rho, delta = mechanism.k, float(mechanism.guarantee.rho), float(mechanism.delta)
+    finer, domination, mass = [], -1.0, -1.0
+    for view, others in (views, views[::-1]):
+        spare, centres = renamed(view, others)
+        law = ranking_law(centres, view.threshold, view.scale, k)
+        released = ranking_law(view.centres, view.threshold, view.scale, k)
+        kept = {y: p for y, p in law.items() if not set(y) & set(spare)}
+        domination = max([domination, *(p - released.get(y, 0.0) for y, p in kept.items())])
+        mass = max(mass, 1 - sum(kept.values()) - delta)
+        finer.append(law)
+    p, q = finer
+    assert p.keys() == q.keys()
+    pairs = [[p[y] for y in p], [q[y] for y in p]]
+    divergence = max(
+        renyi(*pair, order) - rho * order for pair in (pairs, pairs[::-1]) for order in ORDERS
+    )
+    return domination, mass, divergence
+
+
+TOP_LABELS = [
+    {"k": 2, "candidates": 2, "epsilon": 1, "delta": "0.2"},
+    {"k": 1, "candidates": 3, "epsilon": "0.5", "delta": "0.05", "max_labels": 1},
+    {"k": 2, "candidates": 3, "epsilon": 2, "delta": "0.3", "max_labels": 2, "max_count": 2},
+    {"k": 3, "candidates": 3, "epsilon": 1, "delta": "0.5", "max_count": 3},
+    {"k": 3, "candidates": 4, "epsilon": "0.3", "delta": "0.1", "max_labels": 3},
+]
+
+
+def worst_of_top_labels(mechanism: TopLabels, number: int = 100) -> tuple[float, ...]:
+    pairs = neighbours(mechanism.max_labels or len(LABELS), mechanism.max_count, number, 1)
+    found = [breaches_of_top_labels(mechanism, *pair) for pair in pairs]
+    return tuple(max(column) for column in zip(*found, strict=True))
+
+
+@pytest.mark.parametrize("parameters", TOP_LABELS)
+def test_top_labels_keep_the_definition(parameters: dict) -> None:
+    assert max(worst_of_top_labels(TopLabels(**parameters))) <= SLACK
+
+
+def test_the_delta_of_top_labels_is_used() -> None:
+    """All labels new, each as common as one user makes it: S misses delta / (1 + delta)."""
+    mechanism = TopLabels(k=2, candidates=4, epsilon=1, delta="0.1", max_labels=2)
+    new = {"a": 1, "b": 1}
+    assert breaches_of_top_labels(mechanism, {}, new)[1] == pytest.approx(0.1 / 1.1 - 0.1, abs=1e-6)
+
+
+class ThresholdTooLow(TopLabels):
+    __slots__ = ()
+
+    @property
+    def threshold(self) -> Fraction:
+        return TopLabels.threshold.fget(self) - 1
+
+
+class OneLabelCounted(TopLabels):
+    """ln(1 / delta) in place of ln(labels / delta)."""
+
+    __slots__ = ()
+
+    @property
+    def threshold(self) -> Fraction:
+        return self.max_count + self.scale * top_labels.logarithm_above(1 / self.delta)
+
+
+class NextCountMissing(TopLabels):
+    """Only `candidates` counts are asked for, so that the next one seems to be 0."""
+
+    __slots__ = ()
+
+    def choose(self, counts, source=None):
+        return TopLabels.choose(self, counts[: self.candidates], source)
+
+
+class UnitIgnored(TopLabels):
+    __slots__ = ()
+
+    @property
+    def scale(self) -> Fraction:
+        return 1 / self.epsilon
+
+
+class HalvedNoise(TopLabels):
+    __slots__ = ()
+
+    @property
+    def scale(self) -> Fraction:
+        return TopLabels.scale.fget(self) / 2
+
+
+class CheapLabels(TopLabels):
+    """k labels for the price of k - 1."""
+
+    __slots__ = ()
+
+    @property
+    def guarantee(self):
+        return TopLabels(
+            self.k - 1, self.candidates, epsilon=self.epsilon, delta=self.delta
+        ).guarantee
+
+
+@pytest.mark.parametrize(
+    "bug",
+    [ThresholdTooLow, OneLabelCounted, NextCountMissing, UnitIgnored, HalvedNoise, CheapLabels],
+)
+def test_planted_bugs_in_top_labels_are_caught(bug: type[TopLabels]) -> None:
+    mechanism = bug(k=2, candidates=2, epsilon="0.5", delta="0.2", max_labels=2, max_count=2)
+    assert max(worst_of_top_labels(mechanism, 300)) > 1e-3
+
+
+class ByInputOrder(LabelCounts):
+    """Ties are broken by the order of rows."""
+
+    def largest(self, number: int):
+        rows = sorted(zip(*self._table.to_pydict().values(), strict=True), key=lambda row: -row[1])
+        labels, counts = zip(*rows[:number], strict=True)
+        return type(self._table).from_pydict({"label": labels, "count": counts})
+
+
+def candidates_of(data: LabelCounts, number: int) -> set:
+    return set(data.largest(number)["label"].to_pylist())
+
+
+@pytest.mark.parametrize(("kind", "most"), [(LabelCounts, 1), (ByInputOrder, 2)])
+def test_one_user_changes_at_most_max_labels_candidates(kind: type, most: int) -> None:
+    """Rows of ties in another order (as after one more record, in some engines) change more."""
+    worst = 0
+    for base, more in neighbours(1, 1, 300, 2):
+        sets = []
+        for counts, order in ((base, list(LABELS)), (more, list(LABELS)[::-1])):
+            data = kind.from_counts(order, [counts[x] for x in order], max_labels=1, max_count=1)
+            sets.append(candidates_of(data, 2) if any(counts.values()) else set())
+        worst = max(worst, len(sets[0] - sets[1]), len(sets[1] - sets[0]))
+    assert worst == most
+
+
+# Algorithm 4: two queries, the second chosen by the first's result.
+
+PairOfTables = tuple[Counts, Counts]
+
+
+def session_law(
+    views: Sequence[Seen], others: Sequence[Seen], budget: int, finer: bool, null_is_free: bool
+) -> dict:
+    """Transcripts of one query for `budget` labels, then another for all that is left."""
+    law: dict[tuple, float] = {}
+    for first, chance in query_law(views[0], others[0], budget, finer).items():
+        left = budget - sum(1 for x in first if x is not None or not null_is_free)
+        spoiled = not set(first) <= {*LABELS, None}
+        if left == 0 or spoiled:
+            law[first, ()] = chance
+            continue
+        # Which table is asked next depends on what came back.
+        which = 1 + (first[0] == "a")
+        for second, more in query_law(views[which], others[which], left, finer).items():
+            law[first, second] = chance * more
+    assert sum(law.values()) == pytest.approx(1)
+    return law
+
+
+def query_law(view: Seen, other: Seen, k: int, finer: bool) -> dict:
+    centres = renamed(view, other)[1] if finer else view.centres
+    return ranking_law(centres, view.threshold, view.scale, k)
+
+
+def breach_of_session(
+    mechanism: TopLabels, tables: Sequence[PairOfTables], budget: int, null_is_free: bool
+) -> float:
+    """How far the divergence misses budget epsilon**2 / 8; domination and mass are asserted."""
+    pairs = [[seen(mechanism, t[side]) for t in tables] for side in (0, 1)]
+    orders = (pairs, pairs[::-1])
+    laws = [session_law(*order, budget, True, null_is_free) for order in orders]
+    released = [session_law(*order, budget, False, null_is_free) for order in orders]
+    assert laws[0].keys() == laws[1].keys()
+    for law, output in zip(laws, released, strict=True):
+        kept = {y: p for y, p in law.items() if set(y[0] + y[1]) <= {*LABELS, None}}
+        assert all(p <= output[y] + SLACK for y, p in kept.items())
+        assert sum(kept.values()) >= 1 - 2 * float(mechanism.delta)
+    vectors = [[law[y] for y in laws[0]] for law in laws]
+    rho = budget * float(mechanism.epsilon) ** 2 / 8
+    return max(
+        renyi(p, q, order) - rho * order for order in ORDERS for p, q in (vectors, vectors[::-1])
+    )
+
+
+NARROW = {"k": 1, "candidates": 1, "epsilon": 1, "delta": "0.2"}
+WIDE = {"k": 2, "candidates": 2, "epsilon": 1, "delta": "0.2"}
+EVEN = ({"a": 2}, {"a": 3})  # found or not with about the same chance
+MOVED = [
+    ({"a": 3, "b": 3, "c": 2}, {"a": 4, "b": 3, "c": 3}),
+    ({"c": 9, "d": 1}, {"c": 9, "d": 2}),
+    ({"b": 2, "c": 1, "d": 1}, {"b": 3, "c": 1, "d": 2}),
+]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "tables", "budget"),
+    [(NARROW, [EVEN] * 3, 1), (NARROW, [EVEN] * 3, 2), (WIDE, MOVED, 2), (WIDE, MOVED, 3)],
+)
+def test_a_session_costs_its_budget(parameters: dict, tables: list, budget: int) -> None:
+    assert breach_of_session(TopLabels(**parameters), tables, budget, False) <= SLACK
+
+
+def test_a_null_row_for_free_is_caught() -> None:
+    assert breach_of_session(TopLabels(**NARROW), [EVEN] * 3, 1, True) > 0.01
+
+
+# Algorithm 2: noisy counts.
+
+TOP_THRESHOLD = [
+    {"k": 2, "epsilon": 1, "delta": "0.1", "max_labels": 1},
+    {"k": 2, "epsilon": "0.5", "delta": "0.2", "max_labels": 2, "max_count": 3},
+    {"k": 1, "epsilon": 2, "delta": "0.05", "max_labels": 1, "max_count": 5},
+    {"k": 3, "epsilon": 1, "delta": "0.3", "max_labels": 3, "max_count": 2},
+    {"k": 4, "epsilon": 1, "delta": "0.01", "max_labels": 2},
+]
+
+
+def chance_of_none_above(centres: Sequence[Fraction], stop: Fraction, scale: Fraction) -> float:
+    """Pr[no b_j + N_j above the threshold + N], by integration over the threshold's noise."""
+    z = np.linspace(-12, 12, 4001)
+    inside = np.ones_like(z)
+    for c in centres:
+        inside *= norm.cdf(float((stop - c) / scale) + z)
+    return float(np.sum(inside * norm.pdf(z)) * (z[1] - z[0]))
+
+
+def breaches_of_top_threshold(
+    mechanism: TopThreshold, one: Counts, other: Counts
+) -> tuple[float, float]:
+    """How far mass and divergence are missed. P~, Q~: all noisy numbers, ⊥'s included."""
+    views = seen(mechanism, one), seen(mechanism, other)
+    mass, both = -1.0, []
+    for view, others in (views, views[::-1]):
+        spare, centres = renamed(view, others)
+        kept = chance_of_none_above([centres[x] for x in spare], view.threshold, view.scale)
+        mass = max(mass, 1 - kept - float(mechanism.delta))
+        # Centres were taken relative to the next count: undo that, to compare the two.
+        both.append({x: c - view.empty for x, c in {**centres, "⊥": view.threshold}.items()})
+    p, q = both
+    assert p.keys() == q.keys()
+    square = sum((p[x] - q[x]) ** 2 for x in p)
+    # Renyi divergence of order a of N(p, s**2) from N(q, s**2): a |p - q|**2 / (2 s**2).
+    return mass, float(square / (2 * views[0].scale ** 2) - mechanism.guarantee.rho)
+
+
+def worst_of_top_threshold(mechanism: TopThreshold, number: int = 200) -> tuple[float, ...]:
+    pairs = neighbours(mechanism.max_labels, mechanism.max_count, number, 3)
+    found = [breaches_of_top_threshold(mechanism, *pair) for pair in pairs]
+    return tuple(max(column) for column in zip(*found, strict=True))
+
+
+@pytest.mark.parametrize("parameters", TOP_THRESHOLD)
+def test_top_threshold_keeps_the_definition(parameters: dict) -> None:
+    mass, divergence = worst_of_top_threshold(TopThreshold(**parameters))
+    assert mass <= 1e-7
+    assert divergence <= SLACK
+    assert divergence >= -SLACK  # and none is wasted
+
+
+def test_the_delta_of_top_threshold_is_used() -> None:
+    mechanism = TopThreshold(2, epsilon=1, delta="0.1", max_labels=1)
+    assert breaches_of_top_threshold(mechanism, {}, {"a": 1})[0] == pytest.approx(0, abs=1e-7)
+
+
+class LowThreshold(TopThreshold):
+    __slots__ = ()
+
+    @property
+    def threshold(self) -> Fraction:
+        return TopThreshold.threshold.fget(self) - 1
+
+
+class NoRootTwo(TopThreshold):
+    __slots__ = ()
+
+    @property
+    def threshold(self) -> Fraction:
+        return self.max_count + (TopThreshold.threshold.fget(self) - self.max_count) * 5 / 7
+
+
+class NextMissing(TopThreshold):
+    __slots__ = ()
+
+    def measure(self, counts, source=None):
+        return TopThreshold.measure(self, counts[: self.k], source)
+
+
+class UnitForgotten(TopThreshold):
+    __slots__ = ()
+
+    @property
+    def scale(self) -> Fraction:
+        return 1 / self.epsilon
+
+
+@pytest.mark.parametrize("bug", [LowThreshold, NoRootTwo, NextMissing, UnitForgotten])
+def test_planted_bugs_in_top_threshold_are_caught(bug: type[TopThreshold]) -> None:
+    mechanism = bug(2, epsilon=1, delta="0.1", max_labels=1, max_count=2)
+    assert max(worst_of_top_threshold(mechanism)) > 1e-3
+
+
+NOISE = {-4.0: 0.1, 0.0: 0.6, 4.0: 0.3}  # any law serves: domination does not depend on it
+
+
+def scripted(size: int) -> Iterator[tuple[tuple[float, ...], float]]:
+    for noise in itertools.product(NOISE, repeat=size):
+        yield noise, math.prod(NOISE[z] for z in noise)
+
+
+@pytest.mark.parametrize("parameters", TOP_THRESHOLD[:3])
+def test_what_is_released_dominates_the_renamed_law(parameters: dict) -> None:
+    """By enumeration of all noise on a grid: the released table's law, and that on S of P~."""
+    mechanism = TopThreshold(**parameters)
+    for one, other in neighbours(mechanism.max_labels, mechanism.max_count, 12, 4):
+        Recorder.script = None
+        view, others = seen(mechanism, one), seen(mechanism, other)
+        released: dict[tuple, float] = defaultdict(float)
+        for noise, chance in scripted(len(view.centres) + 1):
+            Recorder.script = noise
+            value = mechanism.release(table(one, mechanism)).value
+            released[tuple(zip(value.labels, value.counts.tolist(), strict=True))] += chance
+        spare, centres = renamed(view, others)
+        for outcome, chance in restricted_law(view, centres, spare, mechanism).items():
+            assert chance <= released[outcome] + SLACK
+
+
+def restricted_law(view: Seen, centres: dict, spare: list[str], mechanism: TopThreshold) -> dict:
+    """The law of the table made from all noisy numbers, where no b_j is above ⊥."""
+    law: dict[tuple, float] = defaultdict(float)
+    for noise, chance in scripted(len(centres) + 1):
+        noisy = {x: float(c) + z for (x, c), z in zip(centres.items(), noise, strict=False)}
+        above = {x: v for x, v in noisy.items() if v > float(view.threshold) + noise[-1]}
+        if not above.keys() & set(spare):
+            rows = [(x, math.floor(v - float(view.empty) + 0.5)) for x, v in above.items()]
+            law[tuple(sorted(rows, key=lambda row: (-row[1], row[0])))] += chance
+    return law
