@@ -10,6 +10,7 @@ from dphist.anonymized import (
     SortedCounts,
     anonymize,
 )
+from dphist.calibrate import calibrate
 from dphist.errors import (
     BoundsError,
     ColumnError,
@@ -20,10 +21,12 @@ from dphist.errors import (
     ParameterError,
     ReleaseFileError,
 )
+from dphist.labels import LabelCounts
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PureDP, compose
 from dphist.profile import Profile
 from dphist.release import VERSION, Release
 from dphist.report import plot, write_report
+from dphist.unknown import PayWhatYouGet, ThresholdHistogram, TopLabels, TopThreshold
 
 __version__ = VERSION
 
@@ -38,9 +41,11 @@ __all__ = [
     "DataError",
     "DphistError",
     "InputFileError",
+    "LabelCounts",
     "OutputFileError",
     "ParameterError",
     "PartitionSampler",
+    "PayWhatYouGet",
     "PrivHist",
     "Profile",
     "PureDP",
@@ -48,8 +53,12 @@ __all__ = [
     "Release",
     "ReleaseFileError",
     "SortedCounts",
+    "ThresholdHistogram",
+    "TopLabels",
+    "TopThreshold",
     "__version__",
     "anonymize",
+    "calibrate",
     "compose",
     "noise",
     "plot",
