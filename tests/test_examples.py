@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import duckdb
 import pytest
 
 import dphist as dh
@@ -92,3 +93,58 @@ def test_degree_sequence_of_a_real_graph(tmp_path: Path) -> None:
     allowed = 10 * release.mechanism.expected_error(truth.total)
     assert 0 < release.value.distance(truth) < allowed < truth.total / 10
     assert "sensitivity=2)" in (tmp_path / "degrees.html").read_text()
+
+
+PURCHASES = ROOT / "data" / "items_online_retail.parquet"
+
+
+def test_common_items_of_the_shop(tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "folder"
+    done = run("common_items.py", PURCHASES, folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    release = dh.Release.load(folder / "items.json")
+    mechanism = release.mechanism
+    assert mechanism.max_labels == 50
+    claimed = mechanism.to_approx_dp("1e-6")
+    assert 0.999 < claimed.epsilon <= 1
+    # About 108 items are listed. Each listed one has a true count that noise can lift so far,
+    # and its released count is not far above it; a count is at most halved by the bounding.
+    assert 80 < len(release.value) < 140
+    bought = duckdb.read_parquet(str(PURCHASES)).aggregate("item, count(*)", "item").fetchall()
+    truth = dict(bought)
+    reach = 6 * float(mechanism.sigma)
+    for label, count in zip(release.value.labels, release.value.counts.tolist(), strict=True):
+        assert mechanism.threshold - 1 < count < truth[label] + reach
+        assert count > truth[label] / 3 - reach
+    lines = (folder / "items.csv").read_text().splitlines()
+    assert lines[0] == "label,count"
+    assert len(lines) == 1 + len(release.value)
+    assert f"Items listed: {len(release.value)}\n" in done.stdout
+    assert f"  {release.value.labels[0]}: {release.value.counts[0]} ± 64" in done.stdout
+    assert "for one customer, who counts for at most 50 items" in done.stdout
+
+
+def test_common_items_lists_no_item_of_one_customer(tmp_path: Path) -> None:
+    path = tmp_path / "purchases.csv"
+    rows = [f"{who},{SENTINEL}-{who}-{place}" for who in range(20) for place in range(5)]
+    rows += [f"{who},bread" for who in range(400)]
+    path.write_text("\n".join(["customer,item", *rows]))
+    done = run("common_items.py", path, tmp_path / "out", "--max-labels", "6")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert dh.Release.load(tmp_path / "out" / "items.json").value.labels == ["bread"]
+    written = (tmp_path / "out" / "items.json").read_text()
+    for shown in (done.stdout, written, (tmp_path / "out" / "items.csv").read_text()):
+        assert SENTINEL not in shown
+
+
+def test_common_items_refuses_what_it_cannot_read(tmp_path: Path) -> None:
+    path = tmp_path / "purchases.csv"
+    path.write_text(f"customer,item\n,{SENTINEL}\n1,{SENTINEL}\n")
+    for arguments in ([], ["--user", "x"], ["--max-labels", "0"]):
+        done = run("common_items.py", path, tmp_path / "out", *arguments)
+        assert done.returncode == 1
+        assert done.stderr.startswith("error: ")
+        assert "Traceback" not in done.stderr
+        assert SENTINEL not in done.stderr
+    assert not (tmp_path / "out").exists()
+    assert "one customer" in run("common_items.py", "--help").stdout

@@ -1,6 +1,8 @@
 """Saving and loading releases: whole, exact, and refused when in doubt."""
 
 import copy
+import dataclasses
+import datetime
 import hashlib
 import json
 import pickle
@@ -165,3 +167,103 @@ def test_equal_releases_are_equal_however_they_came(release) -> None:
     other = release.mechanism.release(dh.Profile.from_counts([20, 9, 9, 1, 1] * 9))
     assert other != release
     assert release != "release"
+
+
+LABELS = {
+    "text": ["a", "b", "", "ü☃\n<b>", "d"],
+    "int": [1, -2, 3, 2**40, 5],
+    "bool": [True, False],
+    "date": [datetime.date(2024, 2, day) for day in range(1, 6)],
+    "datetime": [datetime.datetime(2024, 2, day, 1, 2, 3) for day in range(1, 6)],
+}
+LABELLED = [
+    dh.ThresholdHistogram(epsilon=2, delta="1e-6", max_labels=1),
+    dh.ThresholdHistogram(epsilon="1/3", delta="1e-6", max_labels=3, noise="gaussian"),
+    dh.TopThreshold(k=9, epsilon=2, delta="1e-6", max_labels=2),
+    dh.TopLabels(k=9, candidates=20, epsilon=2, delta="1e-6"),
+]
+
+
+def labelled(mechanism, kind: str, seeded) -> dh.Release:
+    labels = LABELS[kind]
+    counts = dh.LabelCounts.from_counts(
+        labels,
+        range(10**6, 10**6 + len(labels)),
+        max_labels=mechanism.max_labels,
+        max_count=1,
+    )
+    return mechanism.release(counts, seeded(1))
+
+
+def fits_the_schema(release: dh.Release) -> None:
+    schema = json.loads((ROOT / "docs" / "release-1.schema.json").read_text())
+    jsonschema.validate(json.loads(release.to_json()), schema)
+
+
+@pytest.mark.parametrize("mechanism", LABELLED, ids=lambda m: type(m).__name__)
+@pytest.mark.parametrize("kind", LABELS)
+def test_labels_of_each_kind_are_saved_and_loaded(mechanism, kind, seeded, tmp_path) -> None:
+    release = labelled(mechanism, kind, seeded)
+    release.save(tmp_path / "r.json")
+    loaded = dh.Release.load(tmp_path / "r.json")
+    missing = isinstance(mechanism, dh.TopLabels)
+    assert set(loaded.value.labels) == {*LABELS[kind], *([None] if missing else [])}
+    assert loaded == release
+    assert loaded.value.to_arrow().schema == release.value.to_arrow().schema
+    assert json.loads(release.to_json())["kind"] == "labelled histogram"
+    fits_the_schema(release)
+
+
+@pytest.mark.parametrize("kind", ["text", "int", "bool", "date"])
+def test_known_labels_are_saved_and_loaded(kind, seeded) -> None:
+    mechanism = dh.ThresholdHistogram(epsilon=1, max_labels=2, labels=LABELS[kind])
+    release = labelled(mechanism, kind, seeded)
+    assert dh.Release.from_json(release.to_json()) == release
+    fits_the_schema(release)
+
+
+def test_the_repr_of_a_labelled_release_is_short(seeded) -> None:
+    assert "5 rows" in repr(labelled(LABELLED[0], "text", seeded))
+
+
+def with_budget(seeded, budget) -> dh.Release:
+    release = labelled(LABELLED[0], "text", seeded)
+    return dataclasses.replace(release, stated={"unit": "one user"}, budget=budget)
+
+
+def test_what_is_stated_is_saved_and_loaded(seeded) -> None:
+    release = with_budget(seeded, dh.ApproxDP(2, "1e-6"))
+    loaded = dh.Release.from_json(release.to_json())
+    assert (loaded.stated, loaded.budget) == ({"unit": "one user"}, dh.ApproxDP(2, "1e-6"))
+    fits_the_schema(release)
+
+
+@pytest.mark.parametrize(
+    "budget",
+    [dh.ApproxDP("1.99", "1e-6"), dh.ApproxDP(2, "1e-7"), dh.PureDP(2), dh.ZCDP(2)],
+    ids=repr,
+)
+def test_a_budget_that_is_exceeded_is_refused(budget, seeded) -> None:
+    with pytest.raises(ReleaseFileError, match="not a valid release"):
+        dh.Release.from_json(with_budget(seeded, budget).to_json())
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("value", "counts"), [1]),
+        (("value", "labels"), [1.5]),
+        (("value", "label_type"), "nonsense"),
+        (("stated",), {"unit": 3}),
+        (("stated",), "one user"),
+        (("kind",), "something else"),
+    ],
+)
+def test_a_labelled_document_that_cannot_be_is_refused_whole(place, value, seeded) -> None:
+    content = json.loads(labelled(LABELLED[0], "text", seeded).to_json())
+    inner = content
+    for key in place[:-1]:
+        inner = inner[key]
+    inner[place[-1]] = value
+    with pytest.raises(ReleaseFileError, match="not a valid release"):
+        dh.Release.from_json(signed(content))

@@ -5,19 +5,20 @@ that it may lie in any engine.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from dphist.errors import DataError, ParameterError
+from dphist.noise import Source
 from dphist.parameters import whole_number
+from dphist.tables.batches import ArrowStore, Keep, Store, counts_of
+from dphist.tables.contributions import Bounds, count_labels
 
-# From a batch of columns label, count (int64, at least 1) to those of its rows that are
-# released, the counts perhaps changed.
-Keep: TypeAlias = Callable[[pa.RecordBatch], pa.RecordBatch]
+__all__ = ["Keep", "LabelCounts"]
 
-_ROWS_AT_ONCE = 1 << 18
+_KEY_BYTES = 16
 
 
 class LabelCounts:
@@ -29,20 +30,111 @@ class LabelCounts:
         How many labels one user changes at most (Delta_0); None if that is not bounded.
     max_count : int
         By how much one user changes the count of a label at most (Delta_infinity).
+    unit : str
+        Who "one user" is, in words: what a guarantee protects.
+    null_users, null_labels : str or None
+        What became of rows without a user, and without a label, as it was chosen beforehand;
+        None where that was not asked.
     """
 
-    __slots__ = ("_table", "max_count", "max_labels")
+    __slots__ = ("_store", "max_count", "max_labels", "null_labels", "null_users", "unit")
 
     max_labels: int | None
     max_count: int
+    unit: str
+    null_users: str | None
+    null_labels: str | None
 
-    def __init__(self, table: pa.Table, max_labels: int | None, max_count: int) -> None:
-        self._table = table
+    def __init__(
+        self,
+        table: pa.Table | Store,
+        max_labels: int | None,
+        max_count: int,
+        *,
+        unit: str = "one user, as promised by the caller",
+        null_users: str | None = None,
+        null_labels: str | None = None,
+    ) -> None:
+        self._store = ArrowStore(table) if isinstance(table, pa.Table) else table
         self.max_labels = max_labels
         self.max_count = max_count
+        self.unit = unit
+        self.null_users = null_users
+        self.null_labels = null_labels
 
     def __repr__(self) -> str:
         return f"LabelCounts(max_labels={self.max_labels}, max_count={self.max_count}; not shown)"
+
+    @classmethod
+    def from_table(
+        cls,
+        frame: Any,
+        *,
+        label: str,
+        user: str | None = None,
+        count: str | None = None,
+        max_labels: int | None = None,
+        max_count: int = 1,
+        null_users: str = "refuse",
+        null_labels: str = "refuse",
+        progress: Callable[[float], None] | None = None,
+        source: Source | None = None,
+    ) -> "LabelCounts":
+        """Count the labels of a table, once what each user contributes is bounded.
+
+        Rows stay in the engine they are in; the counted labels are held where they can be many,
+        in a DuckDB database of this process that spills to disk, or in Spark. They are counted
+        now, once.
+
+        Parameters
+        ----------
+        frame : dataframe of pandas, Polars (also lazy), DuckDB, Arrow or Spark, or the path of a
+            CSV (also gzip) or Parquet file.
+        label : column of labels: text, integers, dates or another type with exact equality.
+        user : column of users. Each keeps at most `max_labels` labels, chosen evenly at random
+            and independently of other users, and adds at most `max_count` to each. Without it,
+            each row is a user of its own, which has one label.
+        count : column of counts, if a row is more than one record. Rows of one user and label
+            are added before they are bounded; a sum of 0 says nothing, and is dropped first.
+        max_labels : labels that one user keeps at most; None for all, for the few mechanisms
+            that allow it. Without `user` it is 1.
+        max_count : what one user adds to a label at most. Without `user` and `count` it is 1.
+        null_users : "refuse" rows without a user, "drop" them, or keep them "separate", each as
+            a user of its own: then a person behind several such rows is protected for one of
+            them only.
+        null_labels : "refuse" rows without a label, or "drop" them.
+        progress : called with the fraction done while a file is read, from any thread.
+        source : for tests only; `source(n)` returns n random bytes.
+
+        Raises
+        ------
+        ParameterError, ColumnError, DataError, InputFileError
+
+        Notes
+        -----
+        **Guarantee.** Adding or removing all rows of one user changes at most `max_labels` of the
+        counts, each by at most `max_count`, whatever labels are chosen: see
+        docs/proofs/bounding.md. Not covered: a person who goes by several users.
+
+        >>> import pandas as pd
+        >>> rows = pd.DataFrame({"who": [1, 1, 1, 2], "word": ["a", "a", "b", "b"]})
+        >>> counts = LabelCounts.from_table(rows, label="word", user="who", max_labels=2)
+        >>> counts.of(["a", "b", "c"])
+        [1, 2, 0]
+        """
+        bounds = _bounds(user, count, max_labels, max_count, null_users, null_labels)
+        columns = {"label": label, "user": user, "count": count}
+        names = {role: name for role, name in columns.items() if name is not None}
+        key = None if source is None else source(_KEY_BYTES).hex()
+        store = count_labels(frame, names, bounds, key=key, progress=progress)
+        return cls(
+            store,
+            bounds.max_labels,
+            bounds.max_count,
+            unit=_unit(user, null_users),
+            null_users=None if user is None else null_users,
+            null_labels=null_labels,
+        )
 
     @classmethod
     def from_counts(
@@ -70,12 +162,10 @@ class LabelCounts:
     def surviving(self, keep: Keep) -> pa.Table:
         """Run `keep` over all labels, where they lie; return what is left, columns label, count.
 
-        `keep` is called with one batch after another, perhaps in other processes, and each label
-        is in one batch, once.
+        `keep` is called with one batch after another, in Spark in other processes, for which it is
+        pickled. Each label is in one batch, once. A batch has about 2**18 rows at most.
         """
-        batches = [keep(batch) for batch in self._table.to_batches(max_chunksize=_ROWS_AT_ONCE)]
-        schema = self._table.schema
-        return pa.Table.from_batches(batches, schema) if batches else schema.empty_table()
+        return self._store.surviving(keep)
 
     def largest(self, number: int) -> pa.Table:
         """Return the labels with the `number` largest counts, or all; columns label, count.
@@ -83,14 +173,49 @@ class LabelCounts:
         They are the first under one total order: by count, the largest first, and by label among
         equal counts. So one user changes at most `max_labels` of the labels returned, or `number`.
         """
-        order = [("count", "descending"), ("label", "ascending")]
-        return self._table.sort_by(order).slice(0, number)
+        return self._store.largest(whole_number(number, "number", 0))
 
     def of(self, labels: Sequence[Any]) -> list[int]:
         """Return the counts of the given labels, 0 where a label does not occur."""
-        wanted = pa.array(labels, self._table.schema.field("label").type)
-        if len(set(labels)) != len(labels):
-            raise ParameterError("labels must be listed once each")
-        place = pc.index_in(wanted, self._table["label"].combine_chunks())
-        found = self._table["count"].take(place)
-        return [int(count) for count in pc.fill_null(found, 0).to_pylist()]
+        return counts_of(self._store, labels)
+
+
+def _bounds(
+    user: str | None,
+    count: str | None,
+    max_labels: int | None,
+    max_count: int,
+    null_users: str,
+    null_labels: str,
+) -> Bounds:
+    """Return the bounds, checked."""
+    if null_users not in ("refuse", "drop", "separate"):
+        raise ParameterError('null_users must be "refuse", "drop" or "separate"')
+    if null_labels not in ("refuse", "drop"):
+        raise ParameterError('null_labels must be "refuse" or "drop"')
+    most_labels = None if max_labels is None else whole_number(max_labels, "max_labels", 1)
+    most = whole_number(max_count, "max_count", 1, most=2**62 - 1)
+    if user is None:
+        if most_labels not in (None, 1):
+            raise ParameterError(
+                "max_labels must be 1 without user, as each row is then a user of its own, with "
+                "one label: name the column of users"
+            )
+        if null_users != "refuse":
+            raise ParameterError("null_users has a meaning only with user")
+        if count is None and most != 1:
+            raise ParameterError(
+                "max_count must be 1 without user and count, as each row is then a user of its "
+                "own, and counts one: name the column of users, or of counts"
+            )
+        most_labels = 1
+    return Bounds(most_labels, most, null_users, null_labels)
+
+
+def _unit(user: str | None, null_users: str) -> str:
+    """Say who one user is."""
+    if user is None:
+        return "one row"
+    if null_users == "separate":
+        return "one user, or one row without a user"
+    return "one user"

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from dphist import tables
 from dphist.errors import DataError, ParameterError
 from dphist.parameters import whole_number
+from dphist.tables.contributions import count_bounded_records
 
 IntArray = npt.NDArray[np.int64]
 
@@ -139,6 +140,8 @@ class Profile:
         *,
         label: str,
         count: str | None = None,
+        user: str | None = None,
+        max_records: int | None = None,
         sensitivity: int = 1,
         progress: Callable[[float], None] | None = None,
     ) -> "Profile":
@@ -146,19 +149,41 @@ class Profile:
 
         Parameters
         ----------
-        frame : dataframe of pandas, Polars (also lazy), DuckDB or Arrow, or the path of a
-            CSV (also gzip) or Parquet file.
+        frame : dataframe of pandas, Polars (also lazy), DuckDB, Arrow or Spark, or the path of
+            a CSV (also gzip) or Parquet file.
         label : column of labels, one row a record.
         count : column of counts, if rows are labels with their counts instead; rows of one
             label are added.
+        user : column of users, without missing values. Each user keeps at most `max_records`
+            rows, chosen evenly at random and independently of other users, and the profile has
+            ``sensitivity=max_records``: the privacy unit is a user, with all of the user's rows.
+        max_records : needed with `user`, and only with it.
         sensitivity : records that one privacy unit adds to or removes from the table. It is
-            a promise of the caller: nothing here can check it.
+            a promise of the caller: nothing here can check it. Not to be given with `user`.
         progress : called with the fraction done while a file is read, from any thread.
 
         Raises
         ------
         ColumnError, DataError, InputFileError, ParameterError
+
+        >>> import pandas as pd
+        >>> rows = pd.DataFrame({"who": [1, 1, 1, 2], "word": ["a", "a", "a", "b"]})
+        >>> profile = Profile.from_table(rows, label="word", user="who", max_records=2)
+        >>> profile.sorted_counts(), profile.sensitivity
+        (array([2, 1]), 2)
         """
+        if (user is None) != (max_records is None):
+            raise ParameterError("user and max_records must be given together, or neither")
+        if user is not None:
+            if count is not None or sensitivity != 1:
+                raise ParameterError(
+                    "user needs one row a record, without count, and sets sensitivity itself"
+                )
+            most = whole_number(max_records, "max_records", 1)
+            bounded = count_bounded_records(
+                frame, label=label, user=user, max_records=most, progress=progress
+            )
+            return cls(*bounded, most)
         if count is None:
             pairs = tables.count_records(frame, label=label, progress=progress)
         else:

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from dphist.errors import DphistError, ParameterError, ReleaseFileError
 from dphist.label_table import LabelTable
+from dphist.labels import LabelCounts
 from dphist.parameters import decimal_text
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, Guarantee, PureDP
 from dphist.profile import Profile
@@ -60,6 +61,13 @@ class Release:
         The noisy counts `value` was inferred from, for mechanisms that keep them. They are
         covered by the guarantee as `value` is.
     version : version of dphist that made the release.
+    stated : mapping of str to str
+        What was fixed about the data before anybody looked at them: ``unit``, who one user is;
+        ``null_users`` and ``null_labels``, what was done with rows without one. A labelled release
+        without ``unit`` rests on its maker's promise that users keep to the bounds.
+    budget : PureDP or ApproxDP, optional
+        What the mechanism was asked to cost at most in all, where it was calibrated. It follows
+        from `guarantee`, and is checked when a release is loaded.
     """
 
     value: Any
@@ -68,8 +76,12 @@ class Release:
     total: int | None = None
     noisy: Mapping[str, IntArray] = field(default_factory=dict)
     version: str = VERSION
+    stated: Mapping[str, str] = field(default_factory=dict)
+    budget: PureDP | ApproxDP | None = None
 
     def __repr__(self) -> str:
+        if isinstance(self.value, LabelTable):
+            return f"Release({self.mechanism!r}, {self.value!r})"
         return f"Release({self.mechanism!r}, labels={self.value.labels}, total={self.total})"
 
     def __eq__(self, other: object) -> bool:
@@ -108,6 +120,10 @@ class Release:
             "value": _content_of(self.value),
             "noisy": {name: counts.tolist() for name, counts in self.noisy.items()},
         }
+        if self.stated:
+            content["stated"] = dict(self.stated)
+        if self.budget is not None:
+            content["budget"] = _described(self.budget)
         return json.dumps({**content, "checksum": _checksum(content)}) + "\n"
 
     def save(self, path: str | Path) -> None:
@@ -194,6 +210,8 @@ def _decode(content: dict[str, Any]) -> Release:
     guarantee = _construct(_GUARANTEES, content["guarantee"])
     if guarantee != mechanism.guarantee:
         raise ValueError("the guarantee is not that of the mechanism")
+    budget = None if "budget" not in content else _budget(content["budget"], mechanism)
+    stated = {str(key): _text(said) for key, said in content.get("stated", {}).items()}
     total = content["total"]
     if total is not None and (isinstance(total, bool) or not isinstance(total, int)):
         raise TypeError("total is a whole number or null")
@@ -204,7 +222,32 @@ def _decode(content: dict[str, Any]) -> Release:
         total=total,
         noisy={str(k): np.array(v, dtype=np.int64) for k, v in content["noisy"].items()},
         version=str(content["library_version"]),
+        stated=stated,
+        budget=budget,
     )
+
+
+def _budget(description: dict[str, Any], mechanism: Any) -> PureDP | ApproxDP:
+    """Return the budget of a mechanism, having checked that it is one."""
+    budget = _construct(_GUARANTEES, description)
+    if not isinstance(budget, PureDP | ApproxDP):
+        raise TypeError("a budget is a guarantee in epsilon")
+    delta = budget.delta if isinstance(budget, ApproxDP) else 0
+    if mechanism.to_approx_dp(delta).epsilon > budget.epsilon:
+        raise ValueError("the mechanism costs more than the budget")
+    return budget
+
+
+def _text(said: Any) -> str:
+    if not isinstance(said, str):
+        raise TypeError("what is stated is text")
+    return said
+
+
+def stated_of(counts: LabelCounts) -> dict[str, str]:
+    """Return what a release states about the labels it was made from."""
+    known = {name: getattr(counts, name) for name in ("unit", "null_users", "null_labels")}
+    return {name: said for name, said in known.items() if said is not None}
 
 
 def _kind(value: Profile | LabelTable) -> str:
@@ -220,6 +263,8 @@ def _content_of(value: Profile | LabelTable) -> dict[str, Any]:
 def _value_of(kind: str, content: dict[str, Any]) -> Profile | LabelTable:
     if kind == "labelled histogram":
         return LabelTable.from_content(content)
+    if kind != "anonymized histogram":
+        raise ValueError("of no known kind")
     return Profile.from_prevalences(content["counts"], content["prevalences"])
 
 

@@ -7,6 +7,7 @@ and writes into the user's home, which a command that draws nothing should not d
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dphist.label_table import LabelTable
 from dphist.release import Release
 
 if TYPE_CHECKING:
@@ -16,11 +17,15 @@ __all__ = ["plot", "report_html", "write_report"]
 
 
 def plot(release: Release) -> "Panels":
-    """Plot a release: count over rank, and labels with count r or more over r.
+    """Plot a release.
+
+    An anonymized one: count over rank, and labels with count r or more over r. A labelled one:
+    the largest counts by label, and all of them by rank, with 95 % intervals and the threshold.
 
     Parameters
     ----------
-    release : what a mechanism returned; a profile is refused, for it may be secret.
+    release : what a mechanism returned; a profile is refused, for it may be secret, and so are
+        ranked labels without counts, for there is nothing to draw.
 
     Returns
     -------
@@ -31,11 +36,16 @@ def plot(release: Release) -> "Panels":
     Notes
     -----
     The bands come from `release.mechanism.band(release)`, that is from the noise the
-    mechanism is known to add, and enclose the true curves all at once.
+    mechanism is known to add, and enclose the true curves all at once. The intervals of
+    labelled releases hold for each label by itself.
     """
-    from dphist.report import plots
+    from dphist.report import labelled_plots, plots
+    from dphist.report.words import checked_release
 
-    return plots.plot(release)
+    checked = checked_release(release)
+    if isinstance(checked.value, LabelTable):
+        return labelled_plots.plot(checked)
+    return plots.plot(checked)
 
 
 def write_report(release: Release, path: str | Path) -> None:

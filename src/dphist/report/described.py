@@ -8,7 +8,9 @@ from dphist.errors import ParameterError
 from dphist.noise.magnitude import geometric_standard_deviation
 from dphist.parameters import decimal_text
 from dphist.release import Release
+from dphist.report.labels_shown import harmless
 from dphist.report.words import short_exact
+from dphist.unknown.mechanism import LabelledMechanism
 
 _MEANINGS = {
     "epsilon": "Privacy parameter of the whole release; smaller is more private.",
@@ -20,14 +22,35 @@ _MEANINGS = {
     "shares": "Weights of private total, split and smoothed blocks in epsilon.",
     "delta": "Probability with which the guarantee may fail.",
 }
+# Meanings where labels are released; epsilon and delta are other ones there.
+_LABELLED = {
+    "epsilon": "Privacy parameter of a single label; what the release costs in all stands above.",
+    "delta": "Probability with which a label may betray a user, in all labels together.",
+    "max_labels": "Labels that one user changes at most.",
+    "max_count": "What one user adds to the count of a label at most.",
+    "noise": "The law of the noise.",
+    "labels": "Public list of labels; all are released, others are ignored.",
+    "k": "Labels that are listed at most.",
+    "candidates": "How many of the largest counts are looked at.",
+}
 # Meanings of parameters left at None, which stands for "not given".
 _NOT_GIVEN = {
     "total": "No public bound on the number of records; a private estimate took its place.",
     "shares": "Weights of private total, split and smoothed blocks in epsilon: the default ones.",
 }
+_LABELLED_NOT_GIVEN = {
+    "delta": "There is none: all labels are listed.",
+    "max_labels": "One user may change any number of labels.",
+    "labels": "No list of labels: they come from the data.",
+}
+_MOST_LISTED = 8
 # Parameters that were public knowledge, or so their giver says.
 _PUBLIC = ("total", "labels", "largest")
 
+_ROGERS = (
+    "R. Rogers. A Unifying Privacy Analysis Framework for Unknown Domain Algorithms in "
+    "Differential Privacy. 2023. arXiv:2309.09170."
+)
 _PAPERS = {
     "AdaptiveScan": "This library's own; see docs/adaptive-scan.md in its repository.",
     "CumulativeCounts": (
@@ -52,6 +75,9 @@ _PAPERS = {
         "Private Histograms Through Consistency. Proceedings of the VLDB Endowment 3(1), "
         "2010. arXiv:0904.0942."
     ),
+    "ThresholdHistogram": _ROGERS,
+    "TopLabels": _ROGERS,
+    "TopThreshold": _ROGERS,
 }
 
 
@@ -66,15 +92,18 @@ class Parameter:
 
 def parameters(mechanism: Any) -> list[Parameter]:
     """Return all parameters of a mechanism with their meanings, in their own order."""
+    labelled = isinstance(mechanism, LabelledMechanism)
+    meanings, not_given = (_LABELLED, _LABELLED_NOT_GIVEN) if labelled else (_MEANINGS, _NOT_GIVEN)
     found = []
     for item in fields(mechanism):
         value = getattr(mechanism, item.name)
-        meaning = _MEANINGS.get(item.name, "")
+        meaning = meanings.get(item.name, "")
         if value is None:
-            meaning = _NOT_GIVEN.get(item.name, meaning)
-        found.append(
-            Parameter(item.name, "not given" if value is None else _readable(value), meaning)
-        )
+            meaning = not_given.get(item.name, meaning)
+        shown = "not given" if value is None else _readable(value)
+        if labelled and isinstance(value, Fraction):
+            shown = short_exact(value)
+        found.append(Parameter(item.name, shown, meaning))
     return found
 
 
@@ -113,7 +142,8 @@ def call(mechanism: Any) -> str:
 
 def _python(value: Any) -> str:
     if isinstance(value, tuple):
-        return f"({', '.join(map(_python, value))})"
+        shown = [*map(_python, value[:_MOST_LISTED]), *(["..."] if _too_many(value) else [])]
+        return f"({', '.join(shown)}{',' if len(shown) == 1 else ''})"
     text = _readable(value)
     if isinstance(value, str) or (isinstance(value, Fraction) and "/" in text):
         return repr(text)
@@ -137,11 +167,16 @@ def expected_error(release: Release) -> float | None:
         return None
 
 
+def _too_many(value: tuple[Any, ...]) -> bool:
+    return len(value) > _MOST_LISTED
+
+
 def _readable(value: Any) -> str:
     if isinstance(value, tuple):
-        return ", ".join(map(_readable, value))
+        shown = ", ".join(_readable(part) for part in value[:_MOST_LISTED])
+        return f"{shown}, ... ({len(value):,} in all)" if _too_many(value) else shown
     if isinstance(value, Fraction):
         return decimal_text(value)
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
-    return str(value)
+    return harmless(str(value), 60)

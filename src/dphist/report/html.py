@@ -6,14 +6,16 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from dphist.anonymized.band import Band
+from dphist.label_table import LabelTable
 from dphist.release import Release
-from dphist.report import described, words
+from dphist.report import described, labelled_page, words
 from dphist.report.head import head
 from dphist.report.plots import panels_of
 from dphist.report.svg import inline_svg
 from dphist.writing import check_output_path, write_text
 
-_TEMPLATE = "page.html.j2"
+_ANONYMIZED = "anonymized.html.j2"
+_LABELLED = "labelled.html.j2"
 
 
 def write_report(release: Release, path: str | Path) -> None:
@@ -24,7 +26,10 @@ def write_report(release: Release, path: str | Path) -> None:
 
 def report_html(release: Release) -> str:
     """Return the report as the text of an HTML page."""
-    return _environment().get_template(_TEMPLATE).render(_content(words.checked_release(release)))
+    checked = words.checked_release(release)
+    if isinstance(checked.value, LabelTable):
+        return _environment().get_template(_LABELLED).render(labelled_page.content(checked))
+    return _environment().get_template(_ANONYMIZED).render(_content(checked))
 
 
 def _environment() -> Environment:
@@ -52,7 +57,8 @@ def _content(release: Release) -> dict[str, Any]:
     by_rank, by_count = panels_of(release)
     error = described.expected_error(release)
     reference = value.total if release.total is None else release.total
-    sensitivity = mechanism.sensitivity
+    sensitivity, user = mechanism.sensitivity, release.stated.get("unit")
+    unit = words.privacy_unit(sensitivity, user)
     return {
         "version": release.version,
         "labels": value.labels,
@@ -61,10 +67,10 @@ def _content(release: Release) -> dict[str, Any]:
         "guarantee_short": words.guarantee_in_short(release.guarantee),
         "guarantee_kind": words.guarantee_kind(release.guarantee),
         "guarantee_name": str(release.guarantee),
-        "guarantee_words": words.guarantee_in_words(release.guarantee, sensitivity),
+        "guarantee_words": words.guarantee_in_words(release.guarantee, unit),
         "guarantee_symbols": words.guarantee_in_symbols(release.guarantee),
-        "neighbours": words.neighbours_in_words(sensitivity),
-        "unit": words.privacy_unit(sensitivity),
+        "neighbours": words.neighbours_in_words(sensitivity, user),
+        "unit": unit,
         "error_short": None if error is None else words.error_in_short(error),
         "error_share": words.share_in_words(error, reference) if error and reference else None,
         "figures": [
@@ -80,7 +86,7 @@ def _content(release: Release) -> dict[str, Any]:
         "parameters": described.parameters(mechanism),
         "noise": described.noise(mechanism),
         "paper": described.paper(mechanism),
-        "limits": words.limits_in_words(sensitivity, described.public_parameters(mechanism)),
+        "limits": words.limits_in_words(unit, described.public_parameters(mechanism)),
     }
 
 

@@ -158,7 +158,7 @@ def draw(ax: Axes, panel: Panel, palette: Palette) -> None:
         columnspacing=1.2,
     )
     if palette.text is not None:
-        _colour_text(ax, palette.text)
+        colour_text(ax, palette.text)
 
 
 def log_ticks(low: float, high: float) -> list[float]:
@@ -210,7 +210,8 @@ def _legend_entries(ax: Axes) -> tuple[list[Any], list[str]]:
     return [handles[i] for i in order], [names[i] for i in order]
 
 
-def _colour_text(ax: Axes, colour: str) -> None:
+def colour_text(ax: Axes, colour: str) -> None:
+    """Give all text of axes a colour."""
     legend = ax.get_legend()
     texts = [*ax.texts, ax.xaxis.label, ax.yaxis.label, *(legend.get_texts() if legend else [])]
     for text in texts:

@@ -3,8 +3,9 @@
 import textwrap
 from collections.abc import Sequence
 
+from dphist.label_table import LabelTable
 from dphist.release import Release
-from dphist.report import described, words
+from dphist.report import described, labelled_summary, words
 from dphist.report.head import Row, head
 
 WIDTH = 78
@@ -15,9 +16,13 @@ _NAMES = ("count", "labels", "labels with it or more")
 def summary_text(release: Release) -> str:
     """Return what was released and what it promises, in lines of at most 78 columns."""
     release = words.checked_release(release)
+    if isinstance(release.value, LabelTable):
+        facts, promise = labelled_summary.facts_of(release), labelled_summary.promise_of(release)
+        return _laid_out("Labelled", release, facts, promise, labelled_summary.table_of(release))
     mechanism, value = release.mechanism, release.value
+    unit = words.privacy_unit(mechanism.sensitivity, release.stated.get("unit"))
     facts = [
-        ("Guarantee", f"{release.guarantee}, for {words.privacy_unit(mechanism.sensitivity)}"),
+        ("Guarantee", f"{release.guarantee}, for {unit}"),
         ("Records", f"{value.total:,} in the release"),
         ("Labels", f"{value.labels:,} in the release"),
         ("Expected error", _expected_error(release)),
@@ -25,16 +30,23 @@ def summary_text(release: Release) -> str:
     ]
     if release.total is not None:
         facts[1] = ("Records", f"{release.total:,} (private estimate)")
+    promise = words.guarantee_in_words(release.guarantee, unit)
+    return _laid_out("Anonymized", release, facts, promise, _table(release))
+
+
+def _laid_out(
+    kind: str, release: Release, facts: list[tuple[str, str]], promise: str, table: list[str]
+) -> str:
     lines = _wrapped(
-        f"Anonymized histogram, released with differential privacy (dphist {release.version})", ""
+        f"{kind} histogram, released with differential privacy (dphist {release.version})", ""
     )
     lines.append("")
     for name, text in facts:
         lines += _wrapped(text, f"  {name:<16}")
     lines.append("")
-    lines += _wrapped(words.guarantee_in_words(release.guarantee, mechanism.sensitivity), "  ")
+    lines += _wrapped(promise, "  ")
     lines.append("")
-    lines += _table(release)
+    lines += table
     return "\n".join(lines) + "\n"
 
 

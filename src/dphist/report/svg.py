@@ -7,10 +7,13 @@ figure's name in front, since two figures share one page.
 
 import io
 import re
+import warnings
+from collections.abc import Callable
 from xml.etree import ElementTree
 
 from markupsafe import Markup
 from matplotlib import style
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from dphist.report.plots import Palette, Panel, draw
@@ -32,10 +35,25 @@ _NUMBER = re.compile(r"-?\d+\.\d{3,}")
 
 
 def inline_svg(panel: Panel, name: str, description: str) -> Markup:
-    """Draw a panel as an `<svg>` element to be put into a page.
+    """Draw a panel as an `<svg>` element to be put into a page: see `inline_chart`."""
+    return inline_chart(
+        panel.title, lambda ax, palette: draw(ax, panel, palette), name, description
+    )
+
+
+def inline_chart(
+    title: str,
+    drawing: Callable[[Axes, Palette], None],
+    name: str,
+    description: str,
+    height: int = HEIGHT,
+) -> Markup:
+    """Draw into axes and return an `<svg>` element to be put into a page.
 
     Parameters
     ----------
+    drawing : draws into the axes with the colours it is given. Where it names ticks of the y
+        axis by words, the figure makes room for them.
     name : goes in front of every id; different for each figure of a page.
     description : what a reader who does not see the figure should know.
 
@@ -45,7 +63,7 @@ def inline_svg(panel: Panel, name: str, description: str) -> Markup:
         The same for the same panel: no dates, no random ids. Nothing in it is loaded from
         anywhere.
     """
-    root = ElementTree.fromstring(_drawn(panel, name))  # noqa: S314 - written a line ago, by us
+    root = ElementTree.fromstring(_drawn(drawing, name, height))  # noqa: S314 - written a line ago, by us
     for element in root.iter():
         element.tag = _local(element.tag)
     for parent in list(root.iter()):
@@ -59,7 +77,7 @@ def inline_svg(panel: Panel, name: str, description: str) -> Markup:
         root.attrib.pop(attribute, None)
     root.set("role", "img")
     root.set("aria-labelledby", f"{name}-title {name}-desc")
-    for place, (tag, text) in enumerate((("title", panel.title), ("desc", description))):
+    for place, (tag, text) in enumerate((("title", title), ("desc", description))):
         element = ElementTree.Element(tag, {"id": f"{name}-{tag}"})
         element.text = text
         root.insert(place, element)
@@ -67,16 +85,31 @@ def inline_svg(panel: Panel, name: str, description: str) -> Markup:
     return Markup(ElementTree.tostring(root, encoding="unicode"))  # noqa: S704 - escaped by it
 
 
-def _drawn(panel: Panel, name: str) -> str:
+def _drawn(drawing: Callable[[Axes, Palette], None], name: str, height: int) -> str:
     settings = {"svg.fonttype": "none", "svg.hashsalt": name, "font.size": TEXT}
     # Matplotlib's own defaults: a report may not depend on the settings of whoever makes it.
     with style.context(["default", settings]):
-        figure = Figure(figsize=(WIDTH / 72, HEIGHT / 72))
-        figure.subplots_adjust(**_MARGINS)
-        draw(figure.add_subplot(), panel, _PALETTE)
+        figure = Figure(figsize=(WIDTH / 72, height / 72))
+        ax = figure.add_subplot()
         file = io.StringIO()
-        figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
+        with warnings.catch_warnings():  # of letters that the measuring font lacks, not the page's
+            warnings.simplefilter("ignore", UserWarning)
+            drawing(ax, _PALETTE)
+            figure.subplots_adjust(**_margins(ax, height))
+            figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
     return file.getvalue()
+
+
+def _margins(ax: Axes, height: int) -> dict[str, float]:
+    """Return the margins: as wide at any height, and wider on the left where ticks are words."""
+    found = {name: at if name in ("left", "right") else 0.0 for name, at in _MARGINS.items()}
+    found["bottom"] = _MARGINS["bottom"] * HEIGHT / height
+    found["top"] = 1 - (1 - _MARGINS["top"]) * HEIGHT / height
+    if not ax.get_ylabel():
+        longest = max((len(text.get_text()) for text in ax.get_yticklabels()), default=0)
+        found["right"] = 0.95  # half of the last number
+        found["left"] = min(max(found["left"], (longest * TEXT * 0.56 + 12) / WIDTH), 0.45)
+    return found
 
 
 def _adapt(element: ElementTree.Element, name: str) -> None:

@@ -28,23 +28,37 @@ def checked_release(release: Any) -> Release:
     return release
 
 
-def privacy_unit(sensitivity: int) -> str:
+def privacy_unit(sensitivity: int, unit: str | None = None) -> str:
     """Name what is protected: the records that one neighbour has and the other has not.
+
+    Parameters
+    ----------
+    unit : who that is, where records were bounded for each; otherwise a promise was made.
 
     >>> privacy_unit(1), privacy_unit(20)
     ('one record', 'one contribution of up to 20 records')
+    >>> privacy_unit(20, "one user")
+    'one user, who counts with up to 20 records'
     """
+    if unit is not None:
+        return f"{unit}, who counts with up to {sensitivity:,} record{'s'[: sensitivity > 1]}"
     if sensitivity == 1:
         return "one record"
     return f"one contribution of up to {sensitivity:,} records"
 
 
-def guarantee_in_words(guarantee: Guarantee, sensitivity: int) -> str:
-    """Say what the guarantee means to a person who must answer for the release."""
+def guarantee_in_words(guarantee: Guarantee, protected: int | str) -> str:
+    """Say what the guarantee means to a person who must answer for the release.
+
+    Parameters
+    ----------
+    protected : what is protected, in words, or the sensitivity that says it.
+    """
     if not isinstance(guarantee, PureDP | ApproxDP):
         return f"The release satisfies {guarantee}."
     rate = float(guarantee.epsilon)
-    start = f"Whether {privacy_unit(sensitivity)} is in the data or not,"
+    unit = protected if isinstance(protected, str) else privacy_unit(protected)
+    start = f"Whether {unit}{',' if ',' in unit else ''} is in the data or not,"
     if isinstance(guarantee, ApproxDP):
         return (
             f"{start} every set of possible results is at most {_factor(rate)} as likely in one "
@@ -136,8 +150,13 @@ def short_exact(number: Fraction) -> str:
     return f"{decimal.normalize(rounding):g}"
 
 
-def neighbours_in_words(sensitivity: int) -> str:
+def neighbours_in_words(sensitivity: int, unit: str | None = None) -> str:
     """State the neighbouring relation."""
+    if unit is not None:
+        return (
+            f"D and D′ are neighbours if one of them is the other with {unit} added or removed, "
+            f"with all records. Of each, at most {sensitivity:,} were kept, chosen at random."
+        )
     if sensitivity == 1:
         return (
             "D and D′ are neighbours if one of them is the other with one record added or "
@@ -207,13 +226,15 @@ def bars_in_words(bars: Band | None) -> str:
     )
 
 
-def limits_in_words(sensitivity: int, public: tuple[str, ...] = ()) -> list[tuple[str, str]]:
+def limits_in_words(protected: int | str, public: tuple[str, ...] = ()) -> list[tuple[str, str]]:
     """Say what the guarantee does not cover: what it is about, and how.
 
     Parameters
     ----------
+    protected : what is protected, in words, or the sensitivity that says it.
     public : names of the parameters that were given as public knowledge.
     """
+    unit = protected if isinstance(protected, str) else privacy_unit(protected)
     limits = [
         (
             "Other releases.",
@@ -222,7 +243,7 @@ def limits_in_words(sensitivity: int, public: tuple[str, ...] = ()) -> list[tupl
         ),
         (
             "More than the unit.",
-            f"The guarantee is for {privacy_unit(sensitivity)}; someone with m times as much in "
+            f"The guarantee is for {unit}; someone with m times as much in "
             "the data is protected with m times the epsilon, and a delta, if there is one, that "
             "grows faster still.",
         ),

@@ -20,7 +20,7 @@ from dphist.noise.gaussian import LARGEST_SIGMA
 from dphist.noise.geometric import SMALLEST_EPSILON
 from dphist.parameters import Exact
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PureDP
-from dphist.release import Release, savable
+from dphist.release import Release, savable, stated_of
 from dphist.unknown.mechanism import (
     LARGEST_COUNT,
     LabelledMechanism,
@@ -269,7 +269,9 @@ class ThresholdHistogram(LabelledMechanism):
             listed, values = _looked_up(counts, self.labels)
             noisy, _ = noise.add(np.array(values, np.int64), None, source)
             released = pa.table({"label": listed, "count": pa.array(noisy)})
-        return Release(in_released_order(released), self.guarantee, self)
+        return Release(
+            in_released_order(released), self.guarantee, self, stated=stated_of(counts)
+        )
 
     def _noise(self) -> GeometricNoise | GaussianNoise:
         return (

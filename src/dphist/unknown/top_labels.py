@@ -14,7 +14,7 @@ from dphist.noise.inversion import Source
 from dphist.noise.lazy import GUMBEL, LARGEST_SCALE, LazyNoise
 from dphist.parameters import Exact, whole_number
 from dphist.privacy import ApproxZCDP
-from dphist.release import Release, savable
+from dphist.release import Release, savable, stated_of
 from dphist.unknown.mechanism import (
     LARGEST_BOUND,
     LabelledMechanism,
@@ -125,11 +125,13 @@ class TopLabels(LabelledMechanism):
         BoundsError
             If the table was counted under larger bounds than the mechanism's.
         """
-        largest = self._accept(table).largest(self.candidates + 1)
+        counts = self._accept(table)
+        largest = counts.largest(self.candidates + 1)
         chosen = self.choose(largest["count"].to_pylist(), source)
         labels = largest["label"].take(pa.array(chosen, pa.int64()))
         labels = _as_released(labels, missing=int(len(chosen) < self.k))
-        return Release(LabelTable(pa.table({"label": labels})), self.guarantee, self)
+        value = LabelTable(pa.table({"label": labels}))
+        return Release(value, self.guarantee, self, stated=stated_of(counts))
 
     def _protected_labels(self) -> int | None:
         """Where the threshold does not use `max_labels`, any number is protected."""

@@ -13,7 +13,7 @@ from dphist.noise.inversion import Source
 from dphist.noise.lazy import GAUSSIAN, LazyNoise
 from dphist.parameters import Exact, whole_number
 from dphist.privacy import ApproxZCDP
-from dphist.release import Release, savable
+from dphist.release import Release, savable, stated_of
 from dphist.unknown.mechanism import (
     LARGEST_BOUND,
     LARGEST_COUNT,
@@ -112,7 +112,8 @@ class TopThreshold(LabelledMechanism):
         BoundsError
             If the table was counted under larger bounds than the mechanism's.
         """
-        largest = self._accept(table).largest(self.k + 1)
+        counts = self._accept(table)
+        largest = counts.largest(self.k + 1)
         found = self.measure(largest["count"].to_pylist(), source)
         released = pa.table(
             {
@@ -120,7 +121,9 @@ class TopThreshold(LabelledMechanism):
                 "count": pa.array([count for _, count in found], pa.int64()),
             }
         )
-        return Release(in_released_order(released), self.guarantee, self)
+        return Release(
+            in_released_order(released), self.guarantee, self, stated=stated_of(counts)
+        )
 
     def in_words(self) -> str:
         """Say how a release is made, for its summary and report."""

@@ -1,0 +1,40 @@
+"""What the commands' options share."""
+
+import argparse
+from typing import NoReturn, TypeAlias
+
+
+class UsageError(Exception):
+    """The command was typed wrongly; the message says how."""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that raises where argparse would print and leave."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise a UsageError."""
+        raise UsageError(f"{message}\nSee '{self.prog} --help'.")
+
+
+Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
+
+
+def whole(text: str) -> int:
+    """Read a whole number."""
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError("must be a whole number") from None
+
+
+def add_outputs(command: argparse.ArgumentParser, columns: str) -> None:
+    """Add the options that say what is written and printed."""
+    command.add_argument("--table", metavar="CSV", help=f"write columns {columns} here")
+    command.add_argument("--report", metavar="HTML", help="write a page that explains it here")
+    how = command.add_mutually_exclusive_group()
+    how.add_argument("--quiet", action="store_true", help="print nothing but errors")
+    how.add_argument(
+        "--json",
+        action="store_true",
+        help="print JSON: the release itself, or with --output what was written",
+    )

@@ -1,0 +1,142 @@
+"""Reading with progress, writing all outputs or none, and saying what was done."""
+
+import argparse
+import contextlib
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from dphist.anonymized import AdaptiveScan
+from dphist.commands.options import UsageError
+from dphist.errors import DphistError, OutputFileError
+from dphist.label_table import LabelTable
+from dphist.parameters import decimal_text
+from dphist.privacy import ApproxDP, PureDP
+from dphist.release import Release
+from dphist.report import report_html
+from dphist.report.guarantees import total_guarantee
+from dphist.report.labelled_words import protected_unit
+from dphist.report.summary import summary_text
+from dphist.report.table import table_csv
+from dphist.writing import check_distinct, check_output_path, staged_outputs
+
+
+def check_paths(options: argparse.Namespace) -> None:
+    """Find what is wrong with the paths before data are read or noise is drawn."""
+    inputs = [options.file, *filter(None, [getattr(options, "known_labels", None)])]
+    for name in inputs:
+        if not Path(name).exists():
+            raise UsageError(f"{name} does not exist")
+    paths = list(_outputs(options).values())
+    for name in inputs:
+        if any(os.path.realpath(path) == os.path.realpath(name) for path in paths):
+            raise UsageError(f"{name} is the input; writing there would destroy it")
+    try:
+        check_distinct(paths)
+        for path in paths:
+            check_output_path(path)
+    except OutputFileError as error:
+        raise UsageError(str(error)) from None
+
+
+def check_purpose(options: argparse.Namespace) -> None:
+    """Refuse to make a release that nobody would see."""
+    if options.quiet and not _outputs(options):
+        raise UsageError("--quiet without --output, --table or --report would release nothing")
+
+
+def publish(release: Release, options: argparse.Namespace) -> None:
+    """Write all outputs or none, then say what was done."""
+    paths = _outputs(options)
+    makers = {"release": Release.to_json, "table": table_csv, "report": report_html}
+    with staged_outputs() as staged:
+        for kind, path in paths.items():
+            staged.write_text(path, makers[kind](release))
+    try:
+        _announce(release, paths, options)
+    except BrokenPipeError:
+        raise
+    except (KeyboardInterrupt, OSError):
+        if not paths:
+            raise
+        # Whoever thinks that nothing was written may release again, and pay twice.
+        problem = DphistError(f"{', '.join(paths.values())} written, but not all was printed")
+    else:
+        return
+    raise problem
+
+
+def _outputs(options: argparse.Namespace) -> dict[str, str]:
+    named = {"release": options.output, "table": options.table, "report": options.report}
+    return {kind: path for kind, path in named.items() if path is not None}
+
+
+def _announce(release: Release, paths: dict[str, str], options: argparse.Namespace) -> None:
+    """Print what was released and written."""
+    if options.quiet:
+        return
+    if options.json:
+        print(
+            _written_json(release, paths) if options.output else release.to_json().rstrip(),
+            flush=True,
+        )
+        return
+    if options.output is None:
+        print(summary_text(release))
+    elif isinstance(release.value, LabelTable):
+        print(f"Released under {total_guarantee(release.mechanism, release.budget)} in all.")
+    else:
+        print(f"Released under {release.guarantee}.")
+    for kind, path in paths.items():
+        print(f"wrote {path} ({kind})")
+    if sys.stdout is not None:
+        sys.stdout.flush()
+
+
+def _written_json(release: Release, paths: dict[str, str]) -> str:
+    if isinstance(release.value, LabelTable):
+        total = total_guarantee(release.mechanism, release.budget)
+        guarantee = {**total_json(total), "unit": protected_unit(release.stated)}
+        return json.dumps({"guarantee": guarantee, "labels": len(release.value), "wrote": paths})
+    return json.dumps(
+        {
+            "guarantee": guarantee_json(release.mechanism),
+            "total": release.total,
+            "labels": release.value.labels,
+            "wrote": paths,
+        }
+    )
+
+
+def guarantee_json(mechanism: AdaptiveScan) -> dict[str, str | int]:
+    """Return the guarantee of an anonymized release."""
+    return {
+        "name": type(mechanism.guarantee).__name__,
+        "epsilon": decimal_text(mechanism.epsilon),
+        "sensitivity": mechanism.sensitivity,
+    }
+
+
+def total_json(guarantee: PureDP | ApproxDP) -> dict[str, str]:
+    """Return a guarantee in epsilon, exactly."""
+    found = {"name": type(guarantee).__name__, "epsilon": decimal_text(guarantee.epsilon)}
+    if isinstance(guarantee, ApproxDP):
+        found["delta"] = decimal_text(guarantee.delta, digits=150)
+    return found
+
+
+@contextlib.contextmanager
+def progress_bar(shown: bool) -> Iterator[Callable[[float], None] | None]:
+    """Show progress on a terminal that a person watches, nothing in a pipe."""
+    if not shown or not sys.stderr.isatty():
+        yield None
+        return
+    columns = (TextColumn("reading"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("reading", total=1.0)
+        yield lambda fraction: bar.update(task, completed=fraction)

@@ -1,0 +1,25 @@
+"""dphist show: a saved release again."""
+
+import argparse
+
+from dphist.commands.options import Commands, add_outputs
+from dphist.commands.publishing import check_paths, publish
+from dphist.release import Release
+
+
+def add_show(commands: Commands) -> None:
+    """Add the command."""
+    command = commands.add_parser(
+        "show",
+        help="summarise a saved release",
+        description="Summarise a saved release, or write its table or report again.",
+        allow_abbrev=False,
+    )
+    command.set_defaults(run=_show, output=None)
+    command.add_argument("file", metavar="RELEASE", help="a release that dphist wrote (JSON)")
+    add_outputs(command, "count,prevalence, or label,count of a labelled release,")
+
+
+def _show(options: argparse.Namespace) -> None:
+    check_paths(options)
+    publish(Release.load(options.file), options)

@@ -1,0 +1,59 @@
+"""A labelled release in a few lines of plain text, for a terminal."""
+
+from dphist.label_table import LabelTable
+from dphist.release import Release
+from dphist.report import described, labelled_words, words
+from dphist.report.guarantees import total_guarantee
+from dphist.report.labelled_rows import rows_of
+from dphist.report.labels_shown import harmless, in_columns
+
+_ROWS = 10
+_LABEL_COLUMNS = 40
+
+
+def facts_of(release: Release) -> list[tuple[str, str]]:
+    """Return what a reader wants to know first, by name."""
+    mechanism, stated = release.mechanism, release.stated
+    unit = labelled_words.protected_unit(stated)
+    value: LabelTable = release.value
+    released = sum(label is not None for label in value.labels)
+    few = " (fewer than wanted were found)" if released < len(value) else ""
+    return [
+        ("Guarantee", f"{total_guarantee(mechanism, release.budget)} in all, for {unit}"),
+        ("In zCDP", str(release.guarantee)),
+        ("Bounds", " ".join(labelled_words.bounding_in_words(mechanism, stated))),
+        ("Per label", labelled_words.per_label(mechanism)),
+        ("Threshold", labelled_words.threshold_in_words(mechanism).removeprefix("Threshold: ")),
+        ("Labels", f"{released:,} in the release{few}"),
+        ("Mechanism", described.call(mechanism)),
+    ]
+
+
+def promise_of(release: Release) -> str:
+    """Say what the guarantee means."""
+    unit = labelled_words.protected_unit(release.stated)
+    return words.guarantee_in_words(total_guarantee(release.mechanism, release.budget), unit)
+
+
+def table_of(release: Release) -> list[str]:
+    """Return the first released labels in aligned columns."""
+    rows = rows_of(release, _ROWS)
+    if not rows:
+        return ["  No label was released."]
+    texts = [
+        "(fewer were found)" if row.label is None else harmless(row.label, 200) for row in rows
+    ]
+    counted = rows[0].count is not None
+    names = ["count", "95 % interval"] if counted else []
+    cells = [[f"{row.count:,}", f"{row.low:,} to {row.high:,}"] if counted else [] for row in rows]
+    widths = [max(map(len, column)) for column in zip(names, *cells, strict=True)]
+    lines = []
+    for text, row in zip(["label", *texts], [names, *cells], strict=True):
+        numbers = "".join(
+            f"   {cell.rjust(width)}" for cell, width in zip(row, widths, strict=True)
+        )
+        lines.append(f"  {in_columns(text, _LABEL_COLUMNS)}{numbers}".rstrip())
+    left_out = len(release.value) - len(rows)
+    if left_out:
+        lines.append(f"  ... {left_out:,} more rows ...")
+    return lines

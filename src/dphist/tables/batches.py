@@ -1,0 +1,324 @@
+"""Counted labels where they lie, and the three questions that are asked of them.
+
+A table of counted labels is made once, when it is put here, and only read afterwards: every
+question sees the same counts, whatever the source would say a second time.
+"""
+
+import tempfile
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from typing import Any, Protocol, TypeAlias
+
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dphist.errors import DataError, ParameterError
+from dphist.tables.engines import DuckRows, SparkRows
+from dphist.tables.guard import shielded
+
+# From a batch of columns label, count (int64, at least 1) to those of its rows that are
+# released, the counts perhaps changed.
+Keep: TypeAlias = Callable[[pa.RecordBatch], pa.RecordBatch]
+
+_ROWS_AT_ONCE = 1 << 18
+_MEMORY = "2GB"  # beyond this DuckDB spills to its folder
+_MOST_THREADS = 8
+
+
+class Store(Protocol):
+    """Columns label and count (int64, at least 1), each label once."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The types of label and count."""
+
+    def close(self) -> object:
+        """Give up what is held, at once."""
+
+    def surviving(self, keep: Keep) -> pa.Table:
+        """Return what `keep` leaves of each batch."""
+
+    def largest(self, number: int) -> pa.Table:
+        """Return the first `number` rows by count, descending, then by label."""
+
+    def rows_of(self, labels: pa.Array) -> pa.Table:
+        """Return the rows of those of `labels`, of this store's type, that occur."""
+
+
+def connected(stack: ExitStack) -> duckdb.DuckDBPyConnection:
+    """Return a connection that fetches nothing, and spills into a folder of its own.
+
+    Both are gone when `stack` is closed. Labels may be spilled, unencrypted; only the owner of
+    the folder may read it, and ``TMPDIR`` says where it is made.
+    """
+    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="dphist-"))
+    connection = duckdb.connect(
+        config={
+            "memory_limit": _MEMORY,
+            "temp_directory": folder,
+            "preserve_insertion_order": "false",
+            "autoinstall_known_extensions": "false",
+            "autoload_known_extensions": "false",
+        }
+    )
+    stack.enter_context(connection)
+    connection.execute("SET enable_progress_bar = false")
+    if connection.execute("SELECT current_setting('threads')").fetchall()[0][0] > _MOST_THREADS:
+        connection.execute(f"SET threads = {_MOST_THREADS}")
+    return connection
+
+
+class ArrowStore:
+    """Counted labels as an Arrow table."""
+
+    __slots__ = ("_table",)
+
+    def __init__(self, table: pa.Table) -> None:
+        self._table = table
+
+    def close(self) -> None:
+        """Do nothing: there is only memory to give up."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The types of label and count."""
+        return self._table.schema
+
+    def surviving(self, keep: Keep) -> pa.Table:
+        """Return what `keep` leaves of each batch."""
+        batches = self._table.to_batches(max_chunksize=_ROWS_AT_ONCE)
+        return _joined(map(keep, batches), self.schema)
+
+    def largest(self, number: int) -> pa.Table:
+        """Return the first rows."""
+        order = [("count", "descending"), ("label", "ascending")]
+        return self._table.sort_by(order).slice(0, number)
+
+    def rows_of(self, labels: pa.Array) -> pa.Table:
+        """Return the rows of some labels."""
+        return self._table.filter(pc.is_in(self._table["label"], labels))
+
+
+class DuckStore:
+    """Counted labels in a DuckDB database of their own, in memory, spilling when they are many.
+
+    Attributes
+    ----------
+    connection : the connection to it.
+    close : function that gives up the database, at once.
+    """
+
+    __slots__ = ("__weakref__", "_carried", "_kind", "close", "connection")
+
+    def __init__(self) -> None:
+        with ExitStack() as stack:
+            self.connection = connected(stack)
+            # The database and its folder go when nobody asks this store any more, or at `close`.
+            self.close = weakref.finalize(self, stack.pop_all().close)
+        self._kind: pa.DataType = pa.null()
+        self._carried = False
+
+    def fill(self, rows: DuckRows, kind: pa.DataType | None) -> DuckRows:
+        """Evaluate rows (term, records, problem), once, and hold them; return the problems.
+
+        The rows may lie in another database: they come as a stream of Arrow batches.
+
+        Parameters
+        ----------
+        rows : DuckRows
+        kind : Arrow type, or None
+            What the labels are, where DuckDB carries them as integers; None if they are what
+            they seem.
+        """
+        reader = rows.relation.to_arrow_reader(_ROWS_AT_ONCE)
+        self._carried = kind is not None
+        self._kind = kind or reader.schema.field("term").type
+        self.connection.from_arrow(reader).project(
+            'term AS "label", records AS "count", problem'
+        ).create("counted")
+        return DuckRows(self.connection.sql("SELECT max(problem) AS problem FROM counted"))
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The types of label and count."""
+        return pa.schema({"label": self._kind, "count": pa.int64()})
+
+    def surviving(self, keep: Keep) -> pa.Table:
+        """Return what `keep` leaves of each batch."""
+        return _joined(map(keep, self._batches("")), self.schema)
+
+    def largest(self, number: int) -> pa.Table:
+        """Return the first rows: one query, which keeps no more than `number` in memory."""
+        return self._table(f'ORDER BY "count" DESC, "label" ASC LIMIT {number}')
+
+    def rows_of(self, labels: pa.Array) -> pa.Table:
+        """Return the rows of some labels."""
+        wanted = pa.table({"label": carried(labels) if self._carried else labels})
+        return self._table("WHERE label IN (SELECT label FROM wanted)", wanted)
+
+    def _table(self, clause: str, wanted: pa.Table | None = None) -> pa.Table:
+        return _joined(self._batches(clause, wanted), self.schema)
+
+    def _batches(self, clause: str, wanted: pa.Table | None = None) -> Iterator[pa.RecordBatch]:
+        """Evaluate a query, batch by batch, on a cursor of its own.
+
+        So one question may be asked while another is answered.
+        """
+        failure = _not_there_any_more()
+
+        def begun() -> Iterator[pa.RecordBatch]:
+            cursor = self.connection.cursor()
+            if wanted is not None:
+                cursor.register("wanted", wanted)
+            query = f'SELECT "label", "count" FROM counted {clause}'  # noqa: S608
+            return iter(cursor.sql(query).to_arrow_reader(_ROWS_AT_ONCE))
+
+        reader = shielded(begun, failure)
+        while (batch := shielded(lambda: next(reader, None), failure)) is not None:
+            labels = batch.column(0).cast(self._kind)
+            yield pa.RecordBatch.from_arrays([labels, batch.column(1)], schema=self.schema)
+
+
+class SparkStore:
+    """Counted labels in Spark.
+
+    They are held by a local checkpoint, made at once: unlike a cached table it forgets where it
+    came from, so that a lost executor can make a later question fail but can never have the
+    bounding done a second time, from a source that may have changed meanwhile. While the
+    checkpoint itself is made, a lost task is repeated under the same key, hence with the same
+    choice of labels, provided that the source gives the same rows.
+    """
+
+    __slots__ = ("_frame", "_schema")
+
+    def __init__(self) -> None:
+        self._frame: Any = None
+        self._schema: pa.Schema | None = None
+
+    def close(self) -> None:
+        """Do nothing: Spark gives up a checkpoint that nobody refers to."""
+
+    def fill(self, rows: SparkRows) -> SparkRows:
+        """Evaluate rows (term, records, problem), once, and hold them; return the problems."""
+        held = rows.frame.localCheckpoint(eager=True)
+        self._frame = held.selectExpr("term AS label", "records AS `count`")
+        schema = self._frame.limit(0).toArrow().schema
+        self._schema = pa.schema({field.name: _plain(field.type) for field in schema})
+        return SparkRows(held.selectExpr("max(problem) AS problem"))
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The types of label and count."""
+        return self._schema
+
+    def surviving(self, keep: Keep) -> pa.Table:
+        """Return what `keep` leaves of each batch, having run it where the rows are.
+
+        If an executor is lost, Spark repeats its tasks, and `keep` draws new noise for their
+        labels. That releases nothing twice: of each task, one result reaches this process, the
+        first that is complete, and what other attempts drew went nowhere. Which attempt is the
+        first to complete does not depend on what it drew. The result is collected here and
+        nothing lazy is left, for Spark to evaluate again.
+        """
+        work = _KeptBatches(keep)
+        frame = self._frame
+        return self._table(lambda: frame.mapInArrow(work, frame.schema))
+
+    def largest(self, number: int) -> pa.Table:
+        """Return the first rows: one query."""
+        frame = self._frame
+        return self._table(
+            lambda: frame.orderBy(frame["count"].desc(), frame["label"].asc()).limit(number)
+        )
+
+    def rows_of(self, labels: pa.Array) -> pa.Table:
+        """Return the rows of some labels."""
+
+        def found() -> Any:
+            kinds = self._frame.select("label").schema
+            listed = self._frame.sparkSession.createDataFrame(pa.table({"label": labels}), kinds)
+            return self._frame.join(listed, "label", "left_semi")
+
+        return self._table(found)
+
+    def _table(self, derive: Callable[[], Any]) -> pa.Table:
+        def evaluated() -> pa.Table:
+            return derive().toArrow().cast(self._schema)
+
+        return shielded(evaluated, _not_there_any_more())
+
+
+class _KeptBatches:
+    """Run `keep` over a Spark partition, in an executor: batches as large as elsewhere."""
+
+    def __init__(self, keep: Keep) -> None:
+        self.keep = keep
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        gathered: list[pa.RecordBatch] = []
+        for batch in batches:
+            gathered.append(batch)
+            if sum(map(len, gathered)) >= _ROWS_AT_ONCE:
+                yield self.keep(_one(gathered))
+                gathered = []
+        if gathered:
+            yield self.keep(_one(gathered))
+
+
+def carried(values: Any) -> Any:
+    """Return an Arrow column as one that DuckDB holds exactly: moments become integers.
+
+    DuckDB has no nanoseconds with a time zone, for example, and would make equal what is not.
+    """
+    kind = values.type
+    if pa.types.is_time32(kind):
+        return values.cast(pa.int32())
+    moment = pa.types.is_timestamp(kind) or pa.types.is_time(kind) or pa.types.is_duration(kind)
+    return values.cast(pa.int64()) if moment or pa.types.is_date64(kind) else values
+
+
+def counts_of(store: Store, labels: Any) -> list[int]:
+    """Return the counts of listed labels, in their order, 0 where a label does not occur.
+
+    Raises
+    ------
+    ParameterError
+        If a label is listed twice, or is not of the type of the labels in the store.
+    """
+    listed = list(labels)
+    kind = store.schema.field("label").type
+    wanted = shielded(
+        lambda: pa.array(listed, kind),
+        ParameterError(f"labels must be of the type of the label column, {kind}"),
+    )
+    if wanted.null_count or len(pc.unique(wanted)) != len(wanted):
+        raise ParameterError("labels must be listed once each")
+    found = store.rows_of(wanted).combine_chunks()
+    place = pc.index_in(wanted, found["label"])
+    return [int(n) for n in pc.fill_null(found["count"].take(place), 0).to_pylist()]
+
+
+def _joined(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
+    return pa.Table.from_batches(list(batches), schema)
+
+
+def _one(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    """Return batches as one."""
+    table = pa.Table.from_batches(batches).combine_chunks()
+    return table.to_batches()[0] if len(table) else batches[0]
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    """Return the type with 32-bit offsets, which the labels of other engines have as well."""
+    if pa.types.is_large_string(kind):
+        return pa.string()
+    return pa.binary() if pa.types.is_large_binary(kind) else kind
+
+
+def _not_there_any_more() -> DataError:
+    return DataError(
+        "the engine that holds the counted labels could not answer: count them again, with more "
+        "memory or disk if it ran out of them; nothing was released"
+    )

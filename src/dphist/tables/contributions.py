@@ -1,0 +1,263 @@
+"""Bounding what one user contributes, in the engine that holds the rows.
+
+Which labels a user keeps is decided by a hash, under a key drawn afresh from the operating
+system, of the user and each of the user's labels: those of the smallest hashes are kept, and
+among equal hashes those that sort first. So the choice is a function of the key and of this
+user's own rows. Nothing another user does can change it, and an engine that evaluates a part
+again, under the same key, chooses the same.
+
+The hash is MD5, which DuckDB and Spark both have. Nobody sees the hashes, and no privacy depends
+on it: the bounds hold for every key and every function, as docs/proofs/bounding.md shows. A hash
+that spreads its values evenly makes the choice even, which is all that is asked of it.
+"""
+
+import secrets
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from dphist.errors import DataError
+from dphist.tables.aggregate import as_arrays
+from dphist.tables.batches import DuckStore, SparkStore, Store
+from dphist.tables.checks import LARGEST, IntArray
+from dphist.tables.engines import DuckRows, Rows
+from dphist.tables.progress import Progress
+from dphist.tables.records import Records, open_records
+
+# What may be wrong with a record; the largest number found is reported.
+_SOUND, _NO_COUNT, _NEGATIVE, _TOO_LARGE, _NO_LABEL, _NO_USER = range(6)
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What one user may contribute, and what becomes of rows without a user or a label.
+
+    Attributes
+    ----------
+    max_labels : labels that a user keeps at most; None for all.
+    max_count : what a user adds to the count of a label at most.
+    null_users : "refuse", "drop", or "separate": each such row is a user of its own.
+    null_labels : "refuse" or "drop".
+    """
+
+    max_labels: int | None
+    max_count: int
+    null_users: str = "refuse"
+    null_labels: str = "refuse"
+
+
+def fresh_key() -> str:
+    """Return a key of 128 bits from the operating system, as hexadecimal digits."""
+    return secrets.token_hex(16)
+
+
+def count_labels(
+    frame: object,
+    names: Mapping[str, str],
+    bounds: Bounds,
+    *,
+    key: str | None = None,
+    progress: Progress | None = None,
+) -> Store:
+    """Count the labels of a table, once what each user contributes is bounded.
+
+    Parameters
+    ----------
+    frame : dataframe or path
+        Anything Narwhals reads, evaluated once, in its engine or in DuckDB; or a file, as for
+        `count_records`.
+    names : dict
+        The columns ``label`` and, optionally, ``user`` and ``count``. Without a user, each row
+        is a user of its own; without a count, each row counts one.
+    bounds : Bounds
+    key : hexadecimal digits
+        What the choice of labels depends on beside the rows; drawn afresh if None.
+    progress : as for `count_records`
+
+    Returns
+    -------
+    The labels with their counts, int64, at least 1. A count above 2**62 - 1 is held as that.
+
+    Raises
+    ------
+    ParameterError, ColumnError, InputFileError
+        As by `open_records`.
+    DataError
+        If a user or label is missing and `bounds` does not say what then; if a count is missing,
+        negative or above 2**62 - 1; or if the engine fails.
+    """
+    chosen = key or fresh_key()
+    with open_records(frame, names, progress) as records, ExitStack() as failed:
+        store = DuckStore() if isinstance(records.rows, DuckRows) else SparkStore()
+        failed.callback(store.close)
+
+        def counted(rows: Rows) -> Rows:
+            bounded = bounded_labels(_checked(rows, records, bounds), names, bounds, chosen)
+            if isinstance(store, DuckStore):
+                return store.fill(bounded, records.kind)  # type: ignore[arg-type]
+            return store.fill(bounded)  # type: ignore[arg-type]
+
+        problems = [row[0] for row in records.collect(counted, ["problem"])]
+        _raise_problem(records, [problem for problem in problems if problem is not None])
+        failed.pop_all()
+    return store
+
+
+def count_bounded_records(
+    frame: object,
+    *,
+    label: str,
+    user: str,
+    max_records: int,
+    key: str | None = None,
+    progress: Progress | None = None,
+) -> tuple[IntArray, IntArray]:
+    """Count how many labels occur how often, once each user keeps at most `max_records` rows.
+
+    Parameters
+    ----------
+    frame, key, progress
+        As for `count_labels`.
+    label, user : str
+        The columns of labels and of users.
+    max_records : int
+        Rows that a user keeps at most, a random subset of the user's rows.
+
+    Returns
+    -------
+    counts, prevalences : (d,) int64
+        As of `count_records`.
+
+    Raises
+    ------
+    As `count_labels`.
+    """
+    names = {"label": label, "user": user}
+    chosen = key or fresh_key()
+    with open_records(frame, names, progress) as records:
+        rows = records.collect(
+            lambda rows: _prevalences(
+                _bounded_records(
+                    _checked(rows, records, Bounds(None, LARGEST)), max_records, chosen
+                )
+            ),
+            ["records", "prevalence", "problem"],
+        )
+    _raise_problem(records, [row[2] for row in rows])
+    return as_arrays([(row[0], row[1]) for row in rows])
+
+
+def _checked(rows: Rows, records: Records, bounds: Bounds) -> Rows:
+    """From the caller's rows to (who, term, amount, problem), no amount above `max_count`.
+
+    A row with a problem has neither user, label nor amount: it serves only to be reported.
+    """
+    names = records.names
+    if bounds.null_labels == "drop":
+        rows = rows.where("term IS NOT NULL")
+    if "user" in names and bounds.null_users == "drop":
+        rows = rows.where("who IS NOT NULL")
+    cases = f"WHEN term IS NULL THEN {_NO_LABEL} "
+    if "user" in names and bounds.null_users == "refuse":
+        cases = f"WHEN who IS NULL THEN {_NO_USER} {cases}"
+    if "count" in names:
+        cases += (
+            f"WHEN amount IS NULL THEN {_NO_COUNT} WHEN amount < 0 THEN {_NEGATIVE} "
+            f"WHEN amount > {LARGEST} THEN {_TOO_LARGE} "
+        )
+    rows = rows.project(
+        "term",
+        "who" if "user" in names else "CAST(NULL AS BIGINT) AS who",
+        "amount" if "count" in names else "CAST(1 AS BIGINT) AS amount",
+        f"CASE {cases} ELSE {_SOUND} END AS problem",
+    )
+    return rows.project(
+        "CASE WHEN problem = 0 THEN who END AS who",
+        "CASE WHEN problem = 0 THEN term END AS term",
+        # min(sum of min(c, M), M) is min(sum of c, M), where no c is negative.
+        f"CASE WHEN problem = 0 THEN CAST(least(amount, {bounds.max_count}) AS BIGINT) ELSE 0 END "
+        "AS amount",
+        "problem",
+    )
+
+
+def bounded_labels(rows: Rows, names: Mapping[str, str], bounds: Bounds, key: str) -> Rows:
+    """From (who, term, amount, problem) to (term, records, problem), each user bounded.
+
+    A row whose `who` is null is a user of its own: it has one label and is bounded already.
+    """
+    if "user" in names:
+        most = f"CASE WHEN who IS NULL THEN {LARGEST} ELSE {bounds.max_count} END"
+        rows = rows.group(["who", "term", "problem"], _at_most(rows, most, "amount"))
+        rows = rows.where("amount > 0 OR problem > 0")
+        if bounds.max_labels is not None:
+            ranked = _ranked(rows, key, ["amount"])
+            rows = ranked.where(f"who IS NULL OR place <= {bounds.max_labels}")
+    rows = rows.group(["term", "problem"], _at_most(rows, str(LARGEST), "records"))
+    return rows.where("records > 0 OR problem > 0")
+
+
+def _bounded_records(rows: Rows, max_records: int, key: str) -> Rows:
+    """From (who, term, ..., problem) to those of these rows that are kept."""
+    # Rows of one user and label are alike, so it does not matter which gets which turn.
+    turns = rows.project(
+        "who",
+        "term",
+        "problem",
+        "row_number() OVER (PARTITION BY who, term ORDER BY problem) AS turn",
+    )
+    ranked = _ranked(turns, key, ["turn"], "turn")
+    return ranked.where(f"who IS NULL OR place <= {max_records}")
+
+
+def _ranked(rows: Rows, key: str, others: list[str], turn: str | None = None) -> Rows:
+    """Add the place of each row among those of its user, by keyed hash, then by label and turn."""
+    hashed = rows.hashed(key, ["who", "term"], turn)
+    rows = rows.project("who", "term", "problem", *others, f"{hashed} AS mixed")
+    order = ", ".join(["mixed", "term", *([turn] if turn else [])])
+    place = f"row_number() OVER (PARTITION BY who ORDER BY {order}) AS place"
+    return rows.project("who", "term", "problem", *others, place)
+
+
+def _prevalences(rows: Rows) -> Rows:
+    """From rows (term, problem) to (records, prevalence, problem)."""
+    labels = rows.group(["term", "problem"], "count(*) AS records")
+    return labels.group(["records", "problem"], "count(*) AS prevalence")
+
+
+def _at_most(rows: Rows, most: str, name: str) -> str:
+    """Return the sum of amounts, or `most` if that is less; so a sum never wraps.
+
+    To refuse a sum that is too large would tell of all rows together. What is cut off moves no
+    two sums further apart.
+    """
+    return f"CAST(least({rows.total('amount')}, {most}) AS BIGINT) AS {name}"
+
+
+def _raise_problem(records: Records, problems: list[int]) -> None:
+    """Raise the error for the largest problem number, if there is one."""
+    worst = max(problems, default=_SOUND)
+    if worst == _SOUND:
+        return
+    if worst == _NO_USER:
+        raise DataError(
+            f"column {records.names['user']!r} has rows without a user: drop them, give them one, "
+            'or count labels with null_users="drop" or, if each such row is a user of its own, '
+            '"separate"'
+        )
+    if worst == _NO_LABEL:
+        raise DataError(
+            f"column {records.names['label']!r} has rows without a label: drop them or give them "
+            'one, or count labels with null_labels="drop"'
+        )
+    name = records.names["count"]
+    if worst == _NO_COUNT:
+        raise DataError(f"column {name!r} has rows without a value: drop them or fill them in")
+    if records.from_text:
+        raise DataError(
+            f"column {name!r} must hold whole numbers from 0 to 2**62 - 1 in decimal digits, "
+            "without a point, an exponent or a separator"
+        )
+    if worst == _NEGATIVE:
+        raise DataError(f"column {name!r} must not be negative: remove or correct such rows")
+    raise DataError(f"column {name!r} must be at most 2**62 - 1: remove or correct such rows")

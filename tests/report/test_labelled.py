@@ -1,0 +1,301 @@
+"""Labelled releases: page, plot, summary and table say what is promised, and nothing commands."""
+
+import csv
+import io
+import math
+import random
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from rich.cells import cell_len
+
+from dphist import (
+    ApproxDP,
+    LabelCounts,
+    ParameterError,
+    PureDP,
+    Release,
+    ThresholdHistogram,
+    TopLabels,
+    TopThreshold,
+    plot,
+)
+from dphist.noise import rounded_gaussian, two_sided_geometric
+from dphist.report import described, labelled_words, report_html, words
+from dphist.report.chances import chances, half_width
+from dphist.report.guarantees import total_guarantee
+from dphist.report.labelled_rows import rows_of
+from dphist.report.summary import summary_text
+from dphist.report.table import table_csv
+from tests.report.test_html import Page
+
+HOSTILE = [
+    "<script>alert('x')</script>",
+    '"&quot;<b>',
+    "\x1b[2J\x1b]0;owned\x07",
+    "line\nbreak\ttab\r",
+    "$x_{1}$ and $",
+    "\u202eright to left",
+    "\x00null",
+    "\ud7ff\ue000\ufffe",
+    "界" * 90,
+    "x" * 5000,
+    "",
+    "=1+1",
+]
+
+
+def released(mechanism: object, labels: list[object], largest: int = 10**6) -> Release:
+    counts = [max(largest // (i + 1), 1) for i in range(len(labels))]
+    data = LabelCounts.from_counts(
+        labels, counts, max_labels=mechanism.max_labels, max_count=mechanism.max_count
+    )
+    return mechanism.release(data, random.Random(1).randbytes)
+
+
+LAPLACE = ThresholdHistogram(epsilon="0.5", delta="1e-6", max_labels=2)
+GAUSSIAN = ThresholdHistogram(
+    epsilon="0.1", delta="1e-6", max_labels=10, max_count=3, noise="gaussian"
+)
+ALL: dict[str, Callable[[], Release]] = {
+    "laplace": lambda: released(LAPLACE, list("abcdefg")),
+    "gaussian": lambda: released(GAUSSIAN, [f"label {i}" for i in range(700)]),
+    "empty": lambda: released(LAPLACE, []),
+    "one": lambda: released(LAPLACE, [20240229], 50),
+    "known": lambda: released(
+        ThresholdHistogram(epsilon="0.1", max_labels=2, labels=[str(i) for i in range(30)]),
+        ["1", "2"],
+        3,
+    ),
+    "top threshold": lambda: released(
+        TopThreshold(k=5, epsilon=1, delta="1e-6", max_labels=2), list("abcdefg")
+    ),
+    "top": lambda: released(TopLabels(k=5, epsilon=1, delta="1e-6"), list("abcdefg")),
+    "too few": lambda: released(TopLabels(k=50, epsilon=1, delta="1e-6"), list("abcdefg")),
+    "nothing found": lambda: released(TopLabels(k=50, epsilon=1, delta="1e-6"), []),
+    "hostile": lambda: released(LAPLACE, HOSTILE),
+    "hostile top": lambda: released(TopLabels(k=12, epsilon=1, delta="1e-6"), HOSTILE),
+    "hostile known": lambda: released(
+        ThresholdHistogram(epsilon=1, max_labels=2, labels=HOSTILE[:3]), HOSTILE
+    ),
+}
+
+
+@pytest.fixture(scope="module", params=ALL.values(), ids=ALL)
+def release(request: pytest.FixtureRequest) -> Release:
+    make: Callable[[], Release] = request.param
+    return make()
+
+
+@pytest.fixture(scope="module")
+def source(release: Release) -> str:
+    return report_html(release)
+
+
+def test_the_page_stands_alone(source: str) -> None:
+    page = Page(source)
+    assert "://" not in source
+    assert {"script", "link", "img", "iframe", "object"}.isdisjoint(page.tags)
+    assert len(page.ids) == len(set(page.ids))
+    wanted = [target.removeprefix("#") for target in page.references]
+    wanted += re.findall(r"url\(#([^)]*)\)", source)
+    assert set(wanted) <= set(page.ids)
+
+
+def test_the_page_says_what_is_promised(release: Release, source: str) -> None:
+    text = Page(source).text
+    mechanism = release.mechanism
+    total = total_guarantee(mechanism)
+    for said in (
+        words.guarantee_in_words(total, "one user"),
+        words.guarantee_in_symbols(total),
+        str(release.guarantee),
+        labelled_words.bounds_in_words(mechanism),
+        labelled_words.threshold_in_words(mechanism),
+        mechanism.in_words(),
+        "is a promise of whoever counted the labels",
+        f"dphist {release.version}",
+        "arXiv:2309.09170",
+        'dphist.Release.load("release.json")',
+        "dphist show release.json",
+    ):
+        assert said in text
+    for about, how in labelled_words.labelled_limits(mechanism, {}):
+        assert f"{about} {how}" in text
+    for name in type(mechanism).__dataclass_fields__:
+        assert f"{name} " in text
+    for parameter in described.parameters(mechanism):
+        assert parameter.meaning
+
+
+def test_limits_fit_the_mechanism() -> None:
+    def about(mechanism: object) -> set[str]:
+        return {name for name, _ in labelled_words.labelled_limits(mechanism, {"unit": "one user"})}
+
+    assert {"Labels that are missing.", "Counts near the threshold."} <= about(LAPLACE)
+    assert "The bounds." not in about(LAPLACE)
+    assert "Counts near the threshold." not in about(TopLabels(epsilon=1, delta="1e-6"))
+    known = about(ThresholdHistogram(epsilon=1, max_labels=1, labels=["a"]))
+    assert "The listed labels." in known
+    assert "Labels that are missing." not in known
+
+
+def test_the_promise_is_stated_unless_users_were_bounded() -> None:
+    release = ALL["laplace"]()
+    promised = "is a promise of whoever counted"
+    asked = {"unit": "one user", "null_users": "drop", "null_labels": "refuse"}
+    bounded = replace(release, stated=asked)
+    for shown in (summary_text, lambda r: Page(report_html(r)).text):
+        assert promised in " ".join(shown(release).split())
+        said = " ".join(shown(bounded).split())
+        assert promised not in said
+        assert "Rows without a user: dropped, if there were any." in said
+        assert "Rows without a label: none were accepted." in said
+
+
+def test_the_total_comes_first_and_is_the_budget_where_there_is_one() -> None:
+    release = ALL["gaussian"]()
+    budget = replace(release, budget=ApproxDP(7, "1e-5"))
+    text = summary_text(budget)
+    assert text.index("(7, 1e-5)-differential privacy in all") < text.index("zero-concentrated")
+    assert "ε = 7, δ = 0.00001" in report_html(budget)
+    assert total_guarantee(GAUSSIAN) == GAUSSIAN.guarantee.to_approx_dp("2e-6")
+    assert total_guarantee(LAPLACE) == ApproxDP(1, "1e-6")
+    known = ThresholdHistogram(epsilon="0.1", max_labels=2, labels=["a", "b", "c"])
+    assert total_guarantee(known, ApproxDP(1, "1e-6")) == PureDP("0.2")
+
+
+def test_every_released_label_is_in_the_table_of_the_page() -> None:
+    release = ALL["laplace"]()
+    text, width = Page(report_html(release)).text, half_width(LAPLACE)
+    for rank, (label, count) in enumerate(
+        zip(release.value.labels, release.value.counts.tolist(), strict=True), 1
+    ):
+        assert f"{rank} {label} {count:,} {max(count - width, 1):,} to {count + width:,}" in text
+    assert "The release file has 500 more rows." in Page(report_html(ALL["gaussian"]())).text
+    assert "Fewer labels than wanted were found." in Page(report_html(ALL["too few"]())).text
+
+
+def test_markup_and_control_characters_do_nothing() -> None:
+    for name in ("hostile", "hostile top", "hostile known"):
+        source, text = report_html(ALL[name]()), summary_text(ALL[name]())
+        assert "<script" not in source
+        for shown in (source, text):
+            assert not re.search("[\x00-\x09\x0b-\x1f\x7f\x9b\u202e\ufffe]", shown)
+        assert "<b>" not in source
+        assert "\\x1b[2J" in source
+        assert "x" * 200 not in source
+    assert "<script>alert('x')</script>" in Page(report_html(ALL["hostile"]())).text
+
+
+def test_figures_draw_the_threshold_and_the_intervals(release: Release, source: str) -> None:
+    figures = re.findall(r"<svg.*?</svg>", source, flags=re.DOTALL)
+    counted = release.value.counts is not None
+    assert len(figures) == (2 if counted else 0)
+    drawn = isinstance(release.mechanism, ThresholdHistogram) and release.mechanism.delta
+    for figure in figures:
+        assert "95 % interval</text>" in figure
+        assert ("Threshold</text>" in figure) == bool(drawn)
+        assert re.findall(r"#[0-9a-fA-F]{6}\b", figure.replace("url(#", "url(")) == []
+        assert "font-family" not in figure
+
+
+@pytest.mark.filterwarnings("ignore:Glyph:UserWarning")  # the font has no letter for them
+def test_the_plot_shows_counts_intervals_and_threshold(release: Release) -> None:
+    if release.value.counts is None:
+        with pytest.raises(ParameterError, match="counts"):
+            plot(release)
+        return
+    axes = plot(release)
+    by_label, by_rank = axes
+    counts = release.value.counts
+    np.testing.assert_array_equal(by_label.lines[0].get_xdata(), counts[:20])
+    if len(counts):
+        assert by_rank.lines[0].get_ydata()[0] == counts[0]
+        assert by_rank.lines[0].get_ydata()[-1] == counts[-1]
+    if isinstance(release.mechanism, ThresholdHistogram) and release.mechanism.delta:
+        threshold = float(release.mechanism.threshold)
+        assert list(by_label.lines[1].get_xdata()) == [threshold] * 2
+        assert list(by_rank.lines[1].get_ydata()) == [threshold] * 2
+        low, high = by_label.get_xlim()
+        assert low < threshold < high
+    else:
+        assert len(by_label.lines) == len(by_rank.lines) == 1
+    axes[0].figure.draw_without_rendering()
+
+
+def test_the_summary_fits_a_terminal(release: Release) -> None:
+    text = summary_text(release)
+    assert all(cell_len(line) <= 78 for line in text.splitlines())
+    assert text.endswith("\n")
+    assert all(line == line.rstrip() for line in text.splitlines())
+
+
+@pytest.mark.parametrize("name", ["hostile", "hostile top", "too few", "one", "empty"])
+def test_the_table_holds_exactly_the_labels(name: str) -> None:
+    release = ALL[name]()
+    rows = list(csv.reader(io.StringIO(table_csv(release), newline="")))
+    counted = release.value.counts is not None
+    assert rows[0] == (["label", "count"] if counted else ["label"])
+    read = [row[0] if row else None for row in rows[1:]]
+    assert read == [None if label is None else str(label) for label in release.value.labels]
+    if counted:
+        assert [int(row[1]) for row in rows[1:]] == release.value.counts.tolist()
+
+
+@pytest.mark.parametrize("rate", ["0.01", "0.3", "1", "5"])
+def test_the_interval_is_the_least_that_holds_95_percent_laplace(rate: str) -> None:
+    width = half_width(ThresholdHistogram(epsilon=rate, delta="1e-6", max_labels=1))
+    a = math.exp(-float(rate))
+
+    def missed(q: int) -> float:
+        return 2 * a ** (q + 1) / (1 + a)
+
+    assert missed(width) <= 0.05
+    assert width == 0 or missed(width - 1) > 0.05
+
+
+@pytest.mark.parametrize("mechanism", [GAUSSIAN, LAPLACE])
+def test_the_noise_stays_within_the_interval(mechanism: ThresholdHistogram) -> None:
+    draw = random.Random(3).randbytes
+    size = 40_000
+    if mechanism.noise == "gaussian":
+        noise = rounded_gaussian(mechanism.sigma, size, draw)
+    else:
+        noise = two_sided_geometric(1 / mechanism.sigma, size, draw)
+    width = half_width(mechanism)
+    slack = 4 * math.sqrt(0.05 * 0.95 / size)
+    assert np.mean(np.abs(noise) > width) <= 0.05 + slack
+    assert np.mean(np.abs(noise) > 0.7 * width) > 0.05 + slack  # power: a narrower one fails
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        TopLabels(k=3, candidates=5, epsilon="0.5", delta="1e-4"),
+        TopThreshold(k=3, epsilon="0.5", delta="1e-4", max_labels=2),
+    ],
+    ids=lambda m: type(m).__name__,
+)
+def test_chances_above_the_next_count_are_those_of_the_release(mechanism: object) -> None:
+    """One label so far above the next count, many times."""
+    size = 1500
+    draw = random.Random(5).randbytes
+    for chance in chances(mechanism):
+        if isinstance(mechanism, TopLabels):
+            found = [len(mechanism.choose([chance.count], draw)) for _ in range(size)]
+        else:
+            found = [len(mechanism.measure([chance.count], draw)) for _ in range(size)]
+        slack = 4 * math.sqrt(chance.chance * (1 - chance.chance) / size)
+        assert chance.chance - slack <= np.mean(found) <= chance.chance + slack + 0.1
+
+
+def test_the_intervals_of_listed_labels_are_around_their_counts() -> None:
+    release = ALL["known"]()
+    assert release.value.counts.min() < 0
+    width = half_width(release.mechanism)
+    for row in rows_of(release, 100):
+        assert (row.low, row.high) == (row.count - width, row.count + width)

@@ -1,0 +1,384 @@
+"""The commands over labels, and bounding users, as a user types them."""
+
+import json
+import os
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import dphist as dh
+from dphist.cli import main
+from dphist.commands.labels import known_labels
+
+SENTINEL = "SENTINEL-7f3a"
+BUDGET = ("--epsilon", 1, "--delta", "1e-6")
+USERS = ("--label", "word", "--user", "who", "--max-labels", 3)
+
+
+def run(*arguments: object) -> int:
+    return main([str(a) for a in arguments])
+
+
+@pytest.fixture
+def records(tmp_path) -> Path:
+    """900 users with two common words each and one of their own; 100 with twice the same."""
+    rows = [f"{i},common\n{i},also\n{i},own{i}\n" for i in range(900)]
+    rows += [f"u{i},common\n" * 2 for i in range(100)]
+    path = tmp_path / "records.csv"
+    path.write_text("who,word\n" + "".join(rows))
+    return path
+
+
+def test_summary_states_the_total_first(records, capsys) -> None:
+    assert run("labels", records, *USERS, *BUDGET) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    total = out.index("(1, 1e-6)-differential privacy in all, for one user")
+    assert total < out.index("zero-concentrated") < out.index("Per label") < out.index("Threshold")
+    assert "at most 1 to each of at most 3 labels" in out
+    assert "Rows without a user: none were accepted." in out
+    assert "common" in out
+    assert "also" in out
+    assert "own" not in out.replace("shown", "")
+    assert "95 % interval" in out
+
+
+def test_all_outputs(records, tmp_path, capsys) -> None:
+    paths = {kind: tmp_path / f"out.{kind}" for kind in ("json", "csv", "html")}
+    code = run(
+        "labels", records, *USERS, *BUDGET,
+        "--output", paths["json"], "--table", paths["csv"], "--report", paths["html"],
+    )  # fmt: skip
+    assert code == 0
+    out = capsys.readouterr().out
+    assert "(1, 1e-6)-differential privacy in all" in out
+    assert all(str(path) in out for path in paths.values())
+    release = dh.Release.load(paths["json"])
+    assert release.budget == dh.ApproxDP(1, "1e-6")
+    assert release.stated == {"unit": "one user", "null_users": "refuse", "null_labels": "refuse"}
+    assert release.mechanism.to_approx_dp("1e-6").epsilon <= 1
+    assert release.value.labels == ["common", "also"]
+    assert abs(int(release.value.counts[0]) - 1000) < 100  # not 1,100: each user counts once
+    rows = [f"{a},{b}\n" for a, b in zip(release.value.labels, release.value.counts, strict=True)]
+    assert paths["csv"].read_text() == "label,count\n" + "".join(rows)
+    assert "common" in paths["html"].read_text()
+
+
+def test_show_knows_labels(records, tmp_path, capsys) -> None:
+    saved, table, page = (tmp_path / name for name in ("r.json", "t.csv", "r.html"))
+    assert run("labels", records, *USERS, *BUDGET, "--quiet", "--output", saved) == 0
+    assert capsys.readouterr().out == ""
+    assert run("show", saved, "--table", table, "--report", page) == 0
+    assert "(1, 1e-6)-differential privacy in all, for one user" in capsys.readouterr().out
+    assert table.read_text().startswith("label,count\ncommon,")
+    assert page.exists()
+    assert run("show", saved, "--json") == 0
+    assert capsys.readouterr().out == saved.read_text()
+
+
+def test_json_is_the_release_or_what_was_written(records, tmp_path, capsys) -> None:
+    assert run("labels", records, *USERS, *BUDGET, "--json") == 0
+    assert dh.Release.from_json(capsys.readouterr().out).budget == dh.ApproxDP(1, "1e-6")
+    out = tmp_path / "r.json"
+    assert run("labels", records, *USERS, *BUDGET, "--json", "--output", out) == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "guarantee": {"name": "ApproxDP", "epsilon": "1", "delta": "0.000001", "unit": "one user"},
+        "labels": 2,
+        "wrote": {"release": str(out)},
+    }
+
+
+@pytest.mark.parametrize("command", ["labels", "top"])
+def test_dry_run_reads_no_data(command, capsys, tmp_path) -> None:
+    """A named pipe would hang if anybody opened it."""
+    pipe = tmp_path / "data.csv"
+    os.mkfifo(pipe)
+    dry = (*USERS, *BUDGET, "--dry-run")
+    for file in (pipe, tmp_path / "no-such-file.csv"):
+        assert run(command, file, *dry, "--expect-users", 10_000) == 0
+        out = capsys.readouterr().out
+        assert out.startswith("Guarantee: (1, 1e-6)-differential privacy in all, for one user.")
+        assert "of 50 %" in out
+        assert "of 95 %" in out
+        assert "of 10,000 users are" in out
+        assert "Threshold:" in out
+        assert "not opened" in out
+    assert run(command, pipe, *dry, "--json", "--expect-users", 10_000) == 0
+    shown = json.loads(capsys.readouterr().out)
+    chances = shown["released_with_chance"]
+    assert shown["threshold"] <= chances["0.5"] < chances["0.95"]
+    assert shown["shares"]["0.5"] == chances["0.5"] / 10_000
+
+
+def test_the_chances_are_those_of_the_mechanism(capsys) -> None:
+    assert run("labels", "none", *USERS, *BUDGET, "--dry-run", "--json", "--noise", "laplace") == 0
+    shown = json.loads(capsys.readouterr().out)
+    made = dh.calibrate(dh.ThresholdHistogram, epsilon=1, delta="1e-6", max_labels=3)
+    assert shown["threshold"] == made.threshold
+    for chance in (0.5, 0.95):
+        count = shown["released_with_chance"][f"{chance:g}"]
+        assert made.release_chance(count) >= chance > made.release_chance(count - 1)
+
+
+@pytest.mark.parametrize("max_labels", [1, 2, 30])
+def test_auto_noise_has_the_lower_threshold(max_labels, capsys) -> None:
+    """By public parameters alone: the file does not exist."""
+    found = {}
+    for noise in ("laplace", "gaussian", "auto"):
+        bound = ("--label", "word", "--user", "who", "--max-labels", max_labels)
+        assert run("labels", "none", *bound, *BUDGET, "--dry-run", "--json", "--noise", noise) == 0
+        found[noise] = json.loads(capsys.readouterr().out)
+    best = min(("laplace", "gaussian"), key=lambda noise: found[noise]["threshold"])
+    assert found["auto"] == found[best]
+
+
+def test_without_users_each_row_is_one(records, tmp_path) -> None:
+    out = tmp_path / "r.json"
+    assert run("labels", records, "--label", "word", *BUDGET, "--quiet", "--output", out) == 0
+    release = dh.Release.load(out)
+    assert release.stated["unit"] == "one row"
+    assert (release.mechanism.max_labels, release.mechanism.max_count) == (1, 1)
+    assert abs(int(release.value.counts[0]) - 1100) < 50
+
+
+def test_top_labels(records, tmp_path, capsys) -> None:
+    out, table = tmp_path / "r.json", tmp_path / "t.csv"
+    code = run(
+        "top", records, "--label", "word", "--user", "who", *BUDGET, "-k", 5, "--candidates", 20,
+        "--output", out, "--table", table, "--report", tmp_path / "r.html",
+    )  # fmt: skip
+    assert code == 0
+    release = dh.Release.load(out)
+    assert set(release.value.labels) == {"common", "also", None}
+    assert (release.mechanism.k, release.mechanism.candidates) == (5, 20)
+    assert release.mechanism.to_approx_dp("1e-6").epsilon <= 1
+    lines = table.read_text().split("\n")
+    assert sorted(lines[1:3]) == ["also", "common"]
+    assert (lines[0], lines[3:]) == ("label", ["", ""])  # the null label: an empty line
+    capsys.readouterr()
+    assert run("show", out) == 0
+    shown = capsys.readouterr().out
+    assert "(fewer were found)" in shown
+    assert "2 in the release" in shown
+
+
+def test_known_labels_need_no_delta(records, tmp_path, capsys) -> None:
+    listed, out = tmp_path / "known.txt", tmp_path / "r.json"
+    listed.write_text("common\r\nnever\r\n")
+    known = (*USERS, "--epsilon", 1, "--known-labels", listed)
+    assert run("labels", records, *known, "--quiet", "--output", out) == 0
+    release = dh.Release.load(out)
+    assert release.budget == dh.PureDP(1)
+    assert release.mechanism.direct_guarantee.epsilon <= 1
+    assert set(release.value.labels) == {"common", "never"}
+    assert run("labels", "none", *known, "--dry-run") == 0
+    text = capsys.readouterr().out
+    assert "1-differential privacy (pure) in all" in text
+    assert "all listed labels are released" in text
+
+
+def test_known_labels_of_a_parquet_file_have_its_type(tmp_path) -> None:
+    path = tmp_path / "known.parquet"
+    pq.write_table(pa.table({"any": [3, 4]}), path)
+    assert known_labels(str(path)) == [3, 4]
+    pq.write_table(pa.table({"any": [3], "other": [4]}), path)
+    with pytest.raises(dh.InputFileError, match="of one column"):
+        known_labels(str(path))
+
+
+def test_missing_users_and_labels_are_a_choice(tmp_path, capsys) -> None:
+    path, out = tmp_path / "r.csv", tmp_path / "r.json"
+    path.write_text(f"who,word\n,{SENTINEL}\n1,\n2,{SENTINEL}\n" * 300)
+    for options in ([], ["--null-users", "drop"], ["--null-labels", "drop"]):
+        assert run("labels", path, *USERS, *BUDGET, *options, "--output", out) == 1
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        assert "column 'w" in captured.err
+        assert SENTINEL not in captured.err
+        assert not out.exists()
+    both = ("--null-users", "separate", "--null-labels", "drop", "--output", out)
+    assert run("labels", path, *USERS, *BUDGET, *both) == 0
+    release = dh.Release.load(out)
+    assert release.stated == {
+        "unit": "one user, or one row without a user",
+        "null_users": "separate",
+        "null_labels": "drop",
+    }
+    assert abs(int(release.value.counts[0]) - 301) < 60
+    capsys.readouterr()
+    assert run("show", out) == 0
+    assert "each kept as a user of its own" in " ".join(capsys.readouterr().out.split())
+
+
+def test_empty_and_missing_labels_differ_in_the_table(tmp_path) -> None:
+    path, table = tmp_path / "r.csv", tmp_path / "t.csv"
+    path.write_text("word\n" + '""\n' * 2000 + '"a,""b"""\n' * 1000)
+    top = ("--label", "word", "--epsilon", 5, "--delta", "1e-6", "-k", 5, "--table", table)
+    assert run("top", path, *top, "--quiet") == 0
+    assert table.read_text() == 'label\n""\n"a,""b"""\n\n'
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--label", "word"], "--epsilon"),
+        (["--label", "word", "--epsilon", 1], "--delta"),
+        (["--epsilon", 1, "--delta", "1e-6"], "--label"),
+        (["--label", "word", "--epsilon", 1, "--delta", 1], "delta must be"),
+        (["--label", "word", "--epsilon", 1, "--delta", 1.5], "delta must be"),
+        (["--label", "word", "--epsilon", 1, "--delta", 0], "delta must be greater than 0"),
+        (["--label", "word", "--epsilon", 1, "--delta", "nan"], "delta must be"),
+        (["--label", "word", "--epsilon", 0, "--delta", "1e-6"], "epsilon must be"),
+        (["--label", "word", "--epsilon", "inf", "--delta", "1e-6"], "epsilon must be"),
+        (["--label", "word", "--user", "who", "--max-labels", 0, *BUDGET], "max_labels must be"),
+        ([*USERS, "--max-count", 0, *BUDGET], "max_count must be"),
+        ([*USERS, "--max-count", 1.5, *BUDGET], "whole number"),
+        (["--label", "word", "--max-labels", 2, *BUDGET], "needs --user"),
+        (["--label", "word", "--max-count", 2, *BUDGET], "needs --user or --count"),
+        (["--label", "word", "--count", "who", *BUDGET], "needs --max-count"),
+        (["--label", "word", "--null-users", "drop", *BUDGET], "needs --user"),
+        ([*USERS, "--null-users", "keep", *BUDGET], "--null-users"),
+        (["--label", "word", "--user", "word", "--max-labels", 2, *BUDGET], "different columns"),
+        ([*USERS, "--count", "word", *BUDGET], "column of its own"),
+        (["--label", "wrod", *BUDGET], "wrod"),
+        ([*USERS, *BUDGET, "--expect-users", 5], "--dry-run"),
+        ([*USERS, *BUDGET, "--dry-run", "--expect-users", 0], "at least 1"),
+        ([*USERS, *BUDGET, "--output", "no/such/folder/r.json"], "folder"),
+        ([*USERS, *BUDGET, "--output", "x", "--table", "x"], "twice"),
+        ([*USERS, *BUDGET, "--quiet"], "--quiet"),
+    ],
+)
+@pytest.mark.parametrize("command", ["labels", "top"])
+def test_bad_use_exits_2_with_a_reason(command, arguments, said, records, capsys) -> None:
+    assert run(command, records, *arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("dphist: ")
+    assert said in captured.err
+    assert sorted(path.name for path in records.parent.iterdir()) == ["records.csv"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["labels", "records.csv", "--label", "word", "--user", "who", *BUDGET], "--max-labels"),
+        (["labels", "records.csv", *USERS, *BUDGET, "--known-labels", "none.txt"], "none.txt"),
+        (["labels", "records.csv", *USERS, *BUDGET, "--noise", "cauchy"], "--noise"),
+        (["labels", "none.csv", *USERS, *BUDGET], "none.csv does not exist"),
+        (["top", "none.csv", *USERS, *BUDGET], "none.csv does not exist"),
+        (["top", "records.csv", *USERS, *BUDGET, "-k", 0], "k must be"),
+        (["top", "records.csv", *USERS, *BUDGET, "-k", 11, "--candidates", 10], "candidates"),
+        (["labels", "records.csv", *USERS, *BUDGET, "--table", "records.csv"], "is the input"),
+    ],
+)
+def test_bad_use_of_one_command(arguments, said, records, capsys, monkeypatch) -> None:
+    monkeypatch.chdir(records.parent)
+    before = records.read_text()
+    assert run(*arguments) == 2
+    assert said in capsys.readouterr().err
+    assert records.read_text() == before
+    assert sorted(path.name for path in records.parent.iterdir()) == ["records.csv"]
+
+
+def test_gaussian_noise_with_known_labels_needs_a_delta(records, tmp_path, capsys) -> None:
+    listed = tmp_path / "known.txt"
+    listed.write_text("common\n")
+    known = (*USERS, "--epsilon", 1, "--known-labels", listed, "--noise", "gaussian")
+    assert run("labels", records, *known) == 2
+    assert "delta" in capsys.readouterr().err
+    assert run("labels", records, *known, "--delta", "1e-6") == 0
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [[1.5, 918273645.0], [[SENTINEL]], [{"a": SENTINEL}]],
+    ids=["float", "list", "struct"],
+)
+@pytest.mark.parametrize("command", ["labels", "top"])
+def test_a_label_column_without_exact_equality_is_refused(
+    command, labels, tmp_path, capsys
+) -> None:
+    path, out = tmp_path / "r.parquet", tmp_path / "r.json"
+    pq.write_table(pa.table({"word": labels}), path)
+    assert run(command, path, "--label", "word", *BUDGET, "--output", out) == 2
+    err = capsys.readouterr().err
+    assert "column 'word'" in err
+    assert "cast it" in err
+    assert SENTINEL not in err
+    assert "918273645" not in err
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("bad.csv", f"who,word\n1,{SENTINEL},x\n"),
+        ("bad.parquet", f"who,word\n1,{SENTINEL}\n"),
+        ("bad.csv.gz", f"who,word\n1,{SENTINEL}\n"),
+    ],
+)
+def test_bad_data_exit_1_and_show_nothing(name, content, capsys, tmp_path) -> None:
+    path = tmp_path / name
+    path.write_text(content)
+    assert run("labels", path, *USERS, *BUDGET, "--output", tmp_path / "r.json") == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert SENTINEL not in captured.err
+    assert sorted(p.name for p in tmp_path.iterdir()) == [name]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, RuntimeError])
+def test_interruptions_leave_nothing(error, records, capsys, monkeypatch) -> None:
+    def stop(*_: object, **__: object) -> None:
+        raise error(SENTINEL)
+
+    monkeypatch.setattr(dh.ThresholdHistogram, "release", stop)
+    assert run("labels", records, *USERS, *BUDGET, "--output", records.parent / "r.json") == 1
+    assert SENTINEL not in capsys.readouterr().err
+    assert [path.name for path in records.parent.iterdir()] == ["records.csv"]
+
+
+def test_a_table_without_rows_is_released(tmp_path, capsys) -> None:
+    path = tmp_path / "empty.csv"
+    path.write_text("who,word\n")
+    table, page = tmp_path / "t.csv", tmp_path / "r.html"
+    assert run("labels", path, *USERS, *BUDGET, "--table", table, "--report", page) == 0
+    assert table.read_text() == "label,count\n"
+    assert "No label was released." in capsys.readouterr().out
+    assert "No label was released" in page.read_text()
+
+
+def test_anonymize_bounds_users(records, tmp_path, capsys) -> None:
+    bounded = ("--label", "word", "--user", "who", "--max-records", 2, "--epsilon", 2)
+    out, page = tmp_path / "r.json", tmp_path / "r.html"
+    assert run("anonymize", records, *bounded, "--output", out, "--report", page) == 0
+    release = dh.Release.load(out)
+    assert release.mechanism.sensitivity == 2
+    assert release.stated == {"unit": "one user"}
+    capsys.readouterr()
+    assert run("show", out) == 0
+    assert "one user, who counts with up to 2 records" in " ".join(capsys.readouterr().out.split())
+    assert "one user, who counts with up to 2 records" in page.read_text()
+    assert run("anonymize", "none", *bounded, "--dry-run") == 0
+    assert "one user, who counts with up to 2 records" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--label", "word", "--user", "who"], "--max-records"),
+        (["--label", "word", "--max-records", 2], "--user"),
+        (["--user", "who", "--max-records", 2], "--label"),
+        (["--label", "word", "--user", "who", "--max-records", 0], "max_records must be"),
+        (["--label", "word", "--user", "word", "--max-records", 2], "different columns"),
+        (
+            ["--label", "word", "--user", "who", "--max-records", 2, "--sensitivity", 2],
+            "--sensitivity",
+        ),
+        (["--label", "word", "--user", "who", "--max-records", 2, "--count", "n"], "--count"),
+    ],
+)
+def test_anonymize_refuses_half_a_bound(arguments, said, records, capsys) -> None:
+    assert run("anonymize", records, "--epsilon", 1, *arguments) == 2
+    assert said in capsys.readouterr().err
