@@ -201,7 +201,7 @@ def _decode(content: dict[str, Any]) -> Release:
         raise TypeError("total is a whole number or null")
     value = content["value"]
     return Release(
-        value=Profile.from_prevalences(value["counts"], value["prevalences"]),
+        value=Profile.of_saved(value["counts"], value["prevalences"]),
         guarantee=guarantee,
         mechanism=mechanism,
         total=total,

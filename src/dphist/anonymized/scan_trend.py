@@ -32,8 +32,8 @@ class Trend:
 
 
 def noise_variance(epsilon: float) -> float:
-    """Variance of two-sided geometric noise."""
-    return 1 / (2 * math.sinh(min(epsilon, 700.0) / 2) ** 2)
+    """Variance of two-sided geometric noise; no smaller than what can be divided by."""
+    return 1 / (2 * math.sinh(min(epsilon, 200.0) / 2) ** 2)
 
 
 def trend(ends: Sequence[int], totals: Sequence[int], epsilon: float) -> Trend:
