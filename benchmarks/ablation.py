@@ -23,7 +23,6 @@ from dphist.anonymized import (
     adaptive_scan,
     scan,
     scan_decoding,
-    scan_edges,
     scan_smoothing,
     scan_widths,
 )
@@ -61,7 +60,6 @@ WITHOUT: dict[str, list[Patch]] = {
     "growth by half at most": [(scan_widths, "_GROWTH", 1e9)],
     "looking ahead so far only (5 times as far)": [(scan_widths, "_AHEAD", 0.2)],
     "curves bend": [(scan_widths, "_BEND", 0.0)],
-    "edges lean to the level side": [(scan_edges, "_leaning", lambda share, *_: share)],
     "bends in blocks": [
         (scan_decoding, "bends", lambda _, heights, edges: (nowhere(heights),) * 2 + (edges,))
     ],

@@ -147,16 +147,6 @@ def test_smoothed_heights_fall_whatever_the_counts(blocks, epsilon, roughness) -
     assert np.all(np.diff(heights) <= 1e-9 * heights[0])
 
 
-def test_a_bend_within_a_block_is_known_from_both_sides() -> None:
-    """Flat up to 12 and falling from there: the block of the bend begins as high as the flat."""
-    ends = np.array([0, 4, 8, 16, 24, 32])
-    curve = np.append(np.full(12, 1000.0), 1000 - 40 * np.arange(20))
-    heights = np.add.reduceat(curve, ends[:-1]) / np.diff(ends)
-    edges = edge_heights(ends, heights, 1.0)
-    assert edges[2] == pytest.approx(1000, abs=3)
-    assert edges[3] == pytest.approx(1000 - 40 * 4, abs=60)
-
-
 counts_of_blocks = st.lists(
     st.tuples(st.integers(1, 9), st.integers(-20, 400)), min_size=1, max_size=25
 )
@@ -181,7 +171,7 @@ def test_each_block_keeps_its_number_of_cells(widths, to_zero, data) -> None:
     values = inside_blocks(ends, heights, int(ends[-1]), 1.0, to_zero)
     sums = np.add.reduceat(values, ends[:-1])
     np.testing.assert_allclose(sums, heights * np.diff(ends), atol=1e-6)
-    edges = edge_heights(ends, heights, 1.0)
+    edges = edge_heights(ends, heights)
     assert np.all(np.diff(edges[:-1]) <= 1e-9)
 
 
@@ -238,7 +228,7 @@ def test_bends_lessen_the_error_and_keep_the_cells(monkeypatch) -> None:
 def test_a_curve_that_falls_on_both_sides_has_no_bend() -> None:
     ends = np.unique(np.floor(1.3 ** np.arange(25)).astype(np.int64)) - 1
     heights = 10_000 / (ends[:-1] + ends[1:] + 1)
-    edges = edge_heights(ends, heights, 1.0)
+    edges = edge_heights(ends, heights)
     late, early, same = bends(ends, heights, edges)
     assert np.isnan(late[:-1]).all()
     assert np.isnan(early[:-1]).all()

@@ -72,7 +72,7 @@ def inside_blocks(
     one of the two is moved so far that it just does not.
     """
     widths = np.diff(ends)
-    edges = edge_heights(ends, heights, noise)
+    edges = edge_heights(ends, heights)
     if not falls_to_zero:
         edges[-1] = max(0.0, 2 * heights[-1] - edges[-2])
     late, early, edges = bends(ends, heights, edges)
