@@ -1,4 +1,4 @@
-"""RankSplit and PrivHist: time against the number of records, and on real profiles' size.
+"""Time of a release against the number of records, made and real.
 
     python -m benchmarks.release_time
 
@@ -13,19 +13,21 @@ from functools import partial
 
 from benchmarks.data import ROOT
 from benchmarks.markdown import print_table
-from dphist import PrivHist, Profile, RankSplit
+from dphist import AdaptiveScan, PrivHist, Profile, RankSplit
 from dphist.anonymized.reference import zipf_profile_of
 
+Mechanism = AdaptiveScan | RankSplit | PrivHist
 TURNS = 21
 EPSILONS = ["4", "1", "0.1", "0.01"]
-MECHANISMS: dict[str, Callable[[str], RankSplit | PrivHist]] = {
+MECHANISMS: dict[str, Callable[[str], Mechanism]] = {
+    "AdaptiveScan": lambda e: AdaptiveScan(epsilon=e),
     "RankSplit": lambda e: RankSplit(epsilon=e),
     "PrivHist": lambda e: PrivHist(epsilon=e),
     "PrivHist, equal shares": lambda e: PrivHist(epsilon=e, shares=(1, 1, 1)),
 }
 
 
-def milliseconds(mechanism: RankSplit | PrivHist, profile: Profile) -> float:
+def milliseconds(mechanism: Mechanism, profile: Profile) -> float:
     """Median time of a release."""
     times = []
     for _ in range(TURNS):

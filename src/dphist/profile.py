@@ -50,8 +50,7 @@ class Profile:
     def __init__(self, counts: IntArray, prevalences: IntArray, sensitivity: int = 1) -> None:
         """Take checked, ascending, distinct pairs; callers use the constructors below."""
         heights = np.append(np.cumsum(prevalences[::-1])[::-1], 0)
-        widths = np.diff(counts, prepend=0)
-        cells = np.append(0, np.cumsum(widths * heights[:-1]))
+        cells = np.append(0, _summed(np.diff(counts, prepend=0), heights[:-1]))
         for name, array in (
             ("counts", counts),
             ("prevalences", prevalences),
@@ -116,9 +115,24 @@ class Profile:
         """Make a profile of whatever a mechanism inferred; zeros are dropped.
 
         Noise may lift a total above what data may have, and that is no error: the total of
-        data is below 2**62, and 2**63 is out of reach of any noise.
+        data is below 2**62. That of an error band may reach any size; 2**63 - 1 stands for more.
         """
         return cls(*_merged(counts, prevalences))
+
+    @classmethod
+    def of_saved(cls, counts: Any, prevalences: Any) -> "Profile":
+        """Make a profile again of a released one's lists; its counts may exceed those of data.
+
+        Raises
+        ------
+        DataError
+            If the lists are no pairs of positive int64.
+        """
+        if len(counts) != len(prevalences) or not all(
+            type(number) is int and 0 < number < 2**63 for number in (*counts, *prevalences)
+        ):
+            raise DataError("counts and prevalences must be pairs of positive whole numbers")
+        return cls.of_released(np.array(counts, np.int64), np.array(prevalences, np.int64))
 
     @classmethod
     def read(cls, path: str | Path, sensitivity: int = 1) -> "Profile":
@@ -327,3 +341,12 @@ def _merged(counts: IntArray, prevalences: IntArray) -> tuple[IntArray, IntArray
     merged = np.zeros(len(distinct), np.int64)
     np.add.at(merged, place, prevalences[some])
     return distinct, merged
+
+
+def _summed(widths: IntArray, heights: IntArray) -> IntArray:
+    """Cells in the first columns, block by block; 2**63 - 1 where there are more."""
+    about = np.cumsum(widths.astype(np.float64) * heights)
+    exact: IntArray = np.cumsum(widths * heights)
+    if len(about) and about[-1] >= 2**62.99:
+        exact[about >= 2**62.99] = np.iinfo(np.int64).max
+    return exact

@@ -265,7 +265,7 @@ def _value_of(kind: str, content: dict[str, Any]) -> Profile | LabelTable:
         return LabelTable.from_content(content)
     if kind != "anonymized histogram":
         raise ValueError("of no known kind")
-    return Profile.from_prevalences(content["counts"], content["prevalences"])
+    return Profile.of_saved(content["counts"], content["prevalences"])
 
 
 def _construct(known: Mapping[str, Callable[..., Any]], description: dict[str, Any]) -> Any:

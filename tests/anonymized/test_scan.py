@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dphist import AdaptiveScan, Profile
+from dphist.anonymized import scan_decoding
 from dphist.anonymized.scan import Scan, of_columns, of_rows
+from dphist.anonymized.scan_bends import bends, turned
 from dphist.anonymized.scan_decoding import decode_curve, inside_blocks, without_tail
 from dphist.anonymized.scan_edges import edge_heights
 from dphist.anonymized.scan_smoothing import block_heights, smoothed_heights
@@ -145,16 +147,6 @@ def test_smoothed_heights_fall_whatever_the_counts(blocks, epsilon, roughness) -
     assert np.all(np.diff(heights) <= 1e-9 * heights[0])
 
 
-def test_a_bend_within_a_block_is_known_from_both_sides() -> None:
-    """Flat up to 12 and falling from there: the block of the bend begins as high as the flat."""
-    ends = np.array([0, 4, 8, 16, 24, 32])
-    curve = np.append(np.full(12, 1000.0), 1000 - 40 * np.arange(20))
-    heights = np.add.reduceat(curve, ends[:-1]) / np.diff(ends)
-    edges = edge_heights(ends, heights, 1.0)
-    assert edges[2] == pytest.approx(1000, abs=3)
-    assert edges[3] == pytest.approx(1000 - 40 * 4, abs=60)
-
-
 counts_of_blocks = st.lists(
     st.tuples(st.integers(1, 9), st.integers(-20, 400)), min_size=1, max_size=25
 )
@@ -179,7 +171,7 @@ def test_each_block_keeps_its_number_of_cells(widths, to_zero, data) -> None:
     values = inside_blocks(ends, heights, int(ends[-1]), 1.0, to_zero)
     sums = np.add.reduceat(values, ends[:-1])
     np.testing.assert_allclose(sums, heights * np.diff(ends), atol=1e-6)
-    edges = edge_heights(ends, heights, 1.0)
+    edges = edge_heights(ends, heights)
     assert np.all(np.diff(edges[:-1]) <= 1e-9)
 
 
@@ -191,6 +183,56 @@ def test_a_step_is_placed_by_the_cells() -> None:
     assert np.array_equal(decode_curve(ends, counts, 1.0, of_columns, 56), curve)
     found = steps(ends, counts / np.diff(ends), 1.0, falls_to_zero=True)
     assert np.flatnonzero(~np.isnan(found[:, 0])).tolist() == [6]
+
+
+FLAT_THEN_FALLING = np.append(np.full(21, 1000), 1000 - 20 * np.arange(1, 44))
+
+
+def test_a_bend_is_placed_by_the_cells() -> None:
+    """The curve turns at 21, inside the block of 16 to 32; so does it seen from behind."""
+    ends, widths = np.append(0, np.arange(8, 65, 8)), np.full(8, 8.0)
+    heights = FLAT_THEN_FALLING.reshape(8, 8).mean(axis=1)
+    edges = np.append(1000, FLAT_THEN_FALLING[7::8] - np.array([0, 0, *[10] * 6]))
+    late, early, edges = bends(ends, heights, edges)
+    assert late[2] == pytest.approx(3.5, abs=0.1)
+    cells = np.arange(8.0)
+    block = turned(cells, widths[2], edges[2], edges[3], late[2])
+    np.testing.assert_allclose(block, FLAT_THEN_FALLING[16:24], atol=3)
+    assert block.sum() == pytest.approx(FLAT_THEN_FALLING[16:24].sum())
+    assert np.isnan(early).all()
+    # Turned by half a circle the curve falls first and is level then.
+    late, early, _ = bends(ends, -heights[::-1], -edges[::-1])
+    assert early[5] == pytest.approx(3.5, abs=0.1)
+    assert np.isnan(late).all()
+
+
+def test_bends_lessen_the_error_and_keep_the_cells(monkeypatch) -> None:
+    ends = np.append(np.arange(0, 16, 4), np.arange(16, 65, 16))
+    heights = np.add.reduceat(FLAT_THEN_FALLING, ends[:-1]) / np.diff(ends)
+
+    def error() -> float:
+        values = inside_blocks(ends, heights, 64, 1.0, falls_to_zero=False)
+        np.testing.assert_allclose(
+            np.add.reduceat(values, ends[:-1]), heights * np.diff(ends), atol=1e-6
+        )
+        return float(np.abs(values - FLAT_THEN_FALLING).sum())
+
+    with_bends = error()
+    nowhere = np.full(len(heights), np.nan)
+    monkeypatch.setattr(
+        scan_decoding, "bends", lambda ends, heights, edges: (nowhere, nowhere, edges)
+    )
+    assert with_bends < 0.8 * error()
+
+
+def test_a_curve_that_falls_on_both_sides_has_no_bend() -> None:
+    ends = np.unique(np.floor(1.3 ** np.arange(25)).astype(np.int64)) - 1
+    heights = 10_000 / (ends[:-1] + ends[1:] + 1)
+    edges = edge_heights(ends, heights)
+    late, early, same = bends(ends, heights, edges)
+    assert np.isnan(late[:-1]).all()
+    assert np.isnan(early[:-1]).all()
+    assert np.array_equal(same, edges)
 
 
 def test_a_smooth_curve_has_no_steps() -> None:

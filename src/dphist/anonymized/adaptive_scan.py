@@ -60,7 +60,7 @@ class AdaptiveScan(AnonymizedMechanism):
     of the rows of what lies right of them. Each block's number of cells gets noise with the
     whole of epsilon: given the noisy counts so far the blocks are fixed and disjoint, so a
     record changes one of them (`docs/proofs/adaptive_scan.md`). Nothing needs to be
-    known in advance. Time O(sqrt(total) log(total)), less for small epsilon.
+    known in advance. Time and memory O(sqrt(total) + 1 / epsilon).
     Source: this library (docs/adaptive-scan.md).
     """
 

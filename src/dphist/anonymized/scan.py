@@ -90,7 +90,8 @@ class Scan:
         """Return the width with the least expected error per position."""
         if len(self.counts) < 4:
             return 1
-        slope = self.trend().slope
-        rough = self.roughness(slope) * clumps(self.ends, self.counts, self.epsilon, self.roughness)
+        here = self.trend()
+        clumpy = clumps(self.ends, self.counts, self.epsilon, self.roughness)
+        rough = self.roughness(here.slope) * clumpy
         last = self.position - self.ends[-2]
-        return best_width(self.epsilon, self.position, last, slope, rough)
+        return best_width(self.epsilon, self.position, last, here, rough)

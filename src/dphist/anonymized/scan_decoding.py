@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dphist.anonymized.inference import isotonic_decreasing, whole_non_negative
+from dphist.anonymized.scan_bends import bends, turned
 from dphist.anonymized.scan_edges import edge_heights
 from dphist.anonymized.scan_smoothing import smoothed_heights
 from dphist.anonymized.scan_steps import steps
@@ -71,10 +72,11 @@ def inside_blocks(
     one of the two is moved so far that it just does not.
     """
     widths = np.diff(ends)
-    edges = edge_heights(ends, heights, noise)
-    left, right = edges[:-1].copy(), edges[1:].copy()
+    edges = edge_heights(ends, heights)
     if not falls_to_zero:
-        right[-1] = max(0.0, 2 * heights[-1] - left[-1])
+        edges[-1] = max(0.0, 2 * heights[-1] - edges[-2])
+    late, early, edges = bends(ends, heights, edges)
+    left, right = edges[:-1].copy(), edges[1:].copy()
     bend = 6 * (heights - (left + right) / 2)
     over, under = bend > left - right, bend < right - left
     right[over] = (3 * heights - 2 * left)[over]
@@ -83,7 +85,7 @@ def inside_blocks(
     # Blocks of rows may be longer than any memory; only their beginnings are looked into.
     shown = np.diff(np.minimum(ends, length))
     block = np.repeat(np.arange(len(shown)), shown)
-    inside = np.arange(len(block)) - ends[block]
+    inside = (np.arange(len(block)) - ends[block]).astype(np.float64)
     start, end = inside / widths[block], (inside + 1) / widths[block]
     a, b, c = left[block], (right - left + bend)[block], bend[block]
     # The mean of a + b u - c u^2 over the unit's part of the block.
@@ -91,4 +93,11 @@ def inside_blocks(
     before, after = steps(ends, heights, noise, falls_to_zero)[block].T
     place = widths[block] * (heights[block] - after) / np.maximum(before - after, 1e-12)
     stepped = after + (before - after) * np.clip(place - inside, 0, 1)
+    # Seen from its other side a block that falls and is level is one that is level and rises.
+    back = widths[block] - 1 - inside
+    upper, lower = edges[block], edges[block + 1]
+    at_end = turned(inside, widths[block], upper, lower, late[block])
+    at_start = turned(back, widths[block], lower, upper, early[block])
+    turning = np.where(np.isnan(at_end), at_start, at_end)
+    smooth = np.where(np.isnan(turning), smooth, turning)
     return np.where(np.isnan(before), smooth, stepped)

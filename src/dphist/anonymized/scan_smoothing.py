@@ -62,7 +62,7 @@ def smoothed_heights(
     chance = chance + np.maximum(off - _STEP**2 * (seen + chance), 0)
     variances = np.full(len(counts), noise)
     steadied = _most_likely(widths, counts, variances, falls, chance)
-    variances = _USUAL * np.maximum(noise, np.abs(counts - widths * steadied) * math.sqrt(noise))
+    variances = _weighed(noise, counts - widths * steadied)
     steadied = _most_likely(widths, counts, variances, falls, chance)
     return np.maximum(isotonic_decreasing(steadied, widths), 0)
 
@@ -95,6 +95,11 @@ def chance_of_falls(
     """Variance of the falls between neighbouring blocks, `gaps` from middle to middle."""
     by_chance = roughness(falls / gaps) * gaps  # type: ignore[arg-type]
     return np.asarray(by_chance + (_KNOWN_TO * falls) ** 2 + (_FLOOR / (epsilon * gaps)) ** 2)
+
+
+def _weighed(noise: float, off: FloatArray) -> FloatArray:
+    """Variance to give each count of a mean variance, if it is `off` from what was expected."""
+    return np.asarray(_USUAL * np.maximum(noise, np.abs(off) * math.sqrt(noise)))
 
 
 def _most_likely(

@@ -21,15 +21,19 @@ _BENDING = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """The curve where a scan has arrived: its height there, and how fast it falls."""
+    """The curve where a scan has arrived: its height there, and how fast it falls.
+
+    `doubt` is the standard deviation of the slope.
+    """
 
     height: float
     slope: float
+    doubt: float
 
 
 def noise_variance(epsilon: float) -> float:
-    """Variance of two-sided geometric noise."""
-    return 1 / (2 * math.sinh(min(epsilon, 700.0) / 2) ** 2)
+    """Variance of two-sided geometric noise; no smaller than what can be divided by."""
+    return 1 / (2 * math.sinh(min(epsilon, 200.0) / 2) ** 2)
 
 
 def trend(ends: Sequence[int], totals: Sequence[int], epsilon: float) -> Trend:
@@ -51,8 +55,9 @@ def trend(ends: Sequence[int], totals: Sequence[int], epsilon: float) -> Trend:
         if told or 4 * half > blocks or near + far > _LOOK_BACK * ends[-1]:
             break
         half *= 2
-    slope = max(drop, 0.0) / ((near + far) / 2)
-    return Trend(max(level - slope * near / 2, level / 2), slope)
+    gap = (near + far) / 2
+    slope = max(drop, 0.0) / gap
+    return Trend(max(level - slope * near / 2, level / 2), slope, deviation / gap)
 
 
 def clumps(

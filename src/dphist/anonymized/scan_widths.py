@@ -4,6 +4,8 @@ import math
 
 import numpy as np
 
+from dphist.anonymized.scan_trend import Trend
+
 # The mean of |Brownian bridge| along its way, in units of the standard deviation of a free end:
 # how far a curve strays, on average, from the line between a block's ends.
 _BRIDGE = math.sqrt(math.pi / 32)
@@ -12,6 +14,10 @@ _BEND = 0.1
 # A block is at most this part of its position long for each halving of epsilon below 2: the curve
 # ahead is not known to go on as it did. From epsilon 2 on blocks are single.
 _AHEAD = 0.04
+# Where it is seen to be flat, so that it would fall by less than this part of itself up to twice
+# the position, there is the less need for wide blocks: their noise averages out, and the end of
+# the plateau comes unannounced.
+_FLAT, _AHEAD_IF_FLAT = 0.3, 0.1
 # And so many times as long as the last one: a flat stretch may be the tread of a stair.
 _GROWTH = 1.5
 
@@ -19,7 +25,7 @@ _GROWTH = 1.5
 _WIDTHS = np.unique(np.floor((1 + 1 / 64) ** np.arange(2770))).astype(np.int64)
 
 
-def best_width(epsilon: float, position: int, last: int, slope: float, rough: float) -> int:
+def best_width(epsilon: float, position: int, last: int, here: Trend, roughness: float) -> int:
     """Return the width with the least expected error per position.
 
     A block costs the mean size of its noise, shared by its positions; and within it the curve
@@ -28,13 +34,15 @@ def best_width(epsilon: float, position: int, last: int, slope: float, rough: fl
     Parameters
     ----------
     last : width of the last block.
-    slope : how much the curve falls a position.
-    rough : variance of that.
+    here : the curve at `position`.
+    roughness : variance of its fall over one position.
     """
-    widest = 1 + int(max(0.0, _AHEAD * math.log2(2 / epsilon)) * position)
-    widest = min(widest, max(last + 1, int(_GROWTH * last)))
+    ahead = max(0.0, _AHEAD * math.log2(2 / epsilon))
+    if (here.slope + 2 * here.doubt) * position < _FLAT * here.height:
+        ahead = min(ahead, _AHEAD_IF_FLAT)
+    widest = min(1 + int(ahead * position), max(last + 1, int(_GROWTH * last)))
     widths = _WIDTHS[: np.searchsorted(_WIDTHS, widest, side="right")]
     noise = 1 / math.sinh(min(epsilon, 700.0))
-    inside = _BRIDGE * np.sqrt(rough * widths) + _BEND * slope * (widths / position) * widths
-    cost = noise / widths + (1 - 1 / widths) * inside
+    bend = _BEND * here.slope * (widths / position) * widths
+    cost = noise / widths + (1 - 1 / widths) * (_BRIDGE * np.sqrt(roughness * widths) + bend)
     return int(widths[np.argmin(cost)])
