@@ -22,6 +22,8 @@ from benchmarks.markdown import print_table
 _USER = "1 + (power(hash(i) / 2.0**64, 2) * {users})::BIGINT"
 _LABEL = "floor(power({labels}, hash(i + 2**40::BIGINT) / 2.0**64))::BIGINT"
 
+HEAD = ["what is protected", "labels", "counting, s", "release, s", "million rows a second"]
+HEAD += ["released", "peak GiB"]
 CASES = [
     ("one user, at most 10 labels", "text", {"user": "who", "max_labels": 10}),
     ("one user, at most 10 labels", "number", {"user": "who", "max_labels": 10}),
@@ -94,8 +96,7 @@ def main() -> None:
         size = path.stat().st_size / 2**30
         print(f"{rows:,} rows of {seen[0]:,} users, {seen[1]:,} labels; {size:.1f} GiB\n")
         print_table(
-            ["what is protected", "labels", "counting, s", "release, s", "million rows a second"]
-            + ["released", "peak GiB"],
+            HEAD,
             table_rows(path, rows),
         )
 

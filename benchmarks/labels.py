@@ -1,7 +1,8 @@
 """Labels nobody listed: dphist beside OpenDP, PipelineDP and Tumult Analytics.
 
     python -m benchmarks.labels [--opendp PYTHON] [--pipelinedp PYTHON] [--tumult PYTHON]
-                                [--rows N] [--turns N] [--noise KIND ...] [--data NAME ...]
+                                [--rows N] [--turns N] [--noise KIND ...] [--bounds KxM ...]
+                                [--data NAME ...]
 
 Each library runs in a process of its own, under the Python named (they need other versions of the
 same packages; what is not named is left out), and the processes take turns. What is timed is a
@@ -21,13 +22,14 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 EPSILON, DELTA = 1.0, 1e-6
 BOUNDS = [(10, 1), (50, 2)]  # labels of a user, and what a user adds to each
 NOISES = ["gaussian", "laplace"]
+HEAD = ["", "seconds", "ratio", "processor s", "ratio", "labels", "total", "mean error", "turns"]
 ENOUGH = 20.0  # seconds, after which a contender is not asked again
 
 Released = tuple[list[Any], list[float]]
@@ -402,6 +404,12 @@ def data_sets(
         yield "made", str(made), "who", "text"
 
 
+def bounds(text: str) -> tuple[int, int]:
+    """Read 10x1: 10 labels of a user, and 1 to each."""
+    labels, count = map(int, text.split("x"))
+    return labels, count
+
+
 def main() -> None:
     """Print a table for each table of data, bounds and noise."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -410,6 +418,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=10_000_000, help="of the made table")
     parser.add_argument("--turns", type=int, default=7)
     parser.add_argument("--noise", nargs="*", default=NOISES)
+    parser.add_argument("--bounds", nargs="*", type=bounds, default=BOUNDS, help="such as 10x1")
     parser.add_argument("--data", nargs="*", help="which tables; all if omitted")
     parser.add_argument("--serve", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
@@ -422,22 +431,19 @@ def main() -> None:
     pythons = {"dphist": sys.executable} | {name: at for name, at in named.items() if at}
     with tempfile.TemporaryDirectory(prefix="dphist-benchmark-") as folder:
         for data, path, user, label in data_sets(Path(folder), chosen.rows, chosen.data):
-            for (most, count), noise in ((b, n) for b in BOUNDS for n in chosen.noise):
+            for (most, count), noise in ((b, n) for b in chosen.bounds for n in chosen.noise):
                 job = Job(path, user, label, most, count, noise)
                 mechanism = calibrated(job)
                 rho = float(mechanism.guarantee.rho) if noise == "gaussian" else 0.0
-                cost = (rho, float(mechanism.delta))
-                contenders = list(
-                    contest(Job(*list(asdict(job).values())[:6], *cost), pythons, chosen.turns)
-                )
+                costly = replace(job, rho=rho, threshold_delta=float(mechanism.delta))
+                contenders = list(contest(costly, pythons, chosen.turns))
                 print(
-                    f"\n{data}, {most} labels, {count} a label, {noise} noise. Before data:", end=""
+                    f"\n{data}: {most} labels, {count} a label, {noise} noise. Before data:", end=""
                 )
                 print(*(f" {c.name} {c.preparing:.1f} s" for c in contenders), sep=";")
                 print()
                 print_table(
-                    ["", "seconds", "ratio", "processor seconds", "ratio"]
-                    + ["labels", "total", "mean error", "turns"],
+                    HEAD,
                     (contender.row(contenders[0]) for contender in contenders),
                 )
 

@@ -75,8 +75,9 @@ def public_profile(total: int | None, shape: Shape, otherwise: Profile | None = 
     if isinstance(shape, Release):
         if total is not None:
             raise ParameterError("total must be omitted where shape is a release, which has one")
-        public: Profile = shape.value
-        return public
+        if not isinstance(shape.value, Profile):
+            raise ParameterError("shape must be a release of an anonymized histogram")
+        return shape.value
     exponent = positive_number(shape, "shape")
     if not _LEAST_EXPONENT <= exponent <= _MOST_EXPONENT:
         raise ParameterError(

@@ -269,9 +269,7 @@ class ThresholdHistogram(LabelledMechanism):
             listed, values = _looked_up(counts, self.labels)
             noisy, _ = noise.add(np.array(values, np.int64), None, source)
             released = pa.table({"label": listed, "count": pa.array(noisy)})
-        return Release(
-            in_released_order(released), self.guarantee, self, stated=stated_of(counts)
-        )
+        return Release(in_released_order(released), self.guarantee, self, stated=stated_of(counts))
 
     def _noise(self) -> GeometricNoise | GaussianNoise:
         return (

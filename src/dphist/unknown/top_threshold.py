@@ -121,9 +121,7 @@ class TopThreshold(LabelledMechanism):
                 "count": pa.array([count for _, count in found], pa.int64()),
             }
         )
-        return Release(
-            in_released_order(released), self.guarantee, self, stated=stated_of(counts)
-        )
+        return Release(in_released_order(released), self.guarantee, self, stated=stated_of(counts))
 
     def in_words(self) -> str:
         """Say how a release is made, for its summary and report."""
