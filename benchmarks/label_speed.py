@@ -19,7 +19,7 @@ import duckdb
 from benchmarks.markdown import print_table
 
 # Users and labels of row i: the x-th has a share in proportion to x**-0.5 and x**-1.
-_USER = "1 + (power(hash(i) / 2.0**64, 2) * {users})::BIGINT"
+_USER = "1 + floor(power(hash(i) / 2.0**64, 2) * {users})::BIGINT"
 _LABEL = "floor(power({labels}, hash(i + 2**40::BIGINT) / 2.0**64))::BIGINT"
 
 HEAD = ["what is protected", "labels", "counting, s", "release, s", "million rows a second"]

@@ -2,7 +2,7 @@
 
     python -m benchmarks.labels [--opendp PYTHON] [--pipelinedp PYTHON] [--tumult PYTHON]
                                 [--rows N] [--turns N] [--noise KIND ...] [--bounds KxM ...]
-                                [--data NAME ...]
+                                [--data NAME ...] [--bounded]
 
 Each library runs in a process of its own, under the Python named (they need other versions of the
 same packages; what is not named is left out), and the processes take turns. What is timed is a
@@ -12,6 +12,7 @@ can be done before there are data is timed apart. All get the same bounds and th
 """
 
 import argparse
+import contextlib
 import importlib
 import json
 import os
@@ -287,23 +288,31 @@ class Contender:
             stderr=subprocess.DEVNULL,
             text=True,
         )
-        self.preparing = self._asked(asdict(job))[0][0]
+        prepared = self._asked(asdict(job))
+        self.failed = prepared is None
+        self.preparing = prepared[0][0] if prepared else 0.0
 
-    def _asked(self, question: object) -> tuple[list[float], list[Any], list[float]]:
+    def _asked(self, question: object) -> tuple[list[float], list[Any], list[float]] | None:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        print(json.dumps(question), file=self._process.stdin, flush=True)
-        answer = self._process.stdout.readline()
+        answer = ""
+        with contextlib.suppress(BrokenPipeError):
+            print(json.dumps(question), file=self._process.stdin, flush=True)
+            answer = self._process.stdout.readline()
         if not answer:
-            raise RuntimeError(f"{self.name} failed")
+            return None
         spent, labels, counts = json.loads(answer)
         return spent, labels, counts
 
     def run(self, truth: dict[str, int], *, counted: bool) -> None:
-        """Release once, unless enough time was spent; the first time is for warming up."""
-        if sum(self.seconds) > ENOUGH:
+        """Release once, unless enough time was spent or the process died, as of memory."""
+        if self.failed or sum(self.seconds) > ENOUGH:
             return
-        (seconds, busy), labels, counts = self._asked(None)
+        answer = self._asked(None)
+        if answer is None:
+            self.failed = True
+            return
+        (seconds, busy), labels, counts = answer
         if not counted and seconds < ENOUGH / 4:
             return
         self.seconds.append(seconds)
@@ -318,6 +327,8 @@ class Contender:
 
         The time of processors leaves out Spark's, which are in a process of their own.
         """
+        if self.failed or not self.seconds:
+            return (self.name, "failed", *[""] * (len(HEAD) - 2))
         ratios = [a / b for a, b in zip(self.seconds, base.seconds, strict=False)]
         busier = [a / b for a, b in zip(self.busy, base.busy, strict=False)]
         spark = "Spark" in self.name
@@ -335,12 +346,11 @@ class Contender:
 
     def close(self) -> None:
         """End the process."""
-        assert self._process.stdin is not None
-        self._process.stdin.close()
         try:
-            self._process.wait(10)
-        except subprocess.TimeoutExpired:
+            self._process.communicate(timeout=10)
+        except (subprocess.TimeoutExpired, BrokenPipeError):
             self._process.kill()
+            self._process.communicate()
 
 
 def true_counts(job: Job) -> dict[str, int]:
@@ -355,6 +365,22 @@ def true_counts(job: Job) -> dict[str, int]:
             [job.path],
         ).fetchall()
     return dict(rows)
+
+
+def bounded(job: Job, path: Path) -> Job:
+    """Return a job over rows that keep to the bounds already, chosen by a hash for each user."""
+    import duckdb
+
+    with duckdb.connect() as connection:
+        connection.sql(
+            f"SELECT {job.user}, {job.label}, "
+            f"row_number() OVER (PARTITION BY {job.user}, {job.label}) AS turn, "
+            f"dense_rank() OVER (PARTITION BY {job.user} ORDER BY hash({job.user}, {job.label})) "
+            f"AS place FROM read_parquet('{job.path}')"
+        ).filter(f"turn <= {job.max_count} AND place <= {job.max_labels}").project(
+            f"{job.user}, {job.label}"
+        ).write_parquet(str(path))
+    return replace(job, path=str(path))
 
 
 def contest(job: Job, pythons: dict[str, str], turns: int) -> Iterator[Contender]:
@@ -420,6 +446,7 @@ def main() -> None:
     parser.add_argument("--noise", nargs="*", default=NOISES)
     parser.add_argument("--bounds", nargs="*", type=bounds, default=BOUNDS, help="such as 10x1")
     parser.add_argument("--data", nargs="*", help="which tables; all if omitted")
+    parser.add_argument("--bounded", action="store_true", help="bound rows before the contest")
     parser.add_argument("--serve", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.serve:
@@ -436,6 +463,8 @@ def main() -> None:
                 mechanism = calibrated(job)
                 rho = float(mechanism.guarantee.rho) if noise == "gaussian" else 0.0
                 costly = replace(job, rho=rho, threshold_delta=float(mechanism.delta))
+                if chosen.bounded:
+                    costly = bounded(costly, Path(folder) / "bounded.parquet")
                 contenders = list(contest(costly, pythons, chosen.turns))
                 print(
                     f"\n{data}: {most} labels, {count} a label, {noise} noise. Before data:", end=""

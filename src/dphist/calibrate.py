@@ -157,6 +157,9 @@ def _largest(make: Callable[..., Any], aim: _Aim, closeness: float) -> Any | Non
         middle = Fraction((low + high) / 2).limit_denominator(10**30)
         low, high = (middle, high) if _fits_if_possible(fits, middle) else (low, middle)
     found = _down(high) if _fits_if_possible(fits, _down(high)) else _down(low)
+    # A claim is rounded up in its last digits, and so need not grow with epsilon there.
+    while not _fits_if_possible(fits, found):
+        found = _down(found * (1 - Fraction(1, 10**11)))
     return make(epsilon=found)
 
 

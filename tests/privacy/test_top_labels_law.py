@@ -282,9 +282,9 @@ class ByInputOrder(LabelCounts):
     """Ties are broken by the order of rows."""
 
     def largest(self, number: int):
-        rows = sorted(zip(*self._table.to_pydict().values(), strict=True), key=lambda row: -row[1])
+        rows = sorted(zip(*self._store._table.to_pydict().values(), strict=True), key=lambda row: -row[1])
         labels, counts = zip(*rows[:number], strict=True)
-        return type(self._table).from_pydict({"label": labels, "count": counts})
+        return type(self._store._table).from_pydict({"label": labels, "count": counts})
 
 
 def candidates_of(data: LabelCounts, number: int) -> set:

@@ -85,9 +85,13 @@ class GaussianNoise:
 
 
 def _sum(counts: IntArray, noise: IntArray) -> IntArray:
-    """Add without wrapping; cutting counts off moves no two of them further apart."""
-    most = LARGEST_COUNT // 2
-    result: IntArray = np.minimum(counts, LARGEST_COUNT) + np.clip(noise, -most, most)
+    """Add without wrapping: the sum, cut off at both ends, is a function of the true sum.
+
+    Noise is cut off only where the sum is cut off anyway, as counts are from 0 to LARGEST_COUNT.
+    """
+    low, high = -LARGEST_COUNT // 2, LARGEST_COUNT - 1
+    cut = np.clip(noise, low - LARGEST_COUNT, high)
+    result: IntArray = np.clip(np.minimum(counts, LARGEST_COUNT) + cut, low, high)
     return result
 
 
