@@ -204,7 +204,7 @@ def test_counts_are_cut_off_at_the_stated_largest(monkeypatch: pytest.MonkeyPatc
     noisy, _ = GeometricNoise(Fraction(1)).add(
         pa.array([2**62 - 1, 2**62, 2**63 - 1]).to_numpy(), None, None
     )
-    assert noisy.tolist() == [2**62 - 1, 2**62, 2**62]
+    assert noisy.tolist() == [2**62 - 1] * 3  # a released sum is at most that
 
 
 def test_both_steps_of_a_payment_hold_the_lock() -> None:
