@@ -67,8 +67,8 @@ def inside_blocks(
 ) -> FloatArray:
     """Values at the first `length` positions, or as many as there are.
 
-    In each block a step, or else a parabola, that keeps its number of cells. A parabola runs
-    from the height at the block's left edge to that at its right edge; where it would rise,
+    In each block a step, a bend, or else a parabola, that keeps its number of cells. A parabola
+    runs from the height at the block's left edge to that at its right edge; where it would rise,
     one of the two is moved so far that it just does not.
     """
     widths = np.diff(ends)
