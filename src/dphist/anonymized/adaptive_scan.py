@@ -56,7 +56,7 @@ class AdaptiveScan(AnonymizedMechanism):
 
     Notes
     -----
-    Blocks of columns from the left to just past the largest square in the diagram, then blocks
+    Blocks of columns from the left for as long as they cost less than rows would, then blocks
     of the rows of what lies right of them. Each block's number of cells gets noise with the
     whole of epsilon: given the noisy counts so far the blocks are fixed and disjoint, so a
     record changes one of them (`docs/proofs/adaptive_scan.md`). Nothing needs to be
@@ -200,10 +200,9 @@ class AdaptiveScan(AnonymizedMechanism):
         """Say how a release is made."""
         return (
             "Adaptive scan (this library). How many labels have each count or more, in blocks of "
-            "counts from 1 to about the square root of the number of records, then the larger "
-            "counts in blocks of ranks, each block's number of records with two-sided geometric "
-            "noise; where a block ends depends on the noisy numbers before it. A curve that falls "
-            "smoothly within blocks is then fitted."
+            "counts from 1 on, then the larger counts in blocks of ranks, each block's number of "
+            "records with two-sided geometric noise; where a block ends, and where ranks begin, "
+            "depends on the noisy numbers before it. A falling curve is then fitted."
         )
 
 
