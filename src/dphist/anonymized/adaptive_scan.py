@@ -19,11 +19,11 @@ from dphist.anonymized.mechanism import (
     checked_sensitivity,
 )
 from dphist.anonymized.reference import Shape, error_on, public_profile
-from dphist.anonymized.scan import FARTHEST, Scan, of_columns, of_rows
+from dphist.anonymized.scan import FARTHEST, Scan
 from dphist.anonymized.scan_band import bounds_of_scans
-from dphist.anonymized.scan_decoding import decode_curve, without_tail
+from dphist.anonymized.scan_decoding import decode_curve, kept_heights
 from dphist.anonymized.scan_pointwise import curve_between
-from dphist.anonymized.scan_smoothing import smoothed_heights
+from dphist.anonymized.scan_roughness import of_columns, of_rows
 from dphist.errors import ParameterError
 from dphist.noise import Source, two_sided_geometric
 from dphist.noise.magnitude import geometric_stopped_bound
@@ -117,11 +117,9 @@ class AdaptiveScan(AnonymizedMechanism):
         gone on if there were more than four times as many as columns.
         """
         ends, counts = np.array(columns.ends), np.array(columns.counts)
-        kept = without_tail(counts, columns.epsilon)
-        if kept == 0:
-            return 1
-        heights = smoothed_heights(ends[: kept + 1], counts[:kept], columns.epsilon, of_columns)
-        return max(1, min(int(heights[-1]), 4 * columns.position))
+        heights = kept_heights(ends, counts, columns.epsilon, of_columns)
+        last = int(heights[-1]) if len(heights) else 0
+        return max(1, min(last, 4 * columns.position))
 
     def _scan_rows(
         self, cells_up_to: Callable[[Any], IntArray], noise: Iterator[int], expected: int
@@ -235,9 +233,6 @@ def _to(width: int, curves: tuple[IntArray, IntArray]) -> list[IntArray]:
 
 def _reaching(ends: IntArray, counts: IntArray, epsilon: float) -> int:
     """Return which block of rows to look into last: two after the last that holds whole rows."""
-    kept = without_tail(counts, epsilon)
-    if kept == 0:
-        return 0
-    heights = smoothed_heights(ends[: kept + 1], counts[:kept], epsilon, of_rows)
+    heights = kept_heights(ends, counts, epsilon, of_rows)
     some = np.flatnonzero(heights >= 0.5)
-    return min(kept, int(some[-1]) + 2 if len(some) else 1)
+    return min(len(heights), int(some[-1]) + 2 if len(some) else 1)
