@@ -20,7 +20,6 @@ from benchmarks.markdown import print_table
 from benchmarks.shapes import RUNS, SHAPES, mean_error
 from dphist import AdaptiveScan
 from dphist.anonymized import (
-    adaptive_scan,
     scan,
     scan_decoding,
     scan_smoothing,
@@ -43,9 +42,7 @@ def unsteadied(ends: Any, counts: Any, epsilon: float, roughness: object) -> np.
 
 WITHOUT: dict[str, list[Patch]] = {
     "nothing": [],
-    "heights steadied by neighbours": [
-        (module, "smoothed_heights", unsteadied) for module in (scan_decoding, adaptive_scan)
-    ],
+    "heights steadied by neighbours": [(scan_decoding, "smoothed_heights", unsteadied)],
     "steps let be when steadying": [(scan_smoothing, "_STEP", math.inf)],
     "large noise weighed less": [
         (scan_smoothing, "_weighed", lambda noise, off: np.full(len(off), noise))

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from dphist import AdaptiveScan, Profile
 from dphist.anonymized import scan_decoding
-from dphist.anonymized.scan import Scan, of_columns, of_rows
+from dphist.anonymized.scan import Scan
 from dphist.anonymized.scan_bends import bends, turned
 from dphist.anonymized.scan_decoding import decode_curve, inside_blocks, without_tail
 from dphist.anonymized.scan_edges import edge_heights
+from dphist.anonymized.scan_roughness import of_columns, of_rows
 from dphist.anonymized.scan_smoothing import block_heights, smoothed_heights
 from dphist.anonymized.scan_steps import steps
 from dphist.anonymized.scan_trend import clumps

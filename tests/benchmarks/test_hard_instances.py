@@ -148,7 +148,7 @@ def test_a_mechanism_that_fails_at_a_point_goes_on_at_the_next(capsys) -> None:
     points = [(n, Fraction(1)) for n in (10**3, 10**5, 10**4)]
     regime = replace(lower_bounds.LOW, by_total=points, by_epsilon=[])
     contender = Contender("greedy", NOTHING, make, "")
-    found, skipped = lower_bounds.examine(regime, contender, Effort(most=2), 1.0)
+    found, skipped = lower_bounds.examine(regime, contender, Effort(most=2), 600.0)
     assert list(found.results) == [points[0], points[2]]
     assert skipped == ["n = 10^5, ε = 1 (failed)"]
     assert "too large" in capsys.readouterr().err

@@ -18,7 +18,8 @@ import pytest
 
 from dphist import AdaptiveScan, Profile, Release
 from dphist.anonymized import adaptive_scan
-from dphist.anonymized.scan import Scan, of_columns, of_rows
+from dphist.anonymized.scan import Scan
+from dphist.anonymized.scan_roughness import of_columns, of_rows
 from dphist.errors import ParameterError
 from tests.privacy.diagrams import neighbour_pairs, pairs_within, partitions, profile
 from tests.privacy.laws import SLACK, Scripted, clamped_law, worst_log_ratio

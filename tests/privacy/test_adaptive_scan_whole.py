@@ -13,8 +13,8 @@ import pytest
 from dphist import AdaptiveScan, Profile, Release
 from dphist.anonymized import adaptive_scan
 from dphist.anonymized.band import curve_bounds
-from dphist.anonymized.scan import of_rows
 from dphist.anonymized.scan_band import bounds_of_scans
+from dphist.anonymized.scan_roughness import of_rows
 from dphist.noise.magnitude import geometric_stopped_bound
 
 COUNT_NEXT = adaptive_scan._count_next

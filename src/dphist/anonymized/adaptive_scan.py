@@ -19,11 +19,11 @@ from dphist.anonymized.mechanism import (
     checked_sensitivity,
 )
 from dphist.anonymized.reference import Shape, error_on, public_profile
-from dphist.anonymized.scan import FARTHEST, Scan, of_columns, of_rows
+from dphist.anonymized.scan import FARTHEST, Scan
 from dphist.anonymized.scan_band import bounds_of_scans
-from dphist.anonymized.scan_decoding import decode_curve, without_tail
+from dphist.anonymized.scan_decoding import decode_curve, kept_heights
 from dphist.anonymized.scan_pointwise import curve_between
-from dphist.anonymized.scan_smoothing import smoothed_heights
+from dphist.anonymized.scan_roughness import of_columns, of_rows
 from dphist.errors import ParameterError
 from dphist.noise import Source, two_sided_geometric
 from dphist.noise.magnitude import geometric_stopped_bound
@@ -56,7 +56,7 @@ class AdaptiveScan(AnonymizedMechanism):
 
     Notes
     -----
-    Blocks of columns from the left to just past the largest square in the diagram, then blocks
+    Blocks of columns from the left for as long as they cost less than rows would, then blocks
     of the rows of what lies right of them. Each block's number of cells gets noise with the
     whole of epsilon: given the noisy counts so far the blocks are fixed and disjoint, so a
     record changes one of them (`docs/proofs/adaptive_scan.md`). Nothing needs to be
@@ -117,11 +117,9 @@ class AdaptiveScan(AnonymizedMechanism):
         gone on if there were more than four times as many as columns.
         """
         ends, counts = np.array(columns.ends), np.array(columns.counts)
-        kept = without_tail(counts, columns.epsilon)
-        if kept == 0:
-            return 1
-        heights = smoothed_heights(ends[: kept + 1], counts[:kept], columns.epsilon, of_columns)
-        return max(1, min(int(heights[-1]), 4 * columns.position))
+        heights = kept_heights(ends, counts, columns.epsilon, of_columns)
+        last = int(heights[-1]) if len(heights) else 0
+        return max(1, min(last, 4 * columns.position))
 
     def _scan_rows(
         self, cells_up_to: Callable[[Any], IntArray], noise: Iterator[int], expected: int
@@ -200,10 +198,9 @@ class AdaptiveScan(AnonymizedMechanism):
         """Say how a release is made."""
         return (
             "Adaptive scan (this library). How many labels have each count or more, in blocks of "
-            "counts from 1 to about the square root of the number of records, then the larger "
-            "counts in blocks of ranks, each block's number of records with two-sided geometric "
-            "noise; where a block ends depends on the noisy numbers before it. A curve that falls "
-            "smoothly within blocks is then fitted."
+            "counts from 1 on, then the larger counts in blocks of ranks, each block's number of "
+            "records with two-sided geometric noise; where a block ends, and where ranks begin, "
+            "depends on the noisy numbers before it. A falling curve is then fitted."
         )
 
 
@@ -236,9 +233,6 @@ def _to(width: int, curves: tuple[IntArray, IntArray]) -> list[IntArray]:
 
 def _reaching(ends: IntArray, counts: IntArray, epsilon: float) -> int:
     """Return which block of rows to look into last: two after the last that holds whole rows."""
-    kept = without_tail(counts, epsilon)
-    if kept == 0:
-        return 0
-    heights = smoothed_heights(ends[: kept + 1], counts[:kept], epsilon, of_rows)
+    heights = kept_heights(ends, counts, epsilon, of_rows)
     some = np.flatnonzero(heights >= 0.5)
-    return min(kept, int(some[-1]) + 2 if len(some) else 1)
+    return min(len(heights), int(some[-1]) + 2 if len(some) else 1)

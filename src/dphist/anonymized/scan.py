@@ -9,9 +9,10 @@ A curve is the heights of the diagram's columns, or the lengths of what is left 
 position is the number of the column or row.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from dphist.anonymized.scan_roughness import Roughness
 from dphist.anonymized.scan_trend import Trend, clumps, trend
 from dphist.anonymized.scan_widths import best_width
 
@@ -27,16 +28,6 @@ _CORNER_SLOPE = 0.8
 _CORNER_HEIGHT = 2
 
 
-def of_columns(slope: float) -> float:
-    """Variance of a fall over one column: labels end at random, so it is their mean number."""
-    return slope
-
-
-def of_rows(slope: float) -> float:
-    """Variance of a fall over one row: gaps between counts vary as much as they are long."""
-    return slope * slope
-
-
 @dataclass(slots=True)
 class Scan:
     """Noisy counts of consecutive blocks from position 0 on.
@@ -44,14 +35,13 @@ class Scan:
     Attributes
     ----------
     epsilon : parameter of the noise on each count.
-    roughness : variance of the curve's fall over one position, from its mean; `of_columns` or
-        `of_rows`.
+    roughness : what kind of curve it is.
     ends : where blocks end, after a leading 0.
     counts : the noisy counts.
     """
 
     epsilon: float
-    roughness: Callable[[float], float]
+    roughness: Roughness
     ends: list[int] = field(default_factory=lambda: [0])
     counts: list[int] = field(default_factory=list)
     _totals: list[int] = field(default_factory=lambda: [0])

@@ -49,7 +49,7 @@ def bends(ends: IntArray, heights: FloatArray, edges: FloatArray) -> Bends:
     pointed = heights[early - 1] - slopes[early - 2] * widths[early - 1] / 2
     known[early] = np.clip(pointed, heights[early], heights[early - 1])
     left, right = known[:-1], known[1:]
-    falls = np.maximum(left - right, 1e-300)
+    falls = np.maximum(left - right, 1e-9)  # a billionth of a label is no fall
     at_end, at_start = 2 * widths * (left - heights) / falls, 2 * widths * (heights - right) / falls
     return Bends(
         np.where(turns_late & (at_end >= 0) & (at_end < widths), at_end, np.nan),

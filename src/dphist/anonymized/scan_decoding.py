@@ -3,14 +3,13 @@
 Pure functions of noisy numbers.
 """
 
-from collections.abc import Callable
-
 import numpy as np
 import numpy.typing as npt
 
 from dphist.anonymized.inference import isotonic_decreasing, whole_non_negative
 from dphist.anonymized.scan_bends import bends, turned
 from dphist.anonymized.scan_edges import edge_heights
+from dphist.anonymized.scan_roughness import Roughness
 from dphist.anonymized.scan_smoothing import smoothed_heights
 from dphist.anonymized.scan_steps import steps
 
@@ -26,7 +25,7 @@ def decode_curve(
     ends: IntArray,
     counts: IntArray,
     epsilon: float,
-    roughness: Callable[[float], float],
+    roughness: Roughness,
     length: int,
 ) -> IntArray:
     """Return the curve's value at each position.
@@ -43,11 +42,10 @@ def decode_curve(
     -------
     (length,) int64, non-increasing, non-negative.
     """
-    kept = without_tail(counts, epsilon)
-    curve = np.zeros(length, np.int64)
+    heights = kept_heights(ends, counts, epsilon, roughness)
+    curve, kept = np.zeros(length, np.int64), len(heights)
     if kept == 0:
         return curve
-    heights = smoothed_heights(ends[: kept + 1], counts[:kept], epsilon, roughness)
     # What follows a curve that was cut is nothing; else the last block goes on as it came.
     values = inside_blocks(
         ends[: kept + 1], heights, length, 1 / epsilon, falls_to_zero=kept < len(counts)
@@ -62,13 +60,21 @@ def without_tail(counts: IntArray, epsilon: float) -> int:
     return int(np.argmax(np.append(0.0, gain)))
 
 
+def kept_heights(
+    ends: IntArray, counts: IntArray, epsilon: float, roughness: Roughness
+) -> FloatArray:
+    """Mean heights of the blocks that are kept, not increasing; the others' are 0."""
+    kept = without_tail(counts, epsilon)
+    return smoothed_heights(ends[: kept + 1], counts[:kept], epsilon, roughness)
+
+
 def inside_blocks(
     ends: IntArray, heights: FloatArray, length: int, noise: float, falls_to_zero: bool
 ) -> FloatArray:
     """Values at the first `length` positions, or as many as there are.
 
-    In each block a step, or else a parabola, that keeps its number of cells. A parabola runs
-    from the height at the block's left edge to that at its right edge; where it would rise,
+    In each block a step, a bend, or else a parabola, that keeps its number of cells. A parabola
+    runs from the height at the block's left edge to that at its right edge; where it would rise,
     one of the two is moved so far that it just does not.
     """
     widths = np.diff(ends)

@@ -4,13 +4,12 @@ Estimates from the noise of the counts, and from the chance by which labels end 
 not bounds. Pure functions of noisy numbers (`docs/adaptive-scan.md#error-bars`).
 """
 
-from collections.abc import Callable
-
 import numpy as np
 import numpy.typing as npt
 
-from dphist.anonymized.scan_decoding import decode_curve, without_tail
-from dphist.anonymized.scan_smoothing import block_heights, chance_of_falls, smoothed_heights
+from dphist.anonymized.scan_decoding import decode_curve, kept_heights
+from dphist.anonymized.scan_roughness import Roughness
+from dphist.anonymized.scan_smoothing import block_heights, chance_of_falls
 from dphist.anonymized.scan_trend import noise_variance
 
 IntArray = npt.NDArray[np.int64]
@@ -25,7 +24,7 @@ def curve_between(
     ends: IntArray,
     counts: IntArray,
     epsilon: float,
-    roughness: Callable[[float], float],
+    roughness: Roughness,
     z: float,
 ) -> tuple[IntArray, IntArray]:
     """Return the decoded curve, minus and plus `z` standard deviations.
@@ -51,15 +50,15 @@ def curve_between(
 
 
 def heights_and_deviations(
-    ends: IntArray, counts: IntArray, epsilon: float, roughness: Callable[[float], float]
+    ends: IntArray, counts: IntArray, epsilon: float, roughness: Roughness
 ) -> tuple[FloatArray, FloatArray]:
     """Mean height of each block, and standard deviation of the curve at its positions; (k,)."""
     widths = np.diff(ends).astype(np.float64)
     own = noise_variance(epsilon) / widths**2
-    kept = without_tail(counts, epsilon)
+    heights = kept_heights(ends, counts, epsilon, roughness)
+    kept = len(heights)
     if kept < 2:
         return block_heights(ends, counts), np.sqrt(own)
-    heights = smoothed_heights(ends[: kept + 1], counts[:kept], epsilon, roughness)
     gaps = (widths[: kept - 1] + widths[1:kept]) / 2
     falls = -np.diff(heights)
     chance = chance_of_falls(falls, gaps, epsilon, roughness)

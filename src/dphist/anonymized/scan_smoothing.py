@@ -7,7 +7,6 @@ linear equations, as in a Kalman smoother. Pure functions of noisy numbers.
 """
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +14,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from scipy.linalg import solveh_banded
 
 from dphist.anonymized.inference import isotonic_decreasing
+from dphist.anonymized.scan_roughness import Roughness
 from dphist.anonymized.scan_trend import noise_variance
 
 IntArray = npt.NDArray[np.int64]
@@ -38,7 +38,7 @@ def block_heights(ends: IntArray, counts: IntArray) -> FloatArray:
 
 
 def smoothed_heights(
-    ends: IntArray, counts: IntArray, epsilon: float, roughness: Callable[[float], float]
+    ends: IntArray, counts: IntArray, epsilon: float, roughness: Roughness
 ) -> FloatArray:
     """Mean height of each block, not increasing.
 
@@ -90,10 +90,10 @@ def foretold_falls(ends: IntArray, heights: FloatArray, epsilon: float) -> Float
 
 
 def chance_of_falls(
-    falls: FloatArray, gaps: FloatArray, epsilon: float, roughness: Callable[[float], float]
+    falls: FloatArray, gaps: FloatArray, epsilon: float, roughness: Roughness
 ) -> FloatArray:
     """Variance of the falls between neighbouring blocks, `gaps` from middle to middle."""
-    by_chance = roughness(falls / gaps) * gaps  # type: ignore[arg-type]
+    by_chance = roughness(falls / gaps) * gaps
     return np.asarray(by_chance + (_KNOWN_TO * falls) ** 2 + (_FLOOR / (epsilon * gaps)) ** 2)
 
 

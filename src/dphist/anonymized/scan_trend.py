@@ -4,10 +4,12 @@ Functions of noisy counts alone.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+
+from dphist.anonymized.scan_roughness import Roughness
 
 # The slope is measured over as many blocks as it takes to tell it from noise by so many standard
 # deviations, but not farther back than this part of the position.
@@ -64,7 +66,7 @@ def clumps(
     ends: Sequence[int],
     counts: Sequence[int],
     epsilon: float,
-    roughness: Callable[[float], float],
+    roughness: Roughness,
 ) -> float:
     """How many times as much the slope varies from block to block as it would by chance; >= 1.
 
@@ -89,7 +91,7 @@ def clumps(
     )
     bent = (_BENDING * mean_slopes * widths[1:-1] / edges[2:-1]) ** 2
     # Means of neighbouring blocks of a Brownian motion differ by 2/3 of its variance over one.
-    by_chance = 2 / 3 * roughness(mean_slopes) * inverse  # type: ignore[arg-type]
+    by_chance = 2 / 3 * roughness(mean_slopes) * inverse
     expected = float((over**2 * by_chance).sum())
     if expected <= 0:
         return 1.0

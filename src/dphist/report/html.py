@@ -10,7 +10,7 @@ from dphist.label_table import LabelTable
 from dphist.release import Release
 from dphist.report import described, labelled_page, words
 from dphist.report.head import head
-from dphist.report.plots import panels_of
+from dphist.report.plots import panels
 from dphist.report.svg import inline_svg
 from dphist.writing import check_output_path, write_text
 
@@ -54,7 +54,8 @@ def _content(release: Release) -> dict[str, Any]:
     """Return what the page says, as text, numbers and figures."""
     mechanism, value = release.mechanism, release.value
     band: Band = mechanism.band(release)
-    by_rank, by_count = panels_of(release)
+    bars: Band | None = mechanism.pointwise_band(release)
+    by_rank, by_count = panels(value, band, bars)
     error = described.expected_error(release)
     reference = value.total if release.total is None else release.total
     sensitivity, user = mechanism.sensitivity, release.stated.get("unit")
@@ -78,7 +79,7 @@ def _content(release: Release) -> dict[str, Any]:
             {"panel": by_count, "svg": inline_svg(by_count, "count", _BY_COUNT), "text": _BY_COUNT},
         ],
         "band": words.band_in_words(band),
-        "bars": words.bars_in_words(mechanism.pointwise_band(release)),
+        "bars": words.bars_in_words(bars),
         "head": head(value),
         "made": mechanism.in_words(),
         "mechanism": type(mechanism).__name__,

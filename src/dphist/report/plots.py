@@ -75,16 +75,12 @@ def plot(release: Release) -> Panels:
     layout = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1, wspace=0.04)
     figure = Figure(figsize=(11, 4.6), layout=layout)
     axes = figure.subplots(1, 2)
-    for ax, panel in zip(axes, panels_of(checked), strict=True):
+    mechanism = checked.mechanism
+    bands = mechanism.band(checked), mechanism.pointwise_band(checked)
+    for ax, panel in zip(axes, panels(checked.value, *bands), strict=True):
         draw(ax, panel, Palette())
         ax.set_title(panel.title, loc="left", pad=30, fontweight="bold")
     return np.asarray(axes, object).view(Panels)
-
-
-def panels_of(release: Release) -> tuple[Panel, Panel]:
-    """Return what the two plots of a release show."""
-    mechanism = release.mechanism
-    return panels(release.value, mechanism.band(release), mechanism.pointwise_band(release))
 
 
 def panels(released: Profile, band: Band, bars: Band | None = None) -> tuple[Panel, Panel]:
