@@ -195,7 +195,12 @@ def affordable(way: str, releases: int, epsilon: float) -> tuple[Fraction, Fract
     parameters: dict[str, Any] = {"max_labels": MAX_LABELS, "noise": "gaussian"}
     if way == "CDP":
         found = calibrate(
-            ThresholdHistogram, epsilon=epsilon, delta=DELTA, releases=releases, **parameters
+            ThresholdHistogram,
+            epsilon=epsilon,
+            delta=DELTA,
+            releases=releases,
+            accounting="cdp",
+            **parameters,
         )
         return found.sigma, found.threshold
     best: list[Any] = []
@@ -205,7 +210,11 @@ def affordable(way: str, releases: int, epsilon: float) -> tuple[Fraction, Fract
         each = _solved(rule, releases, left, epsilon)
         best.append(
             calibrate(
-                ThresholdHistogram, epsilon=each, delta=DELTA * share / releases, **parameters
+                ThresholdHistogram,
+                epsilon=each,
+                delta=DELTA * share / releases,
+                accounting="cdp",
+                **parameters,
             )
         )
     found = min(best, key=lambda made: made.threshold)

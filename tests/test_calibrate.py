@@ -2,14 +2,16 @@
 
 import math
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
+import mpmath
 import pytest
 from scipy.stats import norm
 
 from dphist import ApproxDP, ApproxZCDP, PrivHist, PureDP, SortedCounts, compose
 from dphist.calibrate import calibrate
 from dphist.errors import ParameterError
+from dphist.unknown.gaussian_epsilon import gaussian_epsilon
 from dphist.unknown.threshold import ThresholdHistogram
 
 HISTOGRAMS: list[dict[str, Any]] = [
@@ -23,7 +25,7 @@ TARGETS = [(1, "1e-6"), ("0.05", "1e-9"), (8, "0.01")]
 
 
 def total(made: Any, delta: Any, releases: int) -> Fraction:
-    """Epsilon of all releases as `compose` has it, by the better of the two guarantees."""
+    """Epsilon of all releases: as `compose` has it, or the exact one of Gaussian noise."""
     known = [made.guarantee, getattr(made, "direct_guarantee", None)]
     claims = []
     for guarantee in known:
@@ -34,6 +36,9 @@ def total(made: Any, delta: Any, releases: int) -> Fraction:
                 own == Fraction(delta) and isinstance(together, ApproxDP | PureDP)
             ):
                 claims.append(together.to_approx_dp(delta).epsilon)
+    left = Fraction(delta) - releases * (made.delta or 0)
+    if made.noise == "gaussian" and left > 0:
+        claims.append(gaussian_epsilon(releases * made.changed_labels * made.epsilon**2, left))
     return min(claims)
 
 
@@ -63,10 +68,46 @@ def test_the_claim_is_the_target_and_not_above(
     assert claimed > target * Fraction(999, 1000)
     # Power: a thousandth more is too much.
     assert total(changed(made, Fraction(1002, 1000)), delta, releases) > target
+    assert made.epsilon_at(delta, releases) <= target
     if releases == 1:
         assert made.to_approx_dp(delta).epsilon <= target
     assert made.max_labels == parameters["max_labels"]
     assert made.noise == parameters["noise"]
+
+
+@pytest.mark.parametrize("parameters", HISTOGRAMS[3:], ids=str)
+@pytest.mark.parametrize(("epsilon", "delta"), TARGETS)
+@pytest.mark.parametrize("releases", [1, 30])
+def test_gaussian_noise_is_as_weak_as_it_may_be(
+    parameters: dict[str, Any], epsilon: Any, delta: str, releases: int
+) -> None:
+    """By the formula of Balle and Wang, in mpmath: the whole delta is spent, and no more."""
+    made = calibrate(
+        ThresholdHistogram, epsilon=epsilon, delta=delta, releases=releases, **parameters
+    )
+    target, goal = mpmath.mpf(str(epsilon)), mpmath.mpf(delta)
+
+    def spent(mechanism: ThresholdHistogram) -> mpmath.mpf:
+        each = mechanism.epsilon
+        square = mpmath.mpf(each.numerator) ** 2 / each.denominator**2
+        mu = mpmath.sqrt(releases * mechanism.max_labels * square)
+        above = mpmath.ncdf(mu / 2 - target / mu)
+        below = mpmath.exp(target) * mpmath.ncdf(-mu / 2 - target / mu)
+        own = mechanism.delta or Fraction(0)
+        return above - below + releases * mpmath.mpf(own.numerator) / own.denominator
+
+    with mpmath.workdps(50):
+        assert goal * (1 - mpmath.mpf(10) ** -8) < spent(made) <= goal
+        assert spent(changed(made, Fraction(1002, 1000))) > goal
+    cdp = calibrate(
+        ThresholdHistogram,
+        epsilon=epsilon,
+        delta=delta,
+        releases=releases,
+        accounting="cdp",
+        **parameters,
+    )
+    assert made.threshold < 0.97 * cdp.threshold
 
 
 @pytest.mark.parametrize("parameters", HISTOGRAMS, ids=str)
@@ -79,10 +120,18 @@ def test_cdp_accounting_is_shown_by_the_guarantee_alone(parameters: dict[str, An
     assert 0.999 < guarantee.to_approx_dp("1e-6").epsilon <= 1
 
 
-@pytest.mark.parametrize("parameters", HISTOGRAMS, ids=str)
-def test_the_split_of_delta_is_near_the_best(parameters: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("parameters", "accounting"),
+    [*((each, "cdp") for each in HISTOGRAMS), *((each, "best") for each in HISTOGRAMS[3:])],
+    ids=str,
+)
+def test_the_split_of_delta_is_near_the_best(
+    parameters: dict[str, Any], accounting: Literal["cdp", "best"]
+) -> None:
     """Against thresholds in floating point, over a fine grid of splits, with the same claims."""
-    made = calibrate(ThresholdHistogram, epsilon=1, delta="1e-6", accounting="cdp", **parameters)
+    made = calibrate(
+        ThresholdHistogram, epsilon=1, delta="1e-6", accounting=accounting, **parameters
+    )
     best = math.inf
     for n in range(1, 64):
         own = Fraction(n, 64) / 10**6
@@ -91,8 +140,10 @@ def test_the_split_of_delta_is_near_the_best(parameters: dict[str, Any]) -> None
         for _ in range(40):
             middle = math.sqrt(low * high)
             trial = ThresholdHistogram(epsilon=middle, delta=own, **parameters)
-            fits = ApproxZCDP(trial.guarantee.rho, 0).to_approx_dp(left).epsilon <= 1
-            low, high = (middle, high) if fits else (low, middle)
+            claimed = ApproxZCDP(trial.guarantee.rho, 0).to_approx_dp(left).epsilon
+            if accounting == "best":
+                claimed = gaussian_epsilon(trial.max_labels * trial.epsilon**2, left)
+            low, high = (middle, high) if claimed <= 1 else (low, middle)
         best = min(
             best, float(ThresholdHistogram(epsilon=low, delta=own, **parameters).threshold or 0)
         )
@@ -191,6 +242,9 @@ def test_claims_are_those_of_dp_accounting(
     claimed = float(compose(*[guarantee] * times).to_approx_dp(delta).epsilon)
     assert tight <= claimed
     assert claimed == pytest.approx(renyi, rel=1e-4)
+    assert float(gaussian_epsilon(square * times, Fraction(delta))) == pytest.approx(
+        tight, rel=1e-7
+    )
     # The tight one is right: the exact delta of Gaussian noise at it is the delta asked for.
     mu = math.sqrt(square * times)
     exact = norm.cdf(mu / 2 - tight / mu) - math.exp(tight) * norm.cdf(-mu / 2 - tight / mu)
@@ -198,12 +252,20 @@ def test_claims_are_those_of_dp_accounting(
 
 
 def test_calibrated_noise_in_dp_accounting_itself() -> None:
+    """Its epsilon is rounded up too, some 1e-8: the last line allows for no more than that."""
     accounting = pytest.importorskip("dp_accounting")
-    made = calibrate(
-        ThresholdHistogram, epsilon=1, delta="1e-6", releases=5, max_labels=10, noise="gaussian"
-    )
-    multiplier = 1 / math.sqrt(10 * made.epsilon**2)
-    event = accounting.SelfComposedDpEvent(accounting.GaussianDpEvent(multiplier), 5)
-    tight = accounting.pld.PLDAccountant().compose(event)
-    left = 1e-6 - 5 * float(made.delta)
-    assert 0.9 < tight.get_epsilon(left) <= 1
+    for kind, least in (("cdp", 0.9), ("best", 1 - 1e-9)):
+        made = calibrate(
+            ThresholdHistogram,
+            epsilon=1,
+            delta="1e-6",
+            releases=5,
+            accounting=kind,
+            max_labels=10,
+            noise="gaussian",
+        )
+        multiplier = 1 / math.sqrt(10 * made.epsilon**2)
+        event = accounting.SelfComposedDpEvent(accounting.GaussianDpEvent(multiplier), 5)
+        tight = accounting.pld.PLDAccountant().compose(event)
+        left = 1e-6 - 5 * float(made.delta)
+        assert least < tight.get_epsilon(left) <= 1 + (1e-7 if kind == "best" else 0)

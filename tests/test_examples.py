@@ -120,7 +120,7 @@ def test_common_items_of_the_shop(tmp_path: Path) -> None:
     assert lines[0] == "label,count"
     assert len(lines) == 1 + len(release.value)
     assert f"Items listed: {len(release.value)}\n" in done.stdout
-    assert f"  {release.value.labels[0]}: {release.value.counts[0]} ± 64" in done.stdout
+    assert f"  {release.value.labels[0]}: {release.value.counts[0]} ± 60" in done.stdout
     assert "for one customer, who counts for at most 50 items" in done.stdout
 
 

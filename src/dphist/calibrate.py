@@ -1,7 +1,7 @@
 """From a guarantee for the whole to the parameters of a mechanism."""
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from dphist.errors import ParameterError
 from dphist.parameters import Exact, positive_number, probability, whole_number
-from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, Guarantee, PureDP
+from dphist.privacy import ApproxDP, ApproxZCDP, Guarantee, least_epsilon
 
 Accounting: TypeAlias = Literal["best", "cdp"]
 
@@ -40,14 +40,15 @@ def calibrate(
     ----------
     mechanism : class or function
         Called with ``epsilon``, perhaps ``delta``, and `parameters`; returns an object with a
-        `guarantee`, and perhaps a `direct_guarantee` and a `threshold`.
+        `guarantee`, and perhaps a method `epsilon_at` or a `direct_guarantee`, and a `threshold`.
     epsilon, delta : numbers
         For all releases together. epsilon above 0; delta above 0, or 0 for a pure guarantee.
     releases : int
         How many releases of this mechanism there will be.
     accounting : "best" or "cdp"
-        "best": what is best of `guarantee` and `direct_guarantee`. "cdp": `guarantee` alone, for
-        releases that are composed with others in zCDP.
+        "best": the least epsilon known of these releases, as `epsilon_at(delta, releases)` states
+        it. "cdp": that of `guarantee` alone, for releases that are composed with others in zCDP:
+        converting what `compose` returns may show more than "best" does.
     **parameters : passed on to the mechanism.
 
     Guarantee
@@ -61,7 +62,7 @@ def calibrate(
     >>> found = calibrate(
     ...     ThresholdHistogram, epsilon=1, delta="1e-6", max_labels=10, noise="gaussian"
     ... )
-    >>> float(found.guarantee.to_approx_dp("1e-6").epsilon)
+    >>> float(found.to_approx_dp("1e-6").epsilon)
     0.999999999999
     """
     if accounting not in ("best", "cdp"):
@@ -90,7 +91,7 @@ def calibrate(
 
 @dataclass(frozen=True, slots=True)
 class _Aim:
-    """What all releases together may cost, and whether guarantees in epsilon may show it."""
+    """What all releases together may cost, and whether more than zCDP may show it."""
 
     epsilon: Fraction
     delta: Fraction
@@ -98,34 +99,19 @@ class _Aim:
     direct: bool
 
     def claim(self, made: Any) -> Fraction | None:
-        """Return the epsilon the releases cost at `delta`; None where none can be claimed.
-
-        Deltas are added up, which is a little more than `compose` makes of them.
-        """
-        guarantee: Guarantee = made.guarantee
-        known: list[Guarantee] = [guarantee]
-        direct = getattr(made, "direct_guarantee", None)
-        if direct is not None and self.direct:
-            known.append(direct)
-        claims = [claim for each in known for claim in self._claims(each)]
-        return min(claims, default=None)
-
-    def _claims(self, guarantee: Guarantee) -> Iterator[Fraction]:
-        left = self.delta - self.releases * _delta_of(guarantee)
-        if isinstance(guarantee, PureDP | ApproxDP) and left >= 0:
-            yield self.releases * guarantee.epsilon
-        if left > 0:
-            yield ZCDP(self.releases * _rho_of(guarantee)).to_approx_dp(left).epsilon
+        """Return the epsilon the releases cost at `delta`; None where none can be claimed."""
+        known: list[Guarantee] = [made.guarantee]
+        if self.direct:
+            if hasattr(made, "epsilon_at"):
+                best: Fraction | None = made.epsilon_at(self.delta, self.releases)
+                return best
+            direct = getattr(made, "direct_guarantee", None)
+            known += [] if direct is None else [direct]
+        return least_epsilon(known, self.delta, self.releases)
 
 
 def _delta_of(guarantee: Guarantee) -> Fraction:
     return guarantee.delta if isinstance(guarantee, ApproxDP | ApproxZCDP) else Fraction(0)
-
-
-def _rho_of(guarantee: Guarantee) -> Fraction:
-    if isinstance(guarantee, ZCDP | ApproxZCDP):
-        return guarantee.rho
-    return PureDP(guarantee.epsilon).to_zcdp().rho
 
 
 def _own_delta(make: Callable[..., Any], aim: _Aim, share: Fraction) -> Fraction:

@@ -6,7 +6,7 @@ stronger than what holds. Formulas: Bun and Steinke 2016; Canonne, Kamath, Stein
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
@@ -193,6 +193,29 @@ def compose(*guarantees: Guarantee) -> Guarantee:
         return ApproxZCDP(rho, delta) if approximate else ZCDP(rho)
     epsilon = sum((g.epsilon for g in guarantees if isinstance(g, PureDP | ApproxDP)), Fraction(0))
     return ApproxDP(epsilon, delta) if approximate else PureDP(epsilon)
+
+
+def least_epsilon(
+    guarantees: Iterable[Guarantee], delta: Fraction, releases: int
+) -> Fraction | None:
+    """Return the least epsilon that one of these guarantees shows of so many releases, if any.
+
+    Deltas are added up, which is a little more than `compose` makes of them.
+    """
+    claims = []
+    for each in guarantees:
+        left = delta
+        if isinstance(each, ApproxDP | ApproxZCDP):
+            left -= releases * each.delta
+        if isinstance(each, PureDP | ApproxDP):
+            rho = PureDP(each.epsilon).to_zcdp().rho
+            if left >= 0:
+                claims.append(releases * each.epsilon)
+        else:
+            rho = each.rho
+        if left > 0:
+            claims.append(ZCDP(releases * rho).to_approx_dp(left).epsilon)
+    return min(claims, default=None)
 
 
 def _delta(guarantee: Guarantee) -> Fraction:

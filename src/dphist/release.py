@@ -67,7 +67,7 @@ class Release:
         without ``unit`` rests on its maker's promise that users keep to the bounds.
     budget : PureDP or ApproxDP, optional
         What the mechanism was asked to cost at most in all, where it was calibrated. It follows
-        from `guarantee`, and is checked when a release is loaded.
+        from `mechanism` (`to_approx_dp`), and is checked when a release is loaded.
     """
 
     value: Any

@@ -4,24 +4,22 @@ from abc import ABC, abstractmethod
 from fractions import Fraction
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from dphist.errors import BoundsError, DataError, ParameterError
+from dphist.errors import BoundsError, ParameterError
 from dphist.label_table import LabelTable
 from dphist.labels import LabelCounts
 from dphist.noise.inversion import Source
 from dphist.parameters import Exact, positive_number, probability, whole_number
-from dphist.privacy import ApproxDP, Guarantee, PureDP
+from dphist.privacy import ApproxDP, Guarantee, PureDP, least_epsilon
 from dphist.release import Release
-from dphist.tables.frames import source_of
-from dphist.tables.guard import shielded
+from dphist.tables import LARGEST
+from dphist.unknown.gaussian_epsilon import LEAST_EPSILON
 
 LARGEST_BOUND = 2**40
 """Largest `max_labels` and `max_count`: thresholds and noise then stay far inside int64."""
 
-LARGEST_COUNT = 2**62
+LARGEST_COUNT = LARGEST
 """Larger counts are taken for this; that moves no two counts further apart."""
 
 _LONGEST = 10**150
@@ -68,19 +66,29 @@ class LabelledMechanism(ABC):
         """Return a guarantee in epsilon that holds beside `guarantee`, if there is one."""
         return None
 
+    def epsilon_at(self, delta: Exact, releases: int = 1) -> Fraction | None:
+        """Return the least epsilon known of so many releases at a total delta.
+
+        None where that delta is too small for any. Releases may be chosen after earlier results;
+        their number and this mechanism are fixed beforehand.
+        """
+        total, times = probability(delta, "delta"), whole_number(releases, "releases", 1, 2**40)
+        direct = self.direct_guarantee
+        known = [self.guarantee] if direct is None else [self.guarantee, direct]
+        return least_epsilon(known, total, times)
+
     def to_approx_dp(self, delta: Exact) -> ApproxDP:
         """Return the least (epsilon, delta)-DP known of one release, for a total delta.
 
-        From `direct_guarantee` or from `guarantee`, whichever says more.
+        Raises
+        ------
+        ParameterError
+            If `delta` is too small for any.
         """
-        direct = self.direct_guarantee
-        if direct is None:
-            return self.guarantee.to_approx_dp(delta)
-        claimed = direct.to_approx_dp(delta)
-        if claimed.delta > (self.delta or 0):
-            other = self.guarantee.to_approx_dp(delta)
-            claimed = min(claimed, other, key=lambda known: known.epsilon)
-        return claimed
+        epsilon = self.epsilon_at(delta)
+        if epsilon is None:
+            return (self.direct_guarantee or self.guarantee).to_approx_dp(delta)  # says why not
+        return ApproxDP(max(epsilon, LEAST_EPSILON), delta)  # an epsilon of 0 cannot be stated
 
     def _accept(self, table: object) -> LabelCounts:
         """Return the data as counted labels, refusing bounds that are not protected.
@@ -88,7 +96,7 @@ class LabelledMechanism(ABC):
         The bounds of a bare frame are the caller's promise: they are the mechanism's.
         """
         if not isinstance(table, LabelCounts):
-            return counts_of_frame(table, self.max_labels, self.max_count)
+            return LabelCounts.promised(table, self.max_labels, self.max_count)
         if not _within(table.max_labels, self._protected_labels()):
             raise _exceeded("max_labels", table.max_labels, self.max_labels)
         if table.max_count > self.max_count:
@@ -100,67 +108,11 @@ class LabelledMechanism(ABC):
         return self.max_labels
 
 
-def counts_of_frame(frame: object, max_labels: int | None, max_count: int) -> LabelCounts:
-    """Read a frame of columns label and count; what a user changes is the caller's promise.
-
-    Rows of one label are added up, labels of count 0 are dropped.
-
-    Raises
-    ------
-    ParameterError
-        If Narwhals does not read the frame.
-    ColumnError
-        If a column is missing or has a type that cannot serve.
-    DataError
-        If a label or count is missing, a count is negative or beyond int64, or the engine fails.
-    """
-    failure = DataError(
-        "the engine of table could not evaluate 'label' and 'count': finish other queries on its "
-        "connection, evaluate the frame first, and pass plain columns of text or integers"
-    )
-    opened = source_of(frame, {"label": "label", "count": "count"}).frame
-    table = shielded(lambda: _arrow(opened), failure)
-    if table["label"].null_count or table["count"].null_count:
-        raise DataError("columns 'label' and 'count' must not be missing; drop those rows first")
-    whole = DataError("column 'count' must hold whole numbers within int64")
-    table = shielded(lambda: table.set_column(1, "count", table["count"].cast(pa.int64())), whole)
-    if table.num_rows and pc.min(table["count"]).as_py() < 0:
-        raise DataError("column 'count' must not be negative")
-    return LabelCounts(_added(table), max_labels, max_count)
-
-
-def _arrow(frame: Any) -> pa.Table:
-    """Evaluate a Narwhals frame, once, as an Arrow table with plain columns label, count."""
-    if isinstance(frame, nw.LazyFrame):
-        frame = frame.collect(backend="pyarrow")
-    table = frame.select("label", "count").to_arrow()
-    if pa.types.is_dictionary(table["label"].type):
-        table = table.set_column(0, "label", table["label"].cast(table["label"].type.value_type))
-    return table
-
-
-def _added(table: pa.Table) -> pa.Table:
-    """Add up the rows of each label; a sum beyond `LARGEST_COUNT` stays there."""
-    largest = pc.max(table["count"]).as_py() or 0
-    if largest * table.num_rows > LARGEST_COUNT:  # int64 might wrap, decimals do not
-        wide = table["count"].cast(pa.decimal128(19)).cast(pa.decimal128(38))
-        table = table.set_column(1, "count", wide)
-    added = table.group_by("label").aggregate([("count", "sum")])
-    sums = added["count_sum"]
-    if pa.types.is_decimal(sums.type):
-        sums = pc.min_element_wise(sums, pa.scalar(LARGEST_COUNT, sums.type)).cast(pa.int64())
-    added = pa.table({"label": added["label"], "count": sums})
-    return added.filter(pc.greater(added["count"], 0))
-
-
 def in_released_order(table: pa.Table) -> LabelTable:
     """Order released rows by released count, the largest first, then by label.
 
     So the order is a function of what is released, whatever order the rows came in.
     """
-    kind = table.schema.field("label").type
-    if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):  # text of any engine
-        table = table.set_column(0, "label", table["label"].cast(pa.string()))
     return LabelTable(table.sort_by([("count", "descending"), ("label", "ascending")]))
 
 

@@ -18,9 +18,10 @@ from dphist.labels import LabelCounts
 from dphist.noise import Source, rounded_gaussian, two_sided_geometric
 from dphist.noise.gaussian import LARGEST_SIGMA
 from dphist.noise.geometric import SMALLEST_EPSILON
-from dphist.parameters import Exact
+from dphist.parameters import Exact, probability, whole_number
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PureDP
 from dphist.release import Release, savable, stated_of
+from dphist.unknown.gaussian_epsilon import gaussian_epsilon
 from dphist.unknown.mechanism import (
     LARGEST_COUNT,
     LabelledMechanism,
@@ -89,7 +90,7 @@ def _sum(counts: IntArray, noise: IntArray) -> IntArray:
 
     Noise is cut off only where the sum is cut off anyway, as counts are from 0 to LARGEST_COUNT.
     """
-    low, high = -LARGEST_COUNT // 2, LARGEST_COUNT - 1
+    low, high = -LARGEST_COUNT // 2, LARGEST_COUNT
     cut = np.clip(noise, low - LARGEST_COUNT, high)
     result: IntArray = np.clip(np.minimum(counts, LARGEST_COUNT) + cut, low, high)
     return result
@@ -142,10 +143,13 @@ class ThresholdHistogram(LabelledMechanism):
     ---------
     `delta`-approximate rho-zCDP, where rho is `max_labels` epsilon tanh(epsilon/2) (Laplace) or
     `max_labels` epsilon**2 / 2 (Gaussian); Laplace also `direct_guarantee`, (`max_labels` epsilon,
-    delta)-DP. With listed labels delta is 0 in both, and `max_labels` at most their number.
-    Neighbours differ in one user, who adds at most `max_count` to each of at most `max_labels`
-    labels. Covered are labels, counts, number and order of the rows; not covered is the time it
-    takes, and, if a bare frame is given instead of a `LabelCounts`, a promise that does not hold.
+    delta)-DP; Gaussian also (E, d(E) + delta)-DP for every E >= 0, where d(E) is the exact delta of
+    Gaussian noise for mu**2 = `max_labels` epsilon**2 (Balle and Wang 2018, Theorem 8), and R
+    releases together with R mu**2 and R delta, see `epsilon_at`. With listed labels delta is 0 in
+    all of these, and `max_labels` at most their number. Neighbours differ in one user, who adds at
+    most `max_count` to each of at most `max_labels` labels. Covered are labels, counts, number and
+    order of the rows; not covered is the time it takes, and, if a bare frame is given instead of a
+    `LabelCounts`, a promise that does not hold.
 
     Notes
     -----
@@ -242,6 +246,21 @@ class ThresholdHistogram(LabelledMechanism):
             return None
         total = self.changed_labels * self.epsilon
         return PureDP(total) if self.delta is None else ApproxDP(total, self.delta)
+
+    def epsilon_at(self, delta: Exact, releases: int = 1) -> Fraction | None:
+        """Return the least epsilon known of so many releases at a total delta.
+
+        None where that delta is too small for any. For Gaussian noise it is the exact one, which is
+        below what zCDP shows (`docs/proofs/threshold.md`, Lemma 6).
+        """
+        total, times = probability(delta, "delta"), whole_number(releases, "releases", 1, 2**40)
+        left = total - times * (self.delta or 0)
+        if self.noise == "gaussian" and left > 0:
+            try:
+                return gaussian_epsilon(times * self.changed_labels * self.epsilon**2, left)
+            except ParameterError:  # beyond what is computed exactly; zCDP is not
+                pass
+        return LabelledMechanism.epsilon_at(self, total, times)
 
     @classmethod
     def needs_delta(cls, labels: Sequence[Any] | None = None, **_parameters: Any) -> bool:
