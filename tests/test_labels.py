@@ -23,7 +23,8 @@ COUNTS = {"d": 2, "a": 2, "c": 7, "b": 2, "": 1}
 
 
 def in_memory(counts: dict[Any, int]) -> LabelCounts:
-    return LabelCounts.from_counts(list(counts), list(counts.values()), max_labels=1, max_count=1)
+    labels = pa.array(list(counts))
+    return LabelCounts.from_counts(labels, list(counts.values()), max_labels=1, max_count=1)
 
 
 def in_duckdb(counts: dict[Any, int]) -> LabelCounts:
@@ -93,9 +94,11 @@ def test_the_types_of_batches_are_those_of_what_is_returned(make: Make) -> None:
     for labels, kind in ((["a", "b"], pa.string()), ([3, 4], pa.int64())):
         counts = make(dict.fromkeys(labels, 5))
 
-        def typed(batch: pa.RecordBatch, kind: pa.DataType = kind) -> pa.RecordBatch:
+        there = pa.binary() if make is in_spark and kind == pa.string() else kind
+
+        def typed(batch: pa.RecordBatch, there: pa.DataType = there) -> pa.RecordBatch:
             assert batch.schema.names == ["label", "count"]
-            assert batch.schema.types == [kind, pa.int64()]
+            assert batch.schema.types == [there, pa.int64()]
             return batch
 
         assert counts.surviving(typed).schema.types == [kind, pa.int64()]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import jsonschema
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import dphist as dh
@@ -187,7 +188,7 @@ LABELLED = [
 def labelled(mechanism, kind: str, seeded) -> dh.Release:
     labels = LABELS[kind]
     counts = dh.LabelCounts.from_counts(
-        labels,
+        pa.array(labels),
         range(10**6, 10**6 + len(labels)),
         max_labels=mechanism.max_labels,
         max_count=1,

@@ -1,5 +1,6 @@
 """LabelTable: released labels, with their released counts where there are any. Not secret."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -61,11 +62,9 @@ class LabelTable:
     def to_content(self) -> dict[str, Any]:
         """Return what is saved of it, as JSON holds it."""
         kind = self._table.schema.field("label").type
-        labels = self._table["label"]
-        plain = pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_string(kind)
         content: dict[str, Any] = {
             "label_type": str(kind),
-            "labels": (labels if plain else labels.cast(pa.string())).to_pylist(),
+            "labels": _written(self._table["label"], kind),
         }
         counts = self.counts
         return content if counts is None else {**content, "counts": counts.tolist()}
@@ -73,11 +72,37 @@ class LabelTable:
     @classmethod
     def from_content(cls, content: dict[str, Any]) -> "LabelTable":
         """Read what `to_content` gave."""
-        kind = pa.type_for_alias(content["label_type"])
-        labels = content["labels"]
-        as_text = any(isinstance(label, str) for label in labels)
-        column = pa.array(labels, pa.string()).cast(kind) if as_text else pa.array(labels, kind)
-        columns = {"label": column}
+        kind = _named(content["label_type"])
+        columns = {"label": _read(content["labels"], kind)}
         if "counts" in content:
             columns["count"] = pa.array(content["counts"], pa.int64())
         return cls(pa.table(columns))
+
+
+_WITH_ZONE = re.compile(r"timestamp\[(s|ms|us|ns), tz=(.+)\]")
+_DECIMAL = re.compile(r"decimal128\((\d+), (-?\d+)\)")
+
+
+def _named(name: str) -> pa.DataType:
+    """Return the Arrow type that has this name."""
+    if zoned := _WITH_ZONE.fullmatch(name):
+        return pa.timestamp(zoned[1], zoned[2])
+    if decimal := _DECIMAL.fullmatch(name):
+        return pa.decimal128(int(decimal[1]), int(decimal[2]))
+    return pa.type_for_alias(name)
+
+
+def _written(labels: pa.ChunkedArray, kind: pa.DataType) -> list[Any]:
+    """Return labels as JSON holds them: bytes as hexadecimal digits, dates and decimals as text."""
+    if pa.types.is_binary(kind):
+        return [None if label is None else label.hex() for label in labels.to_pylist()]
+    plain = pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_string(kind)
+    return list((labels if plain else labels.cast(pa.string())).to_pylist())
+
+
+def _read(labels: list[Any], kind: pa.DataType) -> pa.Array:
+    """Return labels that `_written` wrote."""
+    if pa.types.is_binary(kind):
+        return pa.array([None if x is None else bytes.fromhex(x) for x in labels], kind)
+    as_text = any(isinstance(label, str) for label in labels)
+    return pa.array(labels, pa.string()).cast(kind) if as_text else pa.array(labels, kind)

@@ -8,13 +8,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from dphist.errors import DataError, ParameterError
+from dphist.errors import ParameterError
 from dphist.noise import Source
 from dphist.parameters import whole_number
-from dphist.tables.batches import ArrowStore, Keep, Store, counts_of
+from dphist.tables import LARGEST, check_counts, shielded
 from dphist.tables.contributions import Bounds, count_labels
+from dphist.tables.promised import add_counts
+from dphist.tables.stores import Keep, Store, counts_of
 
 __all__ = ["Keep", "LabelCounts"]
 
@@ -47,7 +48,7 @@ class LabelCounts:
 
     def __init__(
         self,
-        table: pa.Table | Store,
+        store: Store,
         max_labels: int | None,
         max_count: int,
         *,
@@ -55,7 +56,7 @@ class LabelCounts:
         null_users: str | None = None,
         null_labels: str | None = None,
     ) -> None:
-        self._store = ArrowStore(table) if isinstance(table, pa.Table) else table
+        self._store = store
         self.max_labels = max_labels
         self.max_count = max_count
         self.unit = unit
@@ -82,15 +83,15 @@ class LabelCounts:
     ) -> "LabelCounts":
         """Count the labels of a table, once what each user contributes is bounded.
 
-        Rows stay in the engine they are in; the counted labels are held where they can be many,
-        in a DuckDB database of this process that spills to disk, or in Spark. They are counted
-        now, once.
+        Spark's rows stay in Spark. Others are streamed to a DuckDB database of this process, which
+        spills to disk and in which no setting of the caller's can make two labels one. They are
+        counted now, once.
 
         Parameters
         ----------
         frame : dataframe of pandas, Polars (also lazy), DuckDB, Arrow or Spark, or the path of a
             CSV (also gzip) or Parquet file.
-        label : column of labels: text, integers, dates or another type with exact equality.
+        label : column of labels: text, integers, truth values, dates, timestamps, bytes, decimals.
         user : column of users. Each keeps at most `max_labels` labels, chosen evenly at random
             and independently of other users, and adds at most `max_count` to each. Without it,
             each row is a user of its own, which has one label.
@@ -138,32 +139,58 @@ class LabelCounts:
 
     @classmethod
     def from_counts(
-        cls, labels: Sequence[Any], counts: Sequence[int], *, max_labels: int | None, max_count: int
+        cls,
+        labels: Any,
+        counts: Any,
+        *,
+        max_labels: int | None,
+        max_count: int,
+        label_type: pa.DataType | None = None,
     ) -> "LabelCounts":
         """Make one of labels and counts; the bounds are the caller's promise.
 
         Parameters
         ----------
-        labels : of one type with exact equality, none missing. Rows of one label are added up.
-        counts : whole numbers, not negative; labels that add up to 0 are dropped.
+        labels : sequence, or Arrow array, of labels; none missing. Rows of one label are added up.
+        counts : whole numbers from 0 to 2**62 - 1, as many; labels that add up to 0 are dropped.
         max_labels, max_count : what one user changes at most; see the class.
+        label_type : Arrow type of the labels; text if omitted and `labels` is no Arrow array. It
+            is part of what is released, and so is never told from the labels.
+
+        Raises
+        ------
+        ParameterError, DataError
         """
-        table = pa.table({"label": pa.array(labels), "count": pa.array(counts, pa.int64())})
-        if table["label"].null_count or table["count"].null_count:
-            raise DataError("labels and counts must not be missing; drop those rows first")
-        if len(table) and pc.min(table["count"]).as_py() < 0:
-            raise DataError("counts must not be negative")
-        added = table.group_by("label").aggregate([("count", "sum")])
-        added = added.rename_columns(["label", "count"])
-        added = added.filter(pc.greater(added["count"], 0))
+        column = _labels(labels, label_type)
+        values = check_counts(counts, "counts")
+        if len(column) != len(values):
+            raise ParameterError("labels and counts must be of one length")
+        return cls.promised(pa.table({"label": column, "count": values}), max_labels, max_count)
+
+    @classmethod
+    def promised(cls, frame: Any, max_labels: int | None, max_count: int) -> "LabelCounts":
+        """Make one of a frame with columns label and count; the bounds are the caller's promise.
+
+        Parameters
+        ----------
+        frame : anything Narwhals reads. Rows of one label are added up, none may be missing, and
+            labels of count 0 are dropped. A sum beyond 2**62 - 1 stays there.
+        max_labels, max_count : what one user changes at most; see the class.
+
+        Raises
+        ------
+        ParameterError, ColumnError, DataError
+        """
         bound = None if max_labels is None else whole_number(max_labels, "max_labels", 1)
-        return cls(added, bound, whole_number(max_count, "max_count", 1))
+        most = whole_number(max_count, "max_count", 1)
+        return cls(add_counts(frame), bound, most)
 
     def surviving(self, keep: Keep) -> pa.Table:
         """Run `keep` over all labels, where they lie; return what is left, columns label, count.
 
         `keep` is called with one batch after another, in Spark in other processes, for which it is
-        pickled. Each label is in one batch, once. A batch has about 2**18 rows at most.
+        pickled, and labels of text come as bytes. Each label is in one batch, once. A batch has
+        about 2**18 rows at most.
         """
         return self._store.surviving(keep)
 
@@ -194,7 +221,7 @@ def _bounds(
     if null_labels not in ("refuse", "drop"):
         raise ParameterError('null_labels must be "refuse" or "drop"')
     most_labels = None if max_labels is None else whole_number(max_labels, "max_labels", 1)
-    most = whole_number(max_count, "max_count", 1, most=2**62 - 1)
+    most = whole_number(max_count, "max_count", 1, most=LARGEST)
     if user is None:
         if most_labels not in (None, 1):
             raise ParameterError(
@@ -219,3 +246,17 @@ def _unit(user: str | None, null_users: str) -> str:
     if null_users == "separate":
         return "one user, or one row without a user"
     return "one user"
+
+
+def _labels(labels: Any, label_type: pa.DataType | None) -> Any:
+    """Return labels as an Arrow array of a type that does not depend on them."""
+    if isinstance(labels, pa.Array | pa.ChunkedArray) and label_type is None:
+        return labels
+    kind = pa.string() if label_type is None else label_type
+    unfit = ParameterError(
+        f"labels must be a sequence of type {kind}; name another one as label_type, such as "
+        "pyarrow.int64()"
+    )
+    if isinstance(labels, str | bytes):
+        raise unfit
+    return shielded(lambda: pa.array(labels, kind), unfit)

@@ -33,7 +33,7 @@ Law = dict[Outcome, float]
 
 def table(counts: list[int] | np.ndarray, max_labels: int = 1, max_count: int = 1) -> LabelCounts:
     columns = {"label": np.arange(len(counts)), "count": np.asarray(counts, np.int64)}
-    return LabelCounts(pa.table(columns), max_labels, max_count)
+    return LabelCounts.promised(pa.table(columns), max_labels, max_count)
 
 
 class EveryValue:
@@ -262,7 +262,7 @@ def each_label_has_noise_of_its_own(mechanism: ThresholdHistogram) -> bool:
 def test_each_label_has_noise_of_its_own(
     noise: Any, labels: Any, at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dphist.tables.batches._ROWS_AT_ONCE", at_once)
+    monkeypatch.setattr("dphist.tables.stores._ROWS_AT_ONCE", at_once)
     delta = "0.01" if labels is None else None
     mechanism = ThresholdHistogram(epsilon=1, delta=delta, max_labels=1, noise=noise, labels=labels)
     assert each_label_has_noise_of_its_own(mechanism)

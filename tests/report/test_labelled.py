@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from rich.cells import cell_len
 
@@ -51,7 +52,7 @@ HOSTILE = [
 def released(mechanism: object, labels: list[object], largest: int = 10**6) -> Release:
     counts = [max(largest // (i + 1), 1) for i in range(len(labels))]
     data = LabelCounts.from_counts(
-        labels, counts, max_labels=mechanism.max_labels, max_count=mechanism.max_count
+        pa.array(labels), counts, max_labels=mechanism.max_labels, max_count=mechanism.max_count
     )
     return mechanism.release(data, random.Random(1).randbytes)
 

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
+import duckdb
 import pyarrow as pa
 
 from .backends import BACKENDS
@@ -19,11 +20,10 @@ Rows = list[tuple[Any, str, int]]  # user, label, count
 
 @dataclass(frozen=True)
 class Engine:
-    """One way to pass a table; `order` says how the engine compares the bytes of a hash."""
+    """One way to pass a table."""
 
     name: str
     make: Callable[[pa.Table, Path], Any]
-    order: Literal["little", "big"] = "little"
 
 
 @cache
@@ -51,7 +51,7 @@ def spark() -> Any:
 # Text files hold text only, and are compared apart from the rest where types matter.
 ENGINES = [
     *(Engine(b.name, b.make) for b in BACKENDS if b.name not in ("csv.gz", "pandas-nullable")),
-    Engine("spark", lambda table, _: spark().createDataFrame(table), "big"),
+    Engine("spark", lambda table, _: spark().createDataFrame(table)),
 ]
 TYPED = [engine for engine in ENGINES if engine.name not in ("csv", "pandas")]
 
@@ -68,12 +68,51 @@ def table_of(rows: Rows, user_type: pa.DataType | None = None) -> pa.Table:
     )
 
 
-def hashed(key: str, order: Literal["little", "big"], *values: str, turn: str = "") -> int:
-    """The hash, written down a second time."""
-    texts = [value.encode() for value in values]
-    lengths = [f"{len(text)}:".encode() for text in texts]
-    digest = hashlib.md5(b"".join([key.encode(), *lengths, *texts, turn.encode()]))  # noqa: S324
-    return int.from_bytes(digest.digest(), order)
+Pair = tuple[Any, str, str]  # user, label, turn
+
+
+def hashed(key: str, engine: str, pairs: Iterable[Pair]) -> dict[Pair, int]:
+    """The hashes, written down a second time."""
+    return (_md5 if engine == "spark" else _mixed)(key, list(dict.fromkeys(pairs)))
+
+
+def _md5(key: str, pairs: list[Pair]) -> dict[Pair, int]:
+    """Of Spark: MD5 of the key, lengths in bytes, values, and turn."""
+    found = {}
+    for user, label, turn in pairs:
+        texts = [str(user).encode(), label.encode()]
+        lengths = [f"{len(text)}:".encode() for text in texts]
+        digest = hashlib.md5(b"".join([key.encode(), *lengths, *texts, turn.encode()]))  # noqa: S324
+        found[user, label, turn] = int(digest.hexdigest(), 16)
+    return found
+
+
+def _mixed(key: str, pairs: list[Pair]) -> dict[Pair, int]:
+    """Of DuckDB: hashes of values from DuckDB itself, mixed with the key in Python."""
+    if not pairs:
+        return {}
+    known = _hashes(sorted({user for user, _, _ in pairs})) | _hashes(
+        sorted({label for _, label, _ in pairs})
+    )
+    keys = [int(key[:16], 16), int(key[16:], 16)]
+    found = {}
+    for user, label, turn in pairs:
+        mixed = _murmur(_murmur(known[user] ^ keys[0]) ^ _murmur(known[label] ^ keys[1]))
+        found[user, label, turn] = _murmur(mixed ^ int(turn)) if turn else mixed
+    return found
+
+
+def _hashes(values: list[Any]) -> dict[Any, int]:
+    """DuckDB's hash of each value."""
+    table = pa.table({"x": values})
+    return dict(duckdb.connect().from_arrow(table).project("x, hash(x)").fetchall())
+
+
+def _murmur(x: int) -> int:
+    """DuckDB's hash of a whole number of 64 bits."""
+    x = (x ^ x >> 32) * 0xD6E8FEB86659FD93 % 2**64
+    x = (x ^ x >> 32) * 0xD6E8FEB86659FD93 % 2**64
+    return x ^ x >> 32
 
 
 def bounded(
@@ -81,16 +120,17 @@ def bounded(
     max_labels: int | None,
     max_count: int,
     key: str,
-    order: Literal["little", "big"] = "little",
+    engine: str = "duckdb",
 ) -> dict[str, int]:
     """Count labels, each user bounded, in plain Python."""
     users: dict[Any, Counter[str]] = defaultdict(Counter)
     for user, label, count in rows:
         users[user][label] += count
     counts: Counter[str] = Counter()
+    places = hashed(key, engine, [(u, label, "") for u, own in users.items() for label in own])
     for user, labels in users.items():
-        there = sorted((label for label in labels if labels[label]), key=str.encode)
-        chosen = sorted(there, key=lambda label: hashed(key, order, str(user), label))
+        there = [label for label in labels if labels[label]]
+        chosen = sorted(there, key=lambda label: places[user, label, ""])
         for label in chosen[:max_labels]:
             counts[label] += min(labels[label], max_count)
     return dict(counts)

@@ -5,6 +5,7 @@ import os
 import stat
 import threading
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import duckdb
@@ -14,7 +15,7 @@ import pytest
 
 from dphist import tables
 from dphist.errors import ColumnError, DataError, InputFileError, ParameterError
-from dphist.tables import files
+from dphist.tables import files, private_duckdb
 
 from .backends import written, zstd
 from .refusal import NUMBER, SENTINEL, refused
@@ -315,18 +316,18 @@ def test_the_temporary_folder_is_private_and_removed(
     tmp_path: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[Path] = []
-    connect = files._connect
+    connect = files.connected
 
-    def watched(folder: str) -> duckdb.DuckDBPyConnection:
-        seen.append(Path(folder))
-        assert Path(folder).parent == temporary
-        assert stat.S_IMODE(Path(folder).stat().st_mode) == 0o700
-        connection = connect(folder)
+    def watched(stack: ExitStack) -> duckdb.DuckDBPyConnection:
+        connection = connect(stack)
         setting = connection.sql("SELECT current_setting('temp_directory')").fetchall()
-        assert setting == [(folder,)]
+        folder = Path(setting[0][0])
+        seen.append(folder)
+        assert folder.parent == temporary
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
         return connection
 
-    monkeypatch.setattr(files, "_connect", watched)
+    monkeypatch.setattr(files, "connected", watched)
     records(written(tmp_path, "good.csv", b"label\na\n"))
     with refused(DataError):
         records(written(tmp_path, "bad.csv", b"label,x\n,1\n"))
@@ -353,7 +354,7 @@ def test_more_labels_than_memory(
     rows = 1_000_000
     # Twice each label, so that spilled parts have to be brought together again.
     large_parquet(path, rows, f"'{SENTINEL}' || (i % {rows // 2})")
-    monkeypatch.setattr(files, "_MEMORY", memory)
+    monkeypatch.setattr(private_duckdb, "_MEMORY", memory)
     if expected == "spills":
         assert records(path) == ([2], [rows // 2])
     else:

@@ -29,9 +29,8 @@ Make = Callable[[int], Source]
 
 
 def table(counts: dict, max_labels: int | None = None, max_count: int = 1) -> LabelCounts:
-    return LabelCounts.from_counts(
-        list(counts), list(counts.values()), max_labels=max_labels, max_count=max_count
-    )
+    columns = {"label": list(counts), "count": list(counts.values())}
+    return LabelCounts.promised(pa.table(columns), max_labels, max_count)
 
 
 def peeled(counts: Sequence[int], mechanism: TopLabels) -> dict[tuple[int, ...], float]:
@@ -175,7 +174,7 @@ def test_too_few_are_followed_by_a_null(labels: list, seeded: Make) -> None:
 
 
 def test_nothing_is_valid_data() -> None:
-    empty = LabelCounts(
+    empty = LabelCounts.promised(
         pa.table({"label": pa.array([], pa.string()), "count": pa.array([], pa.int64())}), 1, 1
     )
     assert TopLabels(k=1, epsilon=1, delta="0.5").release(empty).value.labels == [None]

@@ -7,8 +7,10 @@ import narwhals.stable.v2 as nw
 
 from dphist.errors import ColumnError, ParameterError
 
-# Roles whose columns hold labels; the columns of all other roles hold integers.
-LABELS = frozenset({"label", "source", "target"})
+# Roles whose columns hold labels or users; the columns of all other roles hold integers.
+LABELS = frozenset({"label", "user", "source", "target"})
+# Roles whose values are compared with each other, so that their columns must be of one type.
+COMPARED = frozenset({"source", "target"})
 
 
 def check_name(value: object, parameter: str) -> None:

@@ -1,14 +1,13 @@
 """Bounding what one user contributes, in the engine that holds the rows.
 
 Which labels a user keeps is decided by a hash, under a key drawn afresh from the operating
-system, of the user and each of the user's labels: those of the smallest hashes are kept, and
-among equal hashes those that sort first. So the choice is a function of the key and of this
-user's own rows. Nothing another user does can change it, and an engine that evaluates a part
-again, under the same key, chooses the same.
+system, of the user and each of the user's labels: those of the smallest hashes are kept. So the
+choice is a function of the key and of this user's own rows. Nothing another user does can change
+it, and an engine that evaluates a part again, under the same key, chooses the same.
 
-The hash is MD5, which DuckDB and Spark both have. Nobody sees the hashes, and no privacy depends
-on it: the bounds hold for every key and every function, as docs/proofs/bounding.md shows. A hash
-that spreads its values evenly makes the choice even, which is all that is asked of it.
+The hash is what the engine has. Nobody sees the hashes, and no privacy depends on it: the bounds
+hold for every key and every function, as docs/proofs/bounding.md shows. A hash that spreads its
+values evenly makes the choice even, which is all that is asked of it.
 """
 
 import secrets
@@ -18,14 +17,15 @@ from dataclasses import dataclass
 
 from dphist.errors import DataError
 from dphist.tables.aggregate import as_arrays
-from dphist.tables.batches import DuckStore, SparkStore, Store
 from dphist.tables.checks import LARGEST, IntArray
-from dphist.tables.engines import DuckRows, Rows
+from dphist.tables.engines import Rows
 from dphist.tables.progress import Progress
 from dphist.tables.records import Records, open_records
+from dphist.tables.stores import DuckStore, SparkStore, Store, held
 
 # What may be wrong with a record; the largest number found is reported.
 _SOUND, _NO_COUNT, _NEGATIVE, _TOO_LARGE, _NO_LABEL, _NO_USER = range(6)
+_WORST = "max(problem) AS problem"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +64,13 @@ def count_labels(
     Parameters
     ----------
     frame : dataframe or path
-        Anything Narwhals reads, evaluated once, in its engine or in DuckDB; or a file, as for
-        `count_records`.
+        Anything Narwhals reads, evaluated once, and counted in Spark or in a DuckDB of ours; or a
+        file, as for `count_records`.
     names : dict
         The columns ``label`` and, optionally, ``user`` and ``count``. Without a user, each row
         is a user of its own; without a count, each row counts one.
     bounds : Bounds
-    key : hexadecimal digits
+    key : 32 hexadecimal digits
         What the choice of labels depends on beside the rows; drawn afresh if None.
     progress : as for `count_records`
 
@@ -86,20 +86,12 @@ def count_labels(
         If a user or label is missing and `bounds` does not say what then; if a count is missing,
         negative or above 2**62 - 1; or if the engine fails.
     """
-    chosen = key or fresh_key()
-    with open_records(frame, names, progress) as records, ExitStack() as failed:
-        store = DuckStore() if isinstance(records.rows, DuckRows) else SparkStore()
-        failed.callback(store.close)
-
-        def counted(rows: Rows) -> Rows:
-            bounded = bounded_labels(_checked(rows, records, bounds), names, bounds, chosen)
-            if isinstance(store, DuckStore):
-                return store.fill(bounded, records.kind)  # type: ignore[arg-type]
-            return store.fill(bounded)  # type: ignore[arg-type]
-
-        problems = [row[0] for row in records.collect(counted, ["problem"])]
-        _raise_problem(records, [problem for problem in problems if problem is not None])
-        failed.pop_all()
+    with ExitStack() as stack:
+        records = open_records(stack, frame, names, progress)
+        bounded = bounded_labels(_checked(records, bounds), names, bounds, key or fresh_key())
+        store: DuckStore | SparkStore = records.run(lambda: held(bounded, records.kind))
+        _raise_problem(records, [records.run(store.worst_problem)])
+        store.keep(stack.pop_all())
     return store
 
 
@@ -133,26 +125,22 @@ def count_bounded_records(
     As `count_labels`.
     """
     names = {"label": label, "user": user}
-    chosen = key or fresh_key()
-    with open_records(frame, names, progress) as records:
-        rows = records.collect(
-            lambda rows: _prevalences(
-                _bounded_records(
-                    _checked(rows, records, Bounds(None, LARGEST)), max_records, chosen
-                )
-            ),
-            ["records", "prevalence", "problem"],
-        )
+    with ExitStack() as stack:
+        records = open_records(stack, frame, names, progress)
+        checked = _checked(records, Bounds(None, LARGEST))
+        kept = _prevalences(_bounded_records(checked, max_records, key or fresh_key()))
+        rows = records.run(lambda: kept.fetch(["records", "prevalence", "problem"]))
     _raise_problem(records, [row[2] for row in rows])
     return as_arrays([(row[0], row[1]) for row in rows])
 
 
-def _checked(rows: Rows, records: Records, bounds: Bounds) -> Rows:
+def _checked(records: Records, bounds: Bounds) -> Rows:
     """From the caller's rows to (who, term, amount, problem), no amount above `max_count`.
 
-    A row with a problem has neither user, label nor amount: it serves only to be reported.
+    A row with a problem has neither user, label nor amount: it serves only to be reported. No
+    other row is without a label.
     """
-    names = records.names
+    names, rows = records.names, records.rows
     if bounds.null_labels == "drop":
         rows = rows.where("term IS NOT NULL")
     if "user" in names and bounds.null_users == "drop":
@@ -188,12 +176,12 @@ def bounded_labels(rows: Rows, names: Mapping[str, str], bounds: Bounds, key: st
     """
     if "user" in names:
         most = f"CASE WHEN who IS NULL THEN {LARGEST} ELSE {bounds.max_count} END"
-        rows = rows.group(["who", "term", "problem"], _at_most(rows, most, "amount"))
+        rows = rows.group(["who", "term"], _at_most(rows, most, "amount"), _WORST)
         rows = rows.where("amount > 0 OR problem > 0")
         if bounds.max_labels is not None:
             ranked = _ranked(rows, key, ["amount"])
             rows = ranked.where(f"who IS NULL OR place <= {bounds.max_labels}")
-    rows = rows.group(["term", "problem"], _at_most(rows, str(LARGEST), "records"))
+    rows = rows.group(["term"], _at_most(rows, str(LARGEST), "records"), _WORST)
     return rows.where("records > 0 OR problem > 0")
 
 
@@ -211,18 +199,24 @@ def _bounded_records(rows: Rows, max_records: int, key: str) -> Rows:
 
 
 def _ranked(rows: Rows, key: str, others: list[str], turn: str | None = None) -> Rows:
-    """Add the place of each row among those of its user, by keyed hash, then by label and turn."""
-    hashed = rows.hashed(key, ["who", "term"], turn)
+    """Add to each row how many rows of its user have a hash up to its own.
+
+    Two rows of the same hash, which hardly occur, both have the place of the later: so which
+    rows have a place up to some number depends on no order, and they are no more than that.
+    """
+    hashed = rows.hashed(key, turn)
     rows = rows.project("who", "term", "problem", *others, f"{hashed} AS mixed")
-    order = ", ".join(["mixed", "term", *([turn] if turn else [])])
-    place = f"row_number() OVER (PARTITION BY who ORDER BY {order}) AS place"
+    place = (
+        "count(*) OVER (PARTITION BY who ORDER BY mixed "
+        "RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS place"
+    )
     return rows.project("who", "term", "problem", *others, place)
 
 
 def _prevalences(rows: Rows) -> Rows:
     """From rows (term, problem) to (records, prevalence, problem)."""
-    labels = rows.group(["term", "problem"], "count(*) AS records")
-    return labels.group(["records", "problem"], "count(*) AS prevalence")
+    labels = rows.group(["term"], "count(*) AS records", _WORST)
+    return labels.group(["records"], "count(*) AS prevalence", _WORST)
 
 
 def _at_most(rows: Rows, most: str, name: str) -> str:

@@ -1,9 +1,9 @@
 """Rows in DuckDB or in Spark, behind the three steps that bounding is made of.
 
-DuckDB serves its own relations, files, and every table that is Arrow in memory or becomes it
-(pandas, Polars, PyArrow): it reads Arrow's buffers in this process without copying them, and the
-bounding of all of them is one piece of code. Spark's rows stay in Spark. Both take the same SQL
-expressions, so a chain of steps is written once; where their words differ, a method has the two.
+A private DuckDB serves files, DuckDB's own relations, and every table that is Arrow in memory or
+becomes it (pandas, Polars, PyArrow), so that the bounding of all of them is one piece of code.
+Spark's rows stay in Spark. Both take the same SQL expressions, and a chain of steps is written
+once; where their words differ, a method has the two.
 
 Every chain is a straight line from one source, without a join or a union, and is evaluated once:
 a source that gives other rows at a second look is never looked at twice.
@@ -31,11 +31,10 @@ class Rows(Protocol):
     def total(self, column: str) -> str:
         """Return the expression of a sum of int64 that does not wrap."""
 
-    def hashed(self, key: str, columns: Sequence[str], turn: str | None = None) -> str:
-        """Return the expression of a hash, in 128 bits, of `key` and the values of `columns`.
+    def hashed(self, key: str, turn: str | None = None) -> str:
+        """Return the expression of a hash, under a key of 32 hexadecimal digits, of who and term.
 
-        What is hashed is the key, the length of each value in bytes, the values as text, and the
-        whole number `turn`: no two rows of different values hash the same bytes.
+        Where `turn` names a column of whole numbers, of that as well.
         """
 
     def fetch(self, columns: Sequence[str]) -> list[tuple[Any, ...]]:
@@ -44,47 +43,52 @@ class Rows(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class DuckRows:
-    """Rows of a DuckDB relation."""
+    """Rows of a relation on a private DuckDB."""
 
+    connection: duckdb.DuckDBPyConnection
     relation: duckdb.DuckDBPyRelation
 
     def project(self, *columns: str) -> "DuckRows":
         """Compute columns."""
-        return DuckRows(self.relation.project(", ".join(columns)))
+        return self._with(self.relation.project(", ".join(columns)))
 
     def where(self, condition: str) -> "DuckRows":
         """Keep some rows."""
-        return DuckRows(self.relation.filter(condition))
+        return self._with(self.relation.filter(condition))
 
     def group(self, keys: Sequence[str], *aggregates: str) -> "DuckRows":
         """Reduce groups of rows."""
         grouped = ", ".join(keys)
-        return DuckRows(self.relation.aggregate(", ".join([*keys, *aggregates]), grouped))
+        return self._with(self.relation.aggregate(", ".join([*keys, *aggregates]), grouped))
 
     def total(self, column: str) -> str:
         """Return a sum, of 128 bits."""
         return f"sum({column})"
 
-    def hashed(self, key: str, columns: Sequence[str], turn: str | None = None) -> str:
-        """Return a hash, of type UHUGEINT."""
-        kinds = dict(zip(self.relation.columns, map(str, self.relation.types), strict=True))
-        texts = [
-            f"hex({name})" if kinds[name] == "BLOB" else f"CAST({name} AS VARCHAR)"
-            for name in columns
-        ]
-        lengths = [f"strlen({text}), ':'" for text in texts]
-        parts = [f"'{key}'", *lengths, *texts, *([turn] if turn else [])]
-        return f"md5_number(concat({', '.join(parts)}))"
+    def hashed(self, key: str, turn: str | None = None) -> str:
+        """Return a hash of 64 bits.
+
+        DuckDB's own hash, which knows no key, with the halves of the key mixed in between.
+        """
+        first, second = f"{int(key[:16], 16)}::UBIGINT", f"{int(key[16:], 16)}::UBIGINT"
+        mixed = f"hash(xor(hash(xor(hash(who), {first})), hash(xor(hash(term), {second}))))"
+        return mixed if turn is None else f"hash(xor({mixed}, {turn}::UBIGINT))"
 
     def fetch(self, columns: Sequence[str]) -> list[tuple[Any, ...]]:
         """Evaluate the table."""
         rows: list[tuple[Any, ...]] = self.relation.project(", ".join(columns)).fetchall()
         return rows
 
+    def _with(self, relation: duckdb.DuckDBPyRelation) -> "DuckRows":
+        return DuckRows(self.connection, relation)
+
 
 @dataclass(frozen=True, slots=True)
 class SparkRows:
-    """Rows of a PySpark dataframe; PySpark is imported only where there is one."""
+    """Rows of a PySpark dataframe; PySpark is imported only where there is one.
+
+    Text has been made bytes, so that no collation of a caller's makes two labels one.
+    """
 
     frame: Any
 
@@ -106,16 +110,17 @@ class SparkRows:
         """Return a sum, of 29 decimal digits."""
         return f"sum(CAST({column} AS DECIMAL(19, 0)))"
 
-    def hashed(self, key: str, columns: Sequence[str], turn: str | None = None) -> str:
-        """Return a hash, as hexadecimal digits."""
+    def hashed(self, key: str, turn: str | None = None) -> str:
+        """Return MD5 as hexadecimal digits: of the key, lengths in bytes, values, and turn."""
         kinds = dict(self.frame.dtypes)
-        texts = [
-            f"hex({name})" if kinds[name] == "binary" else f"CAST({name} AS STRING)"
-            for name in columns
+        values = [
+            name if kinds[name] == "binary" else f"CAST(CAST({name} AS STRING) AS BINARY)"
+            for name in ("who", "term")
         ]
-        lengths = [f"octet_length({text}), ':'" for text in texts]
-        parts = [f"'{key}'", *lengths, *texts, *([turn] if turn else [])]
-        # Unlike DuckDB's, Spark's concat is null where a part is: such rows are not ranked.
+        lengths = [f"CAST(concat(octet_length({value}), ':') AS BINARY)" for value in values]
+        turned = [f"CAST(CAST({turn} AS STRING) AS BINARY)"] if turn else []
+        parts = [f"CAST('{key}' AS BINARY)", *lengths, *values, *turned]
+        # Spark's concat is null where a part is: rows without a user, whose place is not asked.
         return f"md5(concat({', '.join(parts)}))"
 
     def fetch(self, columns: Sequence[str]) -> list[tuple[Any, ...]]:

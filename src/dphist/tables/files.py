@@ -11,8 +11,7 @@ import glob
 import io
 import os
 import re
-import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,19 +24,15 @@ import pyarrow.parquet as pq
 
 from dphist.errors import ColumnError, DataError, InputFileError
 from dphist.tables.columns import LABELS, position_of, twice
-from dphist.tables.frames import AnyFrame, Derive, Source, rows_of, selected
+from dphist.tables.frames import AnyFrame, Source, selected
 from dphist.tables.guard import shielded
 from dphist.tables.interruptible import interruptible
+from dphist.tables.private_duckdb import connected
 from dphist.tables.progress import Progress, reported
 
 _DELIMITERS = {".csv": ",", ".txt": ",", ".tsv": "\t"}
 _COMPRESSIONS: dict[str, Literal["gzip", "zstd"]] = {".gz": "gzip", ".zst": "zstd"}
 _MOST_HEADER_BYTES = 2**20
-
-# Beyond this DuckDB spills to the temporary directory; benchmarks/large_file.py measures what
-# the process takes in all. Each thread needs a share of it, hence the limit on threads.
-_MEMORY = "2GB"
-_MOST_THREADS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +45,12 @@ class _Format:
 
 @contextmanager
 def open_file(
-    path: str | os.PathLike[str], names: Mapping[str, str], progress: Progress | None
+    path: str | os.PathLike[str],
+    names: Mapping[str, str],
+    progress: Progress | None,
+    connection: duckdb.DuckDBPyConnection | None = None,
 ) -> Iterator[Source]:
-    """Open a file as a Source, on a connection and a temporary directory of its own.
-
-    Both are gone when the block ends, however it ends. Labels may be spilled to the
-    temporary directory, unencrypted; only its owner may read it, and ``TMPDIR`` says where
-    it is made.
+    """Open a file as a Source, on a connection that is gone when the block ends, however it ends.
 
     Parameters
     ----------
@@ -66,6 +60,8 @@ def open_file(
         The wanted columns: role to the name in the file.
     progress : function of a float, or None
         See `reported`.
+    connection : DuckDB connection, optional
+        One of `connected` to use instead, which stays open.
 
     Raises
     ------
@@ -79,22 +75,18 @@ def open_file(
     kind = _format(path.name, shown)
     _check_regular(path, shown)
     with ExitStack() as stack:
-        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="dphist-"))
-        connection = stack.enter_context(_connect(folder))
-        frame, failure = _opened(connection, path, kind, names, shown)
+        engine = connected(stack) if connection is None else connection
+        frame, failure = _opened(engine, path, kind, names, shown)
         shortage = DataError(
             f"reading {shown} ran out of memory, or of disk below the folder of temporary files: "
             "point TMPDIR to a larger disk"
         )
 
-        def collect(derive: Derive, columns: list[str]) -> list[tuple[Any, ...]]:
-            with reported(connection, progress):
-                return interruptible(
-                    connection,
-                    lambda: shielded(lambda: rows_of(derive(frame), columns), failure, shortage),
-                )
+        def run(call: Callable[[], Any]) -> Any:
+            with reported(engine, progress):
+                return interruptible(engine, lambda: shielded(call, failure, shortage))
 
-        yield Source(frame, names, collect, from_text=bool(kind.delimiter))
+        yield Source(frame, names, run, from_text=bool(kind.delimiter))
 
 
 def _opened(
@@ -172,26 +164,6 @@ def _check_regular(path: Path, shown: str) -> None:
     except (OSError, ValueError):
         pass
     raise InputFileError(problem)
-
-
-def _connect(folder: str) -> duckdb.DuckDBPyConnection:
-    """Return a connection that spills into `folder`, prints nothing and fetches nothing."""
-    connection = duckdb.connect(
-        config={
-            "memory_limit": _MEMORY,
-            "temp_directory": folder,
-            "preserve_insertion_order": "false",
-            "autoinstall_known_extensions": "false",
-            "autoload_known_extensions": "false",
-        }
-    )
-    # Without the bar DuckDB does not keep count of its progress; printing is another matter.
-    connection.execute("SET enable_progress_bar_print = false")
-    connection.execute("SET enable_progress_bar = true")
-    # All rows are fetched, as a result that is not finished blocks the connection.
-    if connection.execute("SELECT current_setting('threads')").fetchall()[0][0] > _MOST_THREADS:
-        connection.execute(f"SET threads = {_MOST_THREADS}")
-    return connection
 
 
 def _header(path: Path, kind: _Format, shown: str, failure: InputFileError) -> list[str]:

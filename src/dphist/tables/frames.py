@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 
 from dphist.errors import ColumnError, DataError, DphistError, ParameterError
 from dphist.tables.columns import (
+    COMPARED,
     LABELS,
     check_count_type,
     check_label_type,
@@ -30,6 +31,7 @@ from dphist.tables.guard import shielded
 
 AnyFrame: TypeAlias = nw.DataFrame[Any] | nw.LazyFrame[Any]
 Derive: TypeAlias = Callable[[AnyFrame], AnyFrame]
+Run: TypeAlias = Callable[[Callable[[], Any]], Any]
 
 # Types whose values a pandas column of objects may mix: each compares exactly.
 _LABEL_TYPES = (
@@ -59,17 +61,21 @@ class Source:
         One column for each role.
     names : dict
         The caller's name of each role's column, for the errors.
-    collect : function
-        Derives a frame from `frame`, evaluates it, and returns the named columns as rows;
-        whatever the engine says in between is dropped.
+    run : function
+        Calls what evaluates a frame derived from `frame`; whatever the engine says is dropped.
     from_text : bool
         Whether counts were read from CSV text; -1 then stands for unreadable text.
     """
 
     frame: AnyFrame
     names: Mapping[str, str]
-    collect: Callable[[Derive, list[str]], list[tuple[Any, ...]]]
+    run: Run
     from_text: bool = False
+
+    def collect(self, derive: Derive, columns: list[str]) -> list[tuple[Any, ...]]:
+        """Derive a frame from `frame`, evaluate it, and return the named columns as rows."""
+        rows: list[tuple[Any, ...]] = self.run(lambda: rows_of(derive(self.frame), columns))
+        return rows
 
 
 def source_of(frame: object, names: Mapping[str, str]) -> Source:
@@ -80,7 +86,7 @@ def source_of(frame: object, names: Mapping[str, str]) -> Source:
     frame : anything Narwhals reads
     names : dict
         The wanted columns: role to the caller's name. Roles of `LABELS` take any type with
-        exact equality, the same for all of them; every other role takes integers.
+        exact equality, the same for those of `COMPARED`; every other role takes integers.
 
     Raises
     ------
@@ -91,18 +97,18 @@ def source_of(frame: object, names: Mapping[str, str]) -> Source:
     DataError
         If the frame's engine fails.
     """
+    failure = engine_failure(names)
+    prepared = selected(_narwhals(frame, failure), names, failure)
+    return Source(prepared, names, lambda call: shielded(call, failure))
+
+
+def engine_failure(names: Mapping[str, str]) -> DataError:
+    """The error for an engine that fails over the columns `names`, whatever it says."""
     listed = " and ".join(repr(name) for name in names.values())
-    failure = DataError(
+    return DataError(
         f"the engine of frame could not evaluate {listed}: finish other queries on its "
         "connection, evaluate the frame first, and pass plain columns of text or integers"
     )
-    opened = _narwhals(frame, failure)
-    prepared = selected(opened, names, failure)
-
-    def collect(derive: Derive, columns: list[str]) -> list[tuple[Any, ...]]:
-        return shielded(lambda: rows_of(derive(prepared), columns), failure)
-
-    return Source(prepared, names, collect)
 
 
 def selected(
@@ -124,7 +130,8 @@ def selected(
     kinds = {}
     for role in [role for role in names if role in LABELS]:
         frame = _with_labels(frame, physical[role], names[role], failure)
-        kinds[names[role]] = _kind(frame, physical[role], failure)
+        if role in COMPARED:
+            kinds[names[role]] = _kind(frame, physical[role], failure)
     if len(kinds) == 2:
         (first, kind), (second, other) = kinds.items()
         if kind != other:

@@ -1,6 +1,7 @@
 """PayWhatYouGet: many top-label queries that pay for the labels returned (Algorithm 4)."""
 
 import threading
+from dataclasses import dataclass
 from fractions import Fraction
 
 from dphist.errors import ParameterError
@@ -13,6 +14,32 @@ from dphist.unknown.mechanism import checked_bound, checked_delta, checked_epsil
 from dphist.unknown.top_labels import TopLabels, check_scale, check_stated
 
 
+class _Left:
+    """What is left of a session: the one thing of it that changes."""
+
+    __slots__ = ("labels", "lock", "queries")
+
+    def __init__(self, labels: int, queries: int) -> None:
+        self.labels, self.queries = labels, queries
+        self.lock = threading.Lock()
+
+    def reserve(self, k: int) -> None:
+        """Take the most a query can cost before it sees data, so that no two overspend."""
+        with self.lock:
+            if self.queries < 1:
+                raise ParameterError("all queries of the session were asked")
+            if k > self.labels:
+                raise ParameterError(f"k is {k} but {self.labels} labels of the budget are left")
+            self.queries -= 1
+            self.labels -= k
+
+    def refund(self, labels: int) -> None:
+        """Give back what a query did not use."""
+        with self.lock:
+            self.labels += labels
+
+
+@dataclass(frozen=True, slots=True, init=False, eq=False, repr=False)
 class PayWhatYouGet:
     """A session of `TopLabels` queries that share one budget of labels.
 
@@ -37,17 +64,13 @@ class PayWhatYouGet:
     epsilon, delta, max_labels, max_count : of each query, see `TopLabels`.
     """
 
-    __slots__ = (
-        "_labels_left",
-        "_lock",
-        "_queries_left",
-        "budget",
-        "delta",
-        "epsilon",
-        "max_count",
-        "max_labels",
-        "queries",
-    )
+    budget: int
+    queries: int
+    epsilon: Fraction
+    delta: Fraction
+    max_labels: int | None
+    max_count: int
+    _left: _Left
 
     def __init__(
         self,
@@ -59,19 +82,21 @@ class PayWhatYouGet:
         max_labels: int | None = None,
         max_count: int = 1,
     ) -> None:
-        self.budget = whole_number(budget, "budget", 1)
-        self.queries = whole_number(queries, "queries", 1)
-        self.epsilon: Fraction = checked_epsilon(epsilon)
-        self.delta: Fraction = checked_delta(delta)
-        self.max_labels = None if max_labels is None else checked_bound(max_labels, "max_labels")
-        self.max_count = checked_bound(max_count, "max_count")
+        values = {
+            "budget": whole_number(budget, "budget", 1),
+            "queries": whole_number(queries, "queries", 1),
+            "epsilon": checked_epsilon(epsilon),
+            "delta": checked_delta(delta),
+            "max_labels": None if max_labels is None else checked_bound(max_labels, "max_labels"),
+            "max_count": checked_bound(max_count, "max_count"),
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)  # frozen, so that its price stays what it was
         if not self.queries * self.delta < 1:
             raise ParameterError("queries times delta must be below 1; lower one of them")
         check_scale(self.max_count / self.epsilon)
         check_stated(self.budget * self.epsilon**2 / 8)
-        self._labels_left = self.budget
-        self._queries_left = self.queries
-        self._lock = threading.Lock()
+        object.__setattr__(self, "_left", _Left(self.budget, self.queries))
 
     def __repr__(self) -> str:
         return (
@@ -90,12 +115,12 @@ class PayWhatYouGet:
     @property
     def remaining(self) -> int:
         """How many labels may still be returned."""
-        return self._labels_left
+        return self._left.labels
 
     @property
     def remaining_queries(self) -> int:
         """How many queries may still be asked."""
-        return self._queries_left
+        return self._left.queries
 
     def top(
         self, counts: object, k: int = 10, candidates: int = 100, source: Source | None = None
@@ -122,23 +147,7 @@ class PayWhatYouGet:
         )
         if isinstance(counts, LabelCounts):
             query._accept(counts)
-        self._reserve(query.k)
+        self._left.reserve(query.k)
         release = query.release(counts, source)
-        self._refund(query.k - len(release.value))
+        self._left.refund(query.k - len(release.value))
         return release
-
-    def _reserve(self, k: int) -> None:
-        """Take the most a query can cost before it sees data, so that no two overspend."""
-        with self._lock:
-            if self._queries_left < 1:
-                raise ParameterError(f"all {self.queries} queries of the session were asked")
-            if k > self._labels_left:
-                raise ParameterError(
-                    f"k is {k} but {self._labels_left} labels of the budget are left"
-                )
-            self._queries_left -= 1
-            self._labels_left -= k
-
-    def _refund(self, labels: int) -> None:
-        with self._lock:
-            self._labels_left += labels

@@ -129,7 +129,8 @@ class TopLabels(LabelledMechanism):
         largest = counts.largest(self.candidates + 1)
         chosen = self.choose(largest["count"].to_pylist(), source)
         labels = largest["label"].take(pa.array(chosen, pa.int64()))
-        labels = _as_released(labels, missing=int(len(chosen) < self.k))
+        if len(chosen) < self.k:
+            labels = pa.chunked_array([*labels.chunks, pa.nulls(1, labels.type)])
         value = LabelTable(pa.table({"label": labels}))
         return Release(value, self.guarantee, self, stated=stated_of(counts))
 
@@ -153,14 +154,6 @@ class TopLabels(LabelledMechanism):
         centres = [c - next_count for c in counts[: self.candidates]]
         noise = LazyNoise(GUMBEL, self.scale, [*centres, self.threshold], source)
         return noise.descending_above(len(centres), self.k)
-
-
-def _as_released(labels: pa.ChunkedArray, missing: int) -> pa.ChunkedArray:
-    """Return the labels followed by `missing` missing ones; text of any engine as plain text."""
-    kind = labels.type
-    if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
-        labels = labels.cast(pa.string())
-    return pa.chunked_array([*labels.chunks, pa.nulls(missing, labels.type)])
 
 
 def check_stated(rho: Fraction) -> None:

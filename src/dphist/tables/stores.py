@@ -4,27 +4,24 @@ A table of counted labels is made once, when it is put here, and only read after
 question sees the same counts, whatever the source would say a second time.
 """
 
-import tempfile
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import Any, Protocol, TypeAlias
 
-import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from dphist.errors import DataError, ParameterError
-from dphist.tables.engines import DuckRows, SparkRows
+from dphist.tables.engines import DuckRows, Rows, SparkRows
 from dphist.tables.guard import shielded
+from dphist.tables.label_types import carried, plain
 
 # From a batch of columns label, count (int64, at least 1) to those of its rows that are
 # released, the counts perhaps changed.
 Keep: TypeAlias = Callable[[pa.RecordBatch], pa.RecordBatch]
 
 _ROWS_AT_ONCE = 1 << 18
-_MEMORY = "2GB"  # beyond this DuckDB spills to its folder
-_MOST_THREADS = 8
 
 
 class Store(Protocol):
@@ -33,9 +30,6 @@ class Store(Protocol):
     @property
     def schema(self) -> pa.Schema:
         """The types of label and count."""
-
-    def close(self) -> object:
-        """Give up what is held, at once."""
 
     def surviving(self, keep: Keep) -> pa.Table:
         """Return what `keep` leaves of each batch."""
@@ -47,27 +41,20 @@ class Store(Protocol):
         """Return the rows of those of `labels`, of this store's type, that occur."""
 
 
-def connected(stack: ExitStack) -> duckdb.DuckDBPyConnection:
-    """Return a connection that fetches nothing, and spills into a folder of its own.
+def held(rows: Rows, kind: pa.DataType | None) -> "DuckStore | SparkStore":
+    """Evaluate rows (term, records, problem), once, and hold them.
 
-    Both are gone when `stack` is closed. Labels may be spilled, unencrypted; only the owner of
-    the folder may read it, and ``TMPDIR`` says where it is made.
+    Parameters
+    ----------
+    rows : of DuckDB or Spark
+    kind : Arrow type, or None
+        What the labels are, where the engine carries them as integers or bytes; None if they
+        are what they seem.
     """
-    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="dphist-"))
-    connection = duckdb.connect(
-        config={
-            "memory_limit": _MEMORY,
-            "temp_directory": folder,
-            "preserve_insertion_order": "false",
-            "autoinstall_known_extensions": "false",
-            "autoload_known_extensions": "false",
-        }
-    )
-    stack.enter_context(connection)
-    connection.execute("SET enable_progress_bar = false")
-    if connection.execute("SELECT current_setting('threads')").fetchall()[0][0] > _MOST_THREADS:
-        connection.execute(f"SET threads = {_MOST_THREADS}")
-    return connection
+    if isinstance(rows, DuckRows):
+        return DuckStore(rows, kind)
+    assert isinstance(rows, SparkRows)  # noqa: S101 - there are no others
+    return SparkStore(rows, kind)
 
 
 class ArrowStore:
@@ -77,9 +64,6 @@ class ArrowStore:
 
     def __init__(self, table: pa.Table) -> None:
         self._table = table
-
-    def close(self) -> None:
-        """Do nothing: there is only memory to give up."""
 
     @property
     def schema(self) -> pa.Schema:
@@ -102,43 +86,25 @@ class ArrowStore:
 
 
 class DuckStore:
-    """Counted labels in a DuckDB database of their own, in memory, spilling when they are many.
+    """Counted labels in a private DuckDB, in memory, spilling when they are many."""
 
-    Attributes
-    ----------
-    connection : the connection to it.
-    close : function that gives up the database, at once.
-    """
+    __slots__ = ("__weakref__", "_carried", "_connection", "_kind")
 
-    __slots__ = ("__weakref__", "_carried", "_kind", "close", "connection")
-
-    def __init__(self) -> None:
-        with ExitStack() as stack:
-            self.connection = connected(stack)
-            # The database and its folder go when nobody asks this store any more, or at `close`.
-            self.close = weakref.finalize(self, stack.pop_all().close)
-        self._kind: pa.DataType = pa.null()
-        self._carried = False
-
-    def fill(self, rows: DuckRows, kind: pa.DataType | None) -> DuckRows:
-        """Evaluate rows (term, records, problem), once, and hold them; return the problems.
-
-        The rows may lie in another database: they come as a stream of Arrow batches.
-
-        Parameters
-        ----------
-        rows : DuckRows
-        kind : Arrow type, or None
-            What the labels are, where DuckDB carries them as integers; None if they are what
-            they seem.
-        """
-        reader = rows.relation.to_arrow_reader(_ROWS_AT_ONCE)
+    def __init__(self, rows: DuckRows, kind: pa.DataType | None) -> None:
+        self._connection = rows.connection
+        rows.relation.project('term AS "label", records AS "count", problem').create("counted")
         self._carried = kind is not None
-        self._kind = kind or reader.schema.field("term").type
-        self.connection.from_arrow(reader).project(
-            'term AS "label", records AS "count", problem'
-        ).create("counted")
-        return DuckRows(self.connection.sql("SELECT max(problem) AS problem FROM counted"))
+        nothing = self._connection.sql('SELECT "label" FROM counted LIMIT 0').to_arrow_table()
+        self._kind: pa.DataType = kind or plain(nothing.schema.field(0).type)
+
+    def worst_problem(self) -> int:
+        """Return the largest problem number of a record."""
+        worst = self._connection.sql("SELECT max(problem) FROM counted").fetchall()[0][0]
+        return int(worst or 0)
+
+    def keep(self, stack: ExitStack) -> None:
+        """Close `stack`, that is, the database and its folder, when nobody asks this any more."""
+        weakref.finalize(self, stack.close)
 
     @property
     def schema(self) -> pa.Schema:
@@ -169,7 +135,7 @@ class DuckStore:
         failure = _not_there_any_more()
 
         def begun() -> Iterator[pa.RecordBatch]:
-            cursor = self.connection.cursor()
+            cursor = self._connection.cursor()
             if wanted is not None:
                 cursor.register("wanted", wanted)
             query = f'SELECT "label", "count" FROM counted {clause}'  # noqa: S608
@@ -189,24 +155,26 @@ class SparkStore:
     bounding done a second time, from a source that may have changed meanwhile. While the
     checkpoint itself is made, a lost task is repeated under the same key, hence with the same
     choice of labels, provided that the source gives the same rows.
+
+    Labels of text are held as bytes, which are compared and ordered as such; they become text
+    again where they leave.
     """
 
-    __slots__ = ("_frame", "_schema")
+    __slots__ = ("_checkpoint", "_frame", "_schema")
 
-    def __init__(self) -> None:
-        self._frame: Any = None
-        self._schema: pa.Schema | None = None
+    def __init__(self, rows: SparkRows, kind: pa.DataType | None) -> None:
+        self._checkpoint = rows.frame.localCheckpoint(eager=True)
+        self._frame = self._checkpoint.selectExpr("term AS label", "records AS `count`")
+        found = self._frame.limit(0).toArrow().schema.field("label").type
+        self._schema = pa.schema({"label": kind or plain(found), "count": pa.int64()})
 
-    def close(self) -> None:
+    def worst_problem(self) -> int:
+        """Return the largest problem number of a record."""
+        worst = self._checkpoint.selectExpr("max(problem)").collect()[0][0]
+        return int(worst or 0)
+
+    def keep(self, stack: ExitStack) -> None:
         """Do nothing: Spark gives up a checkpoint that nobody refers to."""
-
-    def fill(self, rows: SparkRows) -> SparkRows:
-        """Evaluate rows (term, records, problem), once, and hold them; return the problems."""
-        held = rows.frame.localCheckpoint(eager=True)
-        self._frame = held.selectExpr("term AS label", "records AS `count`")
-        schema = self._frame.limit(0).toArrow().schema
-        self._schema = pa.schema({field.name: _plain(field.type) for field in schema})
-        return SparkRows(held.selectExpr("max(problem) AS problem"))
 
     @property
     def schema(self) -> pa.Schema:
@@ -238,14 +206,19 @@ class SparkStore:
 
         def found() -> Any:
             kinds = self._frame.select("label").schema
-            listed = self._frame.sparkSession.createDataFrame(pa.table({"label": labels}), kinds)
+            text = pa.types.is_string(labels.type)
+            wanted = pa.table({"label": labels.cast(pa.binary()) if text else labels})
+            listed = self._frame.sparkSession.createDataFrame(wanted, kinds)
             return self._frame.join(listed, "label", "left_semi")
 
         return self._table(found)
 
     def _table(self, derive: Callable[[], Any]) -> pa.Table:
         def evaluated() -> pa.Table:
-            return derive().toArrow().cast(self._schema)
+            found = derive().toArrow()
+            if pa.types.is_string(self._schema.field("label").type):
+                found = found.set_column(0, "label", _as_text(found["label"]))
+            return found.cast(self._schema)
 
         return shielded(evaluated, _not_there_any_more())
 
@@ -267,19 +240,7 @@ class _KeptBatches:
             yield self.keep(_one(gathered))
 
 
-def carried(values: Any) -> Any:
-    """Return an Arrow column as one that DuckDB holds exactly: moments become integers.
-
-    DuckDB has no nanoseconds with a time zone, for example, and would make equal what is not.
-    """
-    kind = values.type
-    if pa.types.is_time32(kind):
-        return values.cast(pa.int32())
-    moment = pa.types.is_timestamp(kind) or pa.types.is_time(kind) or pa.types.is_duration(kind)
-    return values.cast(pa.int64()) if moment or pa.types.is_date64(kind) else values
-
-
-def counts_of(store: Store, labels: Any) -> list[int]:
+def counts_of(store: Store, labels: Sequence[Any]) -> list[int]:
     """Return the counts of listed labels, in their order, 0 where a label does not occur.
 
     Raises
@@ -300,6 +261,15 @@ def counts_of(store: Store, labels: Any) -> list[int]:
     return [int(n) for n in pc.fill_null(found["count"].take(place), 0).to_pylist()]
 
 
+def _as_text(labels: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return bytes as text; Spark's text need not be UTF-8, and must not fail for that here."""
+    try:
+        return labels.cast(pa.string())
+    except pa.ArrowInvalid:
+        listed = [label.decode(errors="replace") for label in labels.to_pylist()]
+        return pa.chunked_array([pa.array(listed, pa.string())])
+
+
 def _joined(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
     return pa.Table.from_batches(list(batches), schema)
 
@@ -308,13 +278,6 @@ def _one(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
     """Return batches as one."""
     table = pa.Table.from_batches(batches).combine_chunks()
     return table.to_batches()[0] if len(table) else batches[0]
-
-
-def _plain(kind: pa.DataType) -> pa.DataType:
-    """Return the type with 32-bit offsets, which the labels of other engines have as well."""
-    if pa.types.is_large_string(kind):
-        return pa.string()
-    return pa.binary() if pa.types.is_large_binary(kind) else kind
 
 
 def _not_there_any_more() -> DataError:

@@ -1,0 +1,92 @@
+"""The types of labels and users that are counted by name: a closed list, told from the schema.
+
+Of each, two values are one label exactly if they are the same bytes, and a released label can be
+saved and read again. Others, such as intervals, of which thirty days equal a month, or times with
+a zone, are refused before any data are read.
+"""
+
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import pyarrow as pa
+
+from dphist.errors import ColumnError
+from dphist.tables.columns import check_count_type, check_label_type
+
+# DuckDB's types, without their parameters.
+_AS_THEY_ARE = {
+    *("boolean", "tinyint", "smallint", "integer", "bigint"),
+    *("utinyint", "usmallint", "uinteger", "ubigint", "decimal", "blob", "varchar"),
+    *("date", "timestamp", "timestamp_s", "timestamp_ms", "timestamp_ns"),
+    "timestamp with time zone",
+}
+# An enumeration is text; its order, and the numbers behind it, are not.
+_AS_TEXT = {"enum", "uuid", "null", '"null"', "sqlnull"}
+
+_SPARK_TEXT = {"string", "char", "varchar", "void"}
+_SPARK_OTHERS = {
+    *("boolean", "byte", "short", "integer", "long", "decimal", "binary"),
+    *("date", "timestamp", "timestamp_ntz"),
+}
+
+
+def check_duckdb(kind: Any, name: str) -> bool:
+    """Refuse what cannot serve as a label or user; say whether it is to be read as text."""
+    if kind.id not in _AS_THEY_ARE | _AS_TEXT:
+        raise unfit(name)
+    return kind.id in _AS_TEXT
+
+
+def check_spark(kind: Any, name: str) -> bool:
+    """Refuse what cannot serve as a label or user; say whether it is text."""
+    if kind.typeName() not in _SPARK_TEXT | _SPARK_OTHERS:
+        raise unfit(name)
+    return kind.typeName() in _SPARK_TEXT
+
+
+def check_arrow(column: Any, role: str, name: str) -> None:
+    """Refuse a decoded column that cannot serve in its role; None stands for objects of Python."""
+    if column is None:
+        raise ColumnError(
+            f"column {name!r} holds Python objects other than text: cast it to text, or to a type "
+            "of its own, such as int64, datetime64 or an ArrowDtype"
+        )
+    kind = column.type
+    dtype = nw.from_native(pa.table({"x": column.slice(0, 0)})).collect_schema()["x"]
+    if role == "count":
+        check_count_type(dtype, name)
+        return
+    check_label_type(dtype, name)
+    exact = pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_decimal128(kind)
+    day = pa.types.is_date(kind) or pa.types.is_timestamp(kind)
+    if not (exact or day or plain(kind) in (pa.string(), pa.binary())):
+        raise unfit(name)
+
+
+def plain(kind: pa.DataType) -> pa.DataType:
+    """Return the type of released labels: text and bytes are of one type each, whatever they were.
+
+    So the type of what is released does not tell which engine counted it.
+    """
+    if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        return pa.string()
+    long = pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind)
+    return pa.binary() if long or pa.types.is_fixed_size_binary(kind) else kind
+
+
+def carried(values: Any) -> Any:
+    """Return an Arrow column as one that DuckDB holds exactly: moments become integers.
+
+    DuckDB has no nanoseconds with a time zone, for example, and would make equal what is not.
+    """
+    kind = values.type
+    moment = pa.types.is_timestamp(kind) or pa.types.is_date64(kind)
+    return values.cast(pa.int64()) if moment else values
+
+
+def unfit(name: str) -> ColumnError:
+    """The error for a column of a type that is not on the list."""
+    return ColumnError(
+        f"column {name!r} must hold text, integers of up to 64 bits, truth values, dates, "
+        "timestamps, bytes or decimals of up to 38 digits: cast it to text"
+    )
