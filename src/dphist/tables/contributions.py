@@ -89,8 +89,14 @@ def count_labels(
     with ExitStack() as stack:
         records = open_records(stack, frame, names, progress)
         bounded = bounded_labels(_checked(records, bounds), names, bounds, key or fresh_key())
-        store: DuckStore | SparkStore = records.run(lambda: held(bounded, records.kind))
-        _raise_problem(records, [records.run(store.worst_problem)])
+
+        def evaluated() -> tuple[DuckStore | SparkStore, int]:
+            made = held(bounded, records.kind)
+            return made, made.worst_problem()
+
+        store: DuckStore | SparkStore
+        store, worst = records.run(evaluated)
+        _raise_problem(records, [worst])
         store.keep(stack.pop_all())
     return store
 
