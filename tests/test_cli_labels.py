@@ -328,6 +328,32 @@ def test_bad_data_exit_1_and_show_nothing(name, content, capsys, tmp_path) -> No
     assert sorted(p.name for p in tmp_path.iterdir()) == [name]
 
 
+@pytest.mark.parametrize("command", ["labels", "top"])
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_an_engine_that_fails_mid_way_leaves_nothing(command, kind, tmp_path, capsys) -> None:
+    """The last line, or a page in the middle, is broken: most rows are read by then."""
+    path = tmp_path / f"r.{kind}"
+    rows = 200_000
+    if kind == "csv":
+        sound = "".join(f"{i % 997},w{i % 50}\n" for i in range(rows))
+        path.write_text(f"who,word\n{sound}1,{SENTINEL},x\n")
+    else:
+        words = [f"{SENTINEL}{i}" for i in range(rows)]
+        table = pa.table({"who": list(range(rows)), "word": words})
+        pq.write_table(table, path, row_group_size=20_000, use_dictionary=False)
+        content = bytearray(path.read_bytes())
+        middle = len(content) * 2 // 3
+        content[middle : middle + 4096] = b"\xff" * 4096
+        path.write_bytes(content)
+    outputs = ["--output", tmp_path / "r.json", "--table", tmp_path / "t.csv"]
+    assert run(command, path, *USERS, *BUDGET, *outputs, "--report", tmp_path / "r.html") == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert path.name in captured.err
+    assert SENTINEL not in captured.err
+    assert [left.name for left in tmp_path.iterdir()] == [path.name]
+
+
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, RuntimeError])
 def test_interruptions_leave_nothing(error, records, capsys, monkeypatch) -> None:
     def stop(*_: object, **__: object) -> None:

@@ -2,9 +2,10 @@
 
 import datetime
 import itertools
+import os
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -317,6 +318,27 @@ def test_a_random_relation_is_evaluated_once() -> None:
 def test_random_rows_of_spark_are_evaluated_once() -> None:
     frame = spark().range(100).selectExpr("id % 20 AS who", "uuid() AS term")
     _three_answers_agree(count(frame, max_labels=2))
+
+
+def test_a_task_lost_while_bounding_chooses_the_same_again(tmp_path: Path) -> None:
+    """The first attempt at each partition of the source ends its worker."""
+    folder = str(tmp_path)
+
+    def dying(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            name = os.path.join(folder, str(batch["id"][0].as_py()))  # noqa: PTH118
+            if not os.path.exists(name):  # noqa: PTH110
+                with open(name, "w"):  # noqa: PTH123
+                    os._exit(1)
+            yield batch
+
+    source = spark().range(0, 400, 1, 2)
+    rows = "id % 40 AS who", "CAST(id AS STRING) AS term"
+    lost = count(source.mapInArrow(dying, "id bigint").selectExpr(*rows), KEYS[1], max_labels=3)
+    assert len(list(tmp_path.iterdir())) == 2
+    sound = count(source.selectExpr(*rows), KEYS[1], max_labels=3)
+    assert as_dict(lost) == as_dict(sound)
+    assert sum(as_dict(lost).values()) == 40 * 3
 
 
 def _three_answers_agree(counts: LabelCounts) -> None:
