@@ -14,18 +14,24 @@ import duckdb
 # measure what the process takes in all. Each thread needs a share, hence the limit on threads.
 _MEMORY = "2GB"
 _MOST_THREADS = 8
+_UNITS = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 
 
-def connected(stack: ExitStack) -> duckdb.DuckDBPyConnection:
+def connected(stack: ExitStack, *, large: bool = False) -> duckdb.DuckDBPyConnection:
     """Return a connection that fetches and prints nothing, and spills into a folder of its own.
 
     Both are gone when `stack` is closed. Labels may be spilled, unencrypted; only the owner of
     the folder may read it, and ``TMPDIR`` says where it is made.
+
+    Parameters
+    ----------
+    stack : what ends the use of the connection.
+    large : whether to take a quarter of the memory there is, if that is more, before spilling: for
+        bounding many users, which spilling makes twice as slow.
     """
     folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="dphist-"))
     connection = duckdb.connect(
         config={
-            "memory_limit": _MEMORY,
             "temp_directory": folder,
             "preserve_insertion_order": "false",
             "autoinstall_known_extensions": "false",
@@ -33,9 +39,25 @@ def connected(stack: ExitStack) -> duckdb.DuckDBPyConnection:
         }
     )
     stack.enter_context(connection)
+    memory = _MEMORY
+    if large and (quarter := _quarter(connection)) > _bytes("2 GiB"):
+        memory = f"{quarter}B"
+    connection.execute(f"SET memory_limit = '{memory}'")
     # Without the bar DuckDB does not keep count of its progress; printing is another matter.
     connection.execute("SET enable_progress_bar_print = false")
     connection.execute("SET enable_progress_bar = true")
     if connection.execute("SELECT current_setting('threads')").fetchall()[0][0] > _MOST_THREADS:
         connection.execute(f"SET threads = {_MOST_THREADS}")
     return connection
+
+
+def _quarter(connection: duckdb.DuckDBPyConnection) -> int:
+    """Return a quarter of the memory DuckDB finds, in bytes: 80 % of it is its default limit."""
+    limit = connection.execute("SELECT current_setting('memory_limit')").fetchall()[0][0]
+    return int(_bytes(limit) / 0.8 / 4)
+
+
+def _bytes(text: str) -> float:
+    """Read a size as DuckDB writes it; 0 for anything else."""
+    number, _, unit = text.partition(" ")
+    return float(number) * _UNITS[unit] if unit in _UNITS else 0.0

@@ -94,7 +94,7 @@ def _of_file(
     progress: Progress | None,
 ) -> Records:
     """Read a file, where it lies."""
-    connection = connected(stack)
+    connection = connected(stack, large=True)
     source = stack.enter_context(open_file(path, names, progress, connection))
     relation = _by_role(source.frame.to_native(), {role: role for role in names}, names)
     rows = DuckRows(connection, relation)
@@ -116,7 +116,7 @@ def _of_frame(stack: ExitStack, frame: object, names: Mapping[str, str]) -> Reco
         kind = columns["label"].type
         stream = pa.table({_ROLES[role]: carried(column) for role, column in columns.items()})
         kind = None if stream["term"].type == kind else kind
-    connection = connected(stack)
+    connection = connected(stack, large=True)
     rows = DuckRows(connection, shielded(lambda: connection.from_arrow(stream), failure))
 
     def run(call: Any) -> Any:
