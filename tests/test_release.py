@@ -3,6 +3,7 @@
 import copy
 import dataclasses
 import datetime
+import decimal
 import hashlib
 import json
 import pickle
@@ -213,6 +214,36 @@ def test_labels_of_each_kind_are_saved_and_loaded(mechanism, kind, seeded, tmp_p
     assert loaded.value.to_arrow().schema == release.value.to_arrow().schema
     assert json.loads(release.to_json())["kind"] == "labelled histogram"
     fits_the_schema(release)
+
+
+MOST = 2**63 - 1
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        pa.array([b"\xff\x00", b""]),
+        pa.array([decimal.Decimal("-1.50"), decimal.Decimal("2.00")], pa.decimal128(20, 2)),
+        pa.array([MOST, -MOST, 0]).cast(pa.timestamp("ns", "Europe/Zurich")),
+        pa.array([MOST, -MOST, 0]).cast(pa.timestamp("us")),
+        pa.array([MOST, 0]).cast(pa.timestamp("s", "UTC")),
+        pa.array([2**31 - 1, -(2**31), 0], pa.int32()).cast(pa.date32()),
+        pa.array([86_400_000]).cast(pa.date64()),
+        pa.array([2**64 - 1], pa.uint64()),
+    ],
+    ids=lambda labels: str(labels.type),
+)
+def test_labels_of_every_type_are_saved_and_loaded(labels, seeded) -> None:
+    counts = dh.LabelCounts.from_counts(labels, [10**6] * len(labels), max_labels=None, max_count=1)
+    for mechanism in (LABELLED[3], dh.ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=1)):
+        frame = pa.table({"label": labels, "count": [10**6] * len(labels)})
+        release = mechanism.release(counts if mechanism is LABELLED[3] else frame, seeded(1))
+        loaded = dh.Release.from_json(release.to_json())
+        assert loaded == release
+        assert loaded.value.to_arrow().schema.field("label").type == labels.type
+        assert set(loaded.value.to_arrow()["label"].drop_null()) == set(labels)
+        assert len(release.value.labels) == len(release.value)
+        fits_the_schema(release)
 
 
 @pytest.mark.parametrize("kind", ["text", "int", "bool", "date"])

@@ -35,8 +35,15 @@ class LabelTable:
 
     @property
     def labels(self) -> list[Any]:
-        """The labels; None for the row that says that there were too few."""
-        return list(self._table["label"].to_pylist())
+        """The labels; None for the row that says that there were too few.
+
+        Dates that Python cannot hold, such as DuckDB's infinity, are numbers: see `_written`.
+        """
+        labels = self._table["label"]
+        try:
+            return list(labels.to_pylist())
+        except (OverflowError, ValueError):
+            return _written(labels, labels.type)
 
     @property
     def counts(self) -> IntArray | None:
@@ -93,16 +100,41 @@ def _named(name: str) -> pa.DataType:
 
 
 def _written(labels: pa.ChunkedArray, kind: pa.DataType) -> list[Any]:
-    """Return labels as JSON holds them: bytes as hexadecimal digits, dates and decimals as text."""
+    """Return labels as JSON holds them: bytes as hexadecimal digits, dates and decimals as text.
+
+    Timestamps with a zone are in UTC. Where a date or timestamp is beyond what text can say, all
+    are the numbers that Arrow holds for them.
+    """
     if pa.types.is_binary(kind):
         return [None if label is None else label.hex() for label in labels.to_pylist()]
-    plain = pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_string(kind)
-    return list((labels if plain else labels.cast(pa.string())).to_pylist())
+    if pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_string(kind):
+        return list(labels.to_pylist())
+    said = labels.cast(_without_zone(kind))
+    texts = said.cast(pa.string())
+    try:
+        if texts.cast(said.type).equals(said):
+            return list(texts.to_pylist())
+    except pa.ArrowInvalid:
+        pass
+    return list(labels.cast(_number_of(kind)).to_pylist())
 
 
 def _read(labels: list[Any], kind: pa.DataType) -> pa.Array:
     """Return labels that `_written` wrote."""
     if pa.types.is_binary(kind):
         return pa.array([None if x is None else bytes.fromhex(x) for x in labels], kind)
-    as_text = any(isinstance(label, str) for label in labels)
-    return pa.array(labels, pa.string()).cast(kind) if as_text else pa.array(labels, kind)
+    if any(isinstance(label, str) for label in labels):
+        return pa.array(labels, pa.string()).cast(_without_zone(kind)).cast(kind)
+    return pa.array(labels, _number_of(kind)).cast(kind)
+
+
+def _without_zone(kind: pa.DataType) -> pa.DataType:
+    """Return the type of the same moments in UTC."""
+    return pa.timestamp(kind.unit) if pa.types.is_timestamp(kind) else kind
+
+
+def _number_of(kind: pa.DataType) -> pa.DataType:
+    """Return the type of the numbers that Arrow holds for dates or timestamps."""
+    if not pa.types.is_temporal(kind):
+        return kind
+    return pa.int32() if pa.types.is_date32(kind) else pa.int64()

@@ -28,7 +28,7 @@ from .refusal import SENTINEL, refused
 # PySpark advises against pandas 3; nothing here hands it a pandas frame.
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
 
-KEYS = ["00" * 16, "5eed" * 8]
+KEYS = ["00" * 16, "5eed" * 4 + "c0de" * 4]
 
 every_engine = pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
 typed_engine = pytest.mark.parametrize("engine", TYPED, ids=lambda engine: engine.name)
@@ -154,6 +154,14 @@ def test_the_law_notices_a_favourite_and_a_neighbour() -> None:
     twice = [pair if draw.random() < 0.3 else draw.choice(pairs) for pair in chosen]
     dependent = list(itertools.chain.from_iterable(zip(chosen, twice, strict=True)))
     assert laws(dependent)[1] < LEVEL
+
+
+def test_each_half_of_the_key_matters() -> None:
+    table = pa.table({"who": ["u"] * 40, "term": [f"t{i}" for i in range(40)]})
+    halves = ["00" * 8, "01" * 8]
+    keys = ["".join(pair) for pair in itertools.product(halves, repeat=2)]
+    choices = {tuple(sorted(as_dict(count(table, key, max_labels=20)))) for key in keys}
+    assert len(choices) == len(keys)
 
 
 @pytest.mark.parametrize("name", ["duckdb", "spark"])
@@ -533,6 +541,26 @@ def test_encoded_labels_are_decoded() -> None:
         {"who": [1, 2, 3], "term": pl.Series(["x", "y", "x"], dtype=pl.Categorical)}
     )
     assert as_dict(count(frame, max_labels=1)) == {"x": 2, "y": 1}
+
+
+def test_encodings_that_arrow_cannot_decode_by_itself() -> None:
+    views = pa.array(["x", "y"], pa.string_view())
+    labels = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0], pa.int8()), views)
+    assert as_dict(count(pa.table({"who": [1, 2, 3], "term": labels}), max_labels=1)) == {
+        "x": 2,
+        "y": 1,
+    }
+
+
+def test_columns_whose_values_cannot_be_written_are_refused() -> None:
+    import pandas as pd
+
+    months = pd.DataFrame({"who": [1, 2], "term": pd.period_range("2020", periods=2, freq="M")})
+    zone = pa.table({"who": [1], "term": pa.array([0], pa.timestamp("us", "Mars/Phobos"))})
+    for frame in (months, zone):
+        for rows in (frame, frame[:0]):
+            with refused(ColumnError, "'term'"):
+                count(rows, max_labels=1)
 
 
 @every_engine

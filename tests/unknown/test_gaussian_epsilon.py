@@ -387,3 +387,45 @@ def test_what_a_histogram_states(releases: int) -> None:
     assert listed.to_approx_dp("0.9") == ApproxDP(LEAST_EPSILON, "0.9")
     tiny = Fraction(1, 10**2000)
     assert listed.to_approx_dp(tiny) == listed.guarantee.to_approx_dp(tiny)
+
+
+# What a review planted and nothing above noticed: a rounding the other way, a hair too much.
+
+
+@pytest.mark.parametrize("square", ["2", "1/3", "7/1000000007", "12345/7"])
+@pytest.mark.parametrize("epsilon", ["1/7", "3", "22/7"])
+def test_tails_are_taken_outside_their_places(
+    square: str, epsilon: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Fraction] = []
+    monkeypatch.setattr(module, "_tail", lambda x, shift, bits: (seen.append(x), (0, 1))[1])
+    module._chance_and_slope(Fraction(epsilon), Fraction(square), 64)
+    with mpmath.workdps(150):
+        mu = mpmath.sqrt(_number(Fraction(square)))
+        a = _number(Fraction(epsilon)) / mu - mu / 2
+        b = _number(Fraction(epsilon)) / mu + mu / 2
+        first, second = map(_number, seen)
+        assert second >= b
+        assert first <= a if a >= 0 else first >= -a
+
+
+def test_a_hair_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    delta = Fraction(1, 10**6)
+    too_much = (1 << 84) // 10**6 + 1
+    monkeypatch.setattr(module, "_chance_and_slope", lambda *_: (too_much, 1 << 84))
+    assert module._least(Fraction(1), delta, Fraction(1), 84) is None
+
+
+@pytest.mark.parametrize("bits", [12, 16, 20, 24])
+def test_mills_ratio_is_enclosed_in_few_bits(bits: int) -> None:
+    with mpmath.workdps(60):
+        for n in range(400):
+            x = 4 + Fraction(n, 97)
+            t = _number(x)
+            exact = mpmath.erfc(t / mpmath.sqrt(2)) / 2 / mpmath.npdf(t) * 2**bits
+            low, high = module._mills_ratio(x, bits)
+            assert low <= exact <= high
+
+
+def _number(x: Fraction) -> mpmath.mpf:
+    return mpmath.mpf(x.numerator) / x.denominator

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from dphist.tables.frames import AnyFrame, engine_failure, source_of
 from dphist.tables.guard import shielded
-from dphist.tables.label_types import check_arrow
+from dphist.tables.label_types import check_arrow, decoded_dictionary
 
 
 def checked_frame(frame: object, names: Mapping[str, str]) -> AnyFrame:
@@ -76,10 +76,12 @@ def _decoded(column: Any, role: str) -> Any:
         return None
     kind = column.type
     if isinstance(kind, pa.BaseExtensionType):
+        if kind.extension_name.startswith("pandas."):  # periods and intervals, as their numbers
+            return None
         chunks = [chunk.storage for chunk in column.chunks]
         return _decoded(pa.chunked_array(chunks, kind.storage_type), role)
     if pa.types.is_dictionary(kind):
-        return _decoded(column.cast(kind.value_type), role)
+        return _decoded(decoded_dictionary(column), role)
     if pa.types.is_run_end_encoded(kind):
         return _decoded(pc.run_end_decode(column), role)
     if pa.types.is_null(kind):

@@ -28,6 +28,7 @@ from dphist.tables.columns import (
     position_of,
 )
 from dphist.tables.guard import shielded
+from dphist.tables.label_types import decoded_dictionary
 
 AnyFrame: TypeAlias = nw.DataFrame[Any] | nw.LazyFrame[Any]
 Derive: TypeAlias = Callable[[AnyFrame], AnyFrame]
@@ -254,7 +255,7 @@ def _plain(frame: AnyFrame, column: str) -> AnyFrame:
     if isinstance(kind, pa.BaseExtensionType):
         values = pa.chunked_array([chunk.storage for chunk in values.chunks], kind.storage_type)
     elif pa.types.is_dictionary(kind):
-        values = values.cast(kind.value_type)
+        values = decoded_dictionary(values)
     elif pa.types.is_run_end_encoded(kind):
         values = pc.run_end_decode(values)
     else:

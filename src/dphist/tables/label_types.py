@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from dphist.errors import ColumnError
 from dphist.tables.columns import check_count_type, check_label_type
+from dphist.tables.guard import shielded
 
 # DuckDB's types, without their parameters.
 _AS_THEY_ARE = {
@@ -61,6 +62,8 @@ def check_arrow(column: Any, role: str, name: str) -> None:
     day = pa.types.is_date(kind) or pa.types.is_timestamp(kind)
     if not (exact or day or plain(kind) in (pa.string(), pa.binary())):
         raise unfit(name)
+    if pa.types.is_timestamp(kind):  # of a time zone that is known, or it could not be written
+        shielded(lambda: pa.array([0], pa.int64()).cast(kind).cast(pa.string()), unfit(name))
 
 
 def plain(kind: pa.DataType) -> pa.DataType:
@@ -72,6 +75,12 @@ def plain(kind: pa.DataType) -> pa.DataType:
         return pa.string()
     long = pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind)
     return pa.binary() if long or pa.types.is_fixed_size_binary(kind) else kind
+
+
+def decoded_dictionary(values: Any) -> Any:
+    """Return the values of an Arrow column that is encoded by a dictionary."""
+    kind = plain(values.type.value_type)  # Arrow takes no values from a dictionary of views
+    return values.cast(pa.dictionary(values.type.index_type, kind)).cast(kind)
 
 
 def carried(values: Any) -> Any:

@@ -10,6 +10,7 @@ from dphist.errors import DataError
 from dphist.tables.arrow_columns import checked_frame, evaluated
 from dphist.tables.checks import LARGEST
 from dphist.tables.contributions import Bounds, count_labels
+from dphist.tables.guard import shielded
 from dphist.tables.label_types import plain
 from dphist.tables.records import is_spark
 from dphist.tables.stores import ArrowStore, Store
@@ -39,6 +40,8 @@ def add_counts(frame: object) -> Store:
         return count_labels(frame, _NAMES, Bounds(None, LARGEST))
     columns = evaluated(opened, _NAMES)
     labels, counts = columns["label"], columns["count"]
+    unreadable = DataError("column 'label' must hold text in UTF-8: remove or correct other rows")
+    shielded(lambda: labels.validate(full=True), unreadable)
     if labels.null_count or counts.null_count:
         raise DataError("columns 'label' and 'count' must not be missing; drop those rows first")
     if len(counts) and pc.min(counts).as_py() < 0:
