@@ -216,6 +216,14 @@ def test_labels_of_each_kind_are_saved_and_loaded(mechanism, kind, seeded, tmp_p
     fits_the_schema(release)
 
 
+@pytest.mark.parametrize("kind", ["duration[s]", "time32[s]", "null", "float", "no type"])
+def test_a_type_that_no_labels_have_is_refused(kind, seeded) -> None:
+    content = json.loads(labelled(LABELLED[0], "int", seeded).to_json())
+    content["value"]["label_type"] = kind
+    with pytest.raises(ReleaseFileError, match="not a valid release"):
+        dh.Release.from_json(signed(content))
+
+
 MOST = 2**63 - 1
 
 
@@ -229,6 +237,8 @@ MOST = 2**63 - 1
         pa.array([MOST, 0]).cast(pa.timestamp("s", "UTC")),
         pa.array([2**31 - 1, -(2**31), 0], pa.int32()).cast(pa.date32()),
         pa.array([86_400_000]).cast(pa.date64()),
+        pa.array([0, 1]).view(pa.date64()),
+        pa.array([-2717650800, 0]).cast(pa.timestamp("s", "Europe/Berlin")),
         pa.array([2**64 - 1], pa.uint64()),
     ],
     ids=lambda labels: str(labels.type),

@@ -7,6 +7,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from dphist.tables.label_types import serves
+
 IntArray = npt.NDArray[np.int64]
 
 
@@ -91,12 +93,15 @@ _DECIMAL = re.compile(r"decimal128\((\d+), (-?\d+)\)")
 
 
 def _named(name: str) -> pa.DataType:
-    """Return the Arrow type that has this name."""
+    """Return the Arrow type that has this name; ValueError if labels cannot be of it."""
     if zoned := _WITH_ZONE.fullmatch(name):
         return pa.timestamp(zoned[1], zoned[2])
     if decimal := _DECIMAL.fullmatch(name):
         return pa.decimal128(int(decimal[1]), int(decimal[2]))
-    return pa.type_for_alias(name)
+    kind = pa.type_for_alias(name)
+    if not serves(kind):
+        raise ValueError("no type of labels")
+    return kind
 
 
 def _written(labels: pa.ChunkedArray, kind: pa.DataType) -> list[Any]:

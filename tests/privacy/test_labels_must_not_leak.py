@@ -92,6 +92,19 @@ def test_a_collation_of_spark_makes_no_two_labels_one() -> None:
     assert found[1].largest(5)["label"].to_pylist() == ["A", "a"]
 
 
+def test_users_that_a_collation_calls_one_are_two() -> None:
+    """As one user, `a` and `A` would be cut together: a row of either would take the other's."""
+    rows = "VALUES ('a', 'x'), ('A', 'y')"
+    named = f"SELECT who COLLATE UTF8_LCASE AS who, term FROM {rows} t(who, term)"  # noqa: S608
+    collated = spark().sql(named)
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE pairs (who VARCHAR COLLATE NOCASE, term VARCHAR)")
+    connection.execute(f"INSERT INTO pairs {rows}")
+    for frame in (collated, connection.table("pairs")):
+        found = LabelCounts.from_table(frame, label="term", user="who", max_labels=1)
+        assert as_dict(found) == {"x": 1, "y": 1}
+
+
 def test_a_macro_of_the_caller_s_does_not_lift_the_bounds() -> None:
     without, with_row = map(
         as_dict, duck_tables(["b"] * 9, "VARCHAR", "CREATE MACRO least(a, b) AS 1000 * a")
@@ -168,7 +181,31 @@ def test_text_is_text_whatever_holds_it(mechanism: Any, kind: pa.DataType) -> No
     assert label_type(mechanism.release(frame)) == "string"
 
 
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        (2**62, "BIGINT"),
+        (2**62, "UBIGINT"),
+        (2**64 - 1, "UBIGINT"),
+        (2**62, "HUGEINT"),
+        (2**127 - 1, "HUGEINT"),
+    ],
+)
+def test_counts_too_large_are_refused_and_not_cut(value: int, kind: str) -> None:
+    rows = duckdb.sql(f"SELECT 'u' AS who, 'a' AS term, {value}::{kind} AS n")
+    with refused(DataError, "'n'", "at most"):
+        LabelCounts.from_table(rows, label="term", user="who", count="n", max_labels=1)
+
+
 # --- Errors and sums
+
+
+def test_text_that_is_no_text_is_refused() -> None:
+    broken = pa.array([b"\xff"]).cast(pa.string(), safe=False)
+    with refused(DataError, "UTF-8"):
+        counts(broken, [1])
+    with refused(DataError, "'x'"):
+        LabelCounts.from_table(pa.table({"x": broken}), label="x")
 
 
 @pytest.mark.parametrize(

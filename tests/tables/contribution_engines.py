@@ -91,9 +91,7 @@ def _mixed(key: str, pairs: list[Pair]) -> dict[Pair, int]:
     """Of DuckDB: hashes of values from DuckDB itself, mixed with the key in Python."""
     if not pairs:
         return {}
-    known = _hashes(sorted({user for user, _, _ in pairs})) | _hashes(
-        sorted({label for _, label, _ in pairs})
-    )
+    known = {value: _hash(value) for user, label, _ in pairs for value in (user, label)}
     keys = [int(key[:16], 16), int(key[16:], 16)]
     found = {}
     for user, label, turn in pairs:
@@ -102,10 +100,15 @@ def _mixed(key: str, pairs: list[Pair]) -> dict[Pair, int]:
     return found
 
 
-def _hashes(values: list[Any]) -> dict[Any, int]:
-    """DuckDB's hash of each value."""
-    table = pa.table({"x": values})
-    return dict(duckdb.connect().from_arrow(table).project("x, hash(x)").fetchall())
+_DUCKDB = duckdb.connect()
+
+
+@cache
+def _hash(value: Any) -> int:
+    """DuckDB's hash of a value."""
+    kind = "BIGINT" if isinstance(value, int) else "VARCHAR"
+    found: int = _DUCKDB.execute(f"SELECT hash(?::{kind})", [value]).fetchall()[0][0]
+    return found
 
 
 def _murmur(x: int) -> int:

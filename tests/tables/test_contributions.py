@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
+from pyspark.sql.functions import udf
 from scipy.stats import chi2
 
 from dphist import Profile
@@ -328,6 +329,18 @@ def test_random_rows_of_spark_are_evaluated_once() -> None:
     _three_answers_agree(count(frame, max_labels=2))
 
 
+def test_what_spark_forgets_is_not_drawn_again() -> None:
+    """A cache may be dropped, and would be filled again from the source; a checkpoint is not."""
+    source = spark().range(100).selectExpr("id % 20 AS who", "uuid() AS term")
+    # One that Spark does not take for a function of a seed in the plan, as it does uuid().
+    draw = udf(lambda _: str(random.SystemRandom().randrange(10**9))).asNondeterministic()
+    source = source.select("who", draw("term").alias("term"))
+    counts = count(source, max_labels=2)
+    first = as_dict(counts)
+    spark().catalog.clearCache()
+    assert as_dict(counts) == first
+
+
 def test_a_task_lost_while_bounding_chooses_the_same_again(tmp_path: Path) -> None:
     """The first attempt at each partition of the source ends its worker."""
     folder = str(tmp_path)
@@ -521,6 +534,12 @@ def test_labels_keep_their_type(name: str, values: pa.Array, tmp_path: Path) -> 
     assert largest["label"].to_pylist() == [first]
     if name in ("pyarrow", "duckdb", "parquet") and not pa.types.is_timestamp(values.type):
         assert largest.schema.field("label").type == values.type
+
+
+def test_milliseconds_of_a_day_are_told_apart() -> None:
+    values = pa.array([0, 1, 0]).view(pa.date64())
+    table = count(pa.table({"who": [1, 2, 3], "term": values}), max_labels=1).largest(3)
+    assert table["count"].to_pylist() == [2, 1]
 
 
 def test_nanoseconds_are_told_apart() -> None:

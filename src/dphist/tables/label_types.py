@@ -58,12 +58,17 @@ def check_arrow(column: Any, role: str, name: str) -> None:
         check_count_type(dtype, name)
         return
     check_label_type(dtype, name)
-    exact = pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_decimal128(kind)
-    day = pa.types.is_date(kind) or pa.types.is_timestamp(kind)
-    if not (exact or day or plain(kind) in (pa.string(), pa.binary())):
+    if not serves(kind):
         raise unfit(name)
     if pa.types.is_timestamp(kind):  # of a time zone that is known, or it could not be written
         shielded(lambda: pa.array([0], pa.int64()).cast(kind).cast(pa.string()), unfit(name))
+
+
+def serves(kind: pa.DataType) -> bool:
+    """Whether labels may be of this Arrow type."""
+    exact = pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_decimal128(kind)
+    day = pa.types.is_date(kind) or pa.types.is_timestamp(kind)
+    return exact or day or plain(kind) in (pa.string(), pa.binary())
 
 
 def plain(kind: pa.DataType) -> pa.DataType:

@@ -41,7 +41,8 @@ def add_counts(frame: object) -> Store:
     columns = evaluated(opened, _NAMES)
     labels, counts = columns["label"], columns["count"]
     unreadable = DataError("column 'label' must hold text in UTF-8: remove or correct other rows")
-    shielded(lambda: labels.validate(full=True), unreadable)
+    if plain(labels.type) == pa.string():
+        shielded(lambda: labels.validate(full=True), unreadable)
     if labels.null_count or counts.null_count:
         raise DataError("columns 'label' and 'count' must not be missing; drop those rows first")
     if len(counts) and pc.min(counts).as_py() < 0:

@@ -220,7 +220,7 @@ class SparkStore:
                 found = found.set_column(0, "label", _as_text(found["label"]))
             return found.cast(self._schema)
 
-        return shielded(evaluated, _not_there_any_more())
+        return shielded(evaluated, _not_there_any_more(workers=True))
 
 
 class _KeptBatches:
@@ -280,8 +280,9 @@ def _one(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
     return table.to_batches()[0] if len(table) else batches[0]
 
 
-def _not_there_any_more() -> DataError:
+def _not_there_any_more(*, workers: bool = False) -> DataError:
+    also = "; Spark's workers need this Python (PYSPARK_PYTHON) with dphist" if workers else ""
     return DataError(
         "the engine that holds the counted labels could not answer: count them again, with more "
-        "memory or disk if it ran out of them; nothing was released"
+        f"memory or disk if it ran out of them{also}; nothing was released"
     )
