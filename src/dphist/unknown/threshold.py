@@ -1,11 +1,9 @@
 """Counts with noise, and of those the ones above a threshold (Rogers 2023, Algorithm 1)."""
 
-import datetime
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from numbers import Integral
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -13,8 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from scipy.stats import norm
 
-from dphist.errors import ColumnError, ParameterError
-from dphist.labels import LabelCounts
+from dphist.errors import ParameterError
 from dphist.noise import Source, rounded_gaussian, two_sided_geometric
 from dphist.noise.gaussian import LARGEST_SIGMA
 from dphist.noise.geometric import SMALLEST_EPSILON
@@ -22,6 +19,7 @@ from dphist.parameters import Exact, probability, whole_number
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PureDP
 from dphist.release import Release, savable, stated_of
 from dphist.unknown.gaussian_epsilon import gaussian_epsilon
+from dphist.unknown.known_labels import listed, looked_up
 from dphist.unknown.mechanism import (
     LARGEST_COUNT,
     LabelledMechanism,
@@ -185,7 +183,7 @@ class ThresholdHistogram(LabelledMechanism):
         object.__setattr__(self, "max_labels", checked_bound(max_labels, "max_labels"))
         object.__setattr__(self, "max_count", checked_bound(max_count, "max_count"))
         object.__setattr__(self, "noise", noise)
-        object.__setattr__(self, "labels", None if labels is None else _listed(labels))
+        object.__setattr__(self, "labels", None if labels is None else listed(labels))
         self._check_strength()
 
     def _check_strength(self) -> None:
@@ -289,9 +287,9 @@ class ThresholdHistogram(LabelledMechanism):
         if self.labels is None:
             released = counts.surviving(Keep(noise, self.threshold or 0, source))
         else:
-            listed, values = _looked_up(counts, self.labels)
+            column, values = looked_up(counts, self.labels)
             noisy, _ = noise.add(np.array(values, np.int64), None, source)
-            released = pa.table({"label": listed, "count": pa.array(noisy)})
+            released = pa.table({"label": column, "count": pa.array(noisy)})
         return Release(in_released_order(released), self.guarantee, self, stated=stated_of(counts))
 
     def _noise(self) -> GeometricNoise | GaussianNoise:
@@ -341,44 +339,3 @@ class ThresholdHistogram(LabelledMechanism):
             f"Threshold (Rogers 2023, Algorithm 1). Each label's count gets {kind} noise of its "
             "own; a label is released if the sum is above the threshold."
         )
-
-
-def _listed(labels: Sequence[Any]) -> tuple[Any, ...]:
-    """Return known labels as a release file holds them, checked to be distinct and of one kind."""
-    problem = ParameterError(
-        "labels must list at least one label, each once, all of one kind: text, whole numbers, "
-        "truth values or dates"
-    )
-    if isinstance(labels, str | bytes) or not hasattr(labels, "__len__"):
-        raise problem
-    held = tuple(_plain(label) for label in labels)
-    if not held or None in held or len({type(label) for label in labels}) > 1:
-        raise problem
-    if len(set(held)) < len(held):
-        raise problem
-    return held
-
-
-def _plain(label: object) -> str | int | bool | None:
-    if isinstance(label, str | bool | np.bool_):
-        return bool(label) if isinstance(label, np.bool_) else label
-    if isinstance(label, Integral):
-        return int(label)
-    return label.isoformat() if isinstance(label, datetime.date) else None
-
-
-def _looked_up(counts: LabelCounts, labels: tuple[Any, ...]) -> tuple[pa.Array, list[int]]:
-    """Return listed labels as a column, and their counts.
-
-    Text may stand for dates. Which it is depends on the type of the label column alone.
-    """
-    readings: list[Callable[[Any], Any]] = [lambda label: label]
-    if isinstance(labels[0], str):
-        readings += [datetime.date.fromisoformat, datetime.datetime.fromisoformat]
-    for reading in readings:
-        try:
-            read = [reading(label) for label in labels]
-            return pa.array(read), counts.of(read)
-        except (pa.ArrowException, TypeError, ValueError, OverflowError):
-            continue
-    raise ColumnError("labels must be of the kind that the label column of the table holds")

@@ -1,0 +1,53 @@
+"""Labels that are public: as a release file holds them, and as a table does."""
+
+import datetime
+from collections.abc import Callable, Sequence
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from dphist.errors import ColumnError, ParameterError
+from dphist.labels import LabelCounts
+
+
+def listed(labels: Sequence[Any]) -> tuple[Any, ...]:
+    """Return known labels as a release file holds them, checked to be distinct and of one kind."""
+    problem = ParameterError(
+        "labels must list at least one label, each once, all of one kind: text, whole numbers, "
+        "truth values or dates"
+    )
+    if isinstance(labels, str | bytes) or not hasattr(labels, "__len__"):
+        raise problem
+    held = tuple(_plain(label) for label in labels)
+    if not held or None in held or len({type(label) for label in labels}) > 1:
+        raise problem
+    if len(set(held)) < len(held):
+        raise problem
+    return held
+
+
+def _plain(label: object) -> str | int | bool | None:
+    if isinstance(label, str | bool | np.bool_):
+        return bool(label) if isinstance(label, np.bool_) else label
+    if isinstance(label, Integral):
+        return int(label)
+    return label.isoformat() if isinstance(label, datetime.date) else None
+
+
+def looked_up(counts: LabelCounts, labels: tuple[Any, ...]) -> tuple[pa.Array, list[int]]:
+    """Return listed labels as a column, and their counts.
+
+    Text may stand for dates. Which it is depends on the type of the label column alone.
+    """
+    readings: list[Callable[[Any], Any]] = [lambda label: label]
+    if isinstance(labels[0], str):
+        readings += [datetime.date.fromisoformat, datetime.datetime.fromisoformat]
+    for reading in readings:
+        try:
+            read = [reading(label) for label in labels]
+            return pa.array(read), counts.of(read)
+        except (pa.ArrowException, TypeError, ValueError, OverflowError):
+            continue
+    raise ColumnError("labels must be of the kind that the label column of the table holds")
