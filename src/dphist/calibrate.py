@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from dphist.errors import ParameterError
 from dphist.parameters import Exact, positive_number, probability, whole_number
-from dphist.privacy import ApproxDP, ApproxZCDP, Guarantee, least_epsilon
+from dphist.privacy import delta_of, least_epsilon
 
 Accounting: TypeAlias = Literal["best", "cdp"]
 
@@ -34,13 +34,13 @@ def calibrate(
 
     Its own epsilon is the largest one, to 12 digits, at which the claim is not above
     `epsilon`. Where the mechanism has a delta of its own, `delta` is split between that and the
-    conversion of zCDP so that the threshold gets lowest.
+    noise so that the threshold gets lowest; in halves where there is no threshold.
 
     Parameters
     ----------
     mechanism : class or function
         Called with ``epsilon``, perhaps ``delta``, and `parameters`; returns an object with a
-        `guarantee`, and perhaps a method `epsilon_at` or a `direct_guarantee`, and a `threshold`.
+        `guarantee`, and perhaps a method `epsilon_at` and a `threshold`.
     epsilon, delta : numbers
         For all releases together. epsilon above 0; delta above 0, or 0 for a pure guarantee.
     releases : int
@@ -50,6 +50,11 @@ def calibrate(
         it. "cdp": that of `guarantee` alone, for releases that are composed with others in zCDP:
         converting what `compose` returns may show more than "best" does.
     **parameters : passed on to the mechanism.
+
+    Raises
+    ------
+    ParameterError
+        If a number is out of range, or no epsilon of the mechanism costs so little.
 
     Guarantee
     ---------
@@ -83,7 +88,7 @@ def calibrate(
         own = _own_delta(make, aim, share)
         return _largest(functools.partial(make, delta=own), aim, closeness)
 
-    shares = [*_SHARES, Fraction(1)] if aim.direct else _SHARES
+    shares = [*_SHARES, Fraction(1)] if aim.best else _SHARES
     tried = [(share, found(share, _COARSE)) for share in shares]
     usable = [(made.threshold, -made.epsilon, share) for share, made in tried if _has(made)]
     return _stated(found(min(usable)[2] if usable else Fraction(1, 2), _FINE))
@@ -96,29 +101,21 @@ class _Aim:
     epsilon: Fraction
     delta: Fraction
     releases: int
-    direct: bool
+    best: bool
 
     def claim(self, made: Any) -> Fraction | None:
         """Return the epsilon the releases cost at `delta`; None where none can be claimed."""
-        known: list[Guarantee] = [made.guarantee]
-        if self.direct:
-            if hasattr(made, "epsilon_at"):
-                best: Fraction | None = made.epsilon_at(self.delta, self.releases)
-                return best
-            direct = getattr(made, "direct_guarantee", None)
-            known += [] if direct is None else [direct]
-        return least_epsilon(known, self.delta, self.releases)
-
-
-def _delta_of(guarantee: Guarantee) -> Fraction:
-    return guarantee.delta if isinstance(guarantee, ApproxDP | ApproxZCDP) else Fraction(0)
+        if self.best and hasattr(made, "epsilon_at"):
+            least: Fraction | None = made.epsilon_at(self.delta, self.releases)
+            return least
+        return least_epsilon([made.guarantee], self.delta, self.releases)
 
 
 def _own_delta(make: Callable[..., Any], aim: _Aim, share: Fraction) -> Fraction:
     """Return the `delta` parameter with which the releases use this share of the whole delta."""
     wanted = aim.delta * share / aim.releases
     made = make(epsilon=_down(aim.epsilon), delta=_down(wanted))
-    used = max(_delta_of(made.guarantee), wanted)  # several queries may use it several times
+    used = max(delta_of(made.guarantee), wanted)  # several queries may use it several times
     return _down(wanted * wanted / used)
 
 

@@ -90,7 +90,7 @@ class LabelCounts:
         Parameters
         ----------
         frame : dataframe of pandas, Polars (also lazy), DuckDB, Arrow or Spark, or the path of a
-            CSV (also gzip) or Parquet file.
+            file: .csv, .tsv or .txt, each also with .gz or .zst, or .parquet.
         label : column of labels: text, integers, truth values, dates, timestamps, bytes, decimals.
         user : column of users. Each keeps at most `max_labels` labels, chosen evenly at random
             and independently of other users, and adds at most `max_count` to each. Without it,
@@ -109,7 +109,15 @@ class LabelCounts:
 
         Raises
         ------
-        ParameterError, ColumnError, DataError, InputFileError
+        ParameterError
+            If a bound or choice is not one, or `frame` is no table.
+        ColumnError
+            If a column is missing, there twice, or of a type that cannot serve.
+        DataError
+            If a user, label or count is missing and nothing was chosen for that, a count is
+            negative or above 2**62 - 1, or the engine fails or runs out of memory or disk.
+        InputFileError
+            If the file is missing or not what its name says.
 
         Notes
         -----
@@ -203,7 +211,13 @@ class LabelCounts:
         return self._store.largest(whole_number(number, "number", 0))
 
     def of(self, labels: Sequence[Any]) -> list[int]:
-        """Return the counts of the given labels, 0 where a label does not occur."""
+        """Return the counts of the given labels, in records, 0 where a label does not occur.
+
+        Raises
+        ------
+        ParameterError
+            If a label is listed twice, is missing, or is not of the type of the labels here.
+        """
         return counts_of(self._store, labels)
 
 
@@ -250,7 +264,8 @@ def _unit(user: str | None, null_users: str) -> str:
 
 def _labels(labels: Any, label_type: pa.DataType | None) -> Any:
     """Return labels as an Arrow array of a type that does not depend on them."""
-    if isinstance(labels, pa.Array | pa.ChunkedArray) and label_type is None:
+    typed = isinstance(labels, pa.Array | pa.ChunkedArray)
+    if typed and label_type is None:
         return labels
     kind = pa.string() if label_type is None else label_type
     unfit = ParameterError(
@@ -259,4 +274,4 @@ def _labels(labels: Any, label_type: pa.DataType | None) -> Any:
     )
     if isinstance(labels, str | bytes):
         raise unfit
-    return shielded(lambda: pa.array(labels, kind), unfit)
+    return shielded(lambda: labels.cast(kind) if typed else pa.array(labels, kind), unfit)

@@ -136,7 +136,7 @@ class ApproxZCDP:
 
     For neighbouring data there are laws with Renyi divergences at most rho * a both ways,
     and an event on which they lie below the two output laws, of mass at least 1 - delta
-    (`docs/proofs/accounting.md`; implies Bun and Steinke 2016, Definition 8.1's uses).
+    (`docs/proofs/accounting.md`; Bun and Steinke 2016, Definition 8.1, is a case of it).
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def compose(*guarantees: Guarantee) -> Guarantee:
     for guarantee in guarantees:
         if not isinstance(guarantee, PureDP | ZCDP | ApproxDP | ApproxZCDP):
             raise ParameterError("guarantees must be PureDP, ZCDP, ApproxDP or ApproxZCDP")
-    kept = math.prod(1 - _delta(guarantee) for guarantee in guarantees)
+    kept = math.prod(1 - delta_of(guarantee) for guarantee in guarantees)
     delta = 1 - kept
     approximate = any(isinstance(g, ApproxDP | ApproxZCDP) for g in guarantees)
     if any(isinstance(g, ZCDP | ApproxZCDP) for g in guarantees):
@@ -204,21 +204,16 @@ def least_epsilon(
     """
     claims = []
     for each in guarantees:
-        left = delta
-        if isinstance(each, ApproxDP | ApproxZCDP):
-            left -= releases * each.delta
-        if isinstance(each, PureDP | ApproxDP):
-            rho = PureDP(each.epsilon).to_zcdp().rho
-            if left >= 0:
-                claims.append(releases * each.epsilon)
-        else:
-            rho = each.rho
+        left = delta - releases * delta_of(each)
+        if isinstance(each, PureDP | ApproxDP) and left >= 0:
+            claims.append(releases * each.epsilon)
         if left > 0:
-            claims.append(ZCDP(releases * rho).to_approx_dp(left).epsilon)
+            claims.append(ZCDP(releases * _rho(each)).to_approx_dp(left).epsilon)
     return min(claims, default=None)
 
 
-def _delta(guarantee: Guarantee) -> Fraction:
+def delta_of(guarantee: Guarantee) -> Fraction:
+    """Return the delta of a guarantee, 0 where it has none."""
     return guarantee.delta if isinstance(guarantee, ApproxDP | ApproxZCDP) else Fraction(0)
 
 

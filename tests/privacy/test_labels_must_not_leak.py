@@ -140,6 +140,23 @@ def test_types_without_one_text_for_equal_values_are_refused(value: str, role: s
                 LabelCounts.from_table(frame, label="term", user="who", max_labels=1)
 
 
+@pytest.mark.parametrize(
+    "value", ["INTERVAL '1' DAY", "INTERVAL '1' MONTH", "1.5D", "CAST(1.5 AS FLOAT)", "array('a')"]
+)
+@pytest.mark.parametrize("role", ["term", "who"])
+def test_such_types_of_spark_are_refused(value: str, role: str) -> None:
+    other = {"term": "who", "who": "term"}[role]
+    frame = spark().sql(f"SELECT {value} AS {role}, 'x' AS {other}")
+    with refused(ColumnError, f"'{role}'"):
+        LabelCounts.from_table(frame, label="term", user="who", max_labels=1)
+
+
+def test_text_of_spark_that_is_no_utf8_is_released_with_marks() -> None:
+    """To fail over it would depend on which labels survive."""
+    frame = spark().sql("SELECT CAST(X'ff61' AS STRING) AS term FROM range(3)")
+    assert as_dict(LabelCounts.from_table(frame, label="term")) == {"\ufffda": 3}
+
+
 # --- The type of released labels does not show labels that were not released
 
 
@@ -198,6 +215,21 @@ def test_counts_too_large_are_refused_and_not_cut(value: int, kind: str) -> None
 
 
 # --- Errors and sums
+
+
+@pytest.mark.parametrize("frame", [pa.table, pd.DataFrame])
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [([1, 2**62], "at most"), ([1, 2**63], "at most"), ([1, -1], "negative"), ([1, None], "value")],
+    ids=str,
+)
+def test_promised_counts_are_checked_one_by_one(frame: Any, values: list[Any], said: str) -> None:
+    kind = pa.uint64() if 2**63 in values else pa.int64()
+    column: Any = pa.array(values, kind)
+    if frame is pd.DataFrame:
+        column = pd.Series(column, dtype=pd.ArrowDtype(kind))
+    with refused(DataError, "'count'", said):
+        LabelCounts.promised(frame({"label": ["a", "b"], "count": column}), 1, 1)
 
 
 def test_text_that_is_no_text_is_refused() -> None:

@@ -163,7 +163,7 @@ def test_the_total_comes_first_and_is_the_budget_where_there_is_one() -> None:
     text = summary_text(budget)
     assert text.index("(7, 1e-5)-differential privacy in all") < text.index("zero-concentrated")
     assert "ε = 7, δ = 0.00001" in report_html(budget)
-    assert total_guarantee(GAUSSIAN) == GAUSSIAN.guarantee.to_approx_dp("2e-6")
+    assert total_guarantee(GAUSSIAN) == GAUSSIAN.to_approx_dp("2e-6")
     assert total_guarantee(LAPLACE) == ApproxDP(1, "1e-6")
     known = ThresholdHistogram(epsilon="0.1", max_labels=2, labels=["a", "b", "c"])
     assert total_guarantee(known, ApproxDP(1, "1e-6")) == PureDP("0.2")

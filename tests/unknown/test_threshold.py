@@ -21,7 +21,12 @@ from dphist.labels import LabelCounts
 from dphist.unknown import threshold as module
 from dphist.unknown.gaussian_epsilon import gaussian_epsilon
 from dphist.unknown.mechanism import LARGEST_COUNT
-from dphist.unknown.threshold import GaussianNoise, GeometricNoise, Keep, ThresholdHistogram
+from dphist.unknown.threshold import (
+    AboveThreshold,
+    GaussianNoise,
+    GeometricNoise,
+    ThresholdHistogram,
+)
 
 NOISES: list[Any] = ["laplace", "gaussian"]
 SENTINEL = 918273645
@@ -325,13 +330,13 @@ def test_a_release_says_no_more_than_its_rows(seeded: Any) -> None:
     assert isinstance(release.value, LabelTable)
 
 
-def copied(keep: Keep) -> Any:
+def copied(keep: AboveThreshold) -> Any:
     return pickle.loads(pickle.dumps(keep))  # noqa: S301 - our own bytes
 
 
 @pytest.mark.parametrize("noise", [GeometricNoise(Fraction(1, 9)), GaussianNoise(Fraction(9))])
 def test_keep_travels_and_draws_anew_in_each_batch(noise: Any) -> None:
-    keep = copied(Keep(noise, Fraction(1, 2) if hasattr(noise, "sigma") else 1))
+    keep = copied(AboveThreshold(noise, Fraction(1, 2) if hasattr(noise, "sigma") else 1))
     batch = pa.RecordBatch.from_pydict({"label": list(range(50)), "count": [10**6] * 50})
     first, second = keep(batch), keep(batch)
     assert first.schema == batch.schema

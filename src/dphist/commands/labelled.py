@@ -18,7 +18,6 @@ from dphist.errors import ParameterError
 from dphist.labels import LabelCounts
 from dphist.parameters import positive_number, probability
 from dphist.privacy import ApproxDP, PureDP
-from dphist.release import stated_of
 from dphist.report import labelled_words, words
 from dphist.report.chances import chances
 from dphist.report.guarantees import total_guarantee
@@ -131,7 +130,7 @@ def run_labelled(mechanism: Any, options: argparse.Namespace) -> None:
     with progress_bar(shown=not (options.quiet or options.json)) as progress:
         counts = _counted(options, progress)
     release = mechanism.release(counts)
-    publish(replace(release, stated=stated_of(counts), budget=total), options)
+    publish(replace(release, budget=total), options)
 
 
 def _counted(options: argparse.Namespace, progress: Callable[[float], None] | None) -> LabelCounts:
@@ -165,7 +164,7 @@ def _print_dry_run(mechanism: Any, budget: PureDP | ApproxDP, options: argparse.
     stated = _stated(options)
     unit = labelled_words.protected_unit(stated)
     total, likely = total_guarantee(mechanism, budget), chances(mechanism)
-    threshold = getattr(mechanism, "threshold", None)
+    threshold = mechanism.threshold
     if options.json:
         shown: dict[str, Any] = {
             "guarantee": {**total_json(total), "unit": unit},

@@ -110,7 +110,7 @@ def known_labels(path: str) -> list[Any]:
     )
 
     def listed() -> list[Any]:
-        if Path(path).suffix == ".parquet":
+        if Path(path).suffix.lower() == ".parquet":
             table = pq.read_table(path)
             if table.num_columns != 1:
                 raise problem

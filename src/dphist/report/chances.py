@@ -31,7 +31,7 @@ class Chance:
 
 def chances(mechanism: Any) -> list[Chance]:
     """Return the counts with a chance of 50 % and of 95 %; none where all labels are released."""
-    threshold = getattr(mechanism, "threshold", None)
+    threshold = mechanism.threshold
     if threshold is None:
         return []
     if isinstance(mechanism, ThresholdHistogram):

@@ -3,7 +3,7 @@
 from fractions import Fraction
 from typing import Any
 
-from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PureDP
+from dphist.privacy import ApproxDP, PureDP
 
 _USUAL_DELTA = Fraction(1, 10**6)
 
@@ -12,7 +12,8 @@ def total_guarantee(mechanism: Any, budget: PureDP | ApproxDP | None = None) -> 
     """Return the guarantee in epsilon that is stated first.
 
     That is the budget the mechanism was calibrated to, if there was one. Else it is what the
-    mechanism promises directly; else its zCDP at twice its own delta, or at 1e-6 if it has none.
+    mechanism promises directly; else the least epsilon known at twice its own delta, or at 1e-6
+    if it has none.
 
     >>> from dphist.unknown import TopLabels
     >>> total_guarantee(TopLabels(k=10, epsilon="0.1", delta="5e-7"))
@@ -25,6 +26,6 @@ def total_guarantee(mechanism: Any, budget: PureDP | ApproxDP | None = None) -> 
         return budget
     if direct is not None:
         return direct
-    guarantee: ZCDP | ApproxZCDP = mechanism.guarantee
-    own = guarantee.delta if isinstance(guarantee, ApproxZCDP) else Fraction(0)
-    return guarantee.to_approx_dp(min(2 * own, (1 + own) / 2) if own else _USUAL_DELTA)
+    own: Fraction = mechanism.delta or Fraction(0)
+    least: ApproxDP = mechanism.to_approx_dp(min(2 * own, (1 + own) / 2) if own else _USUAL_DELTA)
+    return least

@@ -42,8 +42,6 @@ def content(release: Release) -> dict[str, Any]:
         "neighbours": labelled_words.neighbours_of(mechanism, stated),
         "unit": unit,
         "bounding": labelled_words.bounding_in_words(mechanism, stated),
-        "promised": labelled_words.is_promised(stated),
-        "bounds": labelled_words.bounds_in_words(mechanism),
         "threshold": None if base is None else labelled_words.number(mechanism.threshold),
         "threshold_base": base,
         "threshold_words": labelled_words.threshold_in_words(mechanism),

@@ -1,6 +1,7 @@
-"""Any dataframe or file in: (count, prevalence) pairs out.
+"""Any dataframe or file in: (count, prevalence) pairs out, or labels with their counts.
 
-Rows are grouped where they lie, in the dataframe's own engine or, for a file, in DuckDB.
+Pairs are grouped where the rows lie, in the dataframe's own engine or, for a file, in DuckDB. Where
+users are bounded or labels are kept (`contributions`), it is a DuckDB of ours, or Spark.
 """
 
 from dphist.tables.aggregate import count_records, read_profile, sum_counts

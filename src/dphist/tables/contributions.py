@@ -1,4 +1,4 @@
-"""Bounding what one user contributes, in the engine that holds the rows.
+"""Bounding what one user contributes, in a DuckDB of ours or in Spark.
 
 Which labels a user keeps is decided by a hash, under a key drawn afresh from the operating
 system, of the user and each of the user's labels: those of the smallest hashes are kept. So the
@@ -97,7 +97,7 @@ def count_labels(
         store: DuckStore | SparkStore
         store, worst = records.run(evaluated)
         _raise_problem(records, [worst])
-        store.keep(stack.pop_all())
+        store.close_with(stack.pop_all())
     return store
 
 
@@ -200,7 +200,7 @@ def _bounded_records(rows: Rows, max_records: int, key: str) -> Rows:
         "problem",
         "row_number() OVER (PARTITION BY who, term ORDER BY problem) AS turn",
     )
-    ranked = _ranked(turns, key, ["turn"], "turn")
+    ranked = _ranked(turns, key, [], "turn")
     return ranked.where(f"who IS NULL OR place <= {max_records}")
 
 
@@ -210,7 +210,7 @@ def _ranked(rows: Rows, key: str, others: list[str], turn: str | None = None) ->
     Two rows of the same hash, which hardly occur, both have the place of the later: so which
     rows have a place up to some number depends on no order, and they are no more than that.
     """
-    hashed = rows.hashed(key, turn)
+    hashed = rows.hashed(key, turn)  # with another for each turn, if there are turns
     rows = rows.project("who", "term", "problem", *others, f"{hashed} AS mixed")
     place = (
         "count(*) OVER (PARTITION BY who ORDER BY mixed "

@@ -22,12 +22,12 @@ import narwhals.stable.v2 as nw
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dphist.errors import ColumnError, DataError, InputFileError
+from dphist.errors import ColumnError, InputFileError
 from dphist.tables.columns import LABELS, position_of, twice
 from dphist.tables.frames import AnyFrame, Source, selected
 from dphist.tables.guard import shielded
 from dphist.tables.interruptible import interruptible
-from dphist.tables.private_duckdb import connected
+from dphist.tables.private_duckdb import connected, out_of_room
 from dphist.tables.progress import Progress, reported
 
 _DELIMITERS = {".csv": ",", ".txt": ",", ".tsv": "\t"}
@@ -77,10 +77,7 @@ def open_file(
     with ExitStack() as stack:
         engine = connected(stack) if connection is None else connection
         frame, failure = _opened(engine, path, kind, names, shown)
-        shortage = DataError(
-            f"reading {shown} ran out of memory, or of disk below the folder of temporary files: "
-            "point TMPDIR to a larger disk"
-        )
+        shortage = out_of_room(f"reading {shown}")
 
         def run(call: Callable[[], Any]) -> Any:
             with reported(engine, progress):

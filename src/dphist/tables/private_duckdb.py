@@ -10,6 +10,8 @@ from contextlib import ExitStack
 
 import duckdb
 
+from dphist.errors import DataError
+
 # Beyond this DuckDB spills to its folder; benchmarks/large_file.py and benchmarks/label_speed.py
 # measure what the process takes in all. Each thread needs a share, hence the limit on threads.
 _MEMORY = "2GB"
@@ -39,9 +41,8 @@ def connected(stack: ExitStack, *, large: bool = False) -> duckdb.DuckDBPyConnec
         }
     )
     stack.enter_context(connection)
-    memory = _MEMORY
-    if large and (quarter := _quarter(connection)) > _bytes("2 GiB"):
-        memory = f"{quarter}B"
+    quarter = _quarter(connection) if large else 0
+    memory = f"{quarter}B" if quarter > 2 * 10**9 else _MEMORY
     connection.execute(f"SET memory_limit = '{memory}'")
     # Without the bar DuckDB does not keep count of its progress; printing is another matter.
     connection.execute("SET enable_progress_bar_print = false")
@@ -49,6 +50,14 @@ def connected(stack: ExitStack, *, large: bool = False) -> duckdb.DuckDBPyConnec
     if connection.execute("SELECT current_setting('threads')").fetchall()[0][0] > _MOST_THREADS:
         connection.execute(f"SET threads = {_MOST_THREADS}")
     return connection
+
+
+def out_of_room(work: str) -> DataError:
+    """The error for DuckDB running out of memory or disk over some work, in words."""
+    return DataError(
+        f"{work} ran out of memory, or of disk below the folder of temporary files: point TMPDIR "
+        "to a larger disk"
+    )
 
 
 def _quarter(connection: duckdb.DuckDBPyConnection) -> int:

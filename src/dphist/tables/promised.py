@@ -10,6 +10,7 @@ from dphist.errors import DataError
 from dphist.tables.arrow_columns import checked_frame, evaluated
 from dphist.tables.checks import LARGEST
 from dphist.tables.contributions import Bounds, count_labels
+from dphist.tables.frames import engine_failure
 from dphist.tables.guard import shielded
 from dphist.tables.label_types import plain
 from dphist.tables.records import is_spark
@@ -44,12 +45,13 @@ def add_counts(frame: object) -> Store:
     if plain(labels.type) == pa.string():
         shielded(lambda: labels.validate(full=True), unreadable)
     if labels.null_count or counts.null_count:
-        raise DataError("columns 'label' and 'count' must not be missing; drop those rows first")
+        raise DataError("columns 'label' and 'count' must have a value in each row: drop others")
     if len(counts) and pc.min(counts).as_py() < 0:
         raise DataError("column 'count' must not be negative: remove or correct such rows")
     if len(counts) and pc.max(counts).as_py() > LARGEST:
         raise DataError("column 'count' must be at most 2**62 - 1: remove or correct such rows")
-    return ArrowStore(_added(labels.cast(plain(labels.type)), counts.cast(pa.int64())))
+    held = shielded(lambda: labels.cast(plain(labels.type)), engine_failure(_NAMES))
+    return ArrowStore(_added(held, counts.cast(pa.int64())))
 
 
 def _added(labels: Any, counts: Any) -> pa.Table:

@@ -23,7 +23,7 @@ from dphist.tables.frames import AnyFrame, Run, engine_failure, selected
 from dphist.tables.guard import shielded
 from dphist.tables.interruptible import interruptible
 from dphist.tables.label_types import carried, check_duckdb, check_spark
-from dphist.tables.private_duckdb import connected
+from dphist.tables.private_duckdb import connected, out_of_room
 from dphist.tables.progress import Progress
 
 _ROLES = {"label": "term", "user": "who", "count": "amount"}
@@ -118,9 +118,10 @@ def _of_frame(stack: ExitStack, frame: object, names: Mapping[str, str]) -> Reco
         kind = None if stream["term"].type == kind else kind
     connection = connected(stack, large=True)
     rows = DuckRows(connection, shielded(lambda: connection.from_arrow(stream), failure))
+    shortage = out_of_room("counting the labels of frame")
 
     def run(call: Any) -> Any:
-        return interruptible(connection, lambda: shielded(call, failure))
+        return interruptible(connection, lambda: shielded(call, failure, shortage))
 
     return Records(rows, names, run, kind)
 

@@ -102,7 +102,7 @@ class DuckStore:
         worst = self._connection.sql("SELECT max(problem) FROM counted").fetchall()[0][0]
         return int(worst or 0)
 
-    def keep(self, stack: ExitStack) -> None:
+    def close_with(self, stack: ExitStack) -> None:
         """Close `stack`, that is, the database and its folder, when nobody asks this any more."""
         weakref.finalize(self, stack.close)
 
@@ -173,7 +173,7 @@ class SparkStore:
         worst = self._checkpoint.selectExpr("max(problem)").collect()[0][0]
         return int(worst or 0)
 
-    def keep(self, stack: ExitStack) -> None:
+    def close_with(self, stack: ExitStack) -> None:
         """Do nothing: Spark gives up a checkpoint that nobody refers to."""
 
     @property
@@ -284,5 +284,6 @@ def _not_there_any_more(*, workers: bool = False) -> DataError:
     also = "; Spark's workers need this Python (PYSPARK_PYTHON) with dphist" if workers else ""
     return DataError(
         "the engine that holds the counted labels could not answer: count them again, with more "
-        f"memory or disk if it ran out of them{also}; nothing was released"
+        "memory or disk (TMPDIR says where temporary files are) if it ran out of them"
+        f"{also}; nothing was released"
     )

@@ -149,6 +149,6 @@ def _within(bound: int | None, protected: int | None) -> bool:
 def _exceeded(name: str, bound: int | None, protected: int | None) -> BoundsError:
     made_with = f"no bound {name}" if bound is None else f"{name}={bound}"
     return BoundsError(
-        f"the table was made with {made_with}, the mechanism protects {name}={protected}; "
-        f"give one of them the other's {name}"
+        f"the table was made with {made_with}, the mechanism protects {name}={protected}: count "
+        f"the table with {name}={protected}, or make the mechanism for what the table has"
     )

@@ -130,6 +130,19 @@ class PayWhatYouGet:
         A query that fails once it has looked at data, or at a frame that is no `LabelCounts`, pays
         for k labels.
 
+        Parameters
+        ----------
+        counts : LabelCounts, or a frame Narwhals reads with columns label and count
+            The bounds of a frame are the caller's promise: they are the session's.
+        k : how many labels are returned at most; no more than `remaining`.
+        candidates : how many of the largest counts are looked at, at least k.
+        source : `source(n)` returns n random bytes. For tests only.
+
+        Returns
+        -------
+        Release of a LabelTable of labels, the most common first, without counts; a last row whose
+        label is null says that fewer than k were found.
+
         Raises
         ------
         ParameterError

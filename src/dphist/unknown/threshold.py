@@ -95,7 +95,7 @@ def _sum(counts: IntArray, noise: IntArray) -> IntArray:
 
 
 @dataclass(frozen=True, slots=True)
-class Keep:
+class AboveThreshold:
     """Of a batch of labels and counts, those above the threshold, with noisy counts.
 
     It may run in another process: without `source` each batch draws from the randomness of the
@@ -285,7 +285,7 @@ class ThresholdHistogram(LabelledMechanism):
         counts = self._accept(table)
         noise = self._noise()
         if self.labels is None:
-            released = counts.surviving(Keep(noise, self.threshold or 0, source))
+            released = counts.surviving(AboveThreshold(noise, self.threshold or 0, source))
         else:
             column, values = looked_up(counts, self.labels)
             noisy, _ = noise.add(np.array(values, np.int64), None, source)
@@ -303,7 +303,7 @@ class ThresholdHistogram(LabelledMechanism):
         return None if self.labels and len(self.labels) <= self.max_labels else self.max_labels
 
     def release_chance(self, count: int) -> float:
-        """Return the probability with which a label of this count is released."""
+        """Return the probability with which a label of this count, in records, is released."""
         threshold = self.threshold
         if threshold is None:
             return 1.0
@@ -315,7 +315,7 @@ class ThresholdHistogram(LabelledMechanism):
         return tail if over >= 0 else 1 - tail
 
     def likely_count(self, chance: float) -> int:
-        """Return the least count that is released with this probability or more."""
+        """Return the least count, in records, released with this probability or more."""
         if not 0 < chance < 1:
             raise ParameterError("chance must be above 0 and below 1")
         below, above = 0, 1
