@@ -5,6 +5,7 @@ that it may lie in any engine.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -22,6 +23,7 @@ __all__ = ["Keep", "LabelCounts"]
 _KEY_BYTES = 16
 
 
+@dataclass(frozen=True, repr=False, eq=False)
 class LabelCounts:
     """Labels with their counts, each label once, and the bounds they were counted under.
 
@@ -38,30 +40,12 @@ class LabelCounts:
         None where that was not asked.
     """
 
-    __slots__ = ("_store", "max_count", "max_labels", "null_labels", "null_users", "unit")
-
+    _store: Store
     max_labels: int | None
     max_count: int
-    unit: str
-    null_users: str | None
-    null_labels: str | None
-
-    def __init__(
-        self,
-        store: Store,
-        max_labels: int | None,
-        max_count: int,
-        *,
-        unit: str = "one user, as promised by the caller",
-        null_users: str | None = None,
-        null_labels: str | None = None,
-    ) -> None:
-        self._store = store
-        self.max_labels = max_labels
-        self.max_count = max_count
-        self.unit = unit
-        self.null_users = null_users
-        self.null_labels = null_labels
+    unit: str = "one user, as promised by the caller"
+    null_users: str | None = None
+    null_labels: str | None = None
 
     def __repr__(self) -> str:
         return f"LabelCounts(max_labels={self.max_labels}, max_count={self.max_count}; not shown)"

@@ -287,6 +287,14 @@ def test_what_is_added_is_a_function_of_the_sum(monkeypatch: pytest.MonkeyPatch)
         assert -(2**61) <= noisy.min() <= noisy.max() <= 2**62 - 1
 
 
+def test_the_bounds_of_data_cannot_be_rewritten() -> None:
+    data = LabelCounts.from_counts(["a"], [5], max_labels=4, max_count=2)
+    for name in ("max_labels", "max_count"):
+        with pytest.raises(AttributeError):
+            setattr(data, name, 1)
+    assert (data.max_labels, data.max_count) == (4, 2)
+
+
 def test_a_session_s_price_cannot_be_rewritten() -> None:
     session = PayWhatYouGet(5, 5, epsilon=1, delta="1e-6")
     before = session.guarantee

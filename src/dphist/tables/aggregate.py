@@ -14,9 +14,9 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from dphist.errors import DataError, ParameterError
+from dphist.errors import DataError
 from dphist.tables.checks import LARGEST, IntArray, check_total
-from dphist.tables.columns import check_name
+from dphist.tables.columns import check_request
 from dphist.tables.files import open_file
 from dphist.tables.frames import AnyFrame, Source, source_of
 from dphist.tables.progress import Progress
@@ -149,12 +149,7 @@ def read_profile(frame: object, *, progress: Progress | None = None) -> tuple[In
 @contextmanager
 def opened(frame: object, names: dict[str, str], progress: Progress | None) -> Iterator[Source]:
     """Open a dataframe or a file, having checked the parameters."""
-    for role, name in names.items():
-        check_name(name, role)
-    if len(set(names.values())) < len(names):
-        raise ParameterError(f"{' and '.join(names)} must be different columns")
-    if progress is not None and not callable(progress):
-        raise ParameterError("progress must be a function of one number, or None")
+    check_request(names, progress)
     if isinstance(frame, str | os.PathLike):
         with open_file(frame, names, progress) as source:
             yield source

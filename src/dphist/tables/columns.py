@@ -1,6 +1,6 @@
 """Which columns serve, decided by their names and types alone."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -17,6 +17,16 @@ def check_name(value: object, parameter: str) -> None:
     """Refuse a column name that is not text."""
     if not isinstance(value, str):
         raise ParameterError(f"{parameter} must be the name of a column, as text")
+
+
+def check_request(names: Mapping[str, str], progress: object) -> None:
+    """Refuse wanted columns that are no names, or not all different, and a progress of no use."""
+    for role, name in names.items():
+        check_name(name, role)
+    if len(set(names.values())) < len(names):
+        raise ParameterError(f"{' and '.join(names)} must be different columns")
+    if progress is not None and not callable(progress):
+        raise ParameterError("progress must be a function of one number, or None")
 
 
 def position_of(wanted: str, names: Sequence[Any], ignore_case: bool = False) -> int:

@@ -13,10 +13,9 @@ import duckdb
 import narwhals.stable.v2 as nw
 import pyarrow as pa
 
-from dphist.errors import ParameterError
 from dphist.tables.arrow_columns import checked_frame, evaluated
 from dphist.tables.checks import LARGEST
-from dphist.tables.columns import check_name, position_of
+from dphist.tables.columns import check_request, position_of
 from dphist.tables.engines import DuckRows, Rows, SparkRows
 from dphist.tables.files import open_file
 from dphist.tables.frames import AnyFrame, Run, engine_failure, selected
@@ -74,12 +73,7 @@ def open_records(
     InputFileError
         If the file is missing or not what its name says.
     """
-    for role, name in names.items():
-        check_name(name, role)
-    if len(set(names.values())) < len(names):
-        raise ParameterError(f"{' and '.join(names)} must be different columns")
-    if progress is not None and not callable(progress):
-        raise ParameterError("progress must be a function of one number, or None")
+    check_request(names, progress)
     if isinstance(frame, str | os.PathLike):
         return _of_file(stack, frame, names, progress)
     if is_spark(frame):
