@@ -10,6 +10,8 @@ from dphist.anonymized import (
     SortedCounts,
     anonymize,
 )
+from dphist.axis import Axis
+from dphist.binned import BinnedCounts, bin_counts
 from dphist.calibrate import calibrate
 from dphist.errors import (
     BoundsError,
@@ -26,6 +28,7 @@ from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PureDP, compose
 from dphist.profile import Profile
 from dphist.release import VERSION, Release
 from dphist.report import plot, write_report
+from dphist.universal import AdaptiveTree, HierarchicalTree, LeafCounts
 from dphist.unknown import PayWhatYouGet, ThresholdHistogram, TopLabels, TopThreshold
 
 __version__ = VERSION
@@ -33,15 +36,20 @@ __version__ = VERSION
 __all__ = [
     "ZCDP",
     "AdaptiveScan",
+    "AdaptiveTree",
     "ApproxDP",
     "ApproxZCDP",
+    "Axis",
+    "BinnedCounts",
     "BoundsError",
     "ColumnError",
     "CumulativeCounts",
     "DataError",
     "DphistError",
+    "HierarchicalTree",
     "InputFileError",
     "LabelCounts",
+    "LeafCounts",
     "OutputFileError",
     "ParameterError",
     "PartitionSampler",
@@ -58,6 +66,7 @@ __all__ = [
     "TopThreshold",
     "__version__",
     "anonymize",
+    "bin_counts",
     "calibrate",
     "compose",
     "noise",

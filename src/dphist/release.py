@@ -12,12 +12,13 @@ from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from importlib.metadata import version as installed_version
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from dphist.errors import DphistError, ParameterError, ReleaseFileError
+from dphist.histogram import RangeHistogram
 from dphist.label_table import LabelTable
 from dphist.labels import LabelCounts
 from dphist.parameters import decimal_text
@@ -33,6 +34,13 @@ VERSION = installed_version("dphist")
 
 
 M = TypeVar("M")
+Value: TypeAlias = Profile | LabelTable | RangeHistogram
+
+_KINDS: dict[str, type[Any]] = {
+    "anonymized histogram": Profile,
+    "labelled histogram": LabelTable,
+    "universal histogram": RangeHistogram,
+}
 
 _MECHANISMS: dict[str, type[Any]] = {}
 _GUARANTEES: dict[str, type[Any]] = {g.__name__: g for g in (PureDP, ZCDP, ApproxDP, ApproxZCDP)}
@@ -50,8 +58,8 @@ class Release:
 
     Attributes
     ----------
-    value : Profile or LabelTable
-        The released histogram, anonymized or with its labels. Not secret.
+    value : Profile, LabelTable or RangeHistogram
+        The released histogram: anonymized, with its labels, or of ordered bins. Not secret.
     guarantee : what the release cost.
     mechanism : the mechanism with all its parameters.
     total : int or None
@@ -80,7 +88,7 @@ class Release:
     budget: PureDP | ApproxDP | None = None
 
     def __repr__(self) -> str:
-        if isinstance(self.value, LabelTable):
+        if isinstance(self.value, LabelTable | RangeHistogram):
             return f"Release({self.mechanism!r}, {self.value!r})"
         return f"Release({self.mechanism!r}, labels={self.value.labels}, total={self.total})"
 
@@ -105,7 +113,10 @@ class Release:
         if not hasattr(self.mechanism, "decode"):
             name = type(self.mechanism).__name__
             raise ParameterError(f"a release of {name} does not keep what its value came from")
-        return replace(self, value=self.mechanism.decode(self.noisy), version=VERSION)
+        value = self.mechanism.decode(self.noisy)
+        if isinstance(value, RangeHistogram):
+            value = replace(value, axes=self.value.axes, outside=self.value.outside)
+        return replace(self, value=value, version=VERSION)
 
     def to_json(self) -> str:
         """Return the release as a JSON document (format 1, see `docs/release-format.md`)."""
@@ -215,12 +226,16 @@ def _decode(content: dict[str, Any]) -> Release:
     total = content["total"]
     if total is not None and (isinstance(total, bool) or not isinstance(total, int)):
         raise TypeError("total is a whole number or null")
+    value = _value_of(content["kind"], content["value"])
+    noisy = {str(k): np.array(v, dtype=np.int64) for k, v in content["noisy"].items()}
+    if isinstance(value, RangeHistogram):
+        value = replace(value, answers=mechanism.answers(value.bins, noisy))
     return Release(
-        value=_value_of(content["kind"], content["value"]),
+        value=value,
         guarantee=guarantee,
         mechanism=mechanism,
         total=total,
-        noisy={str(k): np.array(v, dtype=np.int64) for k, v in content["noisy"].items()},
+        noisy=noisy,
         version=str(content["library_version"]),
         stated=stated,
         budget=budget,
@@ -250,19 +265,21 @@ def stated_of(counts: LabelCounts) -> dict[str, str]:
     return {name: said for name, said in known.items() if said is not None}
 
 
-def _kind(value: Profile | LabelTable) -> str:
-    return "anonymized histogram" if isinstance(value, Profile) else "labelled histogram"
+def _kind(value: Value) -> str:
+    return next(kind for kind, held in _KINDS.items() if isinstance(value, held))
 
 
-def _content_of(value: Profile | LabelTable) -> dict[str, Any]:
+def _content_of(value: Value) -> dict[str, Any]:
     if isinstance(value, Profile):
         return {"counts": value.counts.tolist(), "prevalences": value.prevalences.tolist()}
     return value.to_content()
 
 
-def _value_of(kind: str, content: dict[str, Any]) -> Profile | LabelTable:
+def _value_of(kind: str, content: dict[str, Any]) -> Value:
     if kind == "labelled histogram":
         return LabelTable.from_content(content)
+    if kind == "universal histogram":
+        return RangeHistogram.from_content(content)
     if kind != "anonymized histogram":
         raise ValueError("of no known kind")
     return Profile.of_saved(content["counts"], content["prevalences"])

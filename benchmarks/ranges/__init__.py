@@ -1,0 +1,1 @@
+"""The comparison of universal histograms: data, contenders, errors, results kept, tables."""

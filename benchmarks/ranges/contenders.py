@@ -1,0 +1,139 @@
+"""What is compared: each makes an estimate of all bins, or answers to ranges, from exact counts."""
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from benchmarks.ranges.data import IntArray
+from benchmarks.ranges.privelet import privelet
+from benchmarks.ranges.queries import Estimate
+
+LEAST_SQUARES = "best uniform tree"
+PROJECTED = "best tree + projection"
+OURS = "AdaptiveTree"
+FIXED = "16-ary + projection"
+
+# Children of a node along each axis, among which the best is taken in hindsight.
+BRANCHINGS = {1: (2, 4, 8, 16, 32, 64), 2: (2, 4, 8, 16)}
+# Projected trees with a root that are shown on their own too.
+SHOWN = {1: (16,), 2: (2, 4, 16)}
+
+
+class Estimator(Protocol):
+    """How a contender estimates; all that it draws follows from the seed."""
+
+    def __call__(self, counts: IntArray, epsilon: str, seed: int) -> Estimate:
+        """Return estimates of the bins, in the shape of `counts`, or answers to ranges."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """A mechanism with its parameters.
+
+    Attributes
+    ----------
+    name : what it is called in tables and in the journal.
+    estimate : Estimator
+    family : those of one family are also shown as the best of them, under that name.
+    alone : whether it is shown on its own too.
+    """
+
+    name: str
+    estimate: Estimator
+    family: str = ""
+    alone: bool = True
+
+
+def contenders(axes: int) -> list[Contender]:
+    """Return all for a domain of so many axes, in the order of the tables."""
+    found = [
+        Contender("leaves", released(_leaves)),
+        Contender("Privelet", _privelet),
+    ]
+    if axes == 1:
+        found.append(Contender("H~ binary", released(_tree(2, consistent=False), answers=True)))
+    trees = [(branching, root) for branching in BRANCHINGS[axes] for root in (True, False)]
+    for branching, root in trees:
+        binary = branching == 2 and root
+        name = "H- binary" if binary else f"least squares {_named(branching, root, axes)}"
+        estimate = released(_tree(branching, root=root))
+        found.append(Contender(name, estimate, LEAST_SQUARES, alone=binary))
+    for branching, root in trees:
+        name = f"{_named(branching, root, axes)} + projection"
+        estimate = released(_tree(branching, root=root, nonnegative=True))
+        shown = root and branching in SHOWN[axes]
+        found.append(Contender(name, estimate, PROJECTED, alone=shown))
+    found.append(Contender(OURS, released(_adaptive("ranges"))))
+    if axes == 1:
+        found.append(Contender(f"{OURS}, prefix", released(_adaptive("prefix"))))
+    return found
+
+
+def yardstick(axes: int) -> str:
+    """Return what ours is held against, shape by shape: a fixed tree, none negative."""
+    return FIXED if axes == 1 else PROJECTED
+
+
+def _named(branching: int, root: bool, axes: int) -> str:
+    children = f"{branching}-ary" if axes == 1 else f"{branching} x {branching}"
+    return children if root else f"{children}, no root"
+
+
+def released(make: Callable[[Any, str], Any], answers: bool = False) -> Estimator:
+    """Return the estimator of a mechanism of the library, made from bins and epsilon.
+
+    `answers`: ranges are asked of the released histogram, for they are not sums of its bins.
+    """
+
+    def estimate(counts: IntArray, epsilon: str, seed: int) -> Estimate:
+        bins = counts.shape if counts.ndim > 1 else len(counts)
+        # Seeded, so that a comparison can be repeated; a release leaves the source out.
+        source = random.Random(seed).randbytes
+        histogram: Any = make(bins, epsilon).release(counts, source=source).value
+        found: Estimate = histogram if answers else histogram.bins
+        return found
+
+    return estimate
+
+
+def _privelet(counts: IntArray, epsilon: str, seed: int) -> Estimate:
+    return privelet(counts, float(epsilon), np.random.default_rng(seed))
+
+
+def _leaves(bins: Any, epsilon: str) -> Any:
+    import dphist as dh
+
+    return dh.LeafCounts(epsilon=epsilon, bins=bins)
+
+
+def _tree(
+    branching: int,
+    root: bool = True,
+    consistent: bool = True,
+    nonnegative: bool = False,
+) -> Callable[[Any, str], Any]:
+    def make(bins: Any, epsilon: str) -> Any:
+        import dphist as dh
+
+        return dh.HierarchicalTree(
+            epsilon=epsilon,
+            bins=bins,
+            branching=branching,
+            root=root,
+            consistent=consistent,
+            nonnegative=nonnegative,
+        )
+
+    return make
+
+
+def _adaptive(workload: Literal["ranges", "prefix"]) -> Callable[[Any, str], Any]:
+    def make(bins: Any, epsilon: str) -> Any:
+        import dphist as dh
+
+        return dh.AdaptiveTree(epsilon=epsilon, bins=bins, workload=workload)
+
+    return make

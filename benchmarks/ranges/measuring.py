@@ -1,0 +1,80 @@
+"""The cells of the comparison: a contender on a shape, at a scale and an epsilon."""
+
+import math
+import time
+import zlib
+from dataclasses import dataclass
+
+from benchmarks.ranges.contenders import Contender
+from benchmarks.ranges.data import Shape
+from benchmarks.ranges.queries import squared_errors
+
+FEWEST = 2  # runs in any case, unless only one is asked for
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """When to stop: after so many runs, or after so many seconds and two runs."""
+
+    runs: int = 10
+    seconds: float = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One measurement to make."""
+
+    shape: Shape
+    scale: str
+    epsilon: str
+    contender: Contender
+
+    def seed(self, run: int) -> int:
+        """Return what a run's noise follows from; no two cells share it."""
+        named = f"{self.shape.name} {self.scale} {self.epsilon} {self.contender.name} {run}"
+        return zlib.crc32(named.encode())
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Errors of one workload over some runs, each a mean over queries of squared errors.
+
+    Attributes
+    ----------
+    runs : int
+    mse : root of the mean over runs, records a query.
+    per_run : mean over runs of each run's root, records a query; never larger.
+    seconds : mean time of a release.
+    """
+
+    runs: int
+    mse: float
+    per_run: float
+    seconds: float
+
+
+def measure(cell: Cell, effort: Effort) -> dict[str, Measured]:
+    """Run a cell; what was measured, by workload."""
+    found: list[dict[str, float]] = []
+    spent = 0.0
+    start = time.perf_counter()
+    while len(found) < effort.runs:
+        late = time.perf_counter() - start >= effort.seconds
+        if late and len(found) >= FEWEST:
+            break
+        run = len(found)
+        counts = cell.shape.at(cell.scale, run)
+        began = time.perf_counter()
+        estimate = cell.contender.estimate(counts, cell.epsilon, cell.seed(run))
+        spent += time.perf_counter() - began
+        found.append(squared_errors(counts, estimate))
+    return {
+        workload: _summary([one[workload] for one in found], spent / len(found))
+        for workload in found[0]
+    }
+
+
+def _summary(squares: list[float], seconds: float) -> Measured:
+    runs = len(squares)
+    root = math.sqrt(math.fsum(squares) / runs)
+    return Measured(runs, root, math.fsum(map(math.sqrt, squares)) / runs, seconds)

@@ -1,0 +1,119 @@
+"""From errors of cells to the tables: geometric means over shapes, and ratios by shape."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from benchmarks.markdown import print_table
+from benchmarks.ranges.contenders import OURS, Contender, yardstick
+from benchmarks.ranges.data import OWN
+from benchmarks.ranges.queries import WORKLOADS
+
+Place = tuple[str, str, str]  # workload, epsilon, scale
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """Errors, records a query, of one number of axes.
+
+    Attributes
+    ----------
+    axes : int
+    shapes, scales, epsilons : what was asked for, in the order of the tables.
+    contenders : list of Contender
+    errors : by (contender, shape, workload, epsilon, scale).
+    """
+
+    axes: int
+    shapes: Sequence[str]
+    scales: Sequence[str]
+    epsilons: Sequence[str]
+    contenders: Sequence[Contender]
+    errors: dict[tuple[str, str, str, str, str], float]
+
+    def mean(self, contender: str, place: Place) -> float:
+        """Return the geometric mean over shapes; 0 if an error is."""
+        values = [self.errors[contender, shape, *place] for shape in self.shapes]
+        with np.errstate(divide="ignore"):
+            return float(np.exp(np.log(values).mean()))
+
+    def best(self, family: str, place: Place) -> Contender:
+        """Return the one of a family whose mean is lowest there: hindsight, in its favour."""
+        among = [c for c in self.contenders if c.family == family]
+        return min(among, key=lambda c: self.mean(c.name, place))
+
+    @property
+    def families(self) -> list[str]:
+        """The families of which more than one was measured."""
+        names = [c.family for c in self.contenders if c.family]
+        return [name for name in dict.fromkeys(names) if names.count(name) > 1]
+
+    def named(self, name: str, place: Place) -> str | None:
+        """Return the contender of that name, or the best of that family; None if there is none."""
+        if name in self.families:
+            return self.best(name, place).name
+        return name if any(c.name == name for c in self.contenders) else None
+
+
+def print_means(results: Results) -> None:
+    """Print a table a workload and epsilon: a row a contender, a column a scale."""
+    for workload in WORKLOADS[results.axes]:
+        for epsilon in results.epsilons:
+            head = [f"{workload}, ε = {epsilon}", *map(scale_text, results.scales)]
+            print()
+            print_table(head, _rows(results, workload, epsilon))
+
+
+def _rows(results: Results, workload: str, epsilon: str) -> Iterable[list[str]]:
+    places = [(workload, epsilon, scale) for scale in results.scales]
+    left = results.families
+    for place_in_list, contender in enumerate(results.contenders):
+        if contender.alone or contender.family not in results.families:
+            means = [results.mean(contender.name, place) for place in places]
+            yield [contender.name, *map(number_text, means)]
+        rest = results.contenders[place_in_list + 1 :]
+        family = contender.family
+        if family in left and not any(c.family == family for c in rest):
+            yield [family, *(_best_text(results, family, place) for place in places)]
+
+
+def _best_text(results: Results, family: str, place: Place) -> str:
+    best = results.best(family, place)
+    which = best.name.removeprefix("least squares ").removesuffix(" + projection")
+    which = which.replace("H- binary", "2-ary" if results.axes == 1 else "2 x 2")
+    return f"{number_text(results.mean(best.name, place))} ({which})"
+
+
+def print_ratios(results: Results) -> None:
+    """Print, by shape, how many times the error of the yardstick ours has where that is most."""
+    other = yardstick(results.axes)
+    rows = []
+    for shape in results.shapes:
+        row = [shape]
+        for epsilon in results.epsilons:
+            found = [
+                (results.errors[OURS, shape, *place] / results.errors[name, shape, *place], place)
+                for workload in WORKLOADS[results.axes]
+                for scale in results.scales
+                for place in [(workload, epsilon, scale)]
+                if (name := results.named(other, place)) and results.named(OURS, place)
+            ]
+            if not found:
+                return
+            ratio, (workload, _, scale) = max(found)
+            row.append(f"{ratio:.2f} ({workload}, {scale_text(scale)})")
+        rows.append(row)
+    heads = [f"ε = {epsilon}" for epsilon in results.epsilons]
+    print()
+    print_table([f"{OURS} / {other}, at worst", *heads], rows)
+
+
+def scale_text(scale: str) -> str:
+    """Return a number of records as people write it."""
+    return "own" if scale == OWN else f"{int(scale):,}"
+
+
+def number_text(value: float) -> str:
+    """Return three digits or, of a larger number, all before the point."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

@@ -1,0 +1,325 @@
+"""Axis: ordered bins between public edges, with the name of what they divide."""
+
+import datetime
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dphist.axis_edges import (
+    MOST_BINS,
+    EdgeArray,
+    check_edges,
+    edges_of,
+    is_number,
+    nearest_floats,
+    regular_edges,
+)
+from dphist.axis_times import DAY, moment, width_of, width_text
+from dphist.errors import ParameterError
+from dphist.parameters import exact_number, whole_number
+
+_DTYPES = {"whole": "i8", "real": "f8", "dates": "M8[D]", "datetimes": "M8[us]"}
+_KINDS = {np.dtype(dtype): kind for kind, dtype in _DTYPES.items()}
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Axis:
+    """Bins ``[edges[i], edges[i + 1])``: each has its lower edge, and the last has no upper one.
+
+    Attributes
+    ----------
+    name : str or None
+        What is divided: a column, mostly.
+    edges : (n + 1,) int64, float64, datetime64[D] or datetime64[us]; strictly increasing, read-only
+        Public: they are fixed without a look at the data, and published. The first float may be
+        minus infinity and the last plus infinity. Datetimes of a zone are in UTC.
+
+    >>> Axis(name="age", edges=np.array([0, 18, 65])).bins
+    2
+    """
+
+    name: str | None
+    edges: EdgeArray
+
+    def __post_init__(self) -> None:
+        if self.name is not None and not isinstance(self.name, str):
+            raise ParameterError("name must be text or None")
+        if not isinstance(self.edges, np.ndarray) or self.edges.dtype not in _KINDS:
+            raise ParameterError(
+                "edges must be an array of int64, float64, datetime64[D] or datetime64[us]: use "
+                "Axis.of_edges for anything else"
+            )
+        if self.edges.ndim != 1:
+            raise ParameterError("edges must be one-dimensional")
+        held = self.edges.copy()
+        if held.dtype.kind == "f":
+            held += 0.0  # -0.0 would be equal to 0.0 and have another hash
+        check_edges(held)
+        held.setflags(write=False)
+        object.__setattr__(self, "edges", held)
+
+    @classmethod
+    def of_edges(cls, edges: Any, name: str | None = None) -> "Axis":
+        """Make an axis of edges that are written out.
+
+        Parameters
+        ----------
+        edges : list, tuple, range or NumPy array of at least two numbers, dates, datetimes,
+            numpy.datetime64 or ISO text, strictly increasing. A date among datetimes is its
+            midnight; times with a zone are converted to UTC.
+        name : what is divided
+
+        Raises
+        ------
+        ParameterError
+
+        >>> Axis.of_edges([0, 18, 65, float("inf")], "age").edges
+        array([ 0., 18., 65., inf])
+        """
+        return cls(name, edges_of(edges)[0])
+
+    @classmethod
+    def regular(cls, start: Any, stop: Any, width: Any, name: str | None = None) -> "Axis":
+        """Make an axis of bins of one width, which meets `stop` exactly.
+
+        Parameters
+        ----------
+        start, stop : two numbers, or two dates, datetimes or ISO texts.
+        width : a number; or datetime.timedelta, numpy.timedelta64 or text such as "15m", "1h",
+            "1d" (24 hours) or "1w".
+        name : what is divided
+
+        Notes
+        -----
+        A float stands for its shortest decimal, and each edge is the float64 nearest to
+        ``start + i * width``. Three whole numbers give edges of int64. Dates, and widths of whole
+        days, give edges that are dates.
+
+        Raises
+        ------
+        ParameterError
+            If `stop` is not a whole number of widths after `start`, or there are more than 2**26.
+
+        >>> Axis.regular(0, 1, 0.1).edges[3], Axis.regular("2024-01-01", "2024-01-08", "1d").bins
+        (np.float64(0.3), 7)
+        """
+        return cls(name, regular_edges(start, stop, width)[0])
+
+    @property
+    def bins(self) -> int:
+        """The number of bins."""
+        return len(self.edges) - 1
+
+    def position(self, value: Any) -> int:
+        """Return the index of the edge that is equal to a value.
+
+        Parameters
+        ----------
+        value : a number for edges that are numbers; a date, datetime, numpy.datetime64 or ISO text
+            for others.
+
+        Raises
+        ------
+        ParameterError
+            If no edge is equal to it.
+
+        >>> Axis.of_edges([0, 18, 65]).position(18)
+        1
+        """
+        wanted = self._as_edge(value)
+        if wanted is not None:
+            index = int(np.searchsorted(self.edges, wanted))
+            if index < len(self.edges) and self.edges[index] == wanted:
+                return index
+        raise ParameterError(
+            f"value must be an edge of the axis{'' if self.name is None else f' {self.name!r}'}, "
+            "and of the type of its edges"
+        )
+
+    def at(self, places: npt.NDArray[np.float64]) -> npt.NDArray[Any]:
+        """Return the values at places counted in bins, evenly between edges; the inverse of edges.
+
+        Parameters
+        ----------
+        places : (...) float64, from 0 to `bins`; NaN gives NaN or NaT.
+
+        Returns
+        -------
+        (...) float64, or datetime64[us]; within a bin that has no end, that infinity.
+
+        >>> Axis.of_edges([0, 18, 65]).at(np.array([0.5, 2.0]))
+        array([ 9., 65.])
+        """
+        missing = np.isnan(places)
+        start = np.minimum(np.where(missing, 0, places).astype(np.int64), self.bins - 1)
+        part = places - start
+        if self.edges.dtype.kind == "M":
+            edges = self.edges.astype("M8[us]")
+            whole = np.where(missing, 0, part * (edges[start + 1] - edges[start]).astype(np.int64))
+            return np.where(missing, np.datetime64("NaT"), edges[start] + whole.astype("m8[us]"))
+        edges = self.edges.astype(np.float64)
+        low, high = edges[start], edges[start + 1]
+        endless = np.where(np.isinf(low), low, high)
+        with np.errstate(invalid="ignore"):
+            inside = np.where(part == 0, low, np.where(part == 1, high, low + part * (high - low)))
+        return np.where(np.isinf(high - low) & (part > 0) & (part < 1), endless, inside)
+
+    def to_content(self) -> dict[str, Any]:
+        """Return the axis as what JSON holds, from which `from_content` makes an equal one.
+
+        Bins of equal widths are told by their start, width and number.
+
+        >>> Axis.regular(0, 1, 0.1, "x").to_content()
+        {'name': 'x', 'kind': 'real', 'start': 0.0, 'width': 0.1, 'bins': 10}
+        >>> Axis.of_edges([0, 18, 65]).to_content()
+        {'name': None, 'kind': 'whole', 'edges': [0, 18, 65]}
+        """
+        kind = _KINDS[self.edges.dtype]
+        width = _width_of_floats(self.edges) if kind == "real" else _width(self.edges, kind)
+        shown: dict[str, Any] = {"name": self.name, "kind": kind}
+        if width is None:
+            return shown | {"edges": [_written(edge) for edge in self.edges.tolist()]}
+        start = _written(self.edges[:1].tolist()[0])
+        return shown | {"start": start, "width": width, "bins": self.bins}
+
+    @classmethod
+    def from_content(cls, content: Any) -> "Axis":
+        """Make an axis of what `to_content` returned.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError
+            If it is not what `to_content` returns.
+
+        >>> Axis.from_content({"name": "d", "kind": "dates", "start": "2024-01-01", "width": "1d",
+        ...     "bins": 2}).edges
+        array(['2024-01-01', '2024-01-02', '2024-01-03'], dtype='datetime64[D]')
+        """
+        if not isinstance(content, Mapping):
+            raise TypeError("an axis must be an object")
+        kind = content["kind"]
+        if kind not in ("whole", "real", "dates", "datetimes"):
+            raise ValueError("the kind of an axis must be whole, real, dates or datetimes")
+        keys = {"edges"} if "edges" in content else {"start", "width", "bins"}
+        if set(content) != {"name", "kind"} | keys:
+            raise KeyError("an axis must have a name, a kind, and edges or start, width and bins")
+        if "edges" in content:
+            if not isinstance(content["edges"], list):
+                raise TypeError("the edges of an axis must be a list")
+            edges = [_read(edge, kind) for edge in content["edges"]]
+            return cls(content["name"], np.array(edges, _DTYPES[kind]))
+        bins = whole_number(content["bins"], "bins", 1, MOST_BINS)
+        start = _read(content["start"], kind)
+        if kind == "real":
+            width = exact_number(content["width"], "width")
+            return cls(content["name"], nearest_floats(exact_number(start, "start"), width, bins))
+        first, step = int(start), content["width"]
+        if kind == "whole":
+            step = whole_number(step, "width", 1, 2**64)
+        else:
+            step, rest = divmod(width_of(step), DAY if kind == "dates" else 1)
+            if rest:
+                raise ValueError("the width of dates must be whole days")
+        if not first + bins * step < 2**63:
+            raise ValueError("the edges of an axis must be within int64")
+        offsets = np.arange(bins + 1, dtype=np.uint64) * np.uint64(step)
+        whole = (offsets + np.uint64(first % 2**64)).view(np.int64)
+        return cls(content["name"], whole.view(_DTYPES[kind]))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Axis):
+            return NotImplemented
+        return (
+            self.name == other.name
+            and self.edges.dtype == other.edges.dtype
+            and np.array_equal(self.edges, other.edges)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.edges.dtype.str, self.edges.tobytes()))
+
+    def __reduce__(self) -> tuple[type["Axis"], tuple[str | None, EdgeArray]]:
+        """Copy and unpickle by way of the constructor, which makes the edges read-only."""
+        return Axis, (self.name, self.edges)
+
+    def __repr__(self) -> str:
+        first, last = (_written(self.edges[place : place + 1].tolist()[0]) for place in (0, -2))
+        del last
+        return f"Axis(name={self.name!r}, {self.bins} bins from {first})"
+
+    def _as_edge(self, value: Any) -> Any:
+        """Return a value in the type of the edges, or None if no edge of that type equals it."""
+        if self.edges.dtype.kind == "M":
+            if is_number(value) or value is None:
+                return None
+            instant = moment(value, "value").instant
+            day, rest = divmod(instant, DAY)
+            if self.edges.dtype == np.dtype("M8[us]"):
+                return np.datetime64(instant, "us")
+            return None if rest else np.datetime64(day, "D")
+        if not is_number(value):
+            return None
+        if self.edges.dtype.kind == "i":
+            whole = exact_number(value, "value")
+            inside = whole.denominator == 1 and -(2**63) <= whole < 2**63
+            return np.int64(int(whole)) if inside else None
+        if isinstance(value, Integral) and abs(int(value)) > 2**53:
+            value = int(value)
+            return float(value) if abs(value) < 2**1000 and int(float(value)) == value else None
+        return float(value)
+
+
+def _written(edge: Any) -> Any:
+    """Return an edge as JSON holds it: a number, ISO text, or the name of an infinity."""
+    if isinstance(edge, datetime.date):
+        return edge.isoformat()
+    return str(edge) if edge in (np.inf, -np.inf) else edge
+
+
+def _read(edge: Any, kind: str) -> Any:
+    """Return an edge as it goes into an array, having checked its type."""
+    if kind == "whole":
+        return whole_number(edge, "an edge", -(2**63), 2**63 - 1)
+    if kind == "real":
+        if edge in ("inf", "-inf"):
+            return float(edge)
+        if not isinstance(edge, float) or edge != edge:
+            raise TypeError("an edge of kind real must be a number with a point, inf or -inf")
+        return edge
+    if not isinstance(edge, str):
+        raise TypeError("an edge must be ISO text")
+    read = moment(edge, "an edge")
+    if read.zoned or read.is_date != (kind == "dates"):
+        raise ValueError("an edge must be a date or, of datetimes, a date with a time in UTC")
+    return read.instant // DAY if kind == "dates" else read.instant
+
+
+def _width(edges: EdgeArray, kind: str) -> Any:
+    """Return the one width of bins between integers, dates or datetimes, or None."""
+    whole = edges.view(np.int64)
+    if int(whole[-1]) - int(whole[0]) >= 2**63:  # a difference could wrap
+        return None
+    widths = np.diff(whole)
+    if not np.all(widths == widths[0]):
+        return None
+    step = int(widths[0])
+    return step if kind == "whole" else width_text(step * (DAY if kind == "dates" else 1))
+
+
+def _width_of_floats(edges: EdgeArray) -> Any:
+    """Return the width from which all edges can be made again, bit by bit, or None."""
+    if not np.all(np.isfinite(edges)):
+        return None
+    start, stop = (Fraction(Decimal(repr(edge))) for edge in edges[[0, -1]].tolist())
+    width = (stop - start) / (len(edges) - 1)
+    if not np.array_equal(nearest_floats(start, width, len(edges) - 1), edges):
+        return None
+    shortest = float(width)
+    is_short = Fraction(Decimal(repr(shortest))) == width
+    return shortest if is_short else f"{width.numerator}/{width.denominator}"

@@ -1,0 +1,273 @@
+"""Edges of bins as callers write them, brought to one of four NumPy types.
+
+Edges are published with every release. So they must be fixed without a look at the data, and all
+ways of leaving the choice to the data (a number of bins, "auto", quantiles) are refused here.
+"""
+
+from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Integral
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from dphist.axis_times import (
+    DAY,
+    FIRST_DAY,
+    LAST_DAY,
+    MOMENTS,
+    Moment,
+    moment,
+    moments_of_array,
+    width_of,
+    zone_of,
+)
+from dphist.errors import ParameterError
+from dphist.parameters import exact_number
+
+# (n + 1,) int64, float64, datetime64[D] or datetime64[us], strictly increasing.
+EdgeArray: TypeAlias = npt.NDArray[Any]
+
+MOST_BINS = 2**26
+_NUMBERS = (Integral, float, np.floating, Decimal, Fraction)
+
+
+def public_only(name: str) -> ParameterError:
+    """The error for leaving the choice of edges to the data."""
+    return ParameterError(
+        f"{name}: bins must be fixed without looking at the data, as their edges are published. "
+        "Write the edges out as a list, tuple, range or NumPy array of numbers, dates or ISO text, "
+        "or give width, start and stop; a number of bins, a rule such as 'auto', quantiles and "
+        "columns of a table are refused"
+    )
+
+
+def edges_of(edges: object) -> tuple[EdgeArray, bool]:
+    """Return edges as an array, and whether they were given with a time zone.
+
+    Parameters
+    ----------
+    edges : list, tuple, range or NumPy array of numbers; or of dates, datetimes,
+        numpy.datetime64 or ISO text, which may be mixed: a date among datetimes is its midnight.
+        Edges with a time zone are converted to UTC.
+
+    Raises
+    ------
+    ParameterError
+        If `edges` is none of these, or is not strictly increasing.
+
+    >>> edges_of([0, 18, 65.5])[0], edges_of(["2024-01-01", "2024-01-31"])[0].dtype
+    (array([ 0. , 18. , 65.5]), dtype('<M8[D]'))
+    """
+    if isinstance(edges, np.ma.MaskedArray):
+        raise ParameterError("edges must not be a masked array")
+    if not isinstance(edges, list | tuple | range | np.ndarray):
+        raise public_only("edges")
+    if isinstance(edges, np.ndarray) and edges.ndim != 1:
+        raise ParameterError("edges of one axis must be one-dimensional")
+    _check_length(len(edges))
+    if isinstance(edges, np.ndarray) and edges.dtype.kind not in "OU":
+        array, zoned = _of_array(edges)
+    else:
+        array, zoned = _of_items(edges.tolist() if isinstance(edges, np.ndarray) else edges)
+    check_edges(array)
+    return array, zoned
+
+
+def check_edges(edges: EdgeArray) -> None:
+    """Refuse an array of edges that is not strictly increasing, or too short or long.
+
+    Raises
+    ------
+    ParameterError
+    """
+    _check_length(len(edges))
+    # Written so that NaN and NaT, which are never less, fail.
+    if not np.all(edges[:-1] < edges[1:]):
+        raise ParameterError(
+            "edges must be strictly increasing, each once, without NaN or missing values"
+        )
+    if edges.dtype.kind == "f" and not np.all(np.isfinite(edges[1:-1])):
+        raise ParameterError("edges may be infinite only at both ends")
+    if edges.dtype.kind == "M":
+        day = 1 if edges.dtype == np.dtype("M8[D]") else DAY
+        whole = edges.view(np.int64)
+        if not (FIRST_DAY * day <= whole[0] and whole[-1] < (LAST_DAY + 1) * day):
+            raise ParameterError("edges must be of the years 1 to 9999")
+
+
+def regular_edges(start: object, stop: object, width: object) -> tuple[EdgeArray, bool]:
+    """Return the edges ``start + i * width`` up to `stop`, and whether they had a time zone.
+
+    Parameters
+    ----------
+    start, stop : numbers, of which a float stands for its shortest decimal; or dates, datetimes
+        or ISO text.
+    width : a number; or datetime.timedelta, numpy.timedelta64 or text such as "15m", with us, ms,
+        s, m or min, h, d, w. A day is 24 hours of UTC.
+
+    Raises
+    ------
+    ParameterError
+        If one of them is missing, or `stop` is not met exactly.
+
+    >>> regular_edges(0, 1, 0.1)[0][3], regular_edges("2013-01-01", "2013-01-02", "1h")[0].shape
+    (np.float64(0.3), (25,))
+    """
+    for name, value in (("start", start), ("stop", stop), ("width", width)):
+        if value is None:
+            raise public_only(name)
+    if is_number(start) and is_number(stop):
+        if not is_number(width):
+            raise ParameterError("width must be a number, as start and stop are")
+        return _regular_numbers(start, stop, width), False
+    if not isinstance(start, MOMENTS) or not isinstance(stop, MOMENTS):
+        raise ParameterError(
+            "start and stop must both be numbers, or both dates, datetimes or ISO text"
+        )
+    step = width_of(width)
+    first, last = moment(start, "start"), moment(stop, "stop")
+    zoned = zone_of([first, last], "start and stop")
+    bins = _whole_widths(Fraction(last.instant - first.instant, step))
+    days = first.is_date and last.is_date and step % DAY == 0
+    unit = DAY if days else 1
+    offsets = np.arange(bins + 1, dtype=np.int64) * (step // unit)
+    edges = (offsets + first.instant // unit).view("M8[D]" if days else "M8[us]")
+    check_edges(edges)
+    return edges, zoned
+
+
+def _regular_numbers(start: Any, stop: Any, width: Any) -> EdgeArray:
+    """Return regular edges that are numbers: int64 if all three are whole by type."""
+    first, last, step = (
+        exact_number(value, name)
+        for value, name in ((start, "start"), (stop, "stop"), (width, "width"))
+    )
+    if not step > 0:
+        raise ParameterError("width must be greater than 0")
+    bins = _whole_widths((last - first) / step)
+    if all(isinstance(value, Integral) for value in (start, stop, width)):
+        if first < -(2**63) or last >= 2**63:
+            raise ParameterError("start and stop must be within int64: at most 2**63 - 1")
+        # Steps may add up to more than int64 holds; what they lead to does not.
+        offsets = np.arange(bins + 1, dtype=np.uint64) * np.uint64(int(step))
+        return (offsets + np.uint64(int(first) % 2**64)).view(np.int64)
+    edges = nearest_floats(first, step, bins)
+    if not np.all(edges[:-1] < edges[1:]):
+        raise ParameterError("width is too small: next to start or stop no float is that near")
+    return edges
+
+
+def nearest_floats(start: Fraction, width: Fraction, bins: int) -> npt.NDArray[np.float64]:
+    """Return the float64 nearest to each ``start + i * width``, i up to `bins`."""
+    below = start.denominator * width.denominator
+    first = start.numerator * width.denominator
+    step = width.numerator * start.denominator
+    if max(abs(first), abs(first + bins * step), below) <= 2**53:
+        # One division of two exact floats, which rounds to nearest.
+        return (np.arange(bins + 1, dtype=np.int64) * step + first) / np.float64(below)
+    numbers = (first + i * step for i in range(bins + 1))
+    try:
+        # Python divides integers with one rounding, too, however long they are.
+        return np.fromiter((number / below for number in numbers), np.float64, bins + 1)
+    except OverflowError:
+        pass
+    raise ParameterError("start and stop must be within the range of float64")
+
+
+def _whole_widths(widths: Fraction) -> int:
+    """Return the number of bins, having checked it."""
+    if not widths > 0:
+        raise ParameterError("stop must be greater than start")
+    if widths.denominator != 1:
+        raise ParameterError(
+            "start and stop must be a whole number of widths apart: move stop to "
+            f"{int(widths)} or {int(widths) + 1} widths after start"
+        )
+    if not widths <= MOST_BINS:
+        raise ParameterError(f"width must make at most {MOST_BINS} bins: make it larger")
+    return int(widths)
+
+
+def is_number(value: object) -> bool:
+    return isinstance(value, _NUMBERS) and not isinstance(value, bool | np.bool_)
+
+
+def _of_array(edges: npt.NDArray[Any]) -> tuple[EdgeArray, bool]:
+    """Convert a NumPy array that is not one of objects or text."""
+    kind = edges.dtype.kind
+    if kind == "M":
+        return moments_of_array(edges, "edges"), False
+    if kind == "f" and edges.dtype.itemsize <= 8:
+        return edges.astype(np.float64) + 0.0, False  # there is no -0.0
+    if kind == "u" and len(edges) and int(edges.max()) >= 2**63:
+        raise _too_large()
+    if kind in "iu":
+        return edges.astype(np.int64), False
+    raise _not_edges()
+
+
+def _of_items(items: Sequence[Any]) -> tuple[EdgeArray, bool]:
+    """Convert Python objects."""
+    if isinstance(items, range):
+        if not all(-(2**63) <= end < 2**63 for end in (items[0], items[-1])):
+            raise _too_large()
+        return np.fromiter(items, np.int64, len(items)), False
+    types = set(map(type, items))
+    if _all(types, _NUMBERS) and not types & {bool, np.bool_}:
+        return _of_numbers(items), False
+    if not _all(types, MOMENTS):
+        raise _not_edges()
+    moments = [moment(item, "edges") for item in items]
+    return _of_moments(moments), zone_of(moments, "edges")
+
+
+def _all(types: set[type], wanted: tuple[type, ...]) -> bool:
+    return all(issubclass(kind, wanted) for kind in types)
+
+
+def _of_numbers(items: Sequence[Any]) -> EdgeArray:
+    """Return whole numbers as int64, and all numbers as float64 if one is not whole by type."""
+    whole = [isinstance(item, Integral) for item in items]
+    if all(whole):
+        if not all(-(2**63) <= int(item) < 2**63 for item in items):
+            raise _too_large()
+        return np.array([int(item) for item in items], np.int64)
+    floats = []
+    for item, is_whole in zip(items, whole, strict=True):
+        try:
+            floats.append(float(item))
+        except (OverflowError, ValueError):
+            floats.append(np.nan)
+        if is_whole and floats[-1] != int(item):
+            raise ParameterError(
+                "edges that are whole numbers above 2**53 must not be mixed with floats, which do "
+                "not hold them: make all of them whole numbers"
+            )
+    return np.array(floats, np.float64) + 0.0
+
+
+def _of_moments(moments: list[Moment]) -> EdgeArray:
+    """Return moments as dates, or as datetimes if one of them is one."""
+    days = all(each.is_date for each in moments)
+    unit = DAY if days else 1
+    whole = np.array([each.instant // unit for each in moments], np.int64)
+    return whole.view("M8[D]" if days else "M8[us]")
+
+
+def _check_length(length: int) -> None:
+    if not 2 <= length <= MOST_BINS + 1:
+        raise ParameterError(f"edges must be at least two, and make at most {MOST_BINS} bins")
+
+
+def _too_large() -> ParameterError:
+    return ParameterError("edges that are whole numbers must be within int64")
+
+
+def _not_edges() -> ParameterError:
+    return ParameterError(
+        "edges must be numbers, or dates, datetimes and ISO text; not both kinds, truth values, "
+        "missing values or anything else"
+    )

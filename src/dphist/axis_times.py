@@ -1,0 +1,156 @@
+"""Dates, times and lengths of time as callers write them, in whole microseconds of UTC."""
+
+import datetime
+import re
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dphist.errors import ParameterError
+
+DAY = 86_400 * 10**6
+# Years 1 to 9999: what ISO text writes in ten characters and Python's dates hold.
+FIRST_DAY, LAST_DAY = -719_162, 2_932_896
+
+_MICROSECONDS = {
+    **{"us": 1, "ms": 1000, "s": 10**6, "m": 60 * 10**6, "min": 60 * 10**6},
+    **{"h": 3600 * 10**6, "d": DAY, "w": 7 * DAY},
+}
+_NUMPY_UNITS = {
+    **{unit: Fraction(_MICROSECONDS[unit]) for unit in ("us", "ms", "s", "m", "h")},
+    **{"D": Fraction(DAY), "W": Fraction(7 * DAY), "ns": Fraction(1, 1000)},
+}
+_WIDTH_TEXT = re.compile(r"([0-9]{1,18}) ?(us|ms|s|min|m|h|d|w)")
+_ISO_TEXT = re.compile(
+    r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)?)?", re.ASCII
+)
+_EPOCH = datetime.datetime(1970, 1, 1)
+
+MOMENTS = (str, datetime.date, np.datetime64)
+
+
+class Moment(NamedTuple):
+    """Microseconds since 1970; whether it was written as a date, and with a time zone."""
+
+    instant: int
+    is_date: bool
+    zoned: bool
+
+
+def moment(value: Any, name: str) -> Moment:
+    """Read a date, datetime, numpy.datetime64 or ISO text.
+
+    Raises
+    ------
+    ParameterError
+        If it is none, is missing, has a fraction of a microsecond, or is not of the years 1 to
+        9999. The message names the parameter `name`.
+
+    >>> moment("1970-01-02", "start")
+    Moment(instant=86400000000, is_date=True, zoned=False)
+    """
+    if isinstance(value, np.datetime64):
+        array = moments_of_array(np.array([value]), name)
+        return Moment(int(array.astype("M8[us]").view(np.int64)[0]), array.dtype == "M8[D]", False)
+    if isinstance(value, str):
+        value = _of_text(value, name)
+    if not isinstance(value, datetime.date) or value != value:  # pandas' NaT is not itself
+        raise _unreadable(name)
+    if not isinstance(value, datetime.datetime):
+        return Moment((value.toordinal() - _EPOCH.toordinal()) * DAY, True, False)
+    if getattr(value, "nanosecond", 0):
+        raise _too_fine(name)
+    offset = value.utcoffset()
+    local = value.replace(tzinfo=None) - _EPOCH
+    instant = local if offset is None else local - offset
+    return Moment(instant // datetime.timedelta(microseconds=1), False, offset is not None)
+
+
+def moments_of_array(values: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
+    """Return an array of datetime64 as one of datetime64[D] or, if finer, datetime64[us].
+
+    Raises
+    ------
+    ParameterError
+        As by `moment`.
+    """
+    unit = np.datetime_data(values.dtype)[0]
+    if np.isnat(values).any() or unit == "generic":
+        raise _unreadable(name)
+    years = values.astype("M8[Y]").view(np.int64) + 1970  # of no unit can this overflow
+    if np.any((years < 1) | (years > 9999)):
+        raise ParameterError(f"{name} must be of the years 1 to 9999")
+    if unit in ("Y", "M", "W", "D"):
+        return values.astype("M8[D]")
+    whole = values.astype("M8[us]")
+    if np.any(whole != values):
+        raise _too_fine(name)
+    return whole
+
+
+def zone_of(moments: Sequence[Moment], name: str) -> bool:
+    """Return whether moments have a time zone: all or none."""
+    zones = {each.zoned for each in moments}
+    if len(zones) > 1:
+        raise ParameterError(f"{name} must all have a time zone, or none of them")
+    return zones == {True}
+
+
+def width_of(width: object) -> int:
+    """Return a width of time in microseconds, at least 1.
+
+    >>> width_of("15m"), width_of(datetime.timedelta(days=1))
+    (900000000, 86400000000)
+    """
+    step = Fraction(0)
+    if isinstance(width, str):
+        matched = _WIDTH_TEXT.fullmatch(width)
+        step = Fraction(int(matched[1]) * _MICROSECONDS[matched[2]] if matched else 0)
+    elif isinstance(width, datetime.timedelta) and width == width:  # pandas' NaT is not itself
+        step = Fraction(width // datetime.timedelta(microseconds=1))
+        if getattr(width, "nanoseconds", 0):
+            step = Fraction(0)
+    elif isinstance(width, np.timedelta64) and not np.isnat(width):
+        unit, per = np.datetime_data(width.dtype)
+        step = int(width.astype(np.int64)) * per * _NUMPY_UNITS.get(unit, Fraction(0))
+    if not 0 < step <= 10_000 * 366 * DAY or step.denominator != 1:
+        raise ParameterError(
+            "width must be a positive time in whole microseconds: a datetime.timedelta, a "
+            "numpy.timedelta64, or text such as '15m', '1h', '1d' or '1w'"
+        )
+    return int(step)
+
+
+def width_text(step: int) -> str:
+    """Write a width of microseconds so that `width_of` reads it.
+
+    >>> width_text(900_000_000), width_text(7 * DAY)
+    ('15m', '1w')
+    """
+    unit = next(u for u in ("w", "d", "h", "m", "s", "ms", "us") if step % _MICROSECONDS[u] == 0)
+    return f"{step // _MICROSECONDS[unit]}{unit}"
+
+
+def _of_text(text: str, name: str) -> datetime.date:
+    """Read ISO text: a date, or a date with a time and perhaps a zone."""
+    if _ISO_TEXT.fullmatch(text):
+        kind = datetime.date if len(text) == 10 else datetime.datetime
+        try:
+            return kind.fromisoformat(text)
+        except ValueError:
+            pass
+    raise _unreadable(name)
+
+
+def _unreadable(name: str) -> ParameterError:
+    return ParameterError(
+        f"{name} must be numbers, dates, datetimes or ISO text such as '2024-01-31' or "
+        "'2024-01-31T12:30', none missing"
+    )
+
+
+def _too_fine(name: str) -> ParameterError:
+    return ParameterError(f"{name} must be whole microseconds")

@@ -1,0 +1,226 @@
+"""BinnedCounts: how many rows of a table are in each bin between public edges.
+
+Secret data, for mechanisms: nothing of it is shown, in no repr and no error.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dphist.axis import Axis
+from dphist.axis_edges import MOST_BINS, edges_of, public_only, regular_edges
+from dphist.errors import ParameterError
+from dphist.tables import IntArray
+from dphist.tables.binning import Grid, bin_rows
+from dphist.tables.columns import check_request
+
+__all__ = ["BinnedCounts", "bin_counts"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class BinnedCounts:
+    """Exact counts of the bins of one axis or several, and of the rows in no bin.
+
+    Attributes
+    ----------
+    counts : (a,) or (a, b, ...) int64, read-only; records per bin. Secret.
+    axes : tuple of Axis
+        One a dimension of `counts`; public.
+    outside : mapping of str to int, read-only; records in no bin. Secret, like `counts`.
+        Of one axis: ``below`` its first edge, ``above``, that is, at its last or beyond, and
+        ``null``, without a value. Of several: ``null``, without a value in some column, and
+        ``outside`` some axis otherwise.
+
+    >>> axis = Axis.of_edges([0, 18, 65], "age")
+    >>> counts = BinnedCounts(np.array([3, 4]), (axis,), {"below": 0, "above": 1, "null": 2})
+    >>> counts
+    BinnedCounts(axes=['age'], bins=(2,); counts not shown)
+    >>> counts.overflow, np.asarray(counts)
+    (1, array([3, 4]))
+    """
+
+    counts: IntArray
+    axes: tuple[Axis, ...]
+    outside: Mapping[str, int]
+
+    def __post_init__(self) -> None:
+        axes = tuple(self.axes)
+        if not axes or not all(isinstance(axis, Axis) for axis in axes):
+            raise ParameterError("axes must be dphist.Axis objects, at least one")
+        if not isinstance(self.counts, np.ndarray) or self.counts.dtype != np.int64:
+            raise ParameterError("counts must be an array of int64")
+        if self.counts.shape != tuple(axis.bins for axis in axes):
+            raise ParameterError("counts must have as many bins in each dimension as its axis")
+        names = {"below", "above", "null"} if len(axes) == 1 else {"outside", "null"}
+        if not isinstance(self.outside, Mapping) or set(self.outside) != names:
+            raise ParameterError(f"outside must have the keys {', '.join(sorted(names))}")
+        numbers = list(self.outside.values())
+        if not all(type(number) is int and 0 <= number < 2**63 for number in numbers):
+            raise ParameterError("outside must hold whole numbers, none negative")
+        if np.any(self.counts < 0):
+            raise ParameterError("counts must not be negative")
+        held = self.counts.copy()
+        held.setflags(write=False)
+        object.__setattr__(self, "counts", held)
+        object.__setattr__(self, "axes", axes)
+        object.__setattr__(self, "outside", MappingProxyType(dict(self.outside)))
+
+    @property
+    def bins(self) -> tuple[int, ...]:
+        """The number of bins of each axis."""
+        return tuple(axis.bins for axis in self.axes)
+
+    @property
+    def underflow(self) -> int:
+        """Records below the first edge of the one axis; secret."""
+        return self._of_one_axis("below", "underflow")
+
+    @property
+    def overflow(self) -> int:
+        """Records at the last edge of the one axis, or beyond; secret."""
+        return self._of_one_axis("above", "overflow")
+
+    @property
+    def nulls(self) -> int:
+        """Records without a value, of which NaN is none; secret."""
+        return self.outside["null"]
+
+    def __array__(
+        self, dtype: npt.DTypeLike | None = None, copy: bool | None = None
+    ) -> npt.NDArray[Any]:
+        """Return the counts, so that NumPy takes this for an array, without rows in no bin."""
+        return np.array(self.counts, dtype=dtype, copy=copy)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, BinnedCounts):
+            return NotImplemented
+        return (
+            self.axes == other.axes
+            and np.array_equal(self.counts, other.counts)
+            and self.outside == other.outside
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[type["BinnedCounts"], tuple[Any, ...]]:
+        """Copy and unpickle by way of the constructor, which makes everything read-only."""
+        return BinnedCounts, (self.counts, self.axes, dict(self.outside))
+
+    def __repr__(self) -> str:
+        names = [axis.name for axis in self.axes]
+        return f"BinnedCounts(axes={names}, bins={self.bins}; counts not shown)"
+
+    def _of_one_axis(self, key: str, name: str) -> int:
+        if len(self.axes) > 1:
+            raise ParameterError(f"{name} has a meaning for one axis only: see outside")
+        return self.outside[key]
+
+
+def bin_counts(
+    frame: Any,
+    *,
+    column: Any,
+    edges: Any = None,
+    width: Any = None,
+    start: Any = None,
+    stop: Any = None,
+    progress: Callable[[float], None] | None = None,
+) -> BinnedCounts:
+    """Count the rows of a table in bins between public edges, where the rows are.
+
+    A value is in bin i if ``edges[i] <= value < edges[i + 1]``, compared exactly; one that equals
+    the last edge is above all bins. Every row is counted once: in a bin, or in `outside`.
+
+    Parameters
+    ----------
+    frame : dataframe of pandas, Polars (also lazy), DuckDB, Arrow or Spark, or the path of a
+        file: .csv, .tsv or .txt, each also with .gz or .zst, or .parquet.
+    column : the column to divide, or a list of columns, one an axis. Columns hold integers,
+        floats, decimals of up to 38 digits, dates or timestamps. NaN is a missing value.
+    edges : at least two edges, increasing: numbers for a column of numbers; dates or ISO text for
+        dates; these or datetimes for timestamps. A first edge of minus and a last of plus infinity
+        make bins of what is below and above. For several columns, a list of edges for each.
+    width, start, stop : in place of `edges`, bins of one width from `start` to `stop`, which must
+        be met exactly: numbers, or dates, datetimes or ISO text with a width such as "15m", "1h",
+        "1d", "1w" or a datetime.timedelta. For several columns, a list of each, or one for all.
+    progress : called with the fraction done while a file is read, from any thread.
+
+    Returns
+    -------
+    BinnedCounts, of int64: secret data, the input of a mechanism.
+
+    Raises
+    ------
+    ParameterError
+        If edges are not fixed without the data, or `frame` is no table.
+    ColumnError
+        If a column is missing, there twice, or of a type that its edges do not suit.
+    DataError
+        If a field of a text file is not a number or time, or the engine fails.
+    InputFileError
+        If the file is missing or not what its name says.
+
+    Notes
+    -----
+    **Exactness.** Integers and decimals are not converted to floats, nor timestamps rounded. A
+    float edge is compared with floats as the float64 it is, and with decimals as its shortest
+    decimal: 0.1 is 1/10. In text files whole numbers are exact and others the nearest float64.
+
+    **Time zones.** Timestamps with a zone are compared as instants: edges without a zone are then
+    in UTC. Edges with a zone need a column with one (a text file: each time). Widths of days and
+    weeks are multiples of 24 hours.
+
+    >>> import pandas as pd
+    >>> rows = pd.DataFrame({"age": [3, 17, 18, 64, 65, 130]})
+    >>> counts = bin_counts(rows, column="age", edges=[0, 18, 65, 120])
+    >>> counts.counts, counts.overflow
+    (array([2, 2, 1]), 1)
+    """
+    names = tuple(column) if isinstance(column, list | tuple) else (column,)
+    single = not isinstance(column, list | tuple)
+    if not names:
+        raise ParameterError("column must be the name of a column, or a list of at least one")
+    roles = ["column"] if single else [f"column[{number}]" for number in range(len(names))]
+    check_request(dict(zip(roles, names, strict=True)), progress)
+    if single:
+        parts = [_edges_of_axis(edges, width, start, stop)]
+    else:
+        given = {"edges": edges, "width": width, "start": start, "stop": stop}
+        each = [_for_each(name, value, len(names)) for name, value in given.items()]
+        parts = [_edges_of_axis(*values) for values in zip(*each, strict=True)]
+    grid = Grid(names, tuple(part[0] for part in parts), tuple(part[1] for part in parts))
+    if math.prod(grid.shape) > MOST_BINS:
+        raise ParameterError(f"all axes together must have at most {MOST_BINS} bins")
+    axes = tuple(map(Axis, names, grid.edges))
+    slots = bin_rows(frame, grid, progress)
+    below, above, nulls = (int(slots[place]) for place in (0, -2, -1))
+    several = {"outside": below, "null": nulls}
+    outside = {"below": below, "above": above, "null": nulls} if len(axes) == 1 else several
+    return BinnedCounts(slots[1:-2].reshape(grid.shape), axes, outside)
+
+
+def _for_each(name: str, value: Any, axes: int) -> list[Any]:
+    """Return a parameter as one value an axis."""
+    if name == "edges" and value is not None and not isinstance(value, list | tuple):
+        raise public_only("edges")
+    if not isinstance(value, list | tuple):
+        return [value] * axes
+    if len(value) != axes:
+        raise ParameterError(f"{name} must be a list of one for each of the columns")
+    return list(value)
+
+
+def _edges_of_axis(edges: Any, width: Any, start: Any, stop: Any) -> tuple[Any, bool]:
+    """Return the edges of one axis, and whether they were given with a time zone."""
+    if edges is None:
+        if width is None and start is None and stop is None:
+            raise public_only("edges")
+        return regular_edges(start, stop, width)
+    if width is not None or start is not None or stop is not None:
+        raise ParameterError("edges must be given alone, without width, start and stop")
+    return edges_of(edges)

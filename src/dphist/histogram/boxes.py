@@ -1,0 +1,99 @@
+"""Ranges of bins as callers give them, and sums over many of them at once."""
+
+from collections.abc import Iterator
+from itertools import product
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from dphist.errors import ParameterError
+
+IntArray: TypeAlias = npt.NDArray[np.int64]
+NumberArray: TypeAlias = npt.NDArray[np.int64 | np.float64]
+
+
+def checked_boxes(
+    bins: tuple[int, ...], lo: Any, hi: Any
+) -> tuple[list[IntArray], list[IntArray], bool]:
+    """Return the ends of ranges or boxes, one array an axis, all of one shape.
+
+    Parameters
+    ----------
+    bins : bins of each axis.
+    lo, hi : for one axis a whole number or an array of them; for several a tuple of those.
+
+    Returns
+    -------
+    lo, hi : list of arrays of int64, one an axis.
+    single : whether a single box was given.
+
+    Raises
+    ------
+    ParameterError
+        If they are not whole numbers with ``0 <= lo <= hi <= bins`` in every axis.
+    """
+    ends = [*_by_axis(bins, lo, "lo"), *_by_axis(bins, hi, "hi")]
+    try:
+        spread = [np.ascontiguousarray(end) for end in np.broadcast_arrays(*ends)]
+    except ValueError:
+        spread = []
+    if not spread:
+        raise ParameterError("lo and hi must have the same shape, or shapes that broadcast")
+    first, last = spread[: len(bins)], spread[len(bins) :]
+    for low, high, size in zip(first, last, bins, strict=True):
+        if not ((low >= 0) & (low <= high) & (high <= size)).all():
+            raise ParameterError(f"lo and hi must satisfy 0 <= lo <= hi <= {size}, the bins")
+    single = all(np.ndim(end) == 0 for end in ends)
+    return [np.atleast_1d(low) for low in first], [np.atleast_1d(high) for high in last], single
+
+
+def _by_axis(bins: tuple[int, ...], end: Any, name: str) -> list[IntArray]:
+    if len(bins) == 1:
+        parts = [end[0] if isinstance(end, tuple) and len(end) == 1 else end]
+    elif isinstance(end, tuple | list) and len(end) == len(bins):
+        parts = list(end)
+    else:
+        raise ParameterError(f"{name} must be a tuple with one entry for each of {len(bins)} axes")
+    whole = [np.asarray(part) for part in parts]
+    if any(part.dtype.kind not in "iu" and part.size > 0 for part in whole):
+        raise ParameterError(f"{name} must be whole numbers, the places of bins")
+    return [part.astype(np.int64) for part in whole]
+
+
+def summed(values: NumberArray) -> NumberArray:
+    """Return the sums over all boxes that begin at the origin; one longer in every axis.
+
+    Parameters
+    ----------
+    values : (a, b, ...) int64 or float64
+
+    Returns
+    -------
+    (a + 1, b + 1, ...) of the same type; ``[i, j]`` is the sum of ``values[:i, :j]``.
+    """
+    sums = np.zeros([size + 1 for size in values.shape], values.dtype)
+    inner = sums[(slice(1, None),) * values.ndim]
+    inner[...] = values
+    for axis in range(values.ndim):
+        np.cumsum(inner, axis=axis, out=inner)
+    return sums
+
+
+def box_sums(sums: NumberArray, lo: list[IntArray], hi: list[IntArray]) -> NumberArray:
+    """Add up boxes, given the array `summed` makes: by inclusion and exclusion of corners.
+
+    >>> ends = [np.array([1]), np.array([0])], [np.array([2]), np.array([2])]
+    >>> box_sums(summed(np.array([[1, 2], [3, 4]])), *ends)
+    array([7])
+    """
+    total = np.zeros(lo[0].shape, sums.dtype)
+    for sign, corner in _corners(lo, hi):
+        total = total + sign * sums[corner]
+    return total
+
+
+def _corners(lo: list[IntArray], hi: list[IntArray]) -> Iterator[tuple[int, tuple[IntArray, ...]]]:
+    for upper in product((False, True), repeat=len(lo)):
+        corner = tuple(h if up else low for low, h, up in zip(lo, hi, upper, strict=True))
+        yield (-1) ** upper.count(False), corner

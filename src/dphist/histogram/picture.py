@@ -1,0 +1,95 @@
+"""Drawing a released histogram: its bins, or in two axes a map of them."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dphist.errors import ParameterError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from dphist.histogram.value import RangeHistogram
+
+_INK = "#1f4e79"
+_MOST_STEPS = 2000
+
+
+def draw(histogram: "RangeHistogram", ax: "Axes | None" = None) -> "Axes":
+    """Draw the bins of one axis as steps with a band of 95 %, those of two as a map.
+
+    More than 2,000 bins of an axis are drawn in groups, whose error is that of their sum.
+    """
+    import matplotlib.pyplot as plt
+
+    if histogram.bins.ndim > 2:
+        raise ParameterError("a histogram of more than two axes cannot be drawn")
+    if ax is None:
+        _, ax = plt.subplots(layout="constrained")
+    if histogram.bins.ndim == 1:
+        _steps(histogram, ax)
+    else:
+        _map(histogram, ax)
+    return ax
+
+
+def _steps(histogram: "RangeHistogram", ax: "Axes") -> None:
+    places = grouped(len(histogram.bins))
+    edges = finite(histogram.edges[0])[places]
+    lo, hi = places[:-1], places[1:]
+    if histogram.answers is None:
+        counts = np.add.reduceat(histogram.bins, lo)
+    else:
+        counts = histogram.count(lo, hi)
+        margin = 1.96 * histogram.error(lo, hi)
+        ax.fill_between(
+            edges,
+            _closed(np.maximum(counts - margin, np.minimum(counts, 0))),
+            _closed(counts + margin),
+            step="post",
+            color=_INK,
+            alpha=0.2,
+            linewidth=0,
+            label="95 % of bins",
+        )
+    ax.stairs(counts, edges, color=_INK, linewidth=1, label="released")
+    ax.set_xlabel(histogram.axis_name(0) if histogram.axes is not None else "bin")
+    ax.set_ylabel("records" if len(lo) == len(histogram.bins) else "records a group of bins")
+    ax.margins(x=0)
+
+
+def _map(histogram: "RangeHistogram", ax: "Axes") -> None:
+    from matplotlib.colors import SymLogNorm
+
+    x, y = (finite(edges) for edges in histogram.edges)
+    top = max(float(histogram.bins.max()), 1.0)
+    low = min(float(histogram.bins.min()), 0.0)
+    norm = SymLogNorm(linthresh=1, vmin=low, vmax=top)
+    drawn = ax.pcolormesh(x, y, histogram.bins.T, norm=norm, cmap="viridis", rasterized=True)
+    ax.figure.colorbar(drawn, ax=ax, label="records a cell")
+    names = [histogram.axis_name(axis) for axis in (0, 1)]
+    x_name, y_name = names if histogram.axes is not None else (f"bin of axis {n}" for n in names)
+    ax.set_xlabel(x_name)
+    ax.set_ylabel(y_name)
+
+
+def grouped(bins: int, most: int = _MOST_STEPS) -> "np.ndarray[Any, np.dtype[np.int64]]":
+    """Return edges' places, (k + 1,) int64, of at most `most` groups of neighbouring bins."""
+    groups = -(-bins // most)
+    return np.append(np.arange(0, bins, groups), bins)
+
+
+def finite(edges: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
+    """Return the edges, an infinite one as far out as its neighbour's bin is wide."""
+    if edges.dtype.kind != "f" or len(edges) < 3:
+        return edges
+    shown = edges.copy()
+    if np.isinf(shown[0]):
+        shown[0] = shown[1] - (1.0 if np.isinf(shown[2]) else shown[2] - shown[1])
+    if np.isinf(shown[-1]):
+        shown[-1] = shown[-2] + (shown[-2] - shown[-3])
+    return shown
+
+
+def _closed(values: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
+    return np.append(values, values[-1])

@@ -1,0 +1,226 @@
+"""From rows to counts of bins between fixed edges, batch by batch, where the rows are.
+
+Every row is counted once, in one of the slots ``[below, bin 0, ..., bin B - 1, above, null]``. Of
+several axes the bins are in the order of a NumPy array, last axis fastest; ``below`` then stands
+for every row that is outside some axis, and ``above`` is 0.
+"""
+
+import math
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pyarrow as pa
+
+from dphist.errors import DataError
+from dphist.tables.batches import (
+    SparkTable,
+    Table,
+    table_of_file,
+    table_of_frame,
+    table_of_spark,
+)
+from dphist.tables.checks import IntArray
+from dphist.tables.edge_keys import AnyArray
+from dphist.tables.edges import Search, search_for
+from dphist.tables.progress import Progress
+from dphist.tables.records import is_spark
+from dphist.tables.text_values import MomentTextSearch, NumberTextSearch, UnreadableText
+
+# Up to this many bins a row of a batch they are counted in an array made for it.
+_BINS_A_ROW = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The columns and their edges: all that counting needs, also in a worker of Spark.
+
+    Attributes
+    ----------
+    names : (d,) the columns, for the errors.
+    edges : (d,) arrays (n + 1,), each int64, float64, datetime64[D] or datetime64[us], increasing.
+    zoned : (d,) whether the edges were given with a time zone; they are in UTC.
+    """
+
+    names: tuple[str, ...]
+    edges: tuple[AnyArray, ...]
+    zoned: tuple[bool, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of bins of each axis."""
+        return tuple(len(edges) - 1 for edges in self.edges)
+
+    def searches(self, kinds: Sequence[pa.DataType], from_text: bool) -> list[Search]:
+        """Return how each column is searched, having checked their types.
+
+        Raises
+        ------
+        ColumnError
+        """
+        parts = zip(kinds, self.edges, self.names, self.zoned, strict=True)
+        if from_text:
+            return [_search_of_text(edges, zoned) for _, edges, _, zoned in parts]
+        return [search_for(kind, edges, name, zoned) for kind, edges, name, zoned in parts]
+
+
+class Tally:
+    """Counts rows, batch by batch.
+
+    Attributes
+    ----------
+    slots : (B + 3,) int64, rows; see the module.
+    unreadable : the columns in which text was not what it should be.
+    """
+
+    __slots__ = ("_from_text", "_grid", "_kinds", "_searches", "slots", "unreadable")
+
+    def __init__(self, grid: Grid, from_text: bool = False) -> None:
+        self._grid = grid
+        self._from_text = from_text
+        self._kinds: list[pa.DataType] = []
+        self._searches: list[Search] = []
+        self.slots: IntArray = np.zeros(math.prod(grid.shape) + 3, np.int64)
+        self.unreadable: set[str] = set()
+
+    def add(self, columns: list[pa.Array]) -> None:
+        """Count the rows of a batch."""
+        kinds = [column.type for column in columns]
+        if kinds != self._kinds:
+            self._searches = self._grid.searches(kinds, self._from_text)
+            self._kinds = kinds
+        found, missing = None, None
+        for search, column, name, size in zip(
+            self._searches, columns, self._grid.names, self._grid.shape, strict=True
+        ):
+            try:
+                places, absent = search.places(column)
+            except UnreadableText:
+                self.unreadable.add(name)
+                continue
+            found = places if len(columns) == 1 else _combined(found, places, size)
+            if absent is not None:
+                missing = absent if missing is None else missing | absent
+        if self.unreadable or found is None:
+            return  # there will be an error
+        if missing is not None:
+            found[missing] = len(self.slots) - 1
+        if len(self.slots) <= _BINS_A_ROW * len(found):
+            self.slots += np.bincount(found, minlength=len(self.slots))
+        else:
+            np.add.at(self.slots, found, 1)
+
+
+def bin_rows(frame: object, grid: Grid, progress: Progress | None = None) -> IntArray:
+    """Count the rows of a table between fixed edges.
+
+    Parameters
+    ----------
+    frame : dataframe or path
+        As for `count_records`; evaluated once.
+    grid : the columns and their edges
+    progress : function of a float, optional
+        See `reported`.
+
+    Returns
+    -------
+    (B + 3,) int64, rows: below, each bin, above, null; see the module.
+
+    Raises
+    ------
+    ParameterError
+        If `frame` is no table.
+    ColumnError
+        If a column is missing, or of a type that its edges do not suit.
+    DataError
+        If a field of a text file is not what its column should hold, or the engine fails.
+    InputFileError
+        If the file is missing or not what its name says.
+    """
+    with ExitStack() as stack:
+        if is_spark(frame):
+            native = nw.to_native(frame, pass_through=True)
+            return _in_spark(table_of_spark(native, grid.names), grid)
+        table: Table
+        if isinstance(frame, str | os.PathLike):
+            table = table_of_file(stack, frame, grid.names, progress)
+        else:
+            table = table_of_frame(frame, grid.names)
+        grid.searches(table.kinds, table.from_text)  # before anything is read
+        tally = table.run(lambda: _tallied(table, grid))
+    for name in grid.names:
+        if name in tally.unreadable:
+            raise _unreadable(grid, name)
+    slots: IntArray = tally.slots
+    return slots
+
+
+def _tallied(table: Table, grid: Grid) -> Tally:
+    tally = Tally(grid, table.from_text)
+    for batch in table.batches():
+        tally.add(batch)
+    return tally
+
+
+def _in_spark(table: SparkTable, grid: Grid) -> IntArray:
+    """Count in Spark's workers, and add up there what each partition found."""
+    grid.searches(table.kinds, from_text=False)
+    tally = Tally(grid)
+
+    def summed() -> pa.Table:
+        from pyspark.sql.functions import expr
+
+        found = table.frame.mapInArrow(_PartitionTally(grid), "slot long, found long")
+        return found.groupBy("slot").agg(expr("sum(found) AS found")).toArrow()
+
+    counted = table.run(summed)
+    tally.slots[counted["slot"].to_numpy()] = counted["found"].to_numpy()
+    return tally.slots
+
+
+class _PartitionTally:
+    """Counts the rows of a Spark partition, in an executor."""
+
+    def __init__(self, grid: Grid) -> None:
+        self.grid = grid
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        tally = Tally(self.grid)
+        for batch in batches:
+            tally.add(batch.columns)
+        slots = np.flatnonzero(tally.slots)
+        columns = [pa.array(slots), pa.array(tally.slots[slots])]
+        yield pa.RecordBatch.from_arrays(columns, names=["slot", "found"])
+
+
+def _combined(found: IntArray | None, places: IntArray, size: int) -> IntArray:
+    """Return slots over one axis more; 0 for rows outside of any."""
+    inside = (places >= 1) & (places <= size)
+    if found is None:
+        return np.where(inside, places, 0)
+    return np.where(inside & (found > 0), (found - 1) * size + places, 0)
+
+
+def _search_of_text(edges: AnyArray, zoned: bool) -> Search:
+    """Return how text is searched: as what the edges are."""
+    if edges.dtype.kind in "if":
+        return NumberTextSearch.among(edges)
+    return MomentTextSearch.among(edges, zoned)
+
+
+def _unreadable(grid: Grid, name: str) -> DataError:
+    """The error for a column in whose text some field is not what it should be."""
+    place = grid.names.index(name)
+    if grid.edges[place].dtype.kind in "if":
+        return DataError(
+            f"column {name!r} must hold numbers, such as 12, -0.5 or 1e3, or empty fields: correct "
+            "or empty the others"
+        )
+    zone = ", each with its time zone, as the edges have one" if grid.zoned[place] else ""
+    return DataError(
+        f"column {name!r} must hold dates or times such as 2024-01-31 or 2024-01-31T12:30:00"
+        f"{zone}, or empty fields: correct or empty the others"
+    )

@@ -1,0 +1,66 @@
+"""Edges, converted to the type of the values that are compared with them.
+
+Each becomes the smallest value of that type that is not below it.
+"""
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from dphist.tables.checks import IntArray
+
+AnyArray: TypeAlias = npt.NDArray[Any]
+
+# How many edges are Python's numbers at a time, which take several times the room.
+EDGES_AT_ONCE = 1 << 16
+# Up to here a float holds every whole number.
+_EXACT_FLOATS = 2**53
+
+
+def starts_below_all(edges: AnyArray) -> int:
+    """Return 1 if the first edge is minus infinity, else 0."""
+    return int(edges.dtype.kind == "f" and edges[0] == -np.inf)
+
+
+def step_of(keys: IntArray) -> int:
+    """Return the distance of keys if they are evenly spaced and more than one, or 0."""
+    if len(keys) < 2 or int(keys[-1]) - int(keys[0]) > 2**63 - 1:
+        return 0
+    step = int(keys[1]) - int(keys[0])
+    return step if step > 0 and np.all(np.diff(keys) == step) else 0
+
+
+def ceilings(edges: AnyArray, scale: Fraction | None) -> Iterator[int]:
+    """Return the least whole number of units that is not below each finite edge.
+
+    A float that is no whole number stands for its shortest decimal: 0.1 is 1/10. Against whole
+    numbers that makes no difference, and a decimal 0.1 is then not below an edge at 0.1.
+    """
+    units = Fraction(1) if scale is None else scale
+    above, below = units.numerator, units.denominator
+    for start in range(0, len(edges), EDGES_AT_ONCE):
+        for edge in edges[start : start + EDGES_AT_ONCE].tolist():
+            if isinstance(edge, int):
+                yield -(-edge * above // below)
+            elif math.isfinite(edge):
+                if edge.is_integer():
+                    yield -(-int(edge) * above // below)
+                elif scale is None:
+                    yield math.ceil(edge)
+                else:
+                    yield math.ceil(Fraction(repr(edge)) * units)
+
+
+def float_ceilings(edges: AnyArray) -> npt.NDArray[np.float64]:
+    """Return the least float64 that is not below each edge."""
+    floats = edges.astype(np.float64)
+    if edges.dtype.kind == "i":
+        # Only there may a whole number lie between two floats.
+        for place in np.flatnonzero((edges > _EXACT_FLOATS) | (edges < -_EXACT_FLOATS)).tolist():
+            if int(floats[place]) < int(edges[place]):
+                floats[place] = np.nextafter(floats[place], np.inf)
+    return floats

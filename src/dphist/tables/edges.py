@@ -1,0 +1,308 @@
+"""How many edges lie at or below each value of a column, exactly, whatever the column's type.
+
+A value is never converted to the type of the edges, which may round it. The edges are converted
+to the type of the values instead, each to the smallest value of that type that is not below it:
+``value >= edge`` and ``value >= converted`` are then the same statement. Dates, timestamps and
+decimals are searched as the integers they are made of.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import islice
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from dphist.errors import ColumnError
+from dphist.tables.checks import IntArray
+from dphist.tables.edge_keys import (
+    EDGES_AT_ONCE,
+    AnyArray,
+    ceilings,
+    float_ceilings,
+    starts_below_all,
+    step_of,
+)
+
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
+# (rows,) how many edges are at or below each value, and which rows have no value, or None.
+Places: TypeAlias = tuple[IntArray, BoolArray | None]
+
+_LEAST, _MOST = -(2**63), 2**63 - 1
+_DIGITS_OF_INT64 = 18
+_IN_A_MICROSECOND = {
+    "s": Fraction(1, 10**6),
+    "ms": Fraction(1, 1000),
+    "us": Fraction(1),
+    "ns": Fraction(1000),
+}
+_MICROSECONDS_A_DAY = 86_400 * 10**6
+
+
+class Search(Protocol):
+    """A search among fixed edges for values of one Arrow type."""
+
+    def places(self, values: pa.Array) -> Places:
+        """Return how many edges are at or below each value."""
+
+
+@dataclass(frozen=True, slots=True)
+class WholeSearch:
+    """Among integers of 64 bits, or what is stored as such.
+
+    Attributes
+    ----------
+    stored : NumPy type of the values in Arrow's buffer; of uint64 the first bit is flipped,
+        which makes int64 of it and keeps the order.
+    words : how many of them a value takes, of which the first is searched (decimals: 2).
+    below : edges at or below everything the type holds.
+    keys : (m,) int64, ascending: the edges after those; the rest is above everything.
+    step : the distance of keys, if they are evenly spaced and more than one; else 0.
+    """
+
+    stored: np.dtype[Any]
+    words: int
+    below: int
+    keys: IntArray
+    step: int
+
+    @classmethod
+    def among(
+        cls, edges: AnyArray, stored: Any, *, scale: Fraction | None = None, words: int = 1
+    ) -> "WholeSearch":
+        """Prepare edges, each worth `scale` units of the column."""
+        kind = np.dtype(stored)
+        shift = 2**63 if kind == np.uint64 else 0
+        if edges.dtype.kind == "i" and scale is None and not shift:
+            return cls(kind, words, 0, edges, step_of(edges))
+        below, kept = starts_below_all(edges), [np.zeros(0, np.int64)]
+        found = ceilings(edges, scale)
+        while block := list(islice(found, EDGES_AT_ONCE)):
+            keys = [key - shift for key in block]
+            below += sum(key <= _LEAST for key in keys)
+            kept.append(np.array([key for key in keys if _LEAST < key <= _MOST], np.int64))
+        joined = np.concatenate(kept)
+        return cls(kind, words, below, joined, step_of(joined))
+
+    def places(self, values: pa.Array) -> Places:
+        """Return how many edges are at or below each value."""
+        raw = stored_numbers(values, self.stored, self.words)
+        if self.stored == np.uint64:
+            raw = (raw ^ np.uint64(2**63)).view(np.int64)
+        found = self._search(raw.astype(np.int64, copy=False))
+        found += self.below
+        return found, missing_rows(values)
+
+    def _search(self, values: IntArray) -> IntArray:
+        if not self.step:
+            return np.searchsorted(self.keys, values, side="right").astype(np.int64, copy=False)
+        first, last = self.keys[0], self.keys[-1]
+        steps = np.clip(values, first, last)
+        # int64 may wrap here, and uint64 takes it for what it is: the difference modulo 2**64.
+        with np.errstate(over="ignore"):
+            steps -= first
+        found = (steps.view(np.uint64) // np.uint64(self.step)).view(np.int64)
+        found += 1
+        found[values < first] = 0
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class RealSearch:
+    """Among floats; NaN is a missing value.
+
+    Attributes
+    ----------
+    stored : NumPy type of the values.
+    below : 1 if the first edge is minus infinity.
+    keys : (m,) float64, finite, ascending. An edge at plus infinity is left out, so that the
+        value plus infinity is in the bin that reaches there.
+    """
+
+    stored: np.dtype[Any]
+    below: int
+    keys: npt.NDArray[np.float64]
+
+    @classmethod
+    def among(cls, edges: AnyArray, stored: Any) -> "RealSearch":
+        """Prepare edges."""
+        keys = float_ceilings(edges)
+        return cls(np.dtype(stored), starts_below_all(keys), keys[np.isfinite(keys)])
+
+    def places(self, values: pa.Array) -> Places:
+        """Return how many edges are at or below each value."""
+        raw = stored_numbers(values, self.stored).astype(np.float64, copy=False)
+        found = np.searchsorted(self.keys, raw, side="right").astype(np.int64, copy=False)
+        found += self.below
+        missing = np.isnan(raw)
+        nulls = missing_rows(values)
+        if nulls is not None:
+            missing |= nulls
+        return found, missing if missing.any() else None
+
+
+@dataclass(frozen=True, slots=True)
+class WideSearch:
+    """Among decimals of up to 38 digits: 128 bits, compared as two halves.
+
+    Attributes
+    ----------
+    below : edges at or below everything that 128 bits hold.
+    high, low : (m,) int64 and uint64, the halves of the edges in units of the last digit.
+    """
+
+    below: int
+    high: IntArray
+    low: npt.NDArray[np.uint64]
+
+    @classmethod
+    def among(cls, edges: AnyArray, scale: Fraction) -> "WideSearch":
+        """Prepare edges, each worth `scale` units."""
+        found = list(ceilings(edges, scale))
+        keys = [key for key in found if -(2**127) < key < 2**127]
+        return cls(
+            starts_below_all(edges) + sum(key <= -(2**127) for key in found),
+            np.array([key >> 64 for key in keys], np.int64),
+            np.array([key & 2**64 - 1 for key in keys], np.uint64),
+        )
+
+    def places(self, values: pa.Array) -> Places:
+        """Return how many edges are at or below each value, by bisection of all at once."""
+        pairs = stored_numbers(values, np.dtype(np.int64), 2, whole=True)
+        high, low = pairs[:, 0], pairs[:, 1].view(np.uint64)
+        start = np.zeros(len(high), np.int64)
+        stop = np.full(len(high), len(self.high), np.int64)
+        for _ in range(len(self.high).bit_length()):
+            middle = np.minimum((start + stop) // 2, len(self.high) - 1)
+            reached = (self.high[middle] < high) | (
+                (self.high[middle] == high) & (self.low[middle] <= low)
+            )
+            searching = start < stop
+            start = np.where(searching & reached, middle + 1, start)
+            stop = np.where(searching & ~reached, middle, stop)
+        return start + self.below, missing_rows(values)
+
+
+@dataclass(frozen=True, slots=True)
+class NoSearch:
+    """In a column of the type that has no values."""
+
+    def places(self, values: pa.Array) -> Places:
+        """Return that all rows are without a value."""
+        return np.zeros(len(values), np.int64), np.ones(len(values), np.bool_)
+
+
+@dataclass(frozen=True, slots=True)
+class DictionarySearch:
+    """In a column encoded by a dictionary."""
+
+    decoded: Search
+
+    def places(self, values: pa.Array) -> Places:
+        """Return what is found for the decoded values."""
+        return self.decoded.places(values.dictionary_decode())
+
+
+def search_for(kind: pa.DataType, edges: AnyArray, name: str, zoned: bool) -> Search:
+    """Return the search that suits a column, having checked that its type and edges go together.
+
+    Parameters
+    ----------
+    kind : type of the column
+    edges : (n + 1,) int64 or float64 (numbers), datetime64[D] (dates) or datetime64[us]
+    name : of the column, for the errors.
+    zoned : whether the edges were given with a time zone; they are in UTC.
+
+    Raises
+    ------
+    ColumnError
+        If the type cannot be binned, or not by such edges.
+    """
+    types = pa.types
+    if types.is_null(kind):
+        return NoSearch()
+    if types.is_dictionary(kind):
+        return DictionarySearch(search_for(kind.value_type, edges, name, zoned))
+    numbers = edges.dtype.kind in "if"
+    if types.is_integer(kind) or types.is_floating(kind) or _is_decimal(kind):
+        if not numbers:
+            raise ColumnError(
+                f"column {name!r} holds numbers, and its edges are dates or times: give edges that "
+                "are numbers, or cast the column to dates or timestamps"
+            )
+        return _search_of_numbers(kind, edges)
+    if not types.is_date(kind) and not types.is_timestamp(kind):
+        raise ColumnError(
+            f"column {name!r} must hold numbers, dates or timestamps to be binned, not text, truth "
+            "values, Python objects or anything else: cast it, in pandas with pd.to_numeric or "
+            "pd.to_datetime (decimals have up to 38 digits)"
+        )
+    if numbers:
+        raise ColumnError(
+            f"column {name!r} holds dates or timestamps, and its edges are numbers: give edges "
+            "that are dates, datetimes or ISO text such as '2024-01-31'"
+        )
+    days = edges.dtype == np.dtype("datetime64[D]")
+    whole = edges.view(np.int64)
+    if types.is_date32(kind) or types.is_date64(kind):
+        if not days:
+            raise ColumnError(
+                f"column {name!r} holds dates, and its edges are times: give edges that are dates, "
+                "or cast the column to timestamps"
+            )
+        scale = Fraction(_MICROSECONDS_A_DAY, 1000) if types.is_date64(kind) else None
+        return WholeSearch.among(whole, f"i{kind.bit_width // 8}", scale=scale)
+    if zoned and kind.tz is None:
+        raise ColumnError(
+            f"column {name!r} has no time zone, and its edges have one: give edges without a zone, "
+            "or the column the zone its times are in"
+        )
+    scale = _IN_A_MICROSECOND[kind.unit] * (_MICROSECONDS_A_DAY if days else 1)
+    return WholeSearch.among(whole, np.int64, scale=None if scale == 1 else scale)
+
+
+def stored_numbers(
+    values: pa.Array, stored: np.dtype[Any], words: int = 1, *, whole: bool = False
+) -> AnyArray:
+    """Return the numbers in the buffer of an Arrow array; anything, where a value is null.
+
+    Parameters
+    ----------
+    words : numbers a value takes.
+    whole : whether to return all of them, (rows, words), and not the first, (rows,).
+    """
+    buffer = values.buffers()[1]
+    if not len(values) or buffer is None:
+        table = np.zeros((len(values), words), stored)
+    else:
+        start = values.offset * words * stored.itemsize
+        table = np.frombuffer(buffer, stored, len(values) * words, start).reshape(-1, words)
+    return table if whole else table[:, 0]
+
+
+def missing_rows(values: pa.Array) -> BoolArray | None:
+    """Return which rows are null, or None if none is."""
+    if not values.null_count:
+        return None
+    missing: BoolArray = values.is_null().to_numpy(zero_copy_only=False)
+    return missing
+
+
+def _search_of_numbers(kind: pa.DataType, edges: AnyArray) -> Search:
+    if pa.types.is_integer(kind):
+        return WholeSearch.among(edges, kind.to_pandas_dtype())
+    if pa.types.is_floating(kind):
+        return RealSearch.among(edges, kind.to_pandas_dtype())
+    scale = Fraction(10) ** kind.scale
+    if kind.bit_width < 128:
+        return WholeSearch.among(edges, f"i{kind.bit_width // 8}", scale=scale)
+    if kind.precision <= _DIGITS_OF_INT64:
+        return WholeSearch.among(edges, np.int64, scale=scale, words=2)
+    return WideSearch.among(edges, scale)
+
+
+def _is_decimal(kind: pa.DataType) -> bool:
+    """Whether this is a decimal of at most 128 bits."""
+    return pa.types.is_decimal(kind) and kind.bit_width <= 128

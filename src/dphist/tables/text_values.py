@@ -1,0 +1,147 @@
+"""Numbers, dates and times out of the text of a CSV file.
+
+What a field may look like is fixed here and is narrower than what Arrow reads, which takes 0x1F
+for a number. A field that is none of it makes the file unusable, as a record that is invalid in
+itself: to leave it out silently would miscount, and to call it missing would hide a wrong column.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dphist.tables.edges import Places, RealSearch, WholeSearch, WideSearch, missing_rows
+
+_WHOLE = r"^[+-]?0*[0-9]{1,18}$"
+_LONG = r"^[+-]?[0-9]{19,38}$"
+_REAL = (
+    r"^[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?|[iI][nN][fF]([iI][nN][iI][tT][yY])?"
+    r"|[nN][aA][nN])$"
+)
+_MOMENT = (
+    r"^[0-9]{4}-[0-9]{2}-[0-9]{2}"
+    r"([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?(Z|[+-][0-9]{2}:?[0-9]{2})?)?$"
+)
+_ZONE = r":[0-9.]+(Z|[+-][0-9]{2}:?[0-9]{2})$"
+_BEYOND_MICROSECONDS = r"(\.[0-9]{6})[0-9]+"
+
+
+class UnreadableText(Exception):  # noqa: N818 - not an error of the tree: it never gets out
+    """A field is not what it should be. Says nothing more: it would quote a record."""
+
+
+@dataclass(frozen=True, slots=True)
+class NumberTextSearch:
+    """In a column of text that spells numbers.
+
+    Whole numbers of up to 38 digits are searched as such, and others as the nearest float64, as
+    which other readers of a file hold them.
+    """
+
+    whole: WholeSearch
+    long: WideSearch
+    real: RealSearch
+
+    @classmethod
+    def among(cls, edges: npt.NDArray[Any]) -> "NumberTextSearch":
+        """Prepare edges that are numbers."""
+        return cls(
+            WholeSearch.among(edges, np.int64),
+            WideSearch.among(edges, Fraction(1)),
+            RealSearch.among(edges, np.float64),
+        )
+
+    def places(self, values: pa.Array) -> Places:
+        """Return how many edges are at or below each value.
+
+        Raises
+        ------
+        UnreadableText
+            If a field is not a number.
+        """
+        text = _without_plus(pc.ascii_trim_whitespace(values))
+        is_whole = pc.match_substring_regex(text, _WHOLE)
+        wholes = pc.if_else(is_whole, text, None).cast(pa.int64())
+        found, missing = self.whole.places(wholes)
+        if wholes.null_count == values.null_count:
+            return found, missing
+        is_long = pc.match_substring_regex(text, _LONG)
+        rows = _rows(is_long)
+        found[rows], _ = self.long.places(_cast(text.filter(is_long), pa.decimal128(38, 0)))
+        is_other = pc.invert(pc.or_(is_whole, is_long))
+        rows, others = _rows(is_other), text.filter(is_other)
+        if pc.any(pc.invert(pc.match_substring_regex(others, _REAL))).as_py():
+            raise UnreadableText
+        found[rows], unreal = self.real.places(_floats(others))
+        nulls = missing_rows(values)
+        missing = np.zeros(len(values), np.bool_) if nulls is None else nulls.copy()
+        if unreal is not None:
+            missing[rows] = unreal
+        return found, missing
+
+
+@dataclass(frozen=True, slots=True)
+class MomentTextSearch:
+    """In a column of text that spells dates, or dates with times, as ISO 8601 does.
+
+    Attributes
+    ----------
+    moments : a search for microseconds.
+    zoned : whether the edges have a zone, so that each time must have one.
+    """
+
+    moments: WholeSearch
+    zoned: bool
+
+    @classmethod
+    def among(cls, edges: npt.NDArray[Any], zoned: bool) -> "MomentTextSearch":
+        """Prepare edges that are dates or datetimes."""
+        return cls(WholeSearch.among(edges.astype("M8[us]").view(np.int64), np.int64), zoned)
+
+    def places(self, values: pa.Array) -> Places:
+        """Return how many edges are at or below each value.
+
+        Raises
+        ------
+        UnreadableText
+            If a field is not a date or time, or has no zone where it must.
+        """
+        text = pc.ascii_trim_whitespace(values)
+        if pc.any(pc.invert(pc.match_substring_regex(text, _MOMENT))).as_py():
+            raise UnreadableText
+        text = pc.replace_substring_regex(text, _BEYOND_MICROSECONDS, r"\1")
+        with_zone = pc.match_substring_regex(text, _ZONE)
+        instants = _cast(pc.if_else(with_zone, text, None), pa.timestamp("us", "UTC"))
+        local = pc.if_else(with_zone, None, text)
+        if self.zoned and local.null_count < len(local):
+            raise UnreadableText
+        moments = _cast(local, pa.timestamp("us")).cast(pa.int64())
+        return self.moments.places(pc.coalesce(instants.cast(pa.int64()), moments))
+
+
+def _rows(chosen: pa.Array) -> npt.NDArray[np.int64]:
+    """Return where a condition is true, and not null."""
+    return np.flatnonzero(pc.fill_null(chosen, False).to_numpy(zero_copy_only=False))
+
+
+def _without_plus(text: pa.Array) -> pa.Array:
+    """Return text without one plus sign before a number, which not every Arrow reads."""
+    return pc.replace_substring_regex(text, r"^\+([0-9.iInN])", r"\1")
+
+
+def _floats(text: pa.Array) -> pa.Array:
+    # A sign before a missing value has no meaning, and older Arrow does not read it.
+    return _cast(pc.replace_substring_regex(text, r"^-([nN])", r"\1"), pa.float64())
+
+
+def _cast(text: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Read text; the 31st of February looks like a date and is none."""
+    try:
+        return text.cast(kind)
+    except pa.ArrowInvalid:
+        pass
+    raise UnreadableText

@@ -1,0 +1,185 @@
+"""The adaptive tree: nodes are opened where noisy counts say that it is worth it."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from dphist.errors import ParameterError
+from dphist.histogram import RangeHistogram
+from dphist.histogram.boxes import IntArray, NumberArray
+from dphist.noise import Source
+from dphist.parameters import Exact
+from dphist.release import savable
+from dphist.universal.adaptive_rules import MORE_AXES, ONE_AXIS, PREFIXES, Rules
+from dphist.universal.dyadic import DyadicShape
+from dphist.universal.dyadic_answers import DyadicAnswers
+from dphist.universal.dyadic_inference import Fit, Measured, extended, infer
+from dphist.universal.exploration import Explorer
+from dphist.universal.ledger import UNITS, Ledger
+from dphist.universal.mechanism import Noisy, RangeMechanism
+from dphist.universal.nonnegative import whole_intervals
+
+Workload: TypeAlias = Literal["ranges", "prefix"]
+
+_SMALLEST_SHARE = Fraction(1, 10_000)
+
+
+@savable
+@dataclass(frozen=True, slots=True, init=False)
+class AdaptiveTree(RangeMechanism):
+    """Counts of the nodes of a binary tree, opened where noisy counts say that it is worth it.
+
+    Parameters
+    ----------
+    epsilon, rho : number above 0; exactly one is required.
+        Epsilon of pure DP, by two-sided geometric noise; or rho of zCDP, by Gaussian noise.
+    bins : int or tuple of int
+        Bins of the axis, or of each axis; public.
+    workload : "ranges" or "prefix"
+        What is asked most: any ranges, or those from the first bin on (quantiles, a cumulative
+        curve). In several axes it makes no difference.
+    sensitivity : int
+        Records that one privacy unit (a person) can add or remove; 1 unless given.
+
+    Guarantee
+    ---------
+    Pure epsilon-DP, or rho-zCDP. Neighbours differ by adding or removing at most `sensitivity`
+    records. Covered is the whole release, which nodes were counted included; not covered are the
+    time it takes, and bins or edges that were taken from the data.
+
+    Notes
+    -----
+    One coarse level is counted with a share of the budget. Then each node with many records for
+    the noise that it can still afford is opened by some levels, spending a part of what its path
+    has left; others stop, and are counted once more with all they have left, together with
+    siblings that stop too. Disjoint nodes do not compose, so what counts is the sum along each
+    path, which a ledger holds to the budget before anything is counted
+    (`docs/proofs/adaptive_tree.md`). Estimates follow from all noisy counts under a fixed public
+    prior. Non-negative, whole, O(bins) time and memory.
+    Source: this library (docs/ranges.md).
+
+    >>> tree = AdaptiveTree(epsilon=100, bins=4)
+    >>> tree.release([2, 0, 10, 2]).value.count(0, 4)
+    14
+    """
+
+    epsilon: Fraction | None
+    rho: Fraction | None
+    bins: tuple[int, ...]
+    workload: Workload
+    sensitivity: int
+
+    def __init__(
+        self,
+        *,
+        epsilon: Exact | None = None,
+        rho: Exact | None = None,
+        bins: int | tuple[int, ...],
+        workload: Workload = "ranges",
+        sensitivity: int = 1,
+    ) -> None:
+        self._hold_shared(epsilon, rho, bins, sensitivity)
+        if workload not in ("ranges", "prefix"):
+            raise ParameterError("workload must be 'ranges' or 'prefix'")
+        object.__setattr__(self, "workload", workload)
+        self.budget.check(_SMALLEST_SHARE)
+
+    @property
+    def rules(self) -> Rules:
+        """Which nodes are counted; public."""
+        if len([size for size in self.bins if size > 1]) > 1:
+            return MORE_AXES
+        return PREFIXES if self.workload == "prefix" else ONE_AXIS
+
+    @property
+    def shape(self) -> DyadicShape:
+        """The binary tree over the bins."""
+        return DyadicShape(self.bins)
+
+    def _run(self, counts: IntArray, source: Source | None) -> tuple[NumberArray, Noisy]:
+        shape, budget = self.shape, self.budget
+        below = np.append(0, np.cumsum(shape.arrange(counts)))
+        ledger = Ledger(shape.height)
+        log: list[tuple[IntArray, int, IntArray]] = []
+
+        def count(level: int, nodes: IntArray, units: int) -> IntArray:
+            """The only access to the data: pays first."""
+            ledger.charge(level, nodes, units)
+            side = 2 ** (shape.height - level)
+            true = below[(nodes + 1) * side] - below[nodes * side]
+            noisy: IntArray = true + budget.noise(Fraction(units, UNITS), len(nodes), source)
+            log.append((nodes + 2**level, units, noisy))
+            return noisy
+
+        measured = Measured(shape.sizes())
+        Explorer(measured, self.rules, budget, count).run()
+        noisy = {
+            "nodes": np.concatenate([nodes for nodes, _, _ in log]),
+            "units": np.concatenate([np.full(len(nodes), units) for nodes, units, _ in log]),
+            "counts": np.concatenate([found for _, _, found in log]),
+        }
+        return self._bins(_complete(measured)), noisy
+
+    def decode(self, noisy: Noisy) -> RangeHistogram:
+        """Return the histogram inferred from the noisy counts; post-processing.
+
+        Raises
+        ------
+        ParameterError
+            If `noisy` does not hold the counts of a release of this mechanism.
+        """
+        fit = self._fit(noisy)
+        bins = self._bins(fit)
+        return RangeHistogram(bins, answers=DyadicAnswers(self.shape, bins, lambda: fit))
+
+    def answers(self, bins: NumberArray, noisy: Noisy) -> DyadicAnswers:
+        """Return sums of the bins, with errors estimated from what was counted."""
+        return DyadicAnswers(self.shape, bins, lambda: self._fit(noisy))
+
+    def _bins(self, fit: Fit) -> IntArray:
+        """Round sums from the first bin on: every node of the tree stays within 1."""
+        return self.shape.restore(whole_intervals(fit.counts[-1]))
+
+    def _fit(self, noisy: Noisy) -> Fit:
+        """Infer all nodes anew from the noisy counts of a release."""
+        nodes, units, counts = (_column(noisy, name) for name in ("nodes", "units", "counts"))
+        sizes = self.shape.sizes()
+        if not (
+            len(nodes) == len(units) == len(counts) > 0
+            and nodes.min() >= 1
+            and nodes.max() < 2 ** len(sizes)
+            and units.min() >= 1
+            and units.max() <= UNITS
+        ):
+            raise ParameterError("noisy must hold the counts of a release and what each cost")
+        measured = Measured(sizes)
+        levels = np.frexp(nodes.astype(np.float64))[1] - 1
+        # Batches as they were taken: of one level, one cost, and no node twice.
+        ends = np.flatnonzero(
+            (np.diff(nodes) <= 0) | (np.diff(units) != 0) | (np.diff(levels) != 0)
+        )
+        for part in np.split(np.arange(len(nodes)), ends + 1):
+            level, cost = int(levels[part[0]]), int(units[part[0]])
+            variance = self.budget.variance(Fraction(cost, UNITS))
+            measured.take(level, nodes[part] - 2**level, counts[part], variance)
+        return _complete(measured)
+
+    def in_words(self) -> str:
+        """Say how a release is made."""
+        kind = "two-sided geometric" if self.rho is None else "Gaussian"
+        return (
+            "Adaptive tree (this library). Counts of nodes of a binary tree over the bins, with "
+            f"{kind} noise, opened where the noisy counts before say that it is worth it; what every bin's "
+            "path costs adds up to the guarantee. Estimates are non-negative and whole."
+        )
+
+
+def _complete(measured: Measured) -> Fit:
+    return extended(infer(measured), measured.sizes)
+
+
+def _column(noisy: Noisy, name: str) -> IntArray:
+    column: IntArray = np.asarray(noisy.get(name, ()), np.int64)
+    return column

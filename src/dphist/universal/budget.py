@@ -1,0 +1,93 @@
+"""What one record may cost, and the noise that a share of it buys."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dphist.errors import ParameterError
+from dphist.noise import Source, rounded_gaussian, two_sided_geometric
+from dphist.noise.gaussian import LARGEST_SIGMA
+from dphist.noise.geometric import SMALLEST_EPSILON
+from dphist.noise.magnitude import geometric_standard_deviation
+from dphist.parameters import Exact, positive_number
+from dphist.privacy import ZCDP, Guarantee, PureDP
+from dphist.universal.shape import IntArray
+
+_LONGEST = 10**150
+_SIGMA_DIGITS = 2**40
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Epsilon or rho of a single record.
+
+    Attributes
+    ----------
+    gaussian : bool
+        Whether `amount` is a rho, paid for by Gaussian noise, or an epsilon, by geometric noise.
+    amount : Fraction
+        What a single record may cost in all.
+    """
+
+    gaussian: bool
+    amount: Fraction
+
+    def noise(
+        self, share: Fraction, size: int | tuple[int, ...], source: Source | None
+    ) -> IntArray:
+        """Draw int64 noise for counts of which a record changes one, by 1, at `share` of the cost.
+
+        Such counts with this noise satisfy ``share * amount`` in epsilon, or in rho
+        (`docs/proofs/universal.md`, Lemma 2).
+        """
+        if self.gaussian:
+            return rounded_gaussian(self.sigma(share), size, source)
+        return two_sided_geometric(self.amount * share, size, source)
+
+    def sigma(self, share: Fraction) -> Fraction:
+        """Return the least multiple of 2**-40 with 1 / (2 sigma**2) <= share * amount."""
+        squared = 1 / (2 * self.amount * share)
+        whole = math.isqrt(math.ceil(squared * _SIGMA_DIGITS**2) - 1) + 1
+        return Fraction(whole, _SIGMA_DIGITS)
+
+    def variance(self, share: Fraction) -> float:
+        """Return the variance of that noise, in records squared."""
+        if self.gaussian:
+            return float(self.sigma(share)) ** 2 + 1 / 12  # rounding adds at most this
+        return geometric_standard_deviation(self.amount * share) ** 2
+
+    def check(self, least_share: Fraction) -> None:
+        """Refuse at construction what the noise could not sample."""
+        if self.gaussian:
+            usable = self.amount * least_share >= Fraction(1, 10**20)
+            usable = usable and self.sigma(least_share) <= LARGEST_SIGMA
+        else:
+            usable = self.amount * least_share >= SMALLEST_EPSILON
+        if not usable:
+            name = "rho" if self.gaussian else "epsilon"
+            raise ParameterError(f"{name} is too small for so many bins or records: raise {name}")
+
+
+def checked_guarantee(epsilon: Exact | None, rho: Exact | None) -> Guarantee:
+    """Return the guarantee of exactly one of epsilon and rho."""
+    if (epsilon is None) == (rho is None):
+        raise ParameterError("give one of epsilon (pure DP) and rho (zCDP)")
+    if rho is not None:
+        return ZCDP(_short(rho, "rho"))
+    return PureDP(_short(epsilon, "epsilon"))  # type: ignore[arg-type]
+
+
+def budget_of(guarantee: Guarantee, sensitivity: int) -> Budget:
+    """Return what a record may cost if a unit has `sensitivity` of them, by group privacy."""
+    if isinstance(guarantee, ZCDP):
+        return Budget(True, guarantee.rho / sensitivity**2)
+    if isinstance(guarantee, PureDP):
+        return Budget(False, guarantee.epsilon / sensitivity)
+    raise ParameterError("the guarantee must be PureDP or ZCDP")
+
+
+def _short(value: Exact, name: str) -> Fraction:
+    exact = positive_number(value, name)
+    if max(exact.numerator, exact.denominator) > _LONGEST:
+        raise ParameterError(f"{name} must have fewer than 150 digits, so that it can be saved")
+    return exact

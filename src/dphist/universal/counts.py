@@ -1,0 +1,98 @@
+"""The counts a mechanism is given: checked, in whatever they come, never as a whole."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from dphist.axis import Axis
+from dphist.binned import BinnedCounts
+from dphist.errors import DataError, ParameterError
+from dphist.tables.checks import LARGEST, check_counts
+from dphist.universal.shape import IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Exact counts in the shape of the bins. Secret."""
+
+    counts: IntArray
+    axes: tuple[Axis, ...] | None = None
+    outside: Mapping[str, int] = field(default_factory=dict)
+
+
+def counted(data: Any, bins: tuple[int, ...]) -> Counted:
+    """Return the counts of `data`, a copy, each cut off at 2**62 / (number of bins).
+
+    Parameters
+    ----------
+    data : BinnedCounts, an array or nested sequence of whole numbers of shape `bins`, or an
+        iterator of such arrays, one after the other along the first axis.
+    bins : bins of each axis; public.
+
+    Raises
+    ------
+    ParameterError
+        If `data` holds anything but whole numbers, or has another shape than `bins`.
+    DataError
+        If a count is negative, missing, or 2**62 or more.
+
+    Notes
+    -----
+    Cutting off keeps every sum below 2**62, so that nothing wraps, and neighbours neighbours:
+    min(x, c) changes by at most 1 where x does. No error depends on a sum.
+    """
+    if isinstance(data, BinnedCounts):
+        return Counted(_cut_off(_shaped(data.counts, bins), bins), data.axes, data.outside)
+    if isinstance(data, Iterator):
+        return Counted(_cut_off(_joined(data, bins), bins))
+    return Counted(_cut_off(_shaped(data, bins), bins))
+
+
+def _cut_off(counts: IntArray, bins: tuple[int, ...]) -> IntArray:
+    return np.minimum(counts, LARGEST // int(np.prod(bins)), out=counts)
+
+
+def _shaped(data: Any, bins: tuple[int, ...]) -> IntArray:
+    if len(bins) == 1:
+        counts = check_counts(data, "counts")
+        shape: tuple[int, ...] = counts.shape
+    else:
+        counts, shape = _grid(data)
+    if shape != bins:
+        raise ParameterError(
+            f"counts must have the shape of bins, {bins}: give the mechanism the data's bins"
+        )
+    return counts.reshape(bins)
+
+
+def _grid(data: Any) -> tuple[IntArray, tuple[int, ...]]:
+    """Check counts of several axes; flat, and their shape."""
+    try:
+        array = np.asarray(data)
+    except ValueError:
+        array = np.empty(0)
+    if array.ndim < 2:
+        raise ParameterError("counts must be an array with as many dimensions as bins has entries")
+    flat = array.ravel()
+    # Python integers too large for int64 come as objects, which are checked one by one.
+    return check_counts(flat.tolist() if flat.dtype.kind == "O" else flat, "counts"), array.shape
+
+
+def _joined(chunks: Iterator[Any], bins: tuple[int, ...]) -> IntArray:
+    """Put chunks one after the other along the first axis, without a second copy of them all."""
+    counts = np.empty(bins, np.int64)
+    filled = 0
+    for chunk in chunks:
+        length = np.shape(chunk)[0] if np.ndim(chunk) > 0 else 0
+        if length == 0:
+            continue
+        if filled + length > bins[0]:
+            filled = -1
+            break
+        counts[filled : filled + length] = _shaped(chunk, (length, *bins[1:]))
+        filled += length
+    if filled != bins[0]:
+        raise DataError("the chunks of counts must add up to the bins of the first axis")
+    return counts

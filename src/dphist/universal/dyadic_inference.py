@@ -1,0 +1,204 @@
+"""From noisy counts of some nodes of a binary tree to estimates of all: post-processing.
+
+Up: least squares by inverse variance. Down: the mean of each split under a fixed prior on the
+first half's share. What the prior said of each split is then carried up once more, so that
+splits far down tell their ancestors what they know (expectation propagation, in its simplest
+form).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dphist.universal.consistency import FloatArray
+from dphist.universal.shape import IntArray
+from dphist.universal.share_prior import SHARE_VARIANCE, share_posterior
+
+SWEEPS = 2
+
+
+class Sites(NamedTuple):
+    """What the prior added at each split of a level: first half ~ N(share * node, 1 / weight)."""
+
+    share: FloatArray
+    weight: FloatArray
+
+
+class Split(NamedTuple):
+    """How each node of a level was split: the first half's share of it, and its variance."""
+
+    share: FloatArray
+    variance: FloatArray
+
+
+class Fit(NamedTuple):
+    """Estimates of all nodes down to some level.
+
+    Attributes
+    ----------
+    counts : list of (2**level,) float64, records, none negative, each the sum of its halves.
+    splits : list of Split, one for each level but the last.
+    root_variance : of the root's estimate.
+    """
+
+    counts: list[FloatArray]
+    splits: list[Split]
+    root_variance: float
+
+
+class Measured:
+    """Noisy counts so far: of each node their average and its precision (0: none).
+
+    Parameters
+    ----------
+    sizes : list of (2**level,) int, as `DyadicShape.sizes` makes them.
+    """
+
+    __slots__ = ("deepest", "precisions", "sizes", "values")
+
+    def __init__(self, sizes: list[npt.NDArray[np.int32]]) -> None:
+        self.sizes = sizes
+        self.values: dict[int, FloatArray] = {}
+        self.precisions: dict[int, FloatArray] = {}
+        self.deepest = 0
+
+    def take(self, level: int, nodes: IntArray, counts: IntArray, variance: float) -> None:
+        """Average noisy counts of nodes, none twice, in with what there is, by precision."""
+        if level not in self.values:
+            self.values[level] = np.zeros(2**level)
+            self.precisions[level] = np.zeros(2**level)
+        value, precision = self.values[level], self.precisions[level]
+        before, more = precision[nodes], 1 / variance
+        value[nodes] = (before * value[nodes] + more * counts) / (before + more)
+        precision[nodes] = before + more
+        self.deepest = max(self.deepest, level)
+
+
+def infer(measured: Measured, sweeps: int = SWEEPS) -> Fit:
+    """Estimate all nodes down to the deepest that was measured."""
+    sites: list[Sites] | None = None
+    for _ in range(sweeps):
+        values, variances = _sweep_up(measured, sites)
+        fit, sites = _sweep_down(measured, values, variances)
+    return fit
+
+
+def extended(fit: Fit, sizes: list[npt.NDArray[np.int32]]) -> Fit:
+    """Split what lies deeper than any count evenly by bins, down to the bins themselves."""
+    counts, splits = list(fit.counts), list(fit.splits)
+    for level in range(len(counts), len(sizes)):
+        split = _unseen(counts[-1], sizes[level])
+        counts.append(_halves(counts[-1], counts[-1] * split.share))
+        splits.append(split)
+    return Fit(counts, splits, fit.root_variance)
+
+
+def _unseen(total: FloatArray, sizes: npt.NDArray[np.int32]) -> Split:
+    """How nodes are split of whose halves, of these sizes, nothing is known."""
+    first, second = sizes[::2], sizes[1::2]
+    spread = np.where(second > 0, SHARE_VARIANCE * total**2, 0.0)
+    return Split(first / np.maximum(first + second, 1), spread)
+
+
+def _halves(total: FloatArray, first: FloatArray) -> FloatArray:
+    both = np.empty(2 * len(total))
+    both[::2], both[1::2] = first, total - first
+    return both
+
+
+def _sweep_up(
+    measured: Measured, sites: list[Sites] | None
+) -> tuple[list[FloatArray], list[FloatArray]]:
+    """What each subtree alone says of its root, and its variance: infinite if nothing."""
+    depth = measured.deepest
+    # A node that does not exist is known to be empty.
+    value = np.zeros(2**depth)
+    variance = np.where(measured.sizes[depth] > 0, np.inf, 0.0)
+    values, variances = [], []
+    for level in range(depth, -1, -1):
+        if level < depth:
+            value, variance = _of_halves(value, variance, None if sites is None else sites[level])
+        if level in measured.values:
+            value, variance = _combined(
+                value, variance, measured.values[level], measured.precisions[level]
+            )
+        values.append(value)
+        variances.append(variance)
+    return values[::-1], variances[::-1]
+
+
+def _of_halves(
+    value: FloatArray, variance: FloatArray, sites: Sites | None
+) -> tuple[FloatArray, FloatArray]:
+    first, second, v_first, v_second = value[::2], value[1::2], variance[::2], variance[1::2]
+    summed, total = first + second, v_first + v_second
+    if sites is None:
+        return summed, total
+    # The prior's word on a split: first - share * (first + second) is 0, with variance 1 / weight.
+    share, weight = sites
+    use = np.flatnonzero((weight > 0) & np.isfinite(total) & (total > 0))
+    share, weight, v_first, v_second = share[use], weight[use], v_first[use], v_second[use]
+    shared = (1 - share) * v_first - share * v_second
+    off = (1 - share) * first[use] - share * second[use]
+    gain = weight * shared / (1 + weight * ((1 - share) ** 2 * v_first + share**2 * v_second))
+    summed[use] -= gain * off
+    total[use] = np.maximum(total[use] - gain * shared, 1e-9)
+    return summed, total
+
+
+def _combined(
+    value: FloatArray, variance: FloatArray, own: FloatArray, precision: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Average what the halves say with the node's own noisy count."""
+    counted = precision > 0
+    alone = counted & np.isinf(variance)
+    both = counted & ~alone
+    ratio = np.where(both, variance, 0.0) * precision
+    gain = np.where(alone, 1.0, ratio / (1 + ratio))
+    left = np.where(both, variance / (1 + ratio), variance)
+    left[alone] = 1 / precision[alone]
+    return value + gain * (own - value), left
+
+
+def _sweep_down(
+    measured: Measured, values: list[FloatArray], variances: list[FloatArray]
+) -> tuple[Fit, list[Sites]]:
+    counts = [np.maximum(values[0], 0)]
+    splits, sites = [], []
+    for level in range(1, len(values)):
+        sizes = measured.sizes[level]
+        first, split, site = _split(counts[-1], values[level], variances[level], sizes)
+        counts.append(_halves(counts[-1], first))
+        splits.append(split)
+        sites.append(site)
+    return Fit(counts, splits, float(variances[0][0])), sites
+
+
+def _split(
+    total: FloatArray, value: FloatArray, variance: FloatArray, sizes: npt.NDArray[np.int32]
+) -> tuple[FloatArray, Split, Sites]:
+    """Return the first half of each node, its posterior, and what the prior had to say."""
+    even, spread = _unseen(total, sizes)
+    share, first = even.copy(), total * even
+    site_share, site_weight = np.full(len(total), 0.5), np.zeros(len(total))
+    v_first, v_second = variance[::2], variance[1::2]
+    informed = np.isfinite(v_first) | np.isfinite(v_second)
+    use = np.flatnonzero(informed & (sizes[1::2] > 0) & (total > 0))
+    if len(use):
+        whole = total[use]
+        precision_first, precision_second = 1 / v_first[use], 1 / v_second[use]
+        precision = precision_first + precision_second
+        estimate = precision_first * value[::2][use]
+        estimate += precision_second * (whole - value[1::2][use])
+        estimate /= precision
+        mean, posterior = share_posterior(estimate, 1 / precision, whole, even[use])
+        first[use] = mean
+        share[use], spread[use] = mean / whole, posterior
+        kept = np.maximum(posterior, 1e-4 / precision)
+        weight = np.maximum(1 / kept - precision, 0)
+        some = weight > 0
+        centre = (mean / kept - estimate * precision) / np.where(some, weight, 1) / whole
+        site_share[use] = np.clip(np.where(some, centre, 0.5), 0, 1)
+        site_weight[use] = weight
+    return first, Split(share, spread), Sites(site_share, site_weight)

@@ -1,0 +1,143 @@
+"""What every mechanism for universal histograms shares."""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from dphist.errors import ParameterError
+from dphist.histogram import Answers, RangeHistogram
+from dphist.histogram.boxes import NumberArray, box_sums, summed
+from dphist.noise import Source
+from dphist.parameters import Exact, whole_number
+from dphist.privacy import Guarantee
+from dphist.release import Release
+from dphist.universal.budget import Budget, budget_of, checked_guarantee
+from dphist.universal.counts import counted
+from dphist.universal.reference import bell, random_boxes
+from dphist.universal.shape import IntArray
+
+Noisy: TypeAlias = Mapping[str, IntArray]
+
+MOST_AXES = 8
+MOST_BINS = 2**28
+"""Beyond this a release outgrows the memory of the machines it is meant for."""
+
+
+class RangeMechanism(ABC):
+    """A frozen mechanism over public bins: parameters and guarantee before data, then `release`."""
+
+    __slots__ = ()
+
+    epsilon: Fraction | None
+    rho: Fraction | None
+    bins: tuple[int, ...]
+    sensitivity: int
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What a release costs a unit that adds or removes at most `sensitivity` records."""
+        return checked_guarantee(self.epsilon, self.rho)
+
+    @property
+    def budget(self) -> Budget:
+        """What a single record may cost."""
+        return budget_of(self.guarantee, self.sensitivity)
+
+    def release(self, counts: Any, source: Source | None = None) -> Release:
+        """Release the histogram: the only place that sees data and draws noise.
+
+        Parameters
+        ----------
+        counts : BinnedCounts, or (bins,) or (a, b, ...) whole numbers, or an iterator of these
+            Records in each bin. An iterator gives chunks of consecutive bins, along the first
+            axis where there are several.
+        source : callable, optional
+            `source(n)` returns n random bytes; for tests only.
+
+        Returns
+        -------
+        Release
+            Its `value` is a RangeHistogram, `total` the sum of all bins, `noisy` what they were
+            inferred from.
+
+        Raises
+        ------
+        ParameterError
+            If `counts` holds anything but whole numbers, or has another shape than `bins`.
+        DataError
+            If a count is negative or missing, or chunks do not add up to the bins.
+
+        Notes
+        -----
+        A count above 2**62 / (number of bins) is treated as that.
+        """
+        data = counted(counts, self.bins)
+        bins, noisy = self._run(data.counts, source)
+        # What lies in no bin lies in one of these: such records pay nothing for the bins.
+        noise = self.budget.noise(Fraction(1), len(data.outside), source).tolist()
+        pairs = zip(data.outside.items(), noise, strict=True)
+        outside = {name: max(count + drawn, 0) for (name, count), drawn in pairs}
+        value = RangeHistogram(bins, data.axes, outside, self.answers(bins, noisy))
+        total = max(round(bins.sum().item()), 0)
+        return Release(value, self.guarantee, self, total, noisy)
+
+    @abstractmethod
+    def _run(self, counts: IntArray, source: Source | None) -> tuple[NumberArray, Noisy]:
+        """Return the released bins, and the noisy counts they were inferred from, if kept."""
+
+    @abstractmethod
+    def answers(self, bins: NumberArray, noisy: Noisy) -> Answers:
+        """Return what answers ranges of a release with these bins and noisy counts."""
+
+    def expected_error(self, total: int = 100_000) -> float:
+        """Return the error to expect of a range, in records, from public numbers alone.
+
+        The root of the mean squared error over ranges with uniformly random ends, when the
+        mechanism is tried on a public histogram: `total` records under a bell curve.
+
+        Parameters
+        ----------
+        total : a public guess of the number of records.
+        """
+        public = bell(self.bins, whole_number(total, "total", 0))
+        lo, hi = random_boxes(self.bins)
+        exact = box_sums(summed(public), lo, hi)
+        low, high = (ends[0] if len(ends) == 1 else tuple(ends) for ends in (lo, hi))
+        runs = 3
+        errors = [self.release(public).value.count(low, high) - exact for _ in range(runs)]
+        return float(np.sqrt(np.mean(np.square(np.array(errors, np.float64)))))
+
+    @abstractmethod
+    def in_words(self) -> str:
+        """Say how a release is made, for its summary and report."""
+
+    def _hold_shared(
+        self, epsilon: Exact | None, rho: Exact | None, bins: Any, sensitivity: int
+    ) -> None:
+        """Check and set the fields that all mechanisms have."""
+        held = checked_guarantee(epsilon, rho)
+        object.__setattr__(self, "epsilon", getattr(held, "epsilon", None))
+        object.__setattr__(self, "rho", getattr(held, "rho", None))
+        object.__setattr__(self, "bins", checked_bins(bins))
+        object.__setattr__(self, "sensitivity", whole_number(sensitivity, "sensitivity", 1))
+
+
+def checked_bins(bins: Any) -> tuple[int, ...]:
+    """Return the number of bins of each axis.
+
+    >>> checked_bins(4096), checked_bins((256, 256))
+    ((4096,), (256, 256))
+    """
+    sizes = tuple(bins) if isinstance(bins, tuple | list) else (bins,)
+    if len(sizes) == 0:
+        raise ParameterError("bins must be a whole number, or a tuple of one for each axis")
+    if len(sizes) > MOST_AXES:
+        raise ParameterError(f"bins must have at most {MOST_AXES} axes")
+    checked = tuple(whole_number(size, "bins", 1, MOST_BINS) for size in sizes)
+    if math.prod(checked) > MOST_BINS:
+        raise ParameterError(f"bins must be at most {MOST_BINS} in all")
+    return checked
