@@ -18,8 +18,8 @@ added, to 65,536.
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 from matplotlib.axes import Axes
 
 from benchmarks.comparison import drawing
@@ -153,7 +153,12 @@ def draw(path: Path, shapes: Sequence[Shape], errors: Errors) -> None:
 def _panel(ax: Axes, sizes: Sequence[int], errors: dict[str, FloatArray]) -> None:
     for name, (colour, marker) in _COLOURS.items():
         means = errors[name].mean(axis=0)
-        style = {"color": colour, "marker": marker, "markersize": 4, "linewidth": 1.4}
+        style: dict[str, Any] = {
+            "color": colour,
+            "marker": marker,
+            "markersize": 4,
+            "linewidth": 1.4,
+        }
         ax.plot(sizes, means, label=SYMBOLS[name], **style)
     ax.set_xscale("log", base=2)
     ax.set_yscale("log")

@@ -21,6 +21,7 @@ import numpy as np
 
 from benchmarks.markdown import print_table
 from benchmarks.ranges.data import IntArray
+from dphist import HierarchicalTree
 
 EPSILON = 1
 BINS, LARGE, BRANCHING, TURNS = 2**20, 2**24, 16, 3
@@ -51,9 +52,7 @@ def counts_of(bins: int) -> IntArray:
 
 def ours(bins: int, branching: int, nonnegative: bool) -> Release:
     """Return a release by this library, to its bins."""
-    import dphist as dh
-
-    tree = dh.HierarchicalTree(
+    tree = HierarchicalTree(
         epsilon=EPSILON, bins=bins, branching=branching, nonnegative=nonnegative
     )
     return lambda counts: tree.release(counts).value.bins

@@ -9,6 +9,7 @@ import numpy as np
 
 from benchmarks.ranges.data import IntArray, Shape
 from benchmarks.ranges.queries import FloatArray, NumberArray
+from dphist import HierarchicalTree, LeafCounts
 from dphist.noise import Source
 from dphist.universal.consistency import consistent, zero_subtrees
 from dphist.universal.node_answers import NodeAnswers
@@ -76,15 +77,13 @@ def _estimates(counts: IntArray, epsilon: str, source: Source) -> dict[str, Coun
     with subtrees set to 0. That holds if ranges are sums of the fewest nodes ("zeroed"), not if
     they are sums of bins ("added").
     """
-    import dphist as dh
-
     about: dict[str, Any] = {"epsilon": epsilon, "bins": len(counts)}
-    leaves = dh.LeafCounts(**about).release(counts, source=source).value
+    leaves = LeafCounts(**about).release(counts, source=source).value
     about["branching"] = 2
-    nodes = dh.HierarchicalTree(**about, consistent=False, nonnegative=False)
+    nodes = HierarchicalTree(**about, consistent=False, nonnegative=False)
     noisy = nodes.measure(counts, source)
-    fitted = dh.HierarchicalTree(**about, nonnegative=False).decode(noisy)
-    projected = dh.HierarchicalTree(**about, nonnegative=True).decode(noisy)
+    fitted = HierarchicalTree(**about, nonnegative=False).decode(noisy)
+    projected = HierarchicalTree(**about, nonnegative=True).decode(noisy)
     shape = nodes.shape
     # A level's noisy counts are held under its number, the root's first.
     levels = [one.reshape(shape.grid(level)) for level, one in enumerate(noisy.values())]

@@ -3,13 +3,14 @@
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from benchmarks.ranges.data import IntArray
 from benchmarks.ranges.privelet import privelet
 from benchmarks.ranges.queries import Estimate
+from dphist import AdaptiveTree, HierarchicalTree, LeafCounts
 
 LEAST_SQUARES = "best uniform tree"
 PROJECTED = "best tree + projection"
@@ -50,25 +51,26 @@ class Contender:
 def contenders(axes: int) -> list[Contender]:
     """Return all for a domain of so many axes, in the order of the tables."""
     found = [
-        Contender("leaves", released(_leaves)),
+        Contender("leaves", released(LeafCounts)),
         Contender("Privelet", _privelet),
     ]
     if axes == 1:
-        found.append(Contender("H~ binary", released(_tree(2, consistent=False), answers=True)))
+        estimate = released(HierarchicalTree, answers=True, branching=2, consistent=False)
+        found.append(Contender("H~ binary", estimate))
     trees = [(branching, root) for branching in BRANCHINGS[axes] for root in (True, False)]
     for branching, root in trees:
         binary = branching == 2 and root
         name = "H- binary" if binary else f"least squares {_named(branching, root, axes)}"
-        estimate = released(_tree(branching, root=root))
+        estimate = _tree(branching, root, nonnegative=False)
         found.append(Contender(name, estimate, LEAST_SQUARES, alone=binary))
     for branching, root in trees:
         name = f"{_named(branching, root, axes)} + projection"
-        estimate = released(_tree(branching, root=root, nonnegative=True))
+        estimate = _tree(branching, root, nonnegative=True)
         shown = root and branching in SHOWN[axes]
         found.append(Contender(name, estimate, PROJECTED, alone=shown))
-    found.append(Contender(OURS, released(_adaptive("ranges"))))
+    found.append(Contender(OURS, released(AdaptiveTree)))
     if axes == 1:
-        found.append(Contender(f"{OURS}, prefix", released(_adaptive("prefix"))))
+        found.append(Contender(f"{OURS}, prefix", released(AdaptiveTree, workload="prefix")))
     return found
 
 
@@ -82,58 +84,25 @@ def _named(branching: int, root: bool, axes: int) -> str:
     return children if root else f"{children}, no root"
 
 
-def released(make: Callable[[Any, str], Any], answers: bool = False) -> Estimator:
-    """Return the estimator of a mechanism of the library, made from bins and epsilon.
+def released(make: Callable[..., Any], answers: bool = False, **parameters: Any) -> Estimator:
+    """Return the estimator of a mechanism of the library with these parameters.
 
     `answers`: ranges are asked of the released histogram, for they are not sums of its bins.
     """
 
     def estimate(counts: IntArray, epsilon: str, seed: int) -> Estimate:
-        bins = counts.shape if counts.ndim > 1 else len(counts)
+        mechanism = make(epsilon=epsilon, bins=counts.shape, **parameters)
         # Seeded, so that a comparison can be repeated; a release leaves the source out.
-        source = random.Random(seed).randbytes
-        histogram: Any = make(bins, epsilon).release(counts, source=source).value
+        histogram = mechanism.release(counts, source=random.Random(seed).randbytes).value
         found: Estimate = histogram if answers else histogram.bins
         return found
 
     return estimate
 
 
+def _tree(branching: int, root: bool, nonnegative: bool) -> Estimator:
+    return released(HierarchicalTree, branching=branching, root=root, nonnegative=nonnegative)
+
+
 def _privelet(counts: IntArray, epsilon: str, seed: int) -> Estimate:
     return privelet(counts, float(epsilon), np.random.default_rng(seed))
-
-
-def _leaves(bins: Any, epsilon: str) -> Any:
-    import dphist as dh
-
-    return dh.LeafCounts(epsilon=epsilon, bins=bins)
-
-
-def _tree(
-    branching: int,
-    root: bool = True,
-    consistent: bool = True,
-    nonnegative: bool = False,
-) -> Callable[[Any, str], Any]:
-    def make(bins: Any, epsilon: str) -> Any:
-        import dphist as dh
-
-        return dh.HierarchicalTree(
-            epsilon=epsilon,
-            bins=bins,
-            branching=branching,
-            root=root,
-            consistent=consistent,
-            nonnegative=nonnegative,
-        )
-
-    return make
-
-
-def _adaptive(workload: Literal["ranges", "prefix"]) -> Callable[[Any, str], Any]:
-    def make(bins: Any, epsilon: str) -> Any:
-        import dphist as dh
-
-        return dh.AdaptiveTree(epsilon=epsilon, bins=bins, workload=workload)
-
-    return make

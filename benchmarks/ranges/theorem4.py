@@ -5,6 +5,7 @@ of a tree with k children a node and l levels, and the root less two bins would 
 measurements; H-, the best linear unbiased estimate, can only be better than that.
 """
 
+import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.hay2010_errors import FloatArray, Ratio, ratio
+from dphist import HierarchicalTree
 from dphist.universal.consistency import consistent
 from dphist.universal.shape import TreeShape
 
@@ -98,15 +100,11 @@ def passes_variance(shape: TreeShape) -> float:
 
 def simulated(shape: TreeShape, runs: int, seed: int) -> Ratio:
     """Return the squared error of H~ over that of H-, both of the same noisy trees."""
-    import random
-
-    import dphist as dh
-
     source = random.Random(seed).randbytes
     bins = shape.bins[0]
     about: dict[str, Any] = {"epsilon": 1, "bins": bins, "branching": shape.branching}
-    separate = dh.HierarchicalTree(**about, consistent=False, nonnegative=False)
-    fitted = dh.HierarchicalTree(**about, nonnegative=False)
+    separate = HierarchicalTree(**about, consistent=False, nonnegative=False)
+    fitted = HierarchicalTree(**about, nonnegative=False)
     empty = np.zeros(bins, np.int64)
     errors = []
     for _ in range(runs):

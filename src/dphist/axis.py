@@ -249,9 +249,8 @@ class Axis:
         return Axis, (self.name, self.edges)
 
     def __repr__(self) -> str:
-        first, last = (_written(self.edges[place : place + 1].tolist()[0]) for place in (0, -2))
-        del last
-        return f"Axis(name={self.name!r}, {self.bins} bins from {first})"
+        first, last = (_written(edge) for edge in self.edges[[0, -1]].tolist())
+        return f"Axis(name={self.name!r}, {self.bins} bins from {first} to {last})"
 
     def _as_edge(self, value: Any) -> Any:
         """Return a value in the type of the edges, or None if no edge of that type equals it."""

@@ -87,9 +87,9 @@ def box_sums(sums: NumberArray, lo: list[IntArray], hi: list[IntArray]) -> Numbe
     >>> box_sums(summed(np.array([[1, 2], [3, 4]])), *ends)
     array([7])
     """
-    total = np.zeros(lo[0].shape, sums.dtype)
-    for sign, corner in _corners(lo, hi):
-        total = total + sign * sums[corner]
+    corners = _corners(lo, hi)
+    terms = [sums[corner] if sign > 0 else -sums[corner] for sign, corner in corners]
+    total: NumberArray = np.sum(terms, axis=0)
     return total
 
 

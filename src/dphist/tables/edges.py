@@ -171,7 +171,7 @@ class WideSearch:
     def places(self, values: pa.Array) -> Places:
         """Return how many edges are at or below each value, by bisection of all at once."""
         pairs = stored_numbers(values, np.dtype(np.int64), 2, whole=True)
-        high, low = pairs[:, 0], pairs[:, 1].view(np.uint64)
+        low, high = pairs[:, 0].view(np.uint64), pairs[:, 1]  # little-endian, as all of Arrow
         start = np.zeros(len(high), np.int64)
         stop = np.full(len(high), len(self.high), np.int64)
         for _ in range(len(self.high).bit_length()):
@@ -305,4 +305,4 @@ def _search_of_numbers(kind: pa.DataType, edges: AnyArray) -> Search:
 
 def _is_decimal(kind: pa.DataType) -> bool:
     """Whether this is a decimal of at most 128 bits."""
-    return pa.types.is_decimal(kind) and kind.bit_width <= 128
+    return bool(pa.types.is_decimal(kind)) and kind.bit_width <= 128

@@ -171,8 +171,9 @@ class AdaptiveTree(RangeMechanism):
         kind = "two-sided geometric" if self.rho is None else "Gaussian"
         return (
             "Adaptive tree (this library). Counts of nodes of a binary tree over the bins, with "
-            f"{kind} noise, opened where the noisy counts before say that it is worth it; what every bin's "
-            "path costs adds up to the guarantee. Estimates are non-negative and whole."
+            f"{kind} noise; a node is opened where the noisy counts before say that it is worth "
+            "it, and what is counted along a bin's path costs the guarantee in all. Estimates are "
+            "non-negative and whole."
         )
 
 

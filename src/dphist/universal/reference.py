@@ -13,13 +13,14 @@ def bell(bins: tuple[int, ...], total: int) -> IntArray:
     """Return `total` records under a bell curve, in the middle of every axis, as whole numbers.
 
     >>> bell((4,), 100)
-    array([16, 34, 34, 16])
+    array([12, 38, 38, 12])
     """
     curves = [np.exp(-0.5 * ((np.arange(n) + 0.5) / n * 6 - 3) ** 2 / 2) for n in bins]
     density = functools.reduce(np.multiply.outer, curves)
     # Sums rounded, so that they add up however few records a bin has.
     sums = np.rint(np.cumsum(density.ravel()) / density.sum() * total).astype(np.int64)
-    return np.diff(sums, prepend=0).reshape(bins)
+    counts: IntArray = np.diff(sums, prepend=0).reshape(bins)
+    return counts
 
 
 def random_boxes(bins: tuple[int, ...]) -> tuple[list[IntArray], list[IntArray]]:

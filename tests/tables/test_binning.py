@@ -1,0 +1,554 @@
+"""The same table gives the same counts of bins, whatever holds it: those plain Python finds."""
+
+import datetime
+import math
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dphist.binned import BinnedCounts, bin_counts
+from dphist.errors import ColumnError, DataError, InputFileError, ParameterError
+from dphist.tables import binning, edges
+
+from .backends import written
+from .contribution_engines import ENGINES, Engine, spark
+from .refusal import NUMBER, SENTINEL, refused
+
+pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
+
+every_engine = pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
+INFINITY = math.inf
+BERLIN = datetime.timezone(datetime.timedelta(hours=1))
+
+
+def day(text: str) -> datetime.date:
+    return datetime.date.fromisoformat(text)
+
+
+def time(text: str) -> datetime.datetime:
+    return datetime.datetime.fromisoformat(text)
+
+
+def python_bins(values: list[Any], edges: list[Any]) -> tuple[list[int], dict[str, int]]:
+    """Bin one value after another, by comparisons of Python's own."""
+    counts, outside = [0] * (len(edges) - 1), {"below": 0, "above": 0, "null": 0}
+    for value in values:
+        if value is None or value != value:
+            outside["null"] += 1
+        elif value < edges[0]:
+            outside["below"] += 1
+        elif value == INFINITY and edges[-1] == INFINITY:
+            counts[-1] += 1
+        elif value >= edges[-1]:
+            outside["above"] += 1
+        else:
+            counts[sum(edge <= value for edge in edges) - 1] += 1
+    return counts, outside
+
+
+def assert_bins(found: BinnedCounts, expected: tuple[list[int], dict[str, int]]) -> None:
+    assert found.counts.dtype == np.int64
+    assert found.counts.tolist() == expected[0]
+    assert dict(found.outside) == expected[1]
+
+
+def check(engine: Engine, folder: Path, values: pa.Array, edges: list[Any]) -> None:
+    frame = engine.make(pa.table({"x": values, "other": pa.array(range(len(values)))}), folder)
+    found = bin_counts(frame, column="x", edges=edges)
+    comparable = [Fraction(e) if isinstance(e, int) else e for e in edges]
+    assert_bins(found, python_bins(values.to_pylist(), comparable))
+
+
+NUMBERS = [
+    ("int64", pa.array([3, 17, 18, 64, 65, 120, -1, 2**53 + 1, -(2**63), 2**63 - 1]), [0, 18, 65]),
+    (
+        "above 2**53",
+        pa.array([2**53, 2**53 + 1, 2**53 + 2, 2**62 + 1, 2**62]),
+        [2**53 + 1, 2**53 + 2, 2**62 + 1],
+    ),
+    ("int64, float edges", pa.array([0, 1, 2, 3, -1]), [0.5, 1.0, 2.5]),
+    ("int8", pa.array([-128, 127, 0, 5], pa.int8()), [-1000, 0, 5, 1000]),
+    ("int32, infinite edges", pa.array([-5, 0, 7], pa.int32()), [-INFINITY, 0.0, INFINITY]),
+    (
+        "float64",
+        pa.array([0.1, 0.3, 0.1 + 0.2, -0.0, 1.0, 1e300, INFINITY, -INFINITY]),
+        [0.0, 0.1, 0.3, 1.0],
+    ),
+    ("float64, whole edges", pa.array([-0.5, 0.0, 17.99, 18.0, 2.0**53]), [0, 18, 2**53 + 1]),
+    (
+        "float64, infinite edges",
+        pa.array([-INFINITY, -1.0, 0.0, INFINITY]),
+        [-INFINITY, 0.0, INFINITY],
+    ),
+    ("float32", pa.array([0.5, 0.25, 3.0], pa.float32()), [0.25, 0.5, 1.0]),
+    ("regular", pa.array(list(range(-10, 60))), list(range(0, 49, 7))),
+]
+
+
+@every_engine
+@pytest.mark.parametrize(
+    ("values", "edges"), [case[1:] for case in NUMBERS], ids=[case[0] for case in NUMBERS]
+)
+def test_numbers(engine: Engine, values: pa.Array, edges: list[Any], tmp_path: Path) -> None:
+    check(engine, tmp_path, values, edges)
+
+
+@every_engine
+def test_missing_values_are_counted_apart(engine: Engine, tmp_path: Path) -> None:
+    check(engine, tmp_path, pa.array([1, None, 2, None, 9]), [1, 2, 3])
+    check(engine, tmp_path, pa.array([1.5, None, 9.0], pa.float64()), [1, 2, 3])
+
+
+@pytest.mark.parametrize(
+    "engine", [e for e in ENGINES if e.name not in ("pandas-arrow",)], ids=lambda e: e.name
+)
+def test_nan_is_a_missing_value(engine: Engine, tmp_path: Path) -> None:
+    check(engine, tmp_path, pa.array([1.5, math.nan, -1.0]), [1, 2, 3])
+
+
+@every_engine
+def test_no_rows(engine: Engine, tmp_path: Path) -> None:
+    kinds = {"n": (pa.int64(), [0, 1]), "x": (pa.float64(), [0.5, 1])}
+    for kind, edges in kinds.values():
+        check(engine, tmp_path, pa.array([], kind), edges)
+
+
+DAYS = pa.array([day("2024-01-01"), day("2024-01-31"), day("2024-02-01"), day("1900-01-01"), None])
+TIMES = [time("2023-12-31T23:59:59.999999"), time("2024-01-01"), time("2024-01-01T12:30"), None]
+
+
+@pytest.mark.parametrize(
+    "engine", [e for e in ENGINES if e.name != "pandas"], ids=lambda engine: engine.name
+)
+def test_dates(engine: Engine, tmp_path: Path) -> None:
+    check(engine, tmp_path, DAYS, [day("2024-01-01"), day("2024-01-15"), day("2024-02-01")])
+
+
+def local_times(engine: Engine, folder: Path, times: pa.Array) -> Any:
+    """A table of times without a zone, which Spark has under a type of its own."""
+    table = pa.table({"x": times})
+    if engine.name != "spark":
+        return engine.make(table, folder)
+    text = table.set_column(0, "x", table["x"].cast(pa.string()))
+    return engine.make(text, folder).selectExpr("CAST(x AS TIMESTAMP_NTZ) AS x")
+
+
+@every_engine
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_times(engine: Engine, unit: str, tmp_path: Path) -> None:
+    values = [t and t.replace(microsecond=t.microsecond * (unit in ("us", "ns"))) for t in TIMES]
+    frame = local_times(engine, tmp_path, pa.array(values, pa.timestamp(unit)))
+    edges = [time("2024-01-01"), time("2024-01-01T12:30:00.000001")]
+    assert_bins(bin_counts(frame, column="x", edges=edges), python_bins(values, edges))
+
+
+@every_engine
+def test_times_between_dates(engine: Engine, tmp_path: Path) -> None:
+    frame = local_times(engine, tmp_path, pa.array(TIMES, pa.timestamp("us")))
+    found = bin_counts(frame, column="x", start="2023-12-31", stop="2024-01-03", width="1d")
+    assert_bins(found, ([1, 2, 0], {"below": 0, "above": 0, "null": 1}))
+    assert found.axes[0].edges.dtype == np.dtype("M8[D]")
+
+
+@every_engine
+def test_times_with_a_zone_are_instants(engine: Engine, tmp_path: Path) -> None:
+    noon = datetime.datetime(2024, 1, 1, 12, tzinfo=datetime.UTC)
+    values = pa.array([noon, noon + datetime.timedelta(minutes=59), noon], pa.timestamp("us", "UTC"))
+    frame = engine.make(pa.table({"x": values}), tmp_path)
+    utc = ["2024-01-01T12:00", "2024-01-01T12:30", "2024-01-01T13:00"]
+    berlin = [time(text).replace(tzinfo=BERLIN) + datetime.timedelta(hours=1) for text in utc]
+    for edges in (utc, berlin, [f"{text}Z" for text in utc]):
+        found = bin_counts(frame, column="x", edges=edges)
+        assert_bins(found, ([2, 1], {"below": 0, "above": 0, "null": 0}))
+
+
+@every_engine
+def test_edges_with_a_zone_need_times_with_one(engine: Engine, tmp_path: Path) -> None:
+    frame = local_times(engine, tmp_path, pa.array(TIMES, pa.timestamp("us")))
+    kind = DataError if engine.name == "csv" else ColumnError
+    with refused(kind, "'x'", "zone"):
+        bin_counts(frame, column="x", edges=["2024-01-01T12:00Z", "2024-01-01T12:30Z"])
+
+
+@pytest.mark.parametrize(
+    "engine",
+    [e for e in ENGINES if e.name not in ("pandas", "csv")],
+    ids=lambda engine: engine.name,
+)
+@pytest.mark.parametrize("precision", [18, 38])
+def test_decimals(engine: Engine, precision: int, tmp_path: Path) -> None:
+    texts = ["0.10", "0.09", "0.11", "-5.00", "123456789012345.67", "0.30", None]
+    values = [None if text is None else Decimal(text) for text in texts]
+    column = pa.array(values, pa.decimal128(precision, 2))
+    frame = engine.make(pa.table({"x": column}), tmp_path)
+    found = bin_counts(frame, column="x", edges=[-5, 0.1, 0.3, 1.0])
+    exact = [Fraction(-5), Fraction(1, 10), Fraction(3, 10), Fraction(1)]
+    assert_bins(found, python_bins(values, exact))
+
+
+@pytest.mark.parametrize("negative", [False, True])
+def test_decimals_of_many_digits(negative: bool) -> None:
+    values = [Decimal(n * (-1) ** negative) for n in (10**37, 2**64, 2**64 + 1, 2**64 - 1, 0, 7)]
+    table = pa.table({"x": pa.array(values, pa.decimal128(38, 0))})
+    limits = [-(2.0**100), -(2.0**64), 0.0, 2.0**64, 2.0**100, 1e300]
+    found = bin_counts(table, column="x", edges=limits)
+    assert_bins(found, python_bins(values, limits))
+
+
+@pytest.mark.parametrize("engine", [e for e in ENGINES if e.name != "spark"], ids=lambda e: e.name)
+def test_unsigned_integers_beyond_int64(engine: Engine, tmp_path: Path) -> None:
+    values = pa.array([0, 1, 2**63 - 1, 2**63, 2**64 - 1], pa.uint64())
+    check(engine, tmp_path, values, [-1, 1, 2**63 - 1])
+    check(engine, tmp_path, values, [0.0, 2.0**63, 2.0**64])
+    check(engine, tmp_path, values, [0, 1, 2])
+
+
+def test_integers_of_duckdb_beyond_64_bits() -> None:
+    connection = duckdb.connect()
+    rows = connection.sql(
+        "SELECT unnest([1, 9223372036854775807, 9223372036854775808, -170141183460469231731687303"
+        "715884105727, 170141183460469231731687303715884105727])::HUGEINT AS x"
+    )
+    found = bin_counts(rows, column="x", edges=[0, 2**63 - 1])
+    assert_bins(found, ([1], {"below": 1, "above": 3, "null": 0}))
+    assert bin_counts(rows, column="x", edges=[2.0**63, 2.0**64]).counts.tolist() == [1]
+    with refused(ColumnError, "'x'", "cast"):
+        bin_counts(connection.sql("SELECT 1::UHUGEINT AS x"), column="x", edges=[0, 1])
+
+
+@every_engine
+def test_several_axes(engine: Engine, tmp_path: Path) -> None:
+    x, y = [0, 1, 2, 2, None, 9, 1], [0.5, 1.5, 0.5, None, 0.5, 0.5, -1.0]
+    table = pa.table({"y": pa.array(y), "x": pa.array(x)})
+    found = bin_counts(
+        engine.make(table, tmp_path), column=["x", "y"], edges=[[0, 1, 2, 3], [0, 1, 2]]
+    )
+    assert found.counts.tolist() == [[1, 0], [0, 1], [1, 0]]
+    assert dict(found.outside) == {"outside": 2, "null": 2}
+    assert found.bins == (3, 2)
+    assert [axis.name for axis in found.axes] == ["x", "y"]
+
+
+def test_five_axes(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    points = rng.integers(-1, 4, (5, 500))
+    table = pa.table({f"c{k}": points[k] for k in range(5)})
+    path = written(tmp_path, "t.csv", table.to_pandas().to_csv(index=False).encode())
+    expected, _ = np.histogramdd(points.T, [np.arange(4) - 0.5] * 5)
+    for frame in (table, path):
+        found = bin_counts(frame, column=[f"c{k}" for k in range(5)], start=0, stop=3, width=1)
+        assert np.array_equal(found.counts, expected)
+        assert found.outside["outside"] == 500 - expected.sum()
+
+
+@every_engine
+@pytest.mark.parametrize("name", ["a.b", 'a"b', "größe", "*", "^.*$", "c1", "slot"])
+def test_names_of_columns(engine: Engine, name: str, tmp_path: Path) -> None:
+    frame = engine.make(pa.table({"c0": [9, 9, 9], name: [0, 1, 1]}), tmp_path)
+    assert bin_counts(frame, column=name, edges=[0, 1, 2]).counts.tolist() == [1, 2]
+
+
+@every_engine
+def test_a_missing_column(engine: Engine, tmp_path: Path) -> None:
+    frame = engine.make(pa.table({"x": [NUMBER]}), tmp_path)
+    with refused(ColumnError, "'age'"):
+        bin_counts(frame, column="age", edges=[0, 1])
+
+
+def test_a_column_that_is_there_twice(tmp_path: Path) -> None:
+    twice = pd.DataFrame([[1, 2]], columns=["x", "x"])
+    with refused(ColumnError, "rename"):
+        bin_counts(twice, column="x", edges=[0, 1])
+    duck = duckdb.connect().sql('SELECT 1 AS x, 2 AS "X"')
+    with refused(ColumnError):
+        bin_counts(duck, column="x", edges=[0, 1])
+    path = written(tmp_path, "t.csv", b"x,x\n1,2\n")
+    with refused(ColumnError, "rename"):
+        bin_counts(path, column="x", edges=[0, 1])
+
+
+TYPED = [engine for engine in ENGINES if engine.name != "csv"]
+
+
+@pytest.mark.parametrize("engine", TYPED, ids=lambda engine: engine.name)
+@pytest.mark.parametrize(
+    "values",
+    [
+        pa.array([SENTINEL]),
+        pa.array([True]),
+        pa.array([b"x"]),
+        pa.array([[1]]),
+        pa.array([], pa.string()),
+    ],
+    ids=["text", "booleans", "bytes", "lists", "no text"],
+)
+def test_other_types_are_refused(engine: Engine, values: pa.Array, tmp_path: Path) -> None:
+    frame = engine.make(pa.table({"x": values}), tmp_path)
+    if isinstance(frame, pd.DataFrame) and frame["x"].dtype == object and not len(frame):
+        pytest.skip("pandas gives columns without rows this type, whatever they were to hold")
+    with refused(ColumnError, "'x'", "cast"):
+        bin_counts(frame, column="x", edges=[0, 1])
+
+
+@pytest.mark.parametrize("engine", TYPED, ids=lambda engine: engine.name)
+def test_edges_of_another_kind_are_refused(engine: Engine, tmp_path: Path) -> None:
+    table = pa.table({"n": [NUMBER], "t": pa.array([time("2024-01-01")], pa.timestamp("us"))})
+    frame = engine.make(table, tmp_path)
+    with refused(ColumnError, "'n'", "numbers"):
+        bin_counts(frame, column="n", edges=["2024-01-01", "2024-01-02"])
+    with refused(ColumnError, "'t'", "dates"):
+        bin_counts(frame, column="t", edges=[0, 1])
+
+
+@pytest.mark.parametrize("table", [pa.table({"d": DAYS}), pl.DataFrame({"d": DAYS})])
+def test_dates_between_times_are_refused(table: Any) -> None:
+    with refused(ColumnError, "'d'", "times"):
+        bin_counts(table, column="d", start="2024-01-01", stop="2024-01-02", width="1h")
+
+
+OTHERS: list[tuple[str, Callable[[], Any]]] = [
+    ("objects", lambda: pd.DataFrame({"x": pd.Series([NUMBER, 2], dtype=object)})),
+    ("dates as objects", lambda: pd.DataFrame({"x": [day("2024-01-01")]})),
+    ("lengths of time", lambda: pd.DataFrame({"x": [pd.Timedelta("1h")]})),
+    ("periods", lambda: pd.DataFrame({"x": pd.period_range("2020", periods=2, freq="M")})),
+    ("sparse", lambda: pd.DataFrame({"x": pd.Series([1], dtype=pd.SparseDtype("int64"))})),
+    ("cut", lambda: pd.DataFrame({"x": pd.cut(pd.Series([1, 2]), 2)})),
+    ("int128", lambda: pl.DataFrame({"x": [1]}, schema={"x": pl.Int128})),
+    ("int128, lazy", lambda: pl.LazyFrame({"x": [1]}, schema={"x": pl.Int128})),
+    ("categories", lambda: pl.DataFrame({"x": ["a"]}, schema={"x": pl.Categorical})),
+    ("256 bits", lambda: pa.table({"x": pa.array([1], pa.decimal256(50, 2))})),
+    ("time of day", lambda: pa.table({"x": pa.array([1], pa.time64("us"))})),
+    ("interval", lambda: duckdb.connect().sql("SELECT INTERVAL 1 month AS x")),
+]
+
+
+@pytest.mark.parametrize("make", [make for _, make in OTHERS], ids=[name for name, _ in OTHERS])
+def test_types_of_one_engine_that_are_refused(make: Callable[[], Any]) -> None:
+    with refused(ColumnError, "'x'", "cast"):
+        bin_counts(make(), column="x", edges=[0, 1])
+
+
+def test_types_of_one_engine_that_serve() -> None:
+    def counts(frame: Any) -> list[int]:
+        return bin_counts(frame, column="x", edges=[0, 1, 2]).counts.tolist()
+
+    assert counts(pd.DataFrame({"x": pd.Series([0, 1, 1]).astype("category")})) == [1, 2]
+    assert counts(pa.table({"x": pa.array([0, 1, 1]).dictionary_encode()})) == [1, 2]
+    assert counts(pa.table({"x": pa.array([0, 1, None, 1])[1:]})) == [0, 2]
+    assert counts(pa.table({"x": pa.array([0.5, 1], pa.float16())})) == [1, 1]
+    for kind in (pa.decimal32(5, 2), pa.decimal64(5, 2)):
+        assert counts(pa.table({"x": pa.array([Decimal("1.50")] * 2, kind)[1:]})) == [0, 1]
+    assert counts(pl.DataFrame({"x": [None, None]})) == [0, 0]
+    assert counts(duckdb.connect().sql("SELECT NULL AS x")) == [0, 0]
+    assert counts(pd.DataFrame({"x": []}, dtype=object)) == [0, 0]
+    days = pa.table({"x": pa.array([day("2024-01-01")], pa.date64())})
+    assert bin_counts(days, column="x", edges=["2024-01-01", "2024-01-02"]).counts.tolist() == [1]
+    far = duckdb.connect().sql("SELECT unnest(['infinity', '-infinity', NULL]::TIMESTAMP[]) AS x")
+    found = bin_counts(far, column="x", edges=["2024-01-01", "2024-01-02"])
+    assert dict(found.outside) == {"below": 1, "above": 1, "null": 1}
+
+
+# --- Text files
+
+
+@pytest.mark.parametrize(
+    ("text", "edges", "slot"),
+    [
+        ("5", [5, 6], 1),
+        ("+5", [5, 6], 1),
+        (" 5 ", [5, 6], 1),
+        ("-007", [-7, 6], 1),
+        ("0.1", [0.1, 0.2], 1),
+        (".5", [0.5, 1], 1),
+        ("5.", [5, 6], 1),
+        ("+1.5e-1", [0.15, 1], 1),
+        ("1E3", [1000, 1001], 1),
+        ("9007199254740993", [2**53 + 1, 2**53 + 2], 1),
+        ("9223372036854775806", [2**63 - 2, 2**63 - 1], 1),
+        ("99999999999999999999999999999999999999", [0, 1], 2),
+        ("9" * 60, [0, 1], 2),
+        ("-inf", [0, 1], 0),
+        ("Infinity", [0.0, INFINITY], 1),
+        ("nan", [0, 1], 3),
+        ("-NaN", [0, 1], 3),
+        ("", [0, 1], 3),
+        ("2024-01-31", ["2024-01-31", "2024-02-01"], 1),
+        ("2024-01-31 12:30", ["2024-01-31", "2024-02-01"], 1),
+        ("2024-01-31T12:30:15.1234569", ["2024-01-31T12:30:15.123456", "2024-01-31T13:00"], 1),
+        ("2024-01-31T01:00+02:00", ["2024-01-30", "2024-01-31"], 1),
+        ("2024-01-31T01:00:00.5Z", ["2024-01-31", "2024-02-01"], 1),
+        ("2024-01-31T01:00-0200", ["2024-01-31T03:00Z", "2024-01-31T04:00Z"], 1),
+        ("0001-01-01", ["2024-01-30", "2024-01-31"], 0),
+    ],
+)
+def test_fields_that_are_read(text: str, edges: list[Any], slot: int, tmp_path: Path) -> None:
+    path = written(tmp_path, "t.csv", f"id,x\n1,{text}\n".encode())
+    found = bin_counts(path, column="x", edges=edges)
+    slots = [found.underflow, *found.counts, found.overflow, found.nulls]
+    assert [int(n) for n in slots] == [int(k == slot) for k in range(4)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [SENTINEL, "0x1F", "1_000", "1e", "--5", "++5", "NA", '""', "1 2", "١", "1,5", "1e99999", "."],
+)
+def test_fields_that_are_no_numbers(text: str, tmp_path: Path) -> None:
+    quoted = f'"{text}"' if "," in text else text
+    path = written(tmp_path, "t.csv", f"id,x\n1,{quoted}\n2,{NUMBER}\n".encode())
+    for edges in ([0, 1], [0.5, 1.5]):
+        with refused(DataError, "'x'", "numbers"):
+            bin_counts(path, column="x", edges=edges)
+
+
+@pytest.mark.parametrize(
+    "text", [SENTINEL, "20240131", "2024-02-31", "31.01.2024", "2024-01-31T25:00", "1", "2024-1-31"]
+)
+def test_fields_that_are_no_times(text: str, tmp_path: Path) -> None:
+    path = written(tmp_path, "t.csv", f"id,x\n1,{text}\n2,2024-01-31\n".encode())
+    with refused(DataError, "'x'", "dates"):
+        bin_counts(path, column="x", edges=["2024-01-01", "2024-01-02"])
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet", "t.tsv.gz"])
+def test_damaged_files(name: str, tmp_path: Path) -> None:
+    path = written(tmp_path, name, b"\x1f\x8b\x08" + SENTINEL.encode())
+    with refused(InputFileError, name):
+        bin_counts(path, column="x", edges=[0, 1])
+    with refused(InputFileError, "does not exist"):
+        bin_counts(tmp_path / f"no_{name}", column="x", edges=[0, 1])
+
+
+def test_a_damaged_line_and_progress(tmp_path: Path) -> None:
+    path = written(tmp_path, "t.csv", f"id,x\n1,2\n1,{NUMBER},3\n".encode())
+    with refused(InputFileError, "t.csv"):
+        bin_counts(path, column="x", edges=[0, 1])
+    seen: list[float] = []
+    path = written(tmp_path, "t.csv", b"id,x\n1,2\n")
+    bin_counts(path, column="x", edges=[0, 1], progress=seen.append)
+    assert seen[-1] == 1
+
+
+# --- Engines
+
+
+def test_a_failing_engine_is_quoted_nowhere() -> None:
+    duck = duckdb.connect().sql(f"SELECT CAST('{SENTINEL}' || x AS INTEGER) AS x FROM range(3) t(x)")
+    lazy = pl.LazyFrame({"x": [SENTINEL]}).select(pl.col("x").cast(pl.Int64))
+    remote = spark().sql(f"SELECT CAST('{SENTINEL}' AS INT) AS x")
+    for frame in (duck, lazy, remote):
+        with refused(DataError, "'x'"):
+            bin_counts(frame, column="x", edges=[0, 1])
+
+
+@pytest.mark.parametrize("frame", [3, None, [1, 2], {"x": [1]}], ids=str)
+def test_what_is_no_table(frame: Any) -> None:
+    with refused(ParameterError, "frame"):
+        bin_counts(frame, column="x", edges=[0, 1])
+
+
+def test_a_caller_s_macros_and_partitions_change_nothing() -> None:
+    rows = pa.table({"x": np.arange(1000) % 10})
+    many = spark().createDataFrame(rows).repartition(7)
+    found = bin_counts(many, column="x", edges=list(range(11)))
+    assert found.counts.tolist() == [100] * 10
+
+
+# --- Searching
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    values=st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(-5, 5), max_size=30),
+    limits=st.lists(
+        st.integers(-(2**63), 2**63 - 1) | st.integers(-5, 5), min_size=2, max_size=9, unique=True
+    ),
+)
+def test_integers_as_python_compares_them(values: list[int], limits: list[int]) -> None:
+    limits.sort()
+    found = bin_counts(pa.table({"x": pa.array(values, pa.int64())}), column="x", edges=limits)
+    assert_bins(found, python_bins(values, limits))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    values=st.lists(st.floats() | st.integers(-5, 5).map(float), max_size=30),
+    limits=st.lists(st.floats(allow_nan=False), min_size=2, max_size=9, unique=True)
+    | st.lists(st.integers(-(2**63), 2**63 - 1), min_size=2, max_size=9, unique=True),
+)
+def test_floats_as_python_compares_them(values: list[float], limits: list[Any]) -> None:
+    limits.sort()
+    found = bin_counts(pa.table({"x": pa.array(values, pa.float64())}), column="x", edges=limits)
+    assert_bins(found, python_bins(values, limits))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    start=st.integers(-(2**63), 2**63 - 1),
+    width=st.integers(1, 2**61),
+    bins=st.integers(1, 9),
+    values=st.lists(st.integers(-(2**63), 2**63 - 1), max_size=9),
+    near=st.lists(st.integers(-2, 2), min_size=1),
+)
+def test_bins_of_one_width_are_those_of_their_edges(
+    start: int, width: int, bins: int, values: list[int], near: list[int]
+) -> None:
+    limits = [start + i * width for i in range(bins + 1)]
+    if limits[-1] >= 2**63:
+        return
+    close = [edge + by for edge in limits for by in near if -(2**63) <= edge + by < 2**63]
+    table = pa.table({"x": pa.array(values + close, pa.int64())})
+    found = bin_counts(table, column="x", start=start, stop=limits[-1], width=width)
+    assert_bins(found, python_bins(values + close, limits))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    digits=st.integers(0, 20),
+    values=st.lists(st.integers(-(10**38) + 1, 10**38 - 1) | st.integers(-99, 99), max_size=20),
+    limits=st.lists(st.integers(-9999, 9999), min_size=2, max_size=9, unique=True),
+)
+def test_decimals_as_python_compares_them(
+    digits: int, values: list[int], limits: list[int]
+) -> None:
+    decimals = [Decimal((int(v < 0), tuple(map(int, str(abs(v)))), -digits)) for v in values]
+    table = pa.table({"x": pa.array(decimals, pa.decimal128(38, digits))})
+    floats = sorted(limit / 100 for limit in limits)
+    found = bin_counts(table, column="x", edges=floats)
+    assert_bins(found, python_bins(decimals, [Fraction(repr(edge)) for edge in floats]))
+
+
+def test_many_bins_and_many_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = np.random.default_rng(3).integers(-100, 5100, 20_000)
+    expected = np.bincount(values[(values >= 0) & (values < 5000)], minlength=5000)
+    for rows in (1 << 18, 100):  # of fewer rows than bins, one after another are counted
+        monkeypatch.setattr("dphist.tables.batches.ROWS_AT_ONCE", rows)
+        for frame in (pd.DataFrame({"x": values}), pa.table({"x": values})):
+            found = bin_counts(frame, column="x", start=0, stop=5000, width=1)
+            assert np.array_equal(found.counts, expected)
+            assert found.underflow + found.overflow == 20_000 - expected.sum()
+
+
+def test_a_wrong_comparison_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Power: values that equal an edge put into the bin below it."""
+    monkeypatch.setattr(
+        edges.WholeSearch, "_search", lambda self, v: np.searchsorted(self.keys, v, side="left")
+    )
+    found = bin_counts(pa.table({"x": [0, 1, 1, 5]}), column="x", edges=[0, 1, 5])
+    assert (found.counts.tolist(), dict(found.outside)) != python_bins([0, 1, 1, 5], [0, 1, 5])
+
+
+def test_slots_add_up_to_the_rows() -> None:
+    grid = binning.Grid(("x",), (np.array([0, 5, 10]),), (False,))
+    table = pa.table({"x": pa.array([None, *range(-3, 20)])})
+    assert binning.bin_rows(table, grid).tolist() == [3, 5, 5, 10, 1]
