@@ -51,10 +51,13 @@ class Budget:
         return Fraction(whole, _SIGMA_DIGITS)
 
     def variance(self, share: Fraction) -> float:
-        """Return the variance of that noise, in records squared."""
+        """Return the variance of that noise, in records squared; 2**-40 if it is less.
+
+        So that what divides by it does not overflow where epsilon is enormous.
+        """
         if self.gaussian:
             return float(self.sigma(share)) ** 2 + 1 / 12  # rounding adds at most this
-        return geometric_standard_deviation(self.amount * share) ** 2
+        return max(geometric_standard_deviation(self.amount * share) ** 2, 2**-40)
 
     def check(self, least_share: Fraction) -> None:
         """Refuse at construction what the noise could not sample."""

@@ -1,0 +1,193 @@
+"""What the mechanisms release: with next to no noise the data, with noise the stated error."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dphist import AdaptiveTree, HierarchicalTree, LeafCounts, ParameterError, PureDP, bin_counts
+from dphist.privacy import ZCDP
+from dphist.universal import best_range_mechanism
+from dphist.universal.branching import best_branching
+
+BINS = [(1,), (2,), (7,), (64,), (100,), (3, 5), (16, 16), (2, 3, 4)]
+
+
+def data_of(bins, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.integers(0, 50, bins) * (rng.random(bins) < 0.6)
+
+
+@pytest.mark.parametrize("bins", BINS)
+@pytest.mark.parametrize(
+    "make",
+    [
+        LeafCounts,
+        HierarchicalTree,
+        lambda **kw: HierarchicalTree(branching=3, root=False, **kw),
+        lambda **kw: HierarchicalTree(branching=2, nonnegative=False, **kw),
+        lambda **kw: HierarchicalTree(branching=2, nonnegative="subtrees", **kw),
+        lambda **kw: HierarchicalTree(branching=2, consistent=False, **kw),
+        AdaptiveTree,
+    ],
+)
+@pytest.mark.parametrize("budget", [{"epsilon": 10**6}, {"rho": 10**8}])
+def test_next_to_no_noise_gives_the_data_back(bins, make, budget):
+    counts = data_of(bins)
+    release = make(bins=bins, **budget).release(counts)
+    assert np.allclose(release.value.bins, counts, atol=0.01)
+    assert release.total == counts.sum()
+
+
+@pytest.mark.parametrize("bins", BINS)
+@pytest.mark.parametrize("make", [HierarchicalTree, AdaptiveTree])
+def test_estimates_are_whole_and_not_negative(bins, make):
+    h = make(epsilon=0.1, bins=bins).release(data_of(bins)).value
+    assert h.bins.dtype == np.int64
+    assert h.bins.shape == bins
+    assert (h.bins >= 0).all()
+
+
+@pytest.mark.parametrize("make", [LeafCounts, HierarchicalTree, AdaptiveTree])
+def test_no_records_are_released_too(make):
+    release = make(epsilon=1, bins=64).release(np.zeros(64, int))
+    assert release.value.bins.shape == (64,)
+    assert release.guarantee == PureDP(1)
+
+
+@pytest.mark.parametrize("budget", [{"epsilon": 0.5}, {"rho": 0.05}])
+@pytest.mark.parametrize("bins", [(100,), (12, 10)])
+def test_unbiased_answers_are_off_by_their_standard_error(budget, bins):
+    """400 releases of each: the mean of squares has a relative deviation of 7 %."""
+    counts = data_of(bins)
+    end = tuple(n - 2 for n in bins)
+    lo, hi = (1, end[0]) if len(bins) == 1 else ((1, 1), end)
+    exact = counts[tuple(slice(1, n) for n in end)].sum()
+    for mechanism in (
+        LeafCounts(bins=bins, **budget),
+        HierarchicalTree(bins=bins, branching=3, nonnegative=False, **budget),
+        HierarchicalTree(bins=bins, branching=3, consistent=False, root=False, **budget),
+    ):
+        values = [mechanism.release(counts).value for _ in range(400)]
+        errors = np.array([h.count(lo, hi) - exact for h in values])
+        stated = values[0].error(lo, hi)
+        assert 0.75 < np.sqrt(np.mean(errors**2)) / stated < 1.25
+        assert abs(errors.mean()) < 5 * stated / 20
+
+
+def test_an_adaptive_tree_states_about_the_error_it_has():
+    counts = np.rint(3000 * np.exp(-(((np.arange(512) - 200) / 60) ** 2))).astype(int)
+    exact = np.append(0, np.cumsum(counts))
+    rng = np.random.default_rng(0)
+    lo, hi = np.sort(rng.integers(0, 513, (2, 500)), axis=0)
+    ratios = []
+    for _ in range(20):
+        h = AdaptiveTree(epsilon=0.1, bins=512).release(counts).value
+        off = h.count(lo, hi) - (exact[hi] - exact[lo])
+        ratios.append(np.sqrt(np.mean(off**2.0) / np.mean(h.error(lo, hi) ** 2)))
+    assert 0.5 < np.median(ratios) < 1.6
+
+
+def test_shares_and_levels():
+    tree = HierarchicalTree(epsilon=1, bins=4096, branching=16)
+    assert (tree.levels, tree.share) == (4, Fraction(1, 4))
+    tree = HierarchicalTree(rho=1, bins=4096, branching=16, root=False)
+    assert (tree.levels, tree.share, tree.guarantee) == (3, Fraction(1, 3), ZCDP(1))
+    assert HierarchicalTree(epsilon=1, bins=1, root=False).levels == 1
+
+
+@pytest.mark.parametrize(
+    ("bins", "gaussian", "expected"),
+    [((4096,), False, 16), ((4096,), True, 4), ((256, 256), False, 4), ((8,), False, 8)],
+)
+def test_branching_by_what_is_public(bins, gaussian, expected):
+    assert best_branching(bins, gaussian) == expected
+    budget = {"rho": 1} if gaussian else {"epsilon": 1}
+    assert HierarchicalTree(bins=bins, **budget).branching == expected
+
+
+@pytest.mark.parametrize("bins", [1, 2, 3, 10, 1000, 2**20, (1, 1), (2, 1000), (3, 3, 3)])
+def test_some_branching_is_found_for_any_domain(bins):
+    tree = HierarchicalTree(epsilon=1, bins=bins)
+    assert 2 <= tree.branching <= 64
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"branching": 1},
+        {"branching": "16"},
+        {"root": 1},
+        {"consistent": "yes"},
+        {"nonnegative": "project"},
+        {"consistent": False, "nonnegative": True},
+        {"consistent": False, "nonnegative": "subtrees"},
+    ],
+)
+def test_settings_that_are_none_are_refused(bad):
+    with pytest.raises(ParameterError):
+        HierarchicalTree(epsilon=1, bins=8, **bad)
+
+
+def test_workloads_that_are_none_are_refused():
+    with pytest.raises(ParameterError, match="workload"):
+        AdaptiveTree(epsilon=1, bins=8, workload="boxes")
+
+
+def test_from_a_table_to_quantiles_in_its_units():
+    import pandas as pd
+
+    days = pd.Series(pd.date_range("2024-01-01", periods=366, freq="D")).repeat(20)
+    frame = pd.DataFrame({"day": [*days, pd.NaT, pd.Timestamp("1999-01-01")]})
+    counts = bin_counts(frame, column="day", start="2024-01-01", stop="2025-01-01", width="1d")
+    h = AdaptiveTree(epsilon=50, bins=counts.bins).release(counts).value
+    assert h.outside == {"below": 1, "above": 0, "null": 1}
+    assert h.quantile(0.5) == np.datetime64("2024-07-02")
+    table = h.to_pandas()
+    assert table["start"][0] == pd.Timestamp("2024-01-01")
+    assert table["count"].sum() == 366 * 20
+    january = h.count(h.axes[0].position("2024-01-01"), h.axes[0].position("2024-02-01"))
+    assert january == 31 * 20
+
+
+def test_the_heuristic_sets_subtrees_to_zero():
+    rng = np.random.default_rng(0)
+    counts = np.zeros(256, int)
+    counts[:16] = rng.integers(50, 90, 16)
+    plain = HierarchicalTree(epsilon=0.5, bins=256, branching=2, nonnegative=False)
+    zeroed = HierarchicalTree(epsilon=0.5, bins=256, branching=2, nonnegative="subtrees")
+    off = [
+        np.mean([((m.release(counts).value.bins - counts) ** 2).mean() for _ in range(20)])
+        for m in (zeroed, plain)
+    ]
+    assert off[0] < 0.5 * off[1]
+    assert (zeroed.release(counts).value.bins >= 0).all()
+
+
+def test_the_default_is_a_mechanism_of_this_library():
+    mechanism = best_range_mechanism(epsilon=1, bins=4096)
+    assert mechanism.guarantee == PureDP(1)
+
+
+def test_expected_errors_need_no_data_and_fall_with_epsilon():
+    errors = [AdaptiveTree(epsilon=e, bins=256).expected_error(10_000) for e in (0.01, 0.1, 1)]
+    assert errors[0] > errors[1] > errors[2] > 0
+    assert math.isfinite(LeafCounts(epsilon=1, bins=(4, 4)).expected_error())
+    with pytest.raises(ParameterError, match="total"):
+        LeafCounts(epsilon=1, bins=4).expected_error(-1)
+
+
+def test_drawing(tmp_path):
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    for bins in [(1,), (100,), (5000,), (16, 16)]:
+        ax = AdaptiveTree(epsilon=1, bins=bins).release(data_of(bins)).value.plot()
+        ax.figure.savefig(tmp_path / "h.png")
+        assert (tmp_path / "h.png").stat().st_size > 1000
+        plt.close(ax.figure)
+    with pytest.raises(ParameterError, match="two axes"):
+        LeafCounts(epsilon=1, bins=(2, 2, 2)).release(data_of((2, 2, 2))).value.plot()

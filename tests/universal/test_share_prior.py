@@ -1,0 +1,66 @@
+"""The posterior of a split, against sums over a fine grid of shares."""
+
+import numpy as np
+import pytest
+
+from dphist.universal import share_prior
+from dphist.universal.share_prior import EDGES, MASSES, SHARE_VARIANCE, share_posterior
+
+
+def brute_force(estimate, variance, total, even, steps=4000):
+    """Mean over the spikes and, in each piece, many equally likely shares.
+
+    The variance is that of the pieces' own means, as the function has it.
+    """
+    spikes = np.array([0, even, 1])
+    masses = np.array([share_prior._EMPTY, share_prior._EQUAL, share_prior._EMPTY])
+    weights, means = [], []
+    for low, high, mass in zip(EDGES[:-1], EDGES[1:], MASSES, strict=True):
+        place = total * (low + (high - low) * (np.arange(steps) + 0.5) / steps)
+        likely = np.exp(-0.5 * (place - estimate) ** 2 / variance)
+        weights.append(mass * likely.mean())
+        means.append((likely * place).sum() / likely.sum() if likely.sum() > 0 else total * low)
+    weights += (masses * np.exp(-0.5 * (total * spikes - estimate) ** 2 / variance)).tolist()
+    means += (total * spikes).tolist()
+    weights, means = np.array(weights) / np.sum(weights), np.array(means)
+    mean = (weights * means).sum()
+    return mean, (weights * (means - mean) ** 2).sum()
+
+
+@pytest.mark.parametrize("total", [1.0, 40.0, 1e5])
+@pytest.mark.parametrize("noise", [0.02, 0.3, 5])
+@pytest.mark.parametrize("place", [-0.5, 0.0, 0.004, 0.31, 0.5, 0.93, 1.2])
+@pytest.mark.parametrize("even", [0.5, 0.75])
+def test_the_posterior_is_that_of_the_prior_and_a_normal_estimate(total, noise, place, even):
+    deviation = noise * total
+    estimate = np.clip(place * total, -4 * deviation, total + 4 * deviation)
+    found = share_posterior(*(np.array([x]) for x in (estimate, deviation**2, total, even)))
+    mean, spread = brute_force(estimate, deviation**2, total, even)
+    assert found[0][0] == pytest.approx(mean, rel=1e-3, abs=1e-5 * total)
+    assert found[1][0] == pytest.approx(spread, rel=2e-2, abs=1e-6 * total**2)
+
+
+def test_estimates_far_out_give_an_empty_half():
+    mean, spread = share_posterior(
+        np.array([-1e12, 1e12, 1e300]), np.full(3, 1e-6), np.full(3, 10.0), np.full(3, 0.5)
+    )
+    assert mean.tolist() == pytest.approx([0, 10, 10], abs=1e-3)
+    assert (spread >= 0).all()
+    assert np.isfinite(spread).all()
+
+
+def test_blocks_of_nodes_make_no_difference(monkeypatch):
+    rng = np.random.default_rng(0)
+    arguments = rng.normal(5, 9, 50), rng.uniform(1, 9, 50), rng.uniform(1, 90, 50), rng.random(50)
+    whole = share_posterior(*arguments)
+    monkeypatch.setattr(share_prior, "_AT_ONCE", 7)
+    parts = share_posterior(*arguments)
+    assert np.array_equal(whole, parts)
+
+
+def test_the_prior_is_symmetric_and_its_variance_that_of_its_pieces_middles():
+    assert np.allclose(MASSES, MASSES[::-1])
+    assert np.allclose(EDGES, 1 - EDGES[::-1])
+    total = MASSES.sum() + 2 * share_prior._EMPTY + share_prior._EQUAL
+    assert total == pytest.approx(1, abs=0.02)
+    assert 0.02 < SHARE_VARIANCE < 0.25
