@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         ]
         _measure_missing(cells, journal, effort)
         results = _results(cells, journal, effort, chosen.definition)
-        print(f"\n{len(shapes)} shapes: {', '.join(shape.name for shape in shapes)}.")
+        print(f"\nShapes ({len(shapes)}): {', '.join(shape.name for shape in shapes)}.")
         print_means(results)
         print_ratios(results)
 

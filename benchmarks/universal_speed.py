@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.data import ROOT
 from benchmarks.markdown import print_table
 from benchmarks.ranges.data import IntArray
 from dphist import HierarchicalTree
@@ -119,7 +120,7 @@ def print_large(bins: int, branching: int) -> None:
     for name, nonnegative in (("least squares", False), ("non-negative and whole", True)):
         asked = json.dumps([bins, branching, nonnegative])
         command = [sys.executable, "-c", _RUN, asked]
-        result = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+        result = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=ROOT)
         seconds, peak, before = json.loads(result.stdout)
         rows.append([f"dphist, {name}", f"{seconds:.3g}", f"{peak:.2f}", f"{before:.2f}"])
     head = [f"{bins:,} bins, {branching} children a node", "seconds", "peak GiB"]

@@ -30,7 +30,7 @@ class Cell:
     contender: Contender
 
     def seed(self, run: int) -> int:
-        """Return what a run's noise follows from; no two cells share it."""
+        """Return what a run's noise follows from, another one in each cell."""
         named = f"{self.shape.name} {self.scale} {self.epsilon} {self.contender.name} {run}"
         return zlib.crc32(named.encode())
 

@@ -1,5 +1,6 @@
 """From errors of cells to the tables: geometric means over shapes, and ratios by shape."""
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -93,7 +94,7 @@ def print_ratios(results: Results) -> None:
         row = [shape]
         for epsilon in results.epsilons:
             found = [
-                (results.errors[OURS, shape, *place] / results.errors[name, shape, *place], place)
+                (_over(results, OURS, name, shape, place), place)
                 for workload in WORKLOADS[results.axes]
                 for scale in results.scales
                 for place in [(workload, epsilon, scale)]
@@ -107,6 +108,14 @@ def print_ratios(results: Results) -> None:
     heads = [f"ε = {epsilon}" for epsilon in results.epsilons]
     print()
     print_table([f"{OURS} / {other}, at worst", *heads], rows)
+
+
+def _over(results: Results, one: str, other: str, shape: str, place: Place) -> float:
+    under = results.errors[other, shape, *place]
+    over = results.errors[one, shape, *place]
+    if under == 0:
+        return 1.0 if over == 0 else math.inf
+    return over / under
 
 
 def scale_text(scale: str) -> str:

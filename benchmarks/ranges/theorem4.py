@@ -17,9 +17,9 @@ from dphist import HierarchicalTree
 from dphist.universal.consistency import consistent
 from dphist.universal.shape import TreeShape
 
-_MOST_BINS = 1024  # of a system solved densely
-_NODES = 24_000_000  # drawn for a tree in all, and at most
-_MOST_RUNS = 4000  # so many
+MOST_BINS = 1024  # of a system that is solved densely
+NODES = 24_000_000  # drawn for one tree, at most
+MOST_RUNS = 4000  # noisy trees, at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +57,9 @@ def advantage(branching: int, levels: int, seed: int = 2010) -> Advantage:
         branching,
         levels,
         sum(run.stop - run.first for run in runs),
-        solved_variance(shape) if bins <= _MOST_BINS else None,
+        solved_variance(shape) if bins <= MOST_BINS else None,
         passes_variance(shape),
-        simulated(shape, max(50, min(_MOST_RUNS, _NODES // (2 * bins))), seed),
+        simulated(shape, max(50, min(MOST_RUNS, NODES // (2 * bins))), seed),
     )
 
 

@@ -25,6 +25,7 @@ from dphist.errors import ParameterError
 from dphist.parameters import exact_number, whole_number
 
 _DTYPES = {"whole": "i8", "real": "f8", "dates": "M8[D]", "datetimes": "M8[us]"}
+_LONGEST_WIDTH = 60
 _KINDS = {np.dtype(dtype): kind for kind, dtype in _DTYPES.items()}
 
 
@@ -317,8 +318,13 @@ def _width_of_floats(edges: EdgeArray) -> Any:
         return None
     start, stop = (Fraction(Decimal(repr(edge))) for edge in edges[[0, -1]].tolist())
     width = (stop - start) / (len(edges) - 1)
+    text = f"{width.numerator}/{width.denominator}"
+    # Most axes that are not regular are told by their second edge; and edges that are far apart
+    # make a width that is longer than they are.
+    if len(text) > _LONGEST_WIDTH or float(start + width) != edges[1]:
+        return None
     if not np.array_equal(nearest_floats(start, width, len(edges) - 1), edges):
         return None
     shortest = float(width)
     is_short = Fraction(Decimal(repr(shortest))) == width
-    return shortest if is_short else f"{width.numerator}/{width.denominator}"
+    return shortest if is_short else text

@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 
 from dphist.binned import BinnedCounts, bin_counts
 from dphist.errors import ColumnError, DataError, InputFileError, ParameterError
-from dphist.tables import binning, edges
+from dphist.tables import binning
+from dphist.tables import edges as searching
 
 from .backends import written
 from .contribution_engines import ENGINES, Engine, spark
@@ -164,7 +165,9 @@ def test_times_between_dates(engine: Engine, tmp_path: Path) -> None:
 @every_engine
 def test_times_with_a_zone_are_instants(engine: Engine, tmp_path: Path) -> None:
     noon = datetime.datetime(2024, 1, 1, 12, tzinfo=datetime.UTC)
-    values = pa.array([noon, noon + datetime.timedelta(minutes=59), noon], pa.timestamp("us", "UTC"))
+    values = pa.array(
+        [noon, noon + datetime.timedelta(minutes=59), noon], pa.timestamp("us", "UTC")
+    )
     frame = engine.make(pa.table({"x": values}), tmp_path)
     utc = ["2024-01-01T12:00", "2024-01-01T12:30", "2024-01-01T13:00"]
     berlin = [time(text).replace(tzinfo=BERLIN) + datetime.timedelta(hours=1) for text in utc]
@@ -443,7 +446,9 @@ def test_a_damaged_line_and_progress(tmp_path: Path) -> None:
 
 
 def test_a_failing_engine_is_quoted_nowhere() -> None:
-    duck = duckdb.connect().sql(f"SELECT CAST('{SENTINEL}' || x AS INTEGER) AS x FROM range(3) t(x)")
+    duck = duckdb.connect().sql(
+        f"SELECT CAST('{SENTINEL}' || x AS INTEGER) AS x FROM range(3) t(x)"  # noqa: S608
+    )
     lazy = pl.LazyFrame({"x": [SENTINEL]}).select(pl.col("x").cast(pl.Int64))
     remote = spark().sql(f"SELECT CAST('{SENTINEL}' AS INT) AS x")
     for frame in (duck, lazy, remote):
@@ -542,7 +547,7 @@ def test_many_bins_and_many_batches(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_wrong_comparison_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Power: values that equal an edge put into the bin below it."""
     monkeypatch.setattr(
-        edges.WholeSearch, "_search", lambda self, v: np.searchsorted(self.keys, v, side="left")
+        searching.WholeSearch, "_search", lambda self, v: np.searchsorted(self.keys, v, side="left")
     )
     found = bin_counts(pa.table({"x": [0, 1, 1, 5]}), column="x", edges=[0, 1, 5])
     assert (found.counts.tolist(), dict(found.outside)) != python_bins([0, 1, 1, 5], [0, 1, 5])

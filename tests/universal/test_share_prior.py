@@ -8,23 +8,22 @@ from dphist.universal.share_prior import EDGES, MASSES, SHARE_VARIANCE, share_po
 
 
 def brute_force(estimate, variance, total, even, steps=4000):
-    """Mean over the spikes and, in each piece, many equally likely shares.
-
-    The variance is that of the pieces' own means, as the function has it.
-    """
+    """Mean over the spikes and, in each piece, many equally likely shares; two variances."""
     spikes = np.array([0, even, 1])
     masses = np.array([share_prior._EMPTY, share_prior._EQUAL, share_prior._EMPTY])
-    weights, means = [], []
+    weights, means, squares = [], [], []
     for low, high, mass in zip(EDGES[:-1], EDGES[1:], MASSES, strict=True):
         place = total * (low + (high - low) * (np.arange(steps) + 0.5) / steps)
         likely = np.exp(-0.5 * (place - estimate) ** 2 / variance)
         weights.append(mass * likely.mean())
         means.append((likely * place).sum() / likely.sum() if likely.sum() > 0 else total * low)
+        squares.append((likely * (place - means[-1]) ** 2).sum() / max(likely.sum(), 1e-300))
     weights += (masses * np.exp(-0.5 * (total * spikes - estimate) ** 2 / variance)).tolist()
     means += (total * spikes).tolist()
     weights, means = np.array(weights) / np.sum(weights), np.array(means)
     mean = (weights * means).sum()
-    return mean, (weights * (means - mean) ** 2).sum()
+    between = (weights * (means - mean) ** 2).sum()
+    return mean, between, between + (weights[: len(MASSES)] * squares).sum()
 
 
 @pytest.mark.parametrize("total", [1.0, 40.0, 1e5])
@@ -35,13 +34,14 @@ def test_the_posterior_is_that_of_the_prior_and_a_normal_estimate(total, noise, 
     deviation = noise * total
     estimate = np.clip(place * total, -4 * deviation, total + 4 * deviation)
     found = share_posterior(*(np.array([x]) for x in (estimate, deviation**2, total, even)))
-    mean, spread = brute_force(estimate, deviation**2, total, even)
+    mean, between, whole = brute_force(estimate, deviation**2, total, even)
     assert found[0][0] == pytest.approx(mean, rel=1e-3, abs=1e-5 * total)
-    assert found[1][0] == pytest.approx(spread, rel=2e-2, abs=1e-6 * total**2)
+    assert found[1][0] == pytest.approx(between, rel=2e-2, abs=1e-6 * total**2)
+    assert found[2][0] == pytest.approx(whole, rel=2e-2, abs=1e-6 * total**2)
 
 
 def test_estimates_far_out_give_an_empty_half():
-    mean, spread = share_posterior(
+    mean, _, spread = share_posterior(
         np.array([-1e12, 1e12, 1e300]), np.full(3, 1e-6), np.full(3, 10.0), np.full(3, 0.5)
     )
     assert mean.tolist() == pytest.approx([0, 10, 10], abs=1e-3)

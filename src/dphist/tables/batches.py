@@ -20,16 +20,13 @@ import pyarrow as pa
 from dphist.errors import DataError, InputFileError
 from dphist.tables.columns import position_of
 from dphist.tables.files import (
-    _check_regular,
-    _described,
-    _Format,
-    _format,
-    _header,
-    _parquet_names,
-    _position_in_header,
-    _read_through,
+    check_regular,
+    format_of,
+    parquet_names,
+    position_in_header,
+    text_fields,
 )
-from dphist.tables.frames import AnyFrame, Run, _narwhals
+from dphist.tables.frames import AnyFrame, Run, narwhals_of
 from dphist.tables.guard import shielded
 from dphist.tables.interruptible import interruptible
 from dphist.tables.private_duckdb import connected, out_of_room
@@ -114,7 +111,7 @@ def table_of_frame(frame: object, names: Sequence[str]) -> Table:
         If the frame's engine fails.
     """
     failure = failure_over(names)
-    opened = _narwhals(frame, failure)
+    opened = narwhals_of(frame, failure)
     native = opened.to_native()
     if opened.implementation.is_duckdb():
         for name in names:  # of a name it holds twice, Narwhals would tell nothing
@@ -169,8 +166,8 @@ def table_of_file(
     """
     shown = f"'{os.fspath(path)}'"
     path = Path(path).absolute()
-    kind = _format(path.name, shown)
-    _check_regular(path, shown)
+    kind = format_of(path.name, shown)
+    check_regular(path, shown)
     connection = connected(stack)
     shortage = out_of_room(f"reading {shown}")
     failure: InputFileError
@@ -182,48 +179,17 @@ def table_of_file(
     literal = glob.escape(str(path))  # DuckDB would take `*` as a pattern
     if not kind.delimiter:
         failure = InputFileError(f"{shown} must be a Parquet file: it cannot be read as one")
-        there = shielded(lambda: _parquet_names(path), failure)
+        there = shielded(lambda: parquet_names(path), failure)
         positions = [position_of(name, there) for name in names]
         relation = shielded(
             lambda: connection.read_parquet(literal, hive_partitioning=False), failure
         )
         # By position, as DuckDB renames columns that differ only in case.
         return _of_relation(relation, [relation.columns[place] for place in positions], run)
-    failure = InputFileError(
-        f"{shown} must be {_described(kind)} in UTF-8, with a header line, as many fields in each "
-        "line as in the header, one kind of line ending, and fields that hold a delimiter, a "
-        'quote or a line ending in "quotes"'
-    )
-    there = _header(path, kind, shown, failure)
-    fields = [f"c{_position_in_header(name, there, shown)}" for name in names]
-    if kind.compression == "zstd":
-        shielded(lambda: _read_through(path), failure)  # which finds out if its end is missing
-    relation = shielded(lambda: _text_of(connection, literal, kind, len(there)), failure)
+    relation, there, failure = text_fields(connection, path, kind, shown)
+    fields = [f"c{position_in_header(name, there, shown)}" for name in names]
     table = _of_relation(relation, fields, run)
     return Table([pa.string() for _ in names], table.batches, run, from_text=True)
-
-
-def _text_of(
-    connection: duckdb.DuckDBPyConnection, literal: str, kind: _Format, width: int
-) -> duckdb.DuckDBPyRelation:
-    """Return the fields of a text file as columns c0, c1, ... of text; an empty one is null."""
-    return connection.read_csv(
-        literal,
-        auto_detect=False,
-        columns={f"c{column}": "VARCHAR" for column in range(width)},
-        header=True,
-        delimiter=kind.delimiter,
-        quotechar='"',
-        escapechar='"',
-        compression=kind.compression or "none",
-        encoding="utf-8",
-        strict_mode=True,
-        null_padding=False,
-        ignore_errors=False,
-        allow_quoted_nulls=False,
-        hive_partitioning=False,
-        parallel=True,
-    )
 
 
 def _of_relation(relation: duckdb.DuckDBPyRelation, names: Sequence[str], run: Run) -> Table:

@@ -36,7 +36,7 @@ _MOST_HEADER_BYTES = 2**20
 
 
 @dataclass(frozen=True, slots=True)
-class _Format:
+class TextFormat:
     """What the name of a file says it is; `delimiter` is empty for Parquet."""
 
     delimiter: str
@@ -72,8 +72,8 @@ def open_file(
     """
     shown = f"'{os.fspath(path)}'"
     path = Path(path).absolute()  # no engine shall see a `~` or an `s3:` at its start
-    kind = _format(path.name, shown)
-    _check_regular(path, shown)
+    kind = format_of(path.name, shown)
+    check_regular(path, shown)
     with ExitStack() as stack:
         engine = connected(stack) if connection is None else connection
         frame, failure = _opened(engine, path, kind, names, shown)
@@ -89,7 +89,7 @@ def open_file(
 def _opened(
     connection: duckdb.DuckDBPyConnection,
     path: Path,
-    kind: _Format,
+    kind: TextFormat,
     names: Mapping[str, str],
     shown: str,
 ) -> tuple[AnyFrame, InputFileError]:
@@ -98,7 +98,7 @@ def _opened(
     literal = glob.escape(str(path))
     if not kind.delimiter:
         failure = InputFileError(f"{shown} must be a Parquet file: it cannot be read as one")
-        there = shielded(lambda: _parquet_names(path), failure)
+        there = shielded(lambda: parquet_names(path), failure)
         wanted = {role: position_of(name, there) for role, name in names.items()}
         relation = shielded(
             lambda: connection.read_parquet(literal, hive_partitioning=False), failure
@@ -106,44 +106,34 @@ def _opened(
         # By position, as DuckDB renames columns that differ only in case.
         physical = {role: relation.columns[position] for role, position in wanted.items()}
         return selected(nw.from_native(relation), names, failure, physical), failure
-    failure = InputFileError(
-        f"{shown} must be {_described(kind)} in UTF-8, with a header line, as many fields in each "
-        "line as in the header, one kind of line ending, and fields that hold a delimiter, a "
-        'quote or a line ending in "quotes"'
-    )
-    there = _header(path, kind, shown, failure)
-    wanted = {role: _position_in_header(name, there, shown) for role, name in names.items()}
-    if kind.compression == "zstd":
-        # DuckDB takes a zstd file that was cut off for one that ends there.
-        shielded(lambda: _read_through(path), failure)
-    relation = shielded(
-        lambda: _csv_relation(connection, literal, kind, len(there), wanted), failure
-    )
+    fields, there, failure = text_fields(connection, path, kind, shown)
+    wanted = {role: position_in_header(name, there, shown) for role, name in names.items()}
+    relation = shielded(lambda: _counted(fields, wanted), failure)
     return selected(
         nw.from_native(relation), names, failure, {role: role for role in names}
     ), failure
 
 
-def _format(name: str, shown: str) -> _Format:
+def format_of(name: str, shown: str) -> TextFormat:
     """Return what the suffixes of a file name say."""
     suffixes = Path(name.lower()).suffixes
     if suffixes[-1:] == [".parquet"]:
-        return _Format("", None)
+        return TextFormat("", None)
     compression = _COMPRESSIONS.get(suffixes[-1]) if suffixes else None
     last = suffixes[-2:-1] if compression else suffixes[-1:]
     if not last or last[0] not in _DELIMITERS:
         raise InputFileError(
             f"{shown} must end in .csv, .tsv or .txt, each also with .gz or .zst, or in .parquet"
         )
-    return _Format(_DELIMITERS[last[0]], compression)
+    return TextFormat(_DELIMITERS[last[0]], compression)
 
 
-def _described(kind: _Format) -> str:
+def described(kind: TextFormat) -> str:
     text = "tab-separated text" if kind.delimiter == "\t" else "comma-separated text"
     return f"{text} compressed by {kind.compression}" if kind.compression else text
 
 
-def _check_regular(path: Path, shown: str) -> None:
+def check_regular(path: Path, shown: str) -> None:
     """Refuse what is no readable file, in Python: DuckDB's words differ between versions."""
     problem = f"{shown} cannot be read"
     try:
@@ -163,7 +153,7 @@ def _check_regular(path: Path, shown: str) -> None:
     raise InputFileError(problem)
 
 
-def _header(path: Path, kind: _Format, shown: str, failure: InputFileError) -> list[str]:
+def header_of(path: Path, kind: TextFormat, shown: str, failure: InputFileError) -> list[str]:
     """Return the fields of the first line."""
 
     def first_line() -> list[str]:
@@ -183,7 +173,7 @@ def _header(path: Path, kind: _Format, shown: str, failure: InputFileError) -> l
     return header
 
 
-def _position_in_header(wanted: str, header: list[str], shown: str) -> int:
+def position_in_header(wanted: str, header: list[str], shown: str) -> int:
     """Like `position_of`, but naming only columns that look like names.
 
     The first line of a file without a header is a record, which no error may show.
@@ -206,55 +196,67 @@ def _position_in_header(wanted: str, header: list[str], shown: str) -> int:
 _NAME = re.compile(r"[A-Za-z]+([_.][A-Za-z]+)*")
 
 
-def _parquet_names(path: Path) -> list[str]:
+def parquet_names(path: Path) -> list[str]:
     """Return the columns of a Parquet file as they are written there."""
     with path.open("rb") as file:
         names: list[str] = pq.read_schema(file).names
     return names
 
 
-def _read_through(path: Path) -> None:
+def read_through(path: Path) -> None:
     """Decompress a file from start to end; Arrow raises if the end is missing."""
     with pa.input_stream(str(path), compression="zstd") as stream:
         while stream.read(_MOST_HEADER_BYTES):
             pass
 
 
-def _csv_relation(
-    connection: duckdb.DuckDBPyConnection,
-    literal: str,
-    kind: _Format,
-    width: int,
-    wanted: Mapping[str, int],
-) -> duckdb.DuckDBPyRelation:
-    """Return the wanted columns, named by their roles, counts as integers.
+def text_fields(
+    connection: duckdb.DuckDBPyConnection, path: Path, kind: TextFormat, shown: str
+) -> tuple[duckdb.DuckDBPyRelation, list[str], InputFileError]:
+    """Return the fields of a text file, its header, and the error for a file that is damaged.
 
-    An empty field is null, and ``""`` is the empty text, as pandas, Polars and R write them.
-
-    Parameters
-    ----------
-    width : int
-        The number of columns there are.
-    wanted : dict
-        Role to position. Roles of `LABELS` stay text.
+    The fields are columns c0, c1, ... of text. An empty one is null, and ``""`` is the empty text,
+    as pandas, Polars and R write them.
     """
-    relation = connection.read_csv(
-        literal,
-        auto_detect=False,
-        columns={f"c{column}": "VARCHAR" for column in range(width)},
-        header=True,
-        delimiter=kind.delimiter,
-        quotechar='"',
-        escapechar='"',
-        compression=kind.compression or "none",
-        encoding="utf-8",
-        strict_mode=True,
-        null_padding=False,
-        ignore_errors=False,
-        allow_quoted_nulls=False,
-        hive_partitioning=False,
-        parallel=True,
+    failure = InputFileError(
+        f"{shown} must be {described(kind)} in UTF-8, with a header line, as many fields in each "
+        "line as in the header, one kind of line ending, and fields that hold a delimiter, a "
+        'quote or a line ending in "quotes"'
     )
+    there = header_of(path, kind, shown, failure)
+    if kind.compression == "zstd":
+        # DuckDB takes a zstd file that was cut off for one that ends there.
+        shielded(lambda: read_through(path), failure)
+    fields = shielded(
+        lambda: connection.read_csv(
+            glob.escape(str(path)),  # DuckDB would take `*` as a pattern
+            auto_detect=False,
+            columns={f"c{column}": "VARCHAR" for column in range(len(there))},
+            header=True,
+            delimiter=kind.delimiter,
+            quotechar='"',
+            escapechar='"',
+            compression=kind.compression or "none",
+            encoding="utf-8",
+            strict_mode=True,
+            null_padding=False,
+            ignore_errors=False,
+            allow_quoted_nulls=False,
+            hive_partitioning=False,
+            parallel=True,
+        ),
+        failure,
+    )
+    return fields, there, failure
+
+
+def _counted(
+    relation: duckdb.DuckDBPyRelation, wanted: Mapping[str, int]
+) -> duckdb.DuckDBPyRelation:
+    """Return the wanted columns, a role to its position, named by their roles, counts as integers.
+
+    Roles of `LABELS` stay text.
+    """
     fields = {role: f"c{position}" for role, position in wanted.items()}
     return relation.project(
         ", ".join(

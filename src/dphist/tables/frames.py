@@ -99,7 +99,7 @@ def source_of(frame: object, names: Mapping[str, str]) -> Source:
         If the frame's engine fails.
     """
     failure = engine_failure(names)
-    prepared = selected(_narwhals(frame, failure), names, failure)
+    prepared = selected(narwhals_of(frame, failure), names, failure)
     return Source(prepared, names, lambda call: shielded(call, failure))
 
 
@@ -184,7 +184,7 @@ def rows_of(frame: AnyFrame, columns: list[str]) -> list[tuple[Any, ...]]:
     return list(zip(*(frame[column].to_list() for column in columns), strict=True))
 
 
-def _narwhals(frame: object, failure: DphistError) -> AnyFrame:
+def narwhals_of(frame: object, failure: DphistError) -> AnyFrame:
     """Wrap `frame`, telling apart what Narwhals refuses."""
     kind = ""
     try:

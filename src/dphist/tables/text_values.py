@@ -18,6 +18,7 @@ from dphist.tables.edges import Places, RealSearch, WholeSearch, WideSearch, mis
 
 _WHOLE = r"^[+-]?0*[0-9]{1,18}$"
 _LONG = r"^[+-]?[0-9]{19,38}$"
+_LONG_TYPE, _SHORTEST_LONG = pa.decimal128(38, 0), 19
 _REAL = (
     r"^[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?|[iI][nN][fF]([iI][nN][iI][tT][yY])?"
     r"|[nN][aA][nN])$"
@@ -28,6 +29,7 @@ _MOMENT = (
 )
 _ZONE = r":[0-9.]+(Z|[+-][0-9]{2}:?[0-9]{2})$"
 _BEYOND_MICROSECONDS = r"(\.[0-9]{6})[0-9]+"
+_LENGTH_TO_MICROSECONDS = len("2024-01-31T12:30:15.123456")
 
 
 class UnreadableText(Exception):  # noqa: N818 - not an error of the tree: it never gets out
@@ -69,11 +71,14 @@ class NumberTextSearch:
         found, missing = self.whole.places(wholes)
         if wholes.null_count == values.null_count:
             return found, missing
-        is_long = pc.match_substring_regex(text, _LONG)
-        rows = _rows(is_long)
-        found[rows], _ = self.long.places(_cast(text.filter(is_long), pa.decimal128(38, 0)))
-        is_other = pc.invert(pc.or_(is_whole, is_long))
+        is_other = pc.invert(is_whole)
         rows, others = _rows(is_other), text.filter(is_other)
+        if pc.any(pc.greater_equal(pc.binary_length(others), _SHORTEST_LONG)).as_py():
+            is_long = pc.match_substring_regex(others, _LONG)
+            longs = rows[_rows(is_long)]
+            found[longs], _ = self.long.places(_cast(others.filter(is_long), _LONG_TYPE))
+            is_other = pc.invert(is_long)
+            rows, others = rows[_rows(is_other)], others.filter(is_other)
         if pc.any(pc.invert(pc.match_substring_regex(others, _REAL))).as_py():
             raise UnreadableText
         found[rows], unreal = self.real.places(_floats(others))
@@ -113,7 +118,8 @@ class MomentTextSearch:
         text = pc.ascii_trim_whitespace(values)
         if pc.any(pc.invert(pc.match_substring_regex(text, _MOMENT))).as_py():
             raise UnreadableText
-        text = pc.replace_substring_regex(text, _BEYOND_MICROSECONDS, r"\1")
+        if pc.any(pc.greater(pc.binary_length(text), _LENGTH_TO_MICROSECONDS)).as_py():
+            text = pc.replace_substring_regex(text, _BEYOND_MICROSECONDS, r"\1")
         with_zone = pc.match_substring_regex(text, _ZONE)
         instants = _cast(pc.if_else(with_zone, text, None), pa.timestamp("us", "UTC"))
         local = pc.if_else(with_zone, None, text)
@@ -130,12 +136,16 @@ def _rows(chosen: pa.Array) -> npt.NDArray[np.int64]:
 
 def _without_plus(text: pa.Array) -> pa.Array:
     """Return text without one plus sign before a number, which not every Arrow reads."""
+    if not pc.any(pc.starts_with(text, "+")).as_py():
+        return text
     return pc.replace_substring_regex(text, r"^\+([0-9.iInN])", r"\1")
 
 
 def _floats(text: pa.Array) -> pa.Array:
-    # A sign before a missing value has no meaning, and older Arrow does not read it.
-    return _cast(pc.replace_substring_regex(text, r"^-([nN])", r"\1"), pa.float64())
+    """Read floats; a sign before nan has no meaning, and Arrow does not read it."""
+    if pc.any(pc.starts_with(text, "-n", ignore_case=True)).as_py():
+        text = pc.replace_substring_regex(text, r"^-([nN])", r"\1")
+    return _cast(text, pa.float64())
 
 
 def _cast(text: pa.Array, kind: pa.DataType) -> pa.Array:

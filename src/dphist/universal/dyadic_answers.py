@@ -9,11 +9,7 @@ from dphist.histogram.boxes import IntArray, NumberArray, box_sums, summed
 from dphist.universal.consistency import FloatArray
 from dphist.universal.dyadic import DyadicShape
 from dphist.universal.dyadic_inference import Fit
-from dphist.universal.line_errors import line_variances
-from dphist.universal.shape import TreeShape
-
-# A split that is sure would divide by 0.
-_SURE = 1e-9
+from dphist.universal.path_errors import path_variances
 
 
 class DyadicAnswers:
@@ -52,9 +48,8 @@ class DyadicAnswers:
     def error(self, lo: list[IntArray], hi: list[IntArray]) -> FloatArray:
         """Return the estimated standard errors of the boxes."""
         if len(lo) == 1:
-            line = TreeShape(self.shape.bins, 2)
-            found = line_variances(line, self._sibling_variances, lo[0], hi[0])
-            return _root(found)
+            ends, last = (lo[0], hi[0]), self.shape.bins[0] - 1
+            return _root(path_variances(self._fit.splits, self._fit.root_variance, last, *ends))
         low, high = np.stack(lo, axis=1).tolist(), np.stack(hi, axis=1).tolist()
         boxes = zip(low, high, strict=True)
         return _root(np.array([self._box_variance(*box) for box in boxes]))
@@ -68,18 +63,6 @@ class DyadicAnswers:
             below[1::2] = (1 - share) ** 2 * variance + spread
             variance = below
         return _root(self.shape.restore(variance))
-
-    @cached_property
-    def _sibling_variances(self) -> list[FloatArray]:
-        """Return variances of siblings that, made to add up, have the shares and errors here."""
-        levels = [np.array([self._fit.root_variance])]
-        for level, (share, spread) in enumerate(self._fit.splits, start=1):
-            split = np.clip(share, _SURE, 1 - _SURE)
-            both = np.empty(2**level)
-            both[::2], both[1::2] = spread / (1 - split), spread / split
-            existing = TreeShape(self.shape.bins, 2).grid(level)[0]
-            levels.append(np.maximum(both[:existing], _SURE))
-        return levels
 
     def _box_variance(self, lo: list[int], hi: list[int]) -> float:
         inside = np.zeros(self.shape.bins)

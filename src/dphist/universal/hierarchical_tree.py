@@ -19,6 +19,7 @@ from dphist.universal.consistency import (
     subtree_estimates,
     zero_subtrees,
 )
+from dphist.universal.leaf_counts import BinAnswers
 from dphist.universal.mechanism import Noisy, RangeMechanism
 from dphist.universal.node_answers import NodeAnswers
 from dphist.universal.nonnegative import nonnegative, whole_bins
@@ -51,7 +52,7 @@ class HierarchicalTree(RangeMechanism):
         Whether estimates are made non-negative and whole: the children of each node, from the
         root down, are projected onto those that are not negative and add up to it. "subtrees":
         the paper's heuristic (sec. 4.2) instead, which sets to 0 what lies below a node of 0 or
-        less. True unless given, or False where not consistent.
+        less, and answers from the fewest nodes. True unless given, or False where not consistent.
     sensitivity : int
         Records that one privacy unit (a person) can add or remove; 1 unless given.
 
@@ -168,15 +169,24 @@ class HierarchicalTree(RangeMechanism):
         if self.nonnegative is True:
             estimates = subtree_estimates(shape, nodes, self._weights)
             return whole_bins(shape, nonnegative(shape, *estimates)[-1])
-        fitted = consistent(shape, nodes, self._weights)
-        return zero_subtrees(shape, fitted)[-1] if self.nonnegative else fitted[-1]
+        return self._fitted(nodes)[-1]
+
+    def _fitted(self, nodes: list[IntArray]) -> list[FloatArray]:
+        """Fit all nodes by least squares, and with the paper's heuristic set some to 0."""
+        fitted = consistent(self.shape, nodes, self._weights)
+        return zero_subtrees(self.shape, fitted) if self.nonnegative else fitted
 
     def answers(self, bins: NumberArray, noisy: Noisy) -> Answers:
         """Return sums of the bins, or of the fewest nodes where they are not consistent."""
         variance = self.budget.variance(self.share)
         if not self.consistent:
             return NodeAnswers(self.shape, self._nodes(noisy), self.measured.start, variance)
-        return TreeAnswers(self.shape, bins, lambda: self._variances(variance))
+        if self.nonnegative == "subtrees":
+            # Zeros among the bins make their sums too large by far: larger nodes are not.
+            fewest = NodeAnswers(self.shape, self._fitted(self._nodes(noisy)), 0, variance)
+            return TreeAnswers(self.shape, fewest, lambda: self._variances(variance))
+        sums = BinAnswers(bins, variance)
+        return TreeAnswers(self.shape, sums, lambda: self._variances(variance))
 
     def _variances(self, variance: float) -> list[FloatArray]:
         """What a node's subtree says of it has these variances, in records squared."""

@@ -1,7 +1,7 @@
-"""Answers from the fewest nodes that make up a range (Hay et al. 2010, H~)."""
+"""Answers from the fewest nodes that make up a range (Hay et al. 2010, sec. 4)."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,22 +18,22 @@ class NodeAnswers:
     Attributes
     ----------
     shape : TreeShape
-    nodes : one array a level, the root's first; `grid(level)` int64
+    nodes : one array a level, the root's first; `grid(level)` int64 or float64
     coarsest : the first level that is measured.
     variance : of each node's noise, records squared.
     """
 
     shape: TreeShape
-    nodes: list[IntArray]
+    nodes: Sequence[NumberArray]
     coarsest: int
     variance: float
 
     def count(self, lo: list[IntArray], hi: list[IntArray]) -> NumberArray:
         """Return the sums of the fewest nodes of each box."""
-        total = np.zeros(lo[0].shape, np.int64)
+        total: NumberArray = np.zeros(lo[0].shape, self.nodes[-1].dtype)
         for level, sign, low, high, chosen in self._boxes(lo, hi):
             found = box_sums(summed(self.nodes[level]), low, high)
-            total[chosen] += sign * found.astype(np.int64)
+            total[chosen] = total[chosen] + found if sign > 0 else total[chosen] - found
         return total
 
     def error(self, lo: list[IntArray], hi: list[IntArray]) -> FloatArray:

@@ -31,7 +31,7 @@ _DENSITY = 1 / np.sqrt(2 * np.pi)
 
 def share_posterior(
     estimate: FloatArray, variance: FloatArray, total: FloatArray, even: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return mean and variance of the first half's records, given all of them.
 
     Parameters
@@ -48,33 +48,40 @@ def share_posterior(
     Returns
     -------
     mean : (k,) float64, from 0 to `total`.
-    variance : (k,) float64, not negative.
+    between : (k,) float64, not negative
+        The part of the variance that is between spikes and pieces of the prior.
+    variance : (k,) float64, at least `between`.
     """
-    mean, spread = np.empty(len(total)), np.empty(len(total))
+    found = np.empty((3, len(total)))
     for start in range(0, len(total), _AT_ONCE):
         part = slice(start, start + _AT_ONCE)
-        mean[part], spread[part] = _posterior(
-            estimate[part], variance[part], total[part], even[part]
-        )
-    return mean, spread
+        found[:, part] = _posterior(estimate[part], variance[part], total[part], even[part])
+    mean, between, whole = found
+    return mean, between, whole
 
 
 def _posterior(
     estimate: FloatArray, variance: FloatArray, total: FloatArray, even: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     deviation = np.sqrt(variance)[:, None]
     whole = total[:, None]
     # Farther out all components have next to no likelihood, and only their ratio matters.
     middle = np.clip(estimate[:, None], -5 * deviation, whole + 5 * deviation)
     edges = whole * EDGES
-    chance, pull = _normal_between((edges - middle) / deviation)
+    chance, pull, stretch = _normal_between((edges - middle) / deviation)
     below, above = edges[:, :-1], edges[:, 1:]
     width = above - below
     centre = (below + above) / 2
     thin = width < 1e-3 * deviation
     # The mean of a normal law cut off at both ends; of a thin piece or a far one, its middle.
     inside = np.clip(middle + deviation * pull / np.maximum(chance, 1e-300), below, above)
-    piece = np.where(thin | (chance < 1e-12), centre, inside)
+    flat = thin | (chance < 1e-12)
+    piece = np.where(flat, centre, inside)
+    # Its variance is never above those of the normal law and of a uniform one.
+    ratio = pull / np.maximum(chance, 1e-300)
+    narrowed = variance[:, None] * (1 + stretch / np.maximum(chance, 1e-300) - ratio**2)
+    most = np.minimum(variance[:, None], width**2 / 12)
+    within = np.where(flat, most, np.clip(narrowed, 0, most))
     height = np.where(thin, _height(centre, middle, deviation), chance / np.maximum(width, 1e-300))
     spikes = whole * np.stack([np.zeros(len(even)), even, np.ones(len(even))], axis=1)
     spike_masses = np.array([_EMPTY, _EQUAL, _EMPTY])
@@ -86,20 +93,29 @@ def _posterior(
     usable = sums > 0
     weights /= np.where(usable, sums, 1)[:, None]
     mean = (weights * centres).sum(axis=1)
-    spread = np.maximum((weights * (centres - mean[:, None]) ** 2).sum(axis=1), 0)
+    spread = (weights * (centres - mean[:, None]) ** 2).sum(axis=1)
+    rest = (weights[:, : len(MASSES)] * within).sum(axis=1)
     fallback = np.clip(estimate, 0, total)
-    return np.where(usable, mean, fallback), np.where(usable, spread, variance)
+    return (
+        np.where(usable, mean, fallback),
+        np.where(usable, spread, variance),
+        np.where(usable, spread + rest, variance),
+    )
 
 
-def _normal_between(edges: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return N(0, 1)'s chance between neighbouring edges, and phi(lower) - phi(upper)."""
+def _normal_between(edges: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return N(0, 1)'s chance between neighbouring edges, and what its moments there need.
+
+    These are phi(lower) - phi(upper), and lower phi(lower) - upper phi(upper).
+    """
     tails = ndtr(-np.abs(edges))  # accurate far out, where differences of the law itself are not
     lower, upper = edges[:, :-1], edges[:, 1:]
     same = (lower >= 0) | (upper <= 0)
     low, high = tails[:, :-1], tails[:, 1:]
     chance = np.where(same, np.abs(low - high), 1 - low - high)
     density = _DENSITY * np.exp(-0.5 * edges**2)
-    return chance, density[:, :-1] - density[:, 1:]
+    moment = edges * density
+    return chance, density[:, :-1] - density[:, 1:], moment[:, :-1] - moment[:, 1:]
 
 
 def _height(place: FloatArray, middle: FloatArray, deviation: FloatArray) -> FloatArray:

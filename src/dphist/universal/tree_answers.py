@@ -1,11 +1,12 @@
-"""Answers from consistent bins, and their standard errors from the tree they came from."""
+"""Answers from a tree that was made consistent: their standard errors come from the tree."""
 
 from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
 
-from dphist.histogram.boxes import IntArray, NumberArray, box_sums, summed
+from dphist.histogram import Answers
+from dphist.histogram.boxes import IntArray, NumberArray
 from dphist.universal.box_errors import box_variance
 from dphist.universal.consistency import FloatArray
 from dphist.universal.line_errors import line_variances
@@ -13,12 +14,12 @@ from dphist.universal.shape import TreeShape
 
 
 class TreeAnswers:
-    """Sums of bins whose errors come from a tree of measurements.
+    """Answers whose errors come from a tree of measurements.
 
     Parameters
     ----------
     shape : TreeShape
-    bins : `shape.bins` int64 or float64
+    counted : what gives the answers
     variances : function that returns one array a level, the root's first, records squared
         The variance of the root; below it, those of siblings before they were made to add up
         to their parent. Called when an error is asked for.
@@ -28,27 +29,23 @@ class TreeAnswers:
     A node is its share of its parent plus an error that is independent of all above: children
     have variances v_i before they are made to add up, and after it the parent's error is
     shared out in proportion to them, and what is left has covariance diag(v) - v v' / sum(v).
-    That is exact for least squares (`docs/proofs/universal.md`, Lemma 5).
+    That is exact for least squares (`docs/proofs/universal.md`, Lemma 6).
     """
 
-    __slots__ = ("__dict__", "_make_variances", "bins", "shape")
+    __slots__ = ("__dict__", "_make_variances", "counted", "shape")
 
     def __init__(
-        self, shape: TreeShape, bins: NumberArray, variances: Callable[[], list[FloatArray]]
+        self, shape: TreeShape, counted: Answers, variances: Callable[[], list[FloatArray]]
     ) -> None:
-        self.shape, self.bins, self._make_variances = shape, bins, variances
-
-    @cached_property
-    def _sums(self) -> NumberArray:
-        return summed(self.bins)
+        self.shape, self.counted, self._make_variances = shape, counted, variances
 
     @cached_property
     def _variances(self) -> list[FloatArray]:
         return self._make_variances()
 
     def count(self, lo: list[IntArray], hi: list[IntArray]) -> NumberArray:
-        """Return the sums of the boxes."""
-        return box_sums(self._sums, lo, hi)
+        """Return estimates of the boxes."""
+        return self.counted.count(lo, hi)
 
     def error(self, lo: list[IntArray], hi: list[IntArray]) -> FloatArray:
         """Return the standard errors of the boxes."""
