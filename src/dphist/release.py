@@ -229,6 +229,8 @@ def _decode(content: dict[str, Any]) -> Release:
     value = _value_of(content["kind"], content["value"])
     noisy = {str(k): np.array(v, dtype=np.int64) for k, v in content["noisy"].items()}
     if isinstance(value, RangeHistogram):
+        if value.bins.shape != mechanism.bins:
+            raise ValueError("the bins are not those of the mechanism")
         value = replace(value, answers=mechanism.answers(value.bins, noisy))
     return Release(
         value=value,

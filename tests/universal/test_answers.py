@@ -1,12 +1,21 @@
 """Answers of released histograms, against sums and covariances computed the long way."""
 
 import itertools
+import json
 import math
 
 import numpy as np
 import pytest
 
-from dphist import AdaptiveTree, HierarchicalTree, LeafCounts, ParameterError, Release
+from dphist import (
+    AdaptiveTree,
+    HierarchicalTree,
+    LeafCounts,
+    ParameterError,
+    Release,
+    ReleaseFileError,
+)
+from dphist import release as release_module
 from dphist.histogram import RangeHistogram
 from dphist.universal.dyadic import DyadicShape
 from dphist.universal.dyadic_answers import DyadicAnswers
@@ -256,3 +265,36 @@ def test_a_table_has_a_row_a_bin():
     table = AdaptiveTree(epsilon=1, bins=(2, 3)).release(np.ones((2, 3), int)).value.to_pandas()
     assert list(table.columns) == ["start_0", "stop_0", "start_1", "stop_1", "count", "error"]
     assert len(table) == 6
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "damage"),
+    [
+        (AdaptiveTree(epsilon=1, bins=6), lambda c: c["noisy"].pop("units")),
+        (AdaptiveTree(epsilon=1, bins=6), lambda c: c["noisy"]["nodes"].append(1)),
+        (AdaptiveTree(epsilon=1, bins=6), lambda c: c["noisy"]["nodes"].__setitem__(0, 10**6)),
+        (AdaptiveTree(epsilon=1, bins=6), lambda c: c["value"]["bins"].append(1)),
+        (AdaptiveTree(epsilon=1, bins=6), lambda c: c["value"].update(bins=[0.5] * 5 + ["x"])),
+        (AdaptiveTree(epsilon=1, bins=6), lambda c: c["value"].update(outside={"below": 1})),
+        (AdaptiveTree(epsilon=1, bins=6), lambda c: c["value"].update(axes=[{"name": None}])),
+        (LeafCounts(epsilon=1, bins=6), lambda c: c["guarantee"]["parameters"].update(epsilon="0.5")),
+        (LeafCounts(epsilon=1, bins=6), lambda c: c["mechanism"]["parameters"].update(bins=[7])),
+        (LeafCounts(epsilon=1, bins=6), lambda c: c.update(kind="anonymized histogram")),
+        (
+            HierarchicalTree(epsilon=1, bins=6, branching=2, consistent=False),
+            lambda c: c["noisy"].pop("level 1"),
+        ),
+        (
+            HierarchicalTree(epsilon=1, bins=6, branching=2, consistent=False),
+            lambda c: c["noisy"]["level 1"].append(3),
+        ),
+    ],
+)  # fmt: skip
+def test_a_file_that_holds_no_release_is_refused(mechanism, damage):
+    """With a checksum that fits: what is damaged is what it says."""
+    content = json.loads(mechanism.release(counts_of(mechanism.bins)).to_json())
+    content.pop("checksum")
+    damage(content)
+    text = json.dumps({**content, "checksum": release_module._checksum(content)})
+    with pytest.raises(ReleaseFileError):
+        Release.from_json(text)

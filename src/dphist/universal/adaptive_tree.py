@@ -136,6 +136,7 @@ class AdaptiveTree(RangeMechanism):
 
     def answers(self, bins: NumberArray, noisy: Noisy) -> DyadicAnswers:
         """Return sums of the bins, with errors estimated from what was counted."""
+        self._batches(noisy)  # so that a file without them is refused when it is read
         return DyadicAnswers(self.shape, bins, lambda: self._fit(noisy))
 
     def _bins(self, fit: Fit) -> IntArray:
@@ -144,27 +145,31 @@ class AdaptiveTree(RangeMechanism):
 
     def _fit(self, noisy: Noisy) -> Fit:
         """Infer all nodes anew from the noisy counts of a release."""
-        nodes, units, counts = (_column(noisy, name) for name in ("nodes", "units", "counts"))
-        sizes = self.shape.sizes()
+        measured = Measured(self.shape.sizes())
+        for level, nodes, units, counts in self._batches(noisy):
+            variance = self.budget.variance(Fraction(units, UNITS))
+            measured.take(level, nodes, counts, variance)
+        return _complete(measured)
+
+    def _batches(self, noisy: Noisy) -> list[tuple[int, IntArray, int, IntArray]]:
+        """Return (level, nodes, units, counts) as they were taken: no node twice in a batch."""
+        places, units, counts = (_column(noisy, name) for name in ("nodes", "units", "counts"))
         if not (
-            len(nodes) == len(units) == len(counts) > 0
-            and nodes.min() >= 1
-            and nodes.max() < 2 ** len(sizes)
+            len(places) == len(units) == len(counts) > 0
+            and places.min() >= 1
+            and places.max() < 2 ** (self.shape.height + 1)
             and units.min() >= 1
             and units.max() <= UNITS
         ):
             raise ParameterError("noisy must hold the counts of a release and what each cost")
-        measured = Measured(sizes)
-        levels = np.frexp(nodes.astype(np.float64))[1] - 1
-        # Batches as they were taken: of one level, one cost, and no node twice.
-        ends = np.flatnonzero(
-            (np.diff(nodes) <= 0) | (np.diff(units) != 0) | (np.diff(levels) != 0)
-        )
-        for part in np.split(np.arange(len(nodes)), ends + 1):
-            level, cost = int(levels[part[0]]), int(units[part[0]])
-            variance = self.budget.variance(Fraction(cost, UNITS))
-            measured.take(level, nodes[part] - 2**level, counts[part], variance)
-        return _complete(measured)
+        levels = np.frexp(places.astype(np.float64))[1] - 1
+        ends = (np.diff(places) <= 0) | (np.diff(units) != 0) | (np.diff(levels) != 0)
+        starts = [0, *(np.flatnonzero(ends) + 1).tolist()]
+        batches = []
+        for start, stop in zip(starts, [*starts[1:], len(places)], strict=True):
+            level, part = int(levels[start]), slice(start, stop)
+            batches.append((level, places[part] - 2**level, int(units[start]), counts[part]))
+        return batches
 
     def in_words(self) -> str:
         """Say how a release is made."""
