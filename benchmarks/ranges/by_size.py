@@ -11,8 +11,6 @@ from benchmarks.ranges.data import IntArray, Shape
 from benchmarks.ranges.queries import FloatArray, NumberArray
 from dphist import HierarchicalTree, LeafCounts
 from dphist.noise import Source
-from dphist.universal.consistency import consistent, zero_subtrees
-from dphist.universal.node_answers import NodeAnswers
 
 # What the paper calls them.
 SYMBOLS = {
@@ -84,19 +82,14 @@ def _estimates(counts: IntArray, epsilon: str, source: Source) -> dict[str, Coun
     noisy = nodes.measure(counts, source)
     fitted = HierarchicalTree(**about, nonnegative=False).decode(noisy)
     projected = HierarchicalTree(**about, nonnegative=True).decode(noisy)
-    shape = nodes.shape
-    # A level's noisy counts are held under its number, the root's first.
-    levels = [one.reshape(shape.grid(level)) for level, one in enumerate(noisy.values())]
-    zeroed = zero_subtrees(shape, consistent(shape, levels, [1.0] * len(levels)))
-    whole = [np.rint(level).astype(np.int64) for level in zeroed]
-    fewest = NodeAnswers(shape, whole, 0, 1.0)
+    zeroed = HierarchicalTree(**about, nonnegative="subtrees").decode(noisy)
     return {
         "leaves": leaves.count,
         "cut leaves": _added(np.maximum(leaves.bins, 0)),
         "nodes": nodes.decode(noisy).count,
         "fitted": fitted.count,
-        "zeroed": lambda lo, hi: fewest.count([lo], [hi]),
-        "added": _added(zeroed[-1]),
+        "zeroed": zeroed.count,
+        "added": _added(zeroed.bins),
         "projected": projected.count,
     }
 

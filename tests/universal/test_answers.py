@@ -277,7 +277,7 @@ def test_a_table_has_a_row_a_bin():
         (AdaptiveTree(epsilon=1, bins=6), lambda c: c["value"].update(bins=[0.5] * 5 + ["x"])),
         (AdaptiveTree(epsilon=1, bins=6), lambda c: c["value"].update(outside={"below": 1})),
         (AdaptiveTree(epsilon=1, bins=6), lambda c: c["value"].update(axes=[{"name": None}])),
-        (LeafCounts(epsilon=1, bins=6), lambda c: c["guarantee"]["parameters"].update(epsilon="0.5")),
+        (LeafCounts(epsilon=1, bins=6), lambda c: c["guarantee"]["parameters"].update(epsilon="9")),
         (LeafCounts(epsilon=1, bins=6), lambda c: c["mechanism"]["parameters"].update(bins=[7])),
         (LeafCounts(epsilon=1, bins=6), lambda c: c.update(kind="anonymized histogram")),
         (
