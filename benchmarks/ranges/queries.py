@@ -13,7 +13,7 @@ import numpy.typing as npt
 from benchmarks.ranges.data import IntArray
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
-NumberArray: TypeAlias = IntArray | FloatArray
+NumberArray: TypeAlias = npt.NDArray[np.int64 | np.float64]
 
 WORKLOADS = {1: ("prefixes", "ranges"), 2: ("rectangles",)}
 RECTANGLES = 2_000
