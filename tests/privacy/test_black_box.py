@@ -28,12 +28,12 @@ def outcome(release: dh.Release) -> tuple:
     return min(release.value.total, 4), min(release.value.labels, 3), min(release.total or 0, 6)
 
 
-def lower_bound(mechanism, one: dh.Profile, other: dh.Profile, runs: int, seed) -> float:
+def lower_bound(mechanism, one, other, runs: int, seed, outcome=outcome) -> float:
     source = seed(1)
     laws = []
-    for profile in (one, other):
+    for data in (one, other):
         halves = [
-            Counter(outcome(mechanism.release(profile, source)) for _ in range(runs // 2))
+            Counter(outcome(mechanism.release(data, source)) for _ in range(runs // 2))
             for _ in range(2)
         ]
         laws.append(halves)
