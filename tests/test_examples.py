@@ -148,3 +148,36 @@ def test_common_items_refuses_what_it_cannot_read(tmp_path: Path) -> None:
         assert SENTINEL not in done.stderr
     assert not (tmp_path / "out").exists()
     assert "one customer" in run("common_items.py", "--help").stdout
+
+
+def test_ranges_of_made_up_visits(tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "folder"
+    done = run("ranges.py", folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    release = dh.Release.load(folder / "visits.json")
+    assert release.guarantee == dh.PureDP(1)
+    assert release.value.bins.shape == (366 * 24,)
+    # Ten times the error stated: that noise does this by chance is out of the question.
+    assert abs(release.total - 200_000) < 10 * release.value.error(0, 366 * 24)
+    assert f"Visits all of the year: {release.total:,} ± " in done.stdout
+    assert "Visits at noon of that day: " in done.stdout
+    assert "Half of the visits were before 2024-0" in done.stdout
+    assert "time from 2024-01-01" in (folder / "visits.html").read_text()
+
+
+def test_ranges_of_a_file(tmp_path: Path) -> None:
+    path, folder = tmp_path / "visits.csv", tmp_path / "out"
+    path.write_text("when\n" + "2024-03-05T10:00:00\n" * 4000 + "2023-01-01T00:00:00\n")
+    asked = ("--visits", path, "--column", "when", "--visits-each", "3")
+    done = run("ranges.py", folder, *asked)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert dh.Release.load(folder / "visits.json").mechanism.sensitivity == 3
+    assert "Half of the visits were before 2024-03-0" in done.stdout
+    path.write_text(f"when\n{SENTINEL}\n")
+    for arguments in (asked, asked[:2], ("--visits", tmp_path / "none.csv")):
+        done = run("ranges.py", tmp_path / "other", *arguments)
+        assert done.returncode == 1
+        assert done.stderr.startswith("error: ")
+        assert SENTINEL not in done.stderr
+        assert "Traceback" not in done.stderr
+    assert not (tmp_path / "other").exists()

@@ -309,3 +309,75 @@ def test_a_labelled_document_that_cannot_be_is_refused_whole(place, value, seede
     inner[place[-1]] = value
     with pytest.raises(ReleaseFileError, match="not a valid release"):
         dh.Release.from_json(signed(content))
+
+
+def universal_data() -> dict[str, object]:
+    """Counts without edges, with edges of each kind, and of several axes."""
+    table = pa.table(
+        {
+            "n": [1, 5, 7, None],
+            "x": [0.1, 0.25, -1.0, float("nan")],
+            "day": [datetime.date(2024, 1, 1 + day) for day in range(4)],
+            "time": [datetime.datetime(2024, 1, 1, hour, 20) for hour in range(4)],
+        }
+    )
+    found = {
+        "whole": dh.bin_counts(table, column="n", edges=[0, 2, 6, 8]),
+        "real": dh.bin_counts(table, column="x", edges=[float("-inf"), 0, 0.2, float("inf")]),
+        "regular": dh.bin_counts(table, column="x", start=-1, stop=1, width=0.1),
+        "dates": dh.bin_counts(
+            table, column="day", start="2024-01-01", stop="2024-01-04", width="1d"
+        ),
+        "times": dh.bin_counts(
+            table, column="time", start="2024-01-01T00:00", stop="2024-01-01T04:00", width="15m"
+        ),
+        "two axes": dh.bin_counts(table, column=["n", "x"], edges=[[0, 4, 8], [-1.0, 0.2, 1.0]]),
+    }
+    return {"plain": [3, 0, 10, 2, 1], "more axes": np.arange(12).reshape(2, 3, 2), **found}
+
+
+UNIVERSAL = {
+    "adaptive": lambda bins: dh.AdaptiveTree(epsilon="1/3", bins=bins, workload="prefix"),
+    "tree": lambda bins: dh.HierarchicalTree(rho="0.1", bins=bins, branching=2, sensitivity=3),
+    "least squares": lambda bins: dh.HierarchicalTree(
+        epsilon=1, bins=bins, root=False, nonnegative=False
+    ),
+    "inconsistent": lambda bins: dh.HierarchicalTree(epsilon=1, bins=bins, consistent=False),
+    "leaves": lambda bins: dh.LeafCounts(epsilon="0.05", bins=bins),
+}
+
+
+@pytest.mark.parametrize("data", universal_data())
+@pytest.mark.parametrize("make", UNIVERSAL.values(), ids=UNIVERSAL)
+def test_universal_histograms_are_saved_and_loaded(data, make, seeded, tmp_path) -> None:
+    counts = universal_data()[data]
+    release = make(np.shape(np.asarray(counts))).release(counts, seeded(1))
+    release.save(tmp_path / "r.json")
+    loaded = dh.Release.load(tmp_path / "r.json")
+    assert loaded == release
+    assert loaded.value.axes == release.value.axes
+    np.testing.assert_array_equal(loaded.value.to_pandas(), release.value.to_pandas())
+    assert json.loads(release.to_json())["kind"] == "universal histogram"
+    fits_the_schema(release)
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("value", "bins"), "5"),
+        (("value", "outside"), {"below": 1.5}),
+        (("value", "axes"), [{"name": "x", "kind": "whole"}]),
+        (("value", "more"), 1),
+        (("kind",), "labelled histogram"),
+    ],
+)
+def test_the_schema_refuses_what_is_no_universal_histogram(place, value, seeded) -> None:
+    release = UNIVERSAL["tree"]((5,)).release(universal_data()["plain"], seeded(1))
+    content = json.loads(release.to_json())
+    inner = content
+    for key in place[:-1]:
+        inner = inner[key]
+    inner[place[-1]] = value
+    schema = json.loads((ROOT / "docs" / "release-1.schema.json").read_text())
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(content, schema)

@@ -17,7 +17,8 @@ from typing import NoReturn
 
 from dphist.commands.anonymize import add_anonymize
 from dphist.commands.labels import add_labels
-from dphist.commands.options import Parser, UsageError
+from dphist.commands.options import Parser, UsageError, with_negative_values
+from dphist.commands.ranges import EDGE_OPTIONS, add_ranges
 from dphist.commands.show import add_show
 from dphist.commands.top import add_top
 from dphist.errors import ColumnError, DphistError, ParameterError
@@ -27,7 +28,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     try:
         with _stopping_cleanly():
-            options = _parser().parse_args(arguments)
+            given = sys.argv[1:] if arguments is None else arguments
+            options = _parser().parse_args(with_negative_values(given, EDGE_OPTIONS))
             run: Callable[[argparse.Namespace], None] = options.run
             run(options)
             if sys.stdout is not None:  # None where the caller closed it
@@ -85,7 +87,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"dphist {version('dphist')}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
-    for add in (add_anonymize, add_labels, add_top, add_show):
+    for add in (add_anonymize, add_ranges, add_labels, add_top, add_show):
         add(commands)
     return parser
 

@@ -5,8 +5,8 @@ from fractions import Fraction
 
 import pytest
 
-from dphist import ApproxDP, Profile, PureDP, RankSplit, Release
-from dphist.report import described, words
+from dphist import ApproxDP, Profile, PureDP, RankSplit, Release, release
+from dphist.report import described, kinds, words
 from dphist.report.summary import summary_text
 from tests.report import releases
 
@@ -98,3 +98,7 @@ def test_the_call_makes_the_mechanism_again(mechanism: object) -> None:
     name, _, arguments = call.partition("(")
     made = eval(f"make({arguments}", {"make": getattr(dphist, name)})  # noqa: S307
     assert made == mechanism
+
+
+def test_every_kind_of_release_has_a_report() -> None:
+    assert kinds._KINDS.keys() == set(release._KINDS.values())

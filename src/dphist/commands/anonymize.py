@@ -10,13 +10,13 @@ from dphist.commands.options import Commands, UsageError, add_outputs, whole
 from dphist.commands.publishing import (
     check_paths,
     check_purpose,
-    guarantee_json,
     progress_bar,
     publish,
 )
 from dphist.errors import ParameterError
 from dphist.profile import Profile
 from dphist.report import words
+from dphist.report.guarantees import guarantee_json
 
 _GUESSES = (10_000, 1_000_000, 100_000_000)  # records, where no guess was given
 _USER = "one user"

@@ -12,7 +12,6 @@ from dphist.commands.publishing import (
     check_purpose,
     progress_bar,
     publish,
-    total_json,
 )
 from dphist.errors import ParameterError
 from dphist.labels import LabelCounts
@@ -20,7 +19,7 @@ from dphist.parameters import positive_number, probability
 from dphist.privacy import ApproxDP, PureDP
 from dphist.report import labelled_words, words
 from dphist.report.chances import chances
-from dphist.report.guarantees import total_guarantee
+from dphist.report.guarantees import total_guarantee, total_json
 
 EPILOG = (
     "FILE has one row a record, with a column of labels and, if people have several rows, one of "

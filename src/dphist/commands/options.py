@@ -1,7 +1,11 @@
 """What the commands' options share."""
 
 import argparse
+import re
+from collections.abc import Sequence
 from typing import NoReturn, TypeAlias
+
+_NEGATIVE = re.compile(r"-([0-9.]|inf)")
 
 
 class UsageError(Exception):
@@ -38,3 +42,18 @@ def add_outputs(command: argparse.ArgumentParser, columns: str) -> None:
         action="store_true",
         help="print JSON: the release itself, or with --output what was written",
     )
+
+
+def with_negative_values(arguments: Sequence[str], options: Sequence[str]) -> list[str]:
+    """Join options with values such as ``-inf,0,5``, which argparse would take for options.
+
+    >>> with_negative_values(["ranges", "--edges", "-5,0", "--json"], ["--edges"])
+    ['ranges', '--edges=-5,0', '--json']
+    """
+    joined: list[str] = []
+    for argument in arguments:
+        if joined and joined[-1] in options and _NEGATIVE.match(argument):
+            joined[-1] += f"={argument}"
+        else:
+            joined.append(argument)
+    return joined

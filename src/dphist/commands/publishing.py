@@ -11,16 +11,11 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from dphist.anonymized import AdaptiveScan
 from dphist.commands.options import UsageError
 from dphist.errors import DphistError, OutputFileError
-from dphist.label_table import LabelTable
-from dphist.parameters import decimal_text
-from dphist.privacy import ApproxDP, PureDP
 from dphist.release import Release
 from dphist.report import report_html
-from dphist.report.guarantees import total_guarantee
-from dphist.report.labelled_words import protected_unit
+from dphist.report.kinds import kind_of
 from dphist.report.summary import summary_text
 from dphist.report.table import table_csv
 from dphist.writing import check_distinct, check_output_path, staged_outputs
@@ -81,53 +76,19 @@ def _announce(release: Release, paths: dict[str, str], options: argparse.Namespa
     if options.quiet:
         return
     if options.json:
-        print(
-            _written_json(release, paths) if options.output else release.to_json().rstrip(),
-            flush=True,
-        )
+        if options.output:
+            print(json.dumps({**kind_of(release).as_json(release), "wrote": paths}), flush=True)
+        else:
+            print(release.to_json().rstrip(), flush=True)
         return
     if options.output is None:
         print(summary_text(release))
-    elif isinstance(release.value, LabelTable):
-        print(f"Released under {total_guarantee(release.mechanism, release.budget)} in all.")
     else:
-        print(f"Released under {release.guarantee}.")
+        print(f"Released under {kind_of(release).cost(release)}.")
     for kind, path in paths.items():
         print(f"wrote {path} ({kind})")
     if sys.stdout is not None:
         sys.stdout.flush()
-
-
-def _written_json(release: Release, paths: dict[str, str]) -> str:
-    if isinstance(release.value, LabelTable):
-        total = total_guarantee(release.mechanism, release.budget)
-        guarantee = {**total_json(total), "unit": protected_unit(release.stated)}
-        return json.dumps({"guarantee": guarantee, "labels": len(release.value), "wrote": paths})
-    return json.dumps(
-        {
-            "guarantee": guarantee_json(release.mechanism),
-            "total": release.total,
-            "labels": release.value.labels,
-            "wrote": paths,
-        }
-    )
-
-
-def guarantee_json(mechanism: AdaptiveScan) -> dict[str, str | int]:
-    """Return the guarantee of an anonymized release."""
-    return {
-        "name": type(mechanism.guarantee).__name__,
-        "epsilon": decimal_text(mechanism.epsilon),
-        "sensitivity": mechanism.sensitivity,
-    }
-
-
-def total_json(guarantee: PureDP | ApproxDP) -> dict[str, str]:
-    """Return a guarantee in epsilon, exactly."""
-    found = {"name": type(guarantee).__name__, "epsilon": decimal_text(guarantee.epsilon)}
-    if isinstance(guarantee, ApproxDP):
-        found["delta"] = decimal_text(guarantee.delta, digits=150)
-    return found
 
 
 @contextlib.contextmanager

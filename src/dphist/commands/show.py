@@ -17,7 +17,9 @@ def add_show(commands: Commands) -> None:
     )
     command.set_defaults(run=_show, output=None)
     command.add_argument("file", metavar="RELEASE", help="a release that dphist wrote (JSON)")
-    add_outputs(command, "count,prevalence, or label,count of a labelled release,")
+    add_outputs(
+        command, "count,prevalence, or label,count, or start,stop,count,error, as it is released,"
+    )
 
 
 def _show(options: argparse.Namespace) -> None:

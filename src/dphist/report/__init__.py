@@ -7,7 +7,6 @@ and writes into the user's home, which a command that draws nothing should not d
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dphist.label_table import LabelTable
 from dphist.release import Release
 
 if TYPE_CHECKING:
@@ -21,15 +20,17 @@ def plot(release: Release) -> "Panels":
 
     An anonymized one: count over rank, and labels with count r or more over r. A labelled one:
     the largest counts by label, and all of them by rank, with 95 % intervals and the threshold.
+    A universal one of one axis: the bins, of which many are drawn as means of neighbouring ones,
+    and the records below each edge, with 95 % bands; of two axes: a map.
 
     Parameters
     ----------
     release : what a mechanism returned; a profile is refused, for it may be secret, and so are
-        ranked labels without counts, for there is nothing to draw.
+        ranked labels without counts and histograms of more than two axes.
 
     Returns
     -------
-    (2,) array of matplotlib Axes
+    (2,) array of matplotlib Axes, (1,) of a map
         `axes[0].figure.savefig("release.png")` saves the picture; as the last line of a
         notebook's cell the array shows it.
 
@@ -37,15 +38,13 @@ def plot(release: Release) -> "Panels":
     -----
     The bands come from `release.mechanism.band(release)`, that is from the noise the
     mechanism is known to add, and enclose the true curves all at once. The intervals of
-    labelled releases hold for each label by itself.
+    labelled releases hold for each label by itself, the bands of universal ones for each place.
     """
-    from dphist.report import labelled_plots, plots
+    from dphist.report.kinds import kind_of
     from dphist.report.words import checked_release
 
     checked = checked_release(release)
-    if isinstance(checked.value, LabelTable):
-        return labelled_plots.plot(checked)
-    return plots.plot(checked)
+    return kind_of(checked).plot(checked)
 
 
 def write_report(release: Release, path: str | Path) -> None:

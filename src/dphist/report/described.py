@@ -10,6 +10,7 @@ from dphist.parameters import decimal_text
 from dphist.release import Release
 from dphist.report.labels_shown import harmless
 from dphist.report.words import short_exact
+from dphist.universal import RangeMechanism
 from dphist.unknown.mechanism import LabelledMechanism
 
 _MEANINGS = {
@@ -43,6 +44,27 @@ _LABELLED_NOT_GIVEN = {
     "max_labels": "One user may change any number of labels.",
     "labels": "No list of labels: they come from the data.",
 }
+_RANGES = {
+    "epsilon": "Privacy parameter of the whole release; smaller is more private.",
+    "rho": "Privacy parameter of the whole release; smaller is more private.",
+    "bins": "Bins of each axis; public.",
+    "branching": "Children of a node of the tree, along each axis.",
+    "root": "Whether all records together are a noisy count of their own.",
+    "consistent": "Whether the counts of all nodes are fitted so that they add up.",
+    "nonnegative": "Whether estimates are made non-negative.",
+    "workload": "What is asked most: any ranges, or those from the first bin on.",
+    "sensitivity": "Records that one protected unit can add or remove, at most.",
+}
+_RANGES_NOT_GIVEN = {
+    "epsilon": "The guarantee was asked for in rho.",
+    "rho": "The guarantee was asked for in epsilon.",
+}
+# Meanings of parameters, given and not, by the kind of mechanism.
+_KINDS: tuple[tuple[type[Any], dict[str, str], dict[str, str]], ...] = (
+    (LabelledMechanism, _LABELLED, _LABELLED_NOT_GIVEN),
+    (RangeMechanism, _RANGES, _RANGES_NOT_GIVEN),
+    (object, _MEANINGS, _NOT_GIVEN),
+)
 _MOST_LISTED = 8
 # Parameters that were public knowledge, or so their giver says.
 _PUBLIC = ("total", "labels", "largest")
@@ -51,12 +73,23 @@ _ROGERS = (
     "R. Rogers. A Unifying Privacy Analysis Framework for Unknown Domain Algorithms in "
     "Differential Privacy. 2023. arXiv:2309.09170."
 )
+_HAY = (
+    "M. Hay, V. Rastogi, G. Miklau, D. Suciu. Boosting the Accuracy of Differentially "
+    "Private Histograms Through Consistency. Proceedings of the VLDB Endowment 3(1), "
+    "2010. arXiv:0904.0942."
+)
 _PAPERS = {
     "AdaptiveScan": "This library's own; see docs/adaptive-scan.md in its repository.",
+    "AdaptiveTree": "This library's own; see docs/ranges.md in its repository.",
     "CumulativeCounts": (
         "Y.-H. Kuo, C.-C. Chiu, D. Kifer, M. Hay, A. Machanavajjhala. Differentially Private "
         "Hierarchical Count-of-Counts Histograms. Proceedings of the VLDB Endowment 11(11), 2018. "
         "arXiv:1804.00370."
+    ),
+    "HierarchicalTree": _HAY,
+    "LeafCounts": (
+        "C. Dwork, F. McSherry, K. Nissim, A. Smith. Calibrating Noise to Sensitivity in Private "
+        "Data Analysis. Theory of Cryptography Conference (TCC), 2006."
     ),
     "PartitionSampler": (
         "J. Blocki, A. Datta, J. Bonneau. Differentially Private Password Frequency Lists. "
@@ -70,11 +103,7 @@ _PAPERS = {
         "P. Manurangsi. Tight Bounds for Differentially Private Anonymized Histograms. "
         "SIAM Symposium on Simplicity in Algorithms (SOSA), 2022. arXiv:2111.03257."
     ),
-    "SortedCounts": (
-        "M. Hay, V. Rastogi, G. Miklau, D. Suciu. Boosting the Accuracy of Differentially "
-        "Private Histograms Through Consistency. Proceedings of the VLDB Endowment 3(1), "
-        "2010. arXiv:0904.0942."
-    ),
+    "SortedCounts": _HAY,
     "ThresholdHistogram": _ROGERS,
     "TopLabels": _ROGERS,
     "TopThreshold": _ROGERS,
@@ -92,8 +121,7 @@ class Parameter:
 
 def parameters(mechanism: Any) -> list[Parameter]:
     """Return all parameters of a mechanism with their meanings, in their own order."""
-    labelled = isinstance(mechanism, LabelledMechanism)
-    meanings, not_given = (_LABELLED, _LABELLED_NOT_GIVEN) if labelled else (_MEANINGS, _NOT_GIVEN)
+    _, meanings, not_given = next(kind for kind in _KINDS if isinstance(mechanism, kind[0]))
     found = []
     for item in fields(mechanism):
         value = getattr(mechanism, item.name)
@@ -101,7 +129,7 @@ def parameters(mechanism: Any) -> list[Parameter]:
         if value is None:
             meaning = not_given.get(item.name, meaning)
         shown = "not given" if value is None else _readable(value)
-        if labelled and isinstance(value, Fraction):
+        if meanings is not _MEANINGS and isinstance(value, Fraction):
             shown = short_exact(value)
         found.append(Parameter(item.name, shown, meaning))
     return found

@@ -1,9 +1,10 @@
-"""What a labelled release costs in all, in epsilon and delta."""
+"""Guarantees as they are stated: of a labelled release in all, and as JSON."""
 
 from fractions import Fraction
 from typing import Any
 
-from dphist.privacy import ApproxDP, PureDP
+from dphist.parameters import decimal_text
+from dphist.privacy import ZCDP, ApproxDP, PureDP
 
 _USUAL_DELTA = Fraction(1, 10**6)
 
@@ -29,3 +30,22 @@ def total_guarantee(mechanism: Any, budget: PureDP | ApproxDP | None = None) -> 
     own: Fraction = mechanism.delta or Fraction(0)
     least: ApproxDP = mechanism.to_approx_dp(min(2 * own, (1 + own) / 2) if own else _USUAL_DELTA)
     return least
+
+
+def guarantee_json(mechanism: Any) -> dict[str, str | int]:
+    """Return the guarantee of a mechanism that protects `sensitivity` records, exactly."""
+    guarantee = mechanism.guarantee
+    found: dict[str, str | int] = {"name": type(guarantee).__name__}
+    if isinstance(guarantee, ZCDP):
+        found["rho"] = decimal_text(guarantee.rho)
+    else:
+        found["epsilon"] = decimal_text(guarantee.epsilon)
+    return {**found, "sensitivity": mechanism.sensitivity}
+
+
+def total_json(guarantee: PureDP | ApproxDP) -> dict[str, str]:
+    """Return a guarantee in epsilon, exactly."""
+    found = {"name": type(guarantee).__name__, "epsilon": decimal_text(guarantee.epsilon)}
+    if isinstance(guarantee, ApproxDP):
+        found["delta"] = decimal_text(guarantee.delta, digits=150)
+    return found

@@ -1,8 +1,5 @@
 """Released labels with their error bars and the threshold, drawn with matplotlib."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
@@ -16,7 +13,7 @@ from dphist.report.chances import half_width
 from dphist.report.labelled_rows import Row, least_count, rows_of
 from dphist.report.labelled_words import threshold_base
 from dphist.report.labels_shown import harmless
-from dphist.report.plots import Palette, Panels, colour_text, log_ticks, short_number
+from dphist.report.plots import Chart, Palette, Panels, finish, log_ticks, short_number
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -26,14 +23,6 @@ LARGEST = 20  # labels that are drawn by name
 _POINTS = 400  # ranks that are drawn; a figure is some 400 units wide
 _LETTERS = 22
 _NARROW = 10  # a logarithmic axis needs a range of more than this factor
-
-
-@dataclass(frozen=True, slots=True)
-class Chart:
-    """One of the two plots: its title, and what draws it into axes."""
-
-    title: str
-    draw: Callable[[Axes, Palette], None]
 
 
 def plot(release: Release) -> Panels:
@@ -153,22 +142,5 @@ def _scale(ax: Axes, name: str, values: FloatArray, ticks_from: float = 0) -> No
 def _finish(ax: Axes, palette: Palette, rows: int) -> None:
     if not rows:
         ax.text(0.5, 0.5, "no label was released", transform=ax.transAxes, ha="center", va="center")
-    ax.grid(visible=True, color=palette.grid, alpha=0.3, linewidth=0.7)
-    ax.set_axisbelow(True)
-    ax.spines[["top", "right"]].set_visible(False)
-    handles, names = ax.get_legend_handles_labels()
-    order = sorted(range(len(names)), key=lambda i: names[i] != "Released")
-    ax.legend(
-        [handles[i] for i in order],
-        [names[i] for i in order],
-        loc="lower right" if ax.get_yticklabels()[:1] and not ax.get_ylabel() else "lower left",
-        bbox_to_anchor=(1, 1) if not ax.get_ylabel() else (0, 1),
-        ncols=3,
-        frameon=False,
-        borderpad=0,
-        borderaxespad=0.4,
-        handlelength=1.4,
-        columnspacing=1.0,
-    )
-    if palette.text is not None:
-        colour_text(ax, palette.text)
+    named = not ax.get_ylabel()  # ticks on the left are labels
+    finish(ax, palette, spacing=1.0, right=named and bool(ax.get_yticklabels()[:1]))

@@ -4,6 +4,7 @@ from dphist.label_table import LabelTable
 from dphist.release import Release
 from dphist.report import described, labelled_words, words
 from dphist.report.guarantees import total_guarantee
+from dphist.report.kinds import Summary
 from dphist.report.labelled_rows import rows_of
 from dphist.report.labels_shown import harmless, in_columns
 
@@ -11,8 +12,14 @@ _ROWS = 10
 _LABEL_COLUMNS = 40
 
 
-def facts_of(release: Release) -> list[tuple[str, str]]:
-    """Return what a reader wants to know first, by name."""
+def summary_of(release: Release) -> Summary:
+    """Return what a reader wants to know first, and the first rows."""
+    unit = labelled_words.protected_unit(release.stated)
+    promise = words.guarantee_in_words(total_guarantee(release.mechanism, release.budget), unit)
+    return Summary(_facts(release), promise, _table(release))
+
+
+def _facts(release: Release) -> list[tuple[str, str]]:
     mechanism, stated = release.mechanism, release.stated
     unit = labelled_words.protected_unit(stated)
     value: LabelTable = release.value
@@ -29,13 +36,7 @@ def facts_of(release: Release) -> list[tuple[str, str]]:
     ]
 
 
-def promise_of(release: Release) -> str:
-    """Say what the guarantee means."""
-    unit = labelled_words.protected_unit(release.stated)
-    return words.guarantee_in_words(total_guarantee(release.mechanism, release.budget), unit)
-
-
-def table_of(release: Release) -> list[str]:
+def _table(release: Release) -> list[str]:
     """Return the first released labels in aligned columns."""
     rows = rows_of(release, _ROWS)
     if not rows:

@@ -37,6 +37,14 @@ class Palette:
 
 
 @dataclass(frozen=True, slots=True)
+class Chart:
+    """A plot: its title, and what draws it into axes."""
+
+    title: str
+    draw: Callable[[Axes, Palette], None]
+
+
+@dataclass(frozen=True, slots=True)
 class Panel:
     """One of the two plots: its curves, thinned, and what they are called.
 
@@ -138,20 +146,31 @@ def draw(ax: Axes, panel: Panel, palette: Palette) -> None:
     ax.set_ylim(floor, ceiling)
     ax.set_xlabel(panel.x_label)
     ax.set_ylabel(panel.y_label)
+    finish(ax, palette)
+
+
+def finish(ax: Axes, palette: Palette, spacing: float = 1.2, right: bool = False) -> None:
+    """Add grid and legend, and colour the text.
+
+    Parameters
+    ----------
+    spacing : between the legend's entries, in letters.
+    right : whether the legend stands above the right end of the axes.
+    """
     ax.grid(visible=True, color=palette.grid, alpha=0.3, linewidth=0.7)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
     # Above the axes: inside them no corner is free for every shape of curve.
     ax.legend(
         *_legend_entries(ax),
-        loc="lower left",
-        bbox_to_anchor=(0, 1),
+        loc="lower right" if right else "lower left",
+        bbox_to_anchor=(1 if right else 0, 1),
         ncols=3,
         frameon=False,
         borderpad=0,
         borderaxespad=0.4,
         handlelength=1.4,
-        columnspacing=1.2,
+        columnspacing=spacing,
     )
     if palette.text is not None:
         colour_text(ax, palette.text)

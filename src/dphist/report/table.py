@@ -4,7 +4,9 @@ import csv
 import io
 
 from dphist.label_table import LabelTable
+from dphist.profile import Profile
 from dphist.release import Release
+from dphist.report.kinds import kind_of
 from dphist.report.labels_shown import label_texts
 
 
@@ -14,15 +16,20 @@ def table_csv(release: Release) -> str:
     Of an anonymized release: columns count,prevalence, ascending counts. Of a labelled one:
     columns label,count, or label alone, in the order released. The empty text is ``""``, and a
     missing label, which says that fewer labels than wanted were found, an empty field; with label
-    alone that is an empty line. `LabelCounts.from_table` reads CSV the same way.
+    alone that is an empty line. `LabelCounts.from_table` reads CSV the same way. Of a universal
+    one: columns start,stop,count,error, of several axes start_x,stop_x,... by name; a row a bin.
     """
-    if isinstance(release.value, LabelTable):
-        return _labelled(release.value)
-    pairs = zip(release.value.counts.tolist(), release.value.prevalences.tolist(), strict=True)
+    return kind_of(release).table(release)
+
+
+def anonymized(value: Profile) -> str:
+    """Return the table of an anonymized release."""
+    pairs = zip(value.counts.tolist(), value.prevalences.tolist(), strict=True)
     return "count,prevalence\n" + "".join(f"{count},{labels}\n" for count, labels in pairs)
 
 
-def _labelled(value: LabelTable) -> str:
+def labelled(value: LabelTable) -> str:
+    """Return the table of a labelled release."""
     labels = [_field(label) for label in label_texts(value)]
     counts = value.counts
     if counts is None:

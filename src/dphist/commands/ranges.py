@@ -1,0 +1,212 @@
+"""dphist ranges: how many records lie in any range of a column."""
+
+import argparse
+import json
+import math
+import re
+from typing import Any
+
+from dphist.axis import Axis
+from dphist.binned import bin_counts
+from dphist.commands.options import Commands, UsageError, add_outputs, whole
+from dphist.commands.publishing import check_paths, check_purpose, progress_bar, publish
+from dphist.report import ranges_words, words
+from dphist.report.guarantees import guarantee_json
+from dphist.universal import (
+    AdaptiveTree,
+    HierarchicalTree,
+    LeafCounts,
+    RangeMechanism,
+    best_range_mechanism,
+)
+
+EDGE_OPTIONS = ("--edges", "--start", "--stop")
+_GUESSES = (10_000, 1_000_000, 100_000_000)  # records, where no guess was given
+_WHOLE = re.compile(r"[+-]?[0-9]{1,300}")
+_PUBLIC = (
+    "edges are published with the release, so they must be fixed without looking at the data: "
+    "give --edges 0,18,65,120, or --start 2024-01-01 --stop 2025-01-01 --width 1d"
+)
+
+
+def add_ranges(commands: Commands) -> None:
+    """Add the command."""
+    command = commands.add_parser(
+        "ranges",
+        help="release how many records lie in any range",
+        description=(
+            "Release a histogram over one ordered column or several, such as records by hour, by "
+            "age or by place, from which the records in any range can be told."
+        ),
+        epilog=(
+            "FILE has one row a record; columns hold numbers, dates or times. A value is in a bin "
+            "if it is at least its lower edge and below its upper one; what is in no bin, and "
+            "missing values, are counted apart. Several columns are divided together: give "
+            "--column, and then --edges, or --start, --stop and --width, once for each, in the "
+            "same order. CSV, TSV (also gzip) and Parquet are read."
+        ),
+        allow_abbrev=False,
+    )
+    command.set_defaults(run=_ranges)
+    command.add_argument("file", metavar="FILE", help="the data; not opened by --dry-run")
+    command.add_argument(
+        "--column", required=True, action="append", metavar="COLUMN", help="what is divided"
+    )
+    command.add_argument(
+        "--edges",
+        action="append",
+        metavar="E0,E1,...",
+        help="public edges of the bins: numbers, of which the first may be -inf and the last inf, "
+        "or ISO dates or times",
+    )
+    command.add_argument("--start", action="append", metavar="A", help="or bins of one width: from")
+    command.add_argument("--stop", action="append", metavar="B", help="to (met exactly)")
+    command.add_argument(
+        "--width",
+        action="append",
+        metavar="W",
+        help="a number; of dates and times such as 15m, 1h, 1d, 1w",
+    )
+    cost = command.add_mutually_exclusive_group(required=True)
+    cost.add_argument("--epsilon", metavar="E", help="for pure privacy; such as 1, 0.1, 1/3")
+    cost.add_argument("--rho", metavar="R", help="for zero-concentrated privacy; such as 0.01")
+    command.add_argument(
+        "--sensitivity",
+        type=whole,
+        default=1,
+        metavar="M",
+        help="records that one unit (a person) can add or remove in all; 1 unless given",
+    )
+    command.add_argument(
+        "--mechanism",
+        choices=("auto", "adaptive", "tree", "leaves"),
+        default="auto",
+        help="auto, unless given: what serves best, by the other options alone",
+    )
+    command.add_argument(
+        "--workload",
+        choices=("ranges", "prefix"),
+        help="what is asked most: any ranges (unless given), or those from the first bin on",
+    )
+    command.add_argument("--dry-run", action="store_true", help="state guarantee and error only")
+    command.add_argument(
+        "--expect-total",
+        type=whole,
+        metavar="N",
+        help="a public guess of the number of records, for the expected error of a dry run",
+    )
+    command.add_argument("--output", metavar="JSON", help="write the release here")
+    add_outputs(command, "start,stop,count,error")
+
+
+def _ranges(options: argparse.Namespace) -> None:
+    if options.expect_total is not None and not options.dry_run:
+        raise UsageError("--expect-total is for --dry-run; a release knows its private total")
+    bins = _bins_of(options)
+    mechanism = _mechanism(options, tuple(axis.bins for axis in _axes(bins)))
+    if options.dry_run:
+        _print_dry_run(mechanism, options)
+        return
+    check_paths(options)
+    check_purpose(options)
+    asked: dict[str, Any] = {"column": options.column, **bins}
+    if len(options.column) == 1:
+        asked = {name: each[0] for name, each in asked.items()}
+    with progress_bar(shown=not (options.quiet or options.json)) as progress:
+        counts = bin_counts(options.file, progress=progress, **asked)
+    publish(mechanism.release(counts), options)
+
+
+def _bins_of(options: argparse.Namespace) -> dict[str, list[Any]]:
+    """Return the edges of each column, or start, stop and width of each."""
+    given = {name: getattr(options, name) for name in ("edges", "start", "stop", "width")}
+    given = {name: texts for name, texts in given.items() if texts is not None}
+    if not given:
+        raise UsageError(_PUBLIC)
+    if "edges" in given and len(given) > 1:
+        raise UsageError("--edges must be given alone, without --start, --stop and --width")
+    if "edges" not in given:
+        missing = [f"--{name}" for name in ("start", "stop", "width") if name not in given]
+        if missing:
+            raise UsageError(f"{' and '.join(missing)} needed too: {_PUBLIC}")
+    for name, texts in given.items():
+        if len(texts) != len(options.column):
+            raise UsageError(
+                f"--{name} must be given once for each --column, in the same order: "
+                f"{len(options.column)} in all"
+            )
+    read = {"edges": _edges_of, "start": _value_of, "stop": _value_of, "width": _value_of}
+    return {name: [read[name](text) for text in texts] for name, texts in given.items()}
+
+
+def _edges_of(text: str) -> list[Any]:
+    """Read edges: all of them numbers, or all of them as text."""
+    texts = [part.strip() for part in text.split(",")]
+    values = [_value_of(part) for part in texts]
+    return texts if any(isinstance(value, str) for value in values) else values
+
+
+def _value_of(text: str) -> int | float | str:
+    """Read a number; leave everything else, dates and times, as text."""
+    if _WHOLE.fullmatch(text):
+        return int(text)
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    too_large = math.isinf(number) and "inf" not in text.lower()
+    return text if too_large or "_" in text else number
+
+
+def _axes(bins: dict[str, list[Any]]) -> list[Axis]:
+    """Return what is public of the data, so that everything is checked before a file is opened."""
+    if "edges" in bins:
+        return [Axis.of_edges(edges) for edges in bins["edges"]]
+    parts = zip(bins["start"], bins["stop"], bins["width"], strict=True)
+    return [Axis.regular(*part) for part in parts]
+
+
+def _mechanism(options: argparse.Namespace, bins: tuple[int, ...]) -> RangeMechanism:
+    """Return the mechanism; the choice looks at the options alone."""
+    chosen: str = options.mechanism
+    shared = {
+        "epsilon": options.epsilon,
+        "rho": options.rho,
+        "bins": bins,
+        "sensitivity": options.sensitivity,
+    }
+    if chosen in ("tree", "leaves"):
+        if options.workload is not None:
+            raise UsageError("--workload is for --mechanism adaptive")
+        return HierarchicalTree(**shared) if chosen == "tree" else LeafCounts(**shared)
+    if chosen == "auto" and options.workload != "prefix":
+        return best_range_mechanism(**shared)
+    return AdaptiveTree(workload=options.workload or "ranges", **shared)
+
+
+def _print_dry_run(mechanism: RangeMechanism, options: argparse.Namespace) -> None:
+    guesses = _GUESSES if options.expect_total is None else (options.expect_total,)
+    errors = {guess: mechanism.expected_error(guess) for guess in guesses}
+    if options.quiet:
+        return
+    unit = words.privacy_unit(mechanism.sensitivity)
+    if options.json:
+        print(
+            json.dumps(
+                {
+                    "guarantee": guarantee_json(mechanism),
+                    "mechanism": type(mechanism).__name__,
+                    "bins": list(mechanism.bins),
+                    "expected_error": {str(guess): error for guess, error in errors.items()},
+                }
+            )
+        )
+        return
+    print(f"Guarantee: {mechanism.guarantee}, for {unit}.")
+    print(ranges_words.promise_in_words(mechanism.guarantee, unit))
+    print(mechanism.in_words())
+    print(f"Bins: {' by '.join(f'{bins:,}' for bins in mechanism.bins)}.")
+    for guess, error in errors.items():
+        short = words.error_in_short(error)
+        print(f"If there are {guess:,} records: a range is about {short} off.")
+    print("FILE was not opened.")

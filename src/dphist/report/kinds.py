@@ -1,0 +1,179 @@
+"""The kinds of releases, and how each is reported: one table, by the type of the value."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dphist.histogram import RangeHistogram
+from dphist.label_table import LabelTable
+from dphist.profile import Profile
+from dphist.release import Release
+
+if TYPE_CHECKING:
+    from dphist.report.plots import Panels
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a terminal shows: facts by name, the guarantee in words, lines of a table."""
+
+    facts: list[tuple[str, str]]
+    promise: str
+    table: list[str]
+
+
+class Kind(ABC):
+    """How releases of one kind are shown.
+
+    Modules are imported where they are used: what draws takes long to start.
+
+    Attributes
+    ----------
+    name : what goes before "histogram" in the summary's first line.
+    template : file of the page.
+    """
+
+    name: str
+    template: str
+
+    @abstractmethod
+    def plot(self, release: Release) -> "Panels":
+        """Draw a release: see `dphist.plot`."""
+
+    @abstractmethod
+    def page(self, release: Release) -> dict[str, Any]:
+        """Return what the page says, as text, numbers and figures."""
+
+    @abstractmethod
+    def summary(self, release: Release) -> Summary:
+        """Return what a terminal shows."""
+
+    @abstractmethod
+    def table(self, release: Release) -> str:
+        """Return the released table as CSV."""
+
+    @abstractmethod
+    def cost(self, release: Release) -> str:
+        """Name the guarantee, as after "Released under"."""
+
+    @abstractmethod
+    def as_json(self, release: Release) -> dict[str, Any]:
+        """Return guarantee and size, for programs that read what was written."""
+
+
+class _Anonymized(Kind):
+    name, template = "Anonymized", "anonymized.html.j2"
+
+    def plot(self, release: Release) -> "Panels":
+        from dphist.report import plots
+
+        return plots.plot(release)
+
+    def page(self, release: Release) -> dict[str, Any]:
+        from dphist.report import anonymized_page
+
+        return anonymized_page.content(release)
+
+    def summary(self, release: Release) -> Summary:
+        from dphist.report import anonymized_summary
+
+        return anonymized_summary.summary_of(release)
+
+    def table(self, release: Release) -> str:
+        from dphist.report import table
+
+        return table.anonymized(release.value)
+
+    def cost(self, release: Release) -> str:
+        return str(release.guarantee)
+
+    def as_json(self, release: Release) -> dict[str, Any]:
+        from dphist.report.guarantees import guarantee_json
+
+        guarantee = guarantee_json(release.mechanism)
+        return {"guarantee": guarantee, "total": release.total, "labels": release.value.labels}
+
+
+class _Labelled(Kind):
+    name, template = "Labelled", "labelled.html.j2"
+
+    def plot(self, release: Release) -> "Panels":
+        from dphist.report import labelled_plots
+
+        return labelled_plots.plot(release)
+
+    def page(self, release: Release) -> dict[str, Any]:
+        from dphist.report import labelled_page
+
+        return labelled_page.content(release)
+
+    def summary(self, release: Release) -> Summary:
+        from dphist.report import labelled_summary
+
+        return labelled_summary.summary_of(release)
+
+    def table(self, release: Release) -> str:
+        from dphist.report import table
+
+        return table.labelled(release.value)
+
+    def cost(self, release: Release) -> str:
+        from dphist.report.guarantees import total_guarantee
+
+        return f"{total_guarantee(release.mechanism, release.budget)} in all"
+
+    def as_json(self, release: Release) -> dict[str, Any]:
+        from dphist.report.guarantees import total_guarantee, total_json
+        from dphist.report.labelled_words import protected_unit
+
+        total = total_guarantee(release.mechanism, release.budget)
+        guarantee = {**total_json(total), "unit": protected_unit(release.stated)}
+        return {"guarantee": guarantee, "labels": len(release.value)}
+
+
+class _Universal(Kind):
+    name, template = "Universal", "ranges.html.j2"
+
+    def plot(self, release: Release) -> "Panels":
+        from dphist.report import ranges_plots
+
+        return ranges_plots.plot(release)
+
+    def page(self, release: Release) -> dict[str, Any]:
+        from dphist.report import ranges_page
+
+        return ranges_page.content(release)
+
+    def summary(self, release: Release) -> Summary:
+        from dphist.report import ranges_summary
+
+        return ranges_summary.summary_of(release)
+
+    def table(self, release: Release) -> str:
+        from dphist.report import ranges_table
+
+        return ranges_table.ranges_csv(release.value)
+
+    def cost(self, release: Release) -> str:
+        return str(release.guarantee)
+
+    def as_json(self, release: Release) -> dict[str, Any]:
+        from dphist.report.guarantees import guarantee_json
+
+        return {
+            "guarantee": guarantee_json(release.mechanism),
+            "total": release.total,
+            "bins": list(release.value.bins.shape),
+        }
+
+
+_KINDS: dict[type[Any], Kind] = {
+    Profile: _Anonymized(),
+    LabelTable: _Labelled(),
+    RangeHistogram: _Universal(),
+}
+
+
+def kind_of(release: Release) -> Kind:
+    """Return how a release is shown."""
+    return _KINDS[type(release.value)]

@@ -1,0 +1,92 @@
+"""What the report says about a universal release."""
+
+from typing import Any
+
+import numpy as np
+
+from dphist.histogram import RangeHistogram
+from dphist.release import Release
+from dphist.report import described, ranges_words, words
+from dphist.report.axis_texts import axis_text
+from dphist.report.plots import Chart
+from dphist.report.ranges_map import cells_of
+from dphist.report.ranges_plots import BINS_TITLE, SUMS_TITLE, bins_a_step, charts_of
+from dphist.report.ranges_rows import ERRORS, outside_of, quantiles_of, rows_of, whole_of
+from dphist.report.svg import inline_chart
+
+_QUARTERS = 4
+_ROWS_EACH = 12  # of each of several axes
+_FEW = 2**22  # bins; of more, a range in several axes takes seconds
+_MAP_HEIGHT = 380
+
+
+def content(release: Release) -> dict[str, Any]:
+    """Return what the page says, as text, numbers and figures."""
+    mechanism, value = release.mechanism, release.value
+    guarantee, one = release.guarantee, value.bins.ndim == 1
+    sensitivity, user = mechanism.sensitivity, release.stated.get("unit")
+    unit = words.privacy_unit(sensitivity, user)
+    told = ranges_words.stated(guarantee)
+    error = ERRORS * float(np.median(value.answers.bin_errors()))
+    return {
+        "version": release.version,
+        "one": one,
+        "total": ranges_words.counted(whole_of(value)),
+        "bins": f"{value.bins.size:,}",
+        "axes": ranges_words.axes_in_words(value),
+        "bin_error": ranges_words.error_text(error),
+        "guarantee_short": ranges_words.guarantee_in_short(guarantee),
+        "guarantee_kind": ranges_words.guarantee_kind(guarantee),
+        "guarantee_name": str(told),
+        "guarantee_words": ranges_words.promise_in_words(guarantee, unit),
+        "guarantee_symbols": words.guarantee_in_symbols(told),
+        "zcdp": None if told == guarantee else str(guarantee),
+        "neighbours": ranges_words.neighbours_in_words(sensitivity, user),
+        "unit": unit,
+        "figures": [_figure(chart, value) for chart in charts_of(value)],
+        "errors": ranges_words.errors_in_words(mechanism),
+        "tables": _tables(value),
+        "counted": ranges_words.counted,
+        "name": ranges_words.names_in_words(value),
+        "quantiles": quantiles_of(value) if one else [],
+        "meaning": ranges_words.share_in_words,
+        "outside": outside_of(release),
+        "made": mechanism.in_words(),
+        "mechanism": type(mechanism).__name__,
+        "call": described.call(mechanism),
+        "parameters": described.parameters(mechanism),
+        "noise": None,
+        "paper": described.paper(mechanism),
+        "limits": ranges_words.limits_in_words(unit, value),
+    }
+
+
+def _tables(value: RangeHistogram) -> list[dict[str, Any]]:
+    """Return tables of ranges: quarters of the only axis, or parts of each of several."""
+    if value.bins.ndim == 1:
+        rows = rows_of(value, 0, _QUARTERS)
+        parts = "Quarters of the bins" if len(rows) == _QUARTERS else "All bins"
+        return [{"caption": parts, "name": axis_text(value, 0), "rows": rows}]
+    most = _ROWS_EACH if value.bins.size <= _FEW else _QUARTERS
+    names = [axis_text(value, axis) for axis in range(value.bins.ndim)]
+    return [
+        {"caption": f"Records by {name}", "name": name, "rows": rows_of(value, axis, most)}
+        for axis, name in enumerate(names)
+    ]
+
+
+def _figure(chart: Chart, value: RangeHistogram) -> dict[str, Any]:
+    name, height = "map", {"height": _MAP_HEIGHT}
+    if chart.title == BINS_TITLE:
+        together = bins_a_step(value)
+        text = "Records in each bin."
+        if together > 1:
+            text = f"Records a bin, as the mean of {together:,} neighbouring bins each."
+        name, height = "bins", {}
+    elif chart.title == SUMS_TITLE:
+        text, name, height = "Records below each edge of the bins.", "sums", {}
+    else:
+        across, up = (int(places[1]) for places in cells_of(value)[1])
+        text = f"Records a cell of {across:,} by {up:,} bins; the fuller the colour, the more."
+    svg = inline_chart(chart.title, chart.draw, name, text, **height)
+    return {"title": chart.title, "svg": svg, "text": text}

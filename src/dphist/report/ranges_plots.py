@@ -1,0 +1,123 @@
+"""A universal release drawn with matplotlib: its bins and sums of them, or a map of two axes."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from dphist.errors import ParameterError
+from dphist.histogram import RangeHistogram
+from dphist.histogram.picture import draw
+from dphist.release import Release
+from dphist.report.axis_texts import axis_text
+from dphist.report.plots import Chart, Palette, Panels, finish
+from dphist.report.ranges_map import draw_map
+from dphist.report.ranges_rows import ERRORS, sums
+from dphist.report.ranges_scale import Scale, compact, scale_of, steps_of
+
+FloatArray = npt.NDArray[np.float64]
+
+BINS_TITLE = "Histogram"
+SUMS_TITLE = "Cumulative curve"
+MAP_TITLE = "Map"
+MOST = 200  # steps that are drawn; a figure is some 400 units wide
+_BAND = "95 % band"
+
+
+def plot(release: Release) -> Panels:
+    """Draw a universal release of one axis or two: see `dphist.plot`."""
+    histogram: RangeHistogram = release.value
+    if histogram.bins.ndim > 2:
+        raise ParameterError("release must be of one axis or two to be plotted")
+    layout = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1, wspace=0.04)
+    if histogram.bins.ndim == 2:
+        figure = Figure(figsize=(7, 5.4), layout=layout)
+        axes = np.array([figure.subplots()], object)
+        draw(histogram, axes[0])
+    else:
+        figure = Figure(figsize=(11, 4.6), layout=layout)
+        axes = figure.subplots(1, 2)
+        for ax, chart in zip(axes, charts_of(histogram), strict=True):
+            chart.draw(ax, Palette())
+            ax.set_title(chart.title, loc="left", pad=30, fontweight="bold")
+    return np.asarray(axes, object).view(Panels)
+
+
+def charts_of(histogram: RangeHistogram) -> list[Chart]:
+    """Return the charts of a page: two of one axis, one of two, none of more."""
+    if histogram.bins.ndim == 2:
+        return [Chart(MAP_TITLE, lambda ax, palette: draw_map(ax, palette, histogram))]
+    if histogram.bins.ndim > 2:
+        return []
+    places = steps_of(histogram.edges[0], MOST)
+    scale = scale_of(histogram.edges[0], places)
+    counts, errors = (part / np.diff(places) for part in sums(histogram, 0, places))
+    below = np.asarray(histogram.count(0, places), np.float64)
+    doubt = ERRORS * histogram.error(0, places)
+    name = axis_text(histogram, 0)
+    return [
+        Chart(
+            BINS_TITLE,
+            lambda ax, palette: _draw_bins(ax, palette, scale, counts, errors, name),
+        ),
+        Chart(
+            SUMS_TITLE,
+            lambda ax, palette: _draw_sums(ax, palette, scale, below, doubt, name),
+        ),
+    ]
+
+
+def bins_a_step(histogram: RangeHistogram) -> int:
+    """Return how many neighbouring bins a drawn step is the mean of; the last may have fewer."""
+    return int(steps_of(histogram.edges[0], MOST)[1])
+
+
+def _draw_bins(
+    ax: Axes,
+    palette: Palette,
+    scale: Scale,
+    counts: FloatArray,
+    errors: FloatArray,
+    name: str,
+) -> None:
+    """Draw means with their band. True counts are never negative, released ones may be."""
+    low = np.maximum(counts - errors, np.minimum(counts, 0))
+    ax.fill_between(scale.x, _closed(low), _closed(counts + errors), step="post",
+                    facecolor=palette.band, alpha=0.35, linewidth=0, label=_BAND)  # fmt: skip
+    ax.stairs(counts, scale.x, baseline=None, color=palette.line, linewidth=1.2, label="Released")
+    if low.min() < 0:
+        ax.axhline(0, color=palette.grid, linewidth=0.9)
+    _finish(ax, palette, scale, low, counts + errors)
+    ax.set_xlabel(scale.label(name), parse_math=False)
+    ax.set_ylabel("Records a bin")
+
+
+def _draw_sums(
+    ax: Axes, palette: Palette, scale: Scale, below: FloatArray, errors: FloatArray, name: str
+) -> None:
+    """Draw how many records lie below each edge."""
+    low, high = np.maximum(below - errors, np.minimum(below, 0)), below + errors
+    ax.fill_between(scale.x, low, high, facecolor=palette.band, alpha=0.35, linewidth=0,
+                    label=_BAND)  # fmt: skip
+    ax.plot(scale.x, below, color=palette.line, linewidth=1.6, label="Released")
+    _finish(ax, palette, scale, low, high)
+    ax.set_xlabel(scale.label(name), parse_math=False)
+    ax.set_ylabel("Records below")
+
+
+def _finish(ax: Axes, palette: Palette, scale: Scale, low: FloatArray, high: FloatArray) -> None:
+    bottom, top = min(float(low.min()), 0.0), max(float(high.max()), 1.0)
+    margin = 0.04 * (top - bottom)
+    ax.set_ylim(bottom - margin if bottom < 0 else 0, top + margin)
+    ax.yaxis.set_major_locator(MaxNLocator(nbins=5))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: compact(value)))
+    scale.apply(ax)
+    finish(ax, palette)
+
+
+def _closed(values: FloatArray) -> "np.ndarray[Any, Any]":
+    return np.append(values, values[-1])

@@ -1,0 +1,221 @@
+"""Universal releases: page, plot, summary and table say what was released and how far off it is."""
+
+import csv
+import datetime
+import io
+import random
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from dphist import (
+    AdaptiveTree,
+    HierarchicalTree,
+    LeafCounts,
+    Release,
+    bin_counts,
+)
+from dphist.histogram import RangeHistogram
+from dphist.report import described, ranges_words, report_html, words
+from dphist.report.axis_texts import edge_texts
+from dphist.report.ranges_rows import outside_of, parts, quantiles_of, rows_of
+from dphist.report.summary import summary_text
+from dphist.report.table import table_csv
+from tests.report.ranges_releases import AGES, ALL, ENDLESS, HOSTILE, HOURS, bell, binned, released
+from tests.report.test_html import Page
+
+
+@pytest.fixture(scope="module", params=ALL.values(), ids=ALL)
+def release(request: pytest.FixtureRequest) -> Release:
+    make: Callable[[], Release] = request.param
+    return make()
+
+
+@pytest.fixture(scope="module")
+def source(release: Release) -> str:
+    return report_html(release)
+
+
+def test_the_page_stands_alone(source: str) -> None:
+    page = Page(source)
+    assert "://" not in source
+    assert {"script", "link", "img", "image", "iframe", "object"}.isdisjoint(page.tags)
+    assert len(page.ids) == len(set(page.ids))
+    wanted = [target.removeprefix("#") for target in page.references]
+    wanted += re.findall(r"url\(#([^)]*)\)", source)
+    assert set(wanted) <= set(page.ids)
+    assert (
+        re.findall(r"#[0-9a-fA-F]{6}\b", re.sub(r"<style>.*?</style>", "", source, flags=re.S))
+        == []
+    )
+    assert len(source) < 300_000
+
+
+def test_the_page_says_what_is_promised(release: Release, source: str) -> None:
+    text = Page(source).text
+    mechanism = release.mechanism
+    unit = words.privacy_unit(mechanism.sensitivity)
+    for said in (
+        ranges_words.promise_in_words(release.guarantee, unit),
+        words.guarantee_in_symbols(ranges_words.stated(release.guarantee)),
+        ranges_words.neighbours_in_words(mechanism.sensitivity),
+        ranges_words.errors_in_words(mechanism),
+        str(release.guarantee),
+        mechanism.in_words(),
+        f"dphist {release.version}",
+        described.paper(mechanism),
+        'dphist.Release.load("release.json")',
+        "dphist show release.json",
+    ):
+        assert said in text
+    for about, how in ranges_words.limits_in_words(unit, release.value):
+        assert f"{about} {how}" in text
+    for parameter in described.parameters(mechanism):
+        assert f"{parameter.name} {parameter.value} {parameter.meaning}" in text
+        assert parameter.meaning
+
+
+def test_the_page_tells_counts_with_their_errors(release: Release, source: str) -> None:
+    text, value = Page(source).text, release.value
+    for row in outside_of(release):
+        assert f"{row.start[0].upper()}{row.start[1:]} {ranges_words.counted(row)}" in text
+    most = 4 if value.bins.ndim == 1 else 12
+    for axis in range(value.bins.ndim):
+        for row in rows_of(value, axis, most):
+            assert f"{row.start} {row.stop} {ranges_words.counted(row)}" in text
+    if value.bins.ndim == 1:
+        for found in quantiles_of(value):
+            assert f"{found.place} {found.low} to {found.high}" in text
+    assert len(re.findall("<svg", source)) == {1: 2, 2: 1}.get(value.bins.ndim, 0)
+
+
+def test_the_rows_are_the_histogram_s_answers() -> None:
+    release = ALL["hours"]()
+    value = release.value
+    rows = rows_of(value, 0, 4)
+    assert [row.start for row in rows] == [
+        "2024-01-01 00:00", "2024-01-16 00:00", "2024-01-31 00:00", "2024-02-15 00:00",
+    ]  # fmt: skip
+    assert [row.count for row in rows] == [value.count(i, i + 360) for i in range(0, 1440, 360)]
+    assert rows[1].error == pytest.approx(1.96 * value.error(360, 720))
+    assert [row.count for row in outside_of(release)] == list(value.outside.values())
+    assert outside_of(ALL["ten"]()) == []
+    # Nothing is below minus infinity.
+    assert [row.start for row in outside_of(ALL["endless"]())] == [
+        "infinite", "without a value of amount",
+    ]  # fmt: skip
+
+
+def test_noise_on_what_lies_outside_has_the_stated_error() -> None:
+    mechanism = LeafCounts(epsilon="0.2", bins=3, sensitivity=2)
+    data = binned([0, 0, 0], AGES, outside=(10**6, 10**6, 10**6))
+    draw = random.Random(4).randbytes
+    found = [mechanism.release(data, draw) for _ in range(400)]
+    errors = [count - 10**6 for release in found for count in release.value.outside.values()]
+    assert outside_of(found[0])[0].error == pytest.approx(1.96 * np.std(errors), rel=0.12)
+
+
+@pytest.mark.parametrize("mechanism", [AdaptiveTree, HierarchicalTree, LeafCounts])
+def test_intervals_of_quantiles_hold_them(mechanism: type) -> None:
+    """At least as often as they say; and they are intervals, not the whole axis."""
+    counts = bell(200, 20_000)
+    sums = np.cumsum(counts) / counts.sum()
+    made = mechanism(epsilon="0.1", bins=200)
+    draw, held, widths = random.Random(6).randbytes, [], []
+    for _ in range(60):
+        for found in quantiles_of(made.release(counts, draw).value):
+            low, high, place = int(found.low), int(found.high), float(found.place)
+            truth = int(np.searchsorted(sums, found.share))
+            held.append(low <= truth < high)
+            widths.append(high - low)
+            assert low <= place <= high
+    assert np.mean(held) > 0.95
+    assert np.mean(widths) < 40
+
+
+def test_no_records_have_no_quantiles() -> None:
+    release = ALL["nothing"]()
+    assert quantiles_of(release.value) == []
+    assert "There are no records by the estimates" in Page(report_html(release)).text
+    assert "There are no records by the estimates" in summary_text(release)
+
+
+def test_the_table_holds_every_bin(release: Release) -> None:
+    value = release.value
+    rows = list(csv.reader(io.StringIO(table_csv(release), newline="")))
+    frame = value.to_pandas()
+    assert rows[0] == list(frame.columns)
+    assert len(rows) == len(frame) + 1
+    for place, column in enumerate(rows[0]):
+        written, held = [row[place] for row in rows[1:]], frame[column].to_numpy()
+        if held.dtype.kind == "M":
+            np.testing.assert_array_equal(np.array(written, "M8[us]"), held)
+        else:
+            exact = 0 if column != "error" else 1e-5
+            np.testing.assert_allclose(np.array(written, float), held.astype(float), rtol=exact)
+
+
+def test_edges_are_written_so_that_they_can_be_read() -> None:
+    moments = np.array(["2024-01-01T00:00:00.000001", "2024-01-02"], "M8[us]")
+    for edges in (HOURS.edges, AGES.edges, ENDLESS.edges, moments, np.array([0.1, 1 / 3])):
+        texts = edge_texts(edges)
+        np.testing.assert_array_equal(np.array(texts, edges.dtype), edges)
+
+
+def test_the_summary_fits_a_terminal(release: Release) -> None:
+    text = summary_text(release)
+    assert all(len(line) <= 78 for line in text.splitlines())
+    assert all(line == line.rstrip() for line in text.splitlines())
+    assert str(release.guarantee) in " ".join(text.split())
+
+
+def test_markup_and_control_characters_do_nothing() -> None:
+    for name in ("hostile", "hostile map"):
+        source, text = report_html(ALL[name]()), summary_text(ALL[name]())
+        assert "<script" not in source
+        for shown in (source, text):
+            assert "\x1b" not in shown
+            assert "\\x1b[2J" in shown
+
+
+def test_names_of_columns_are_quoted_in_the_table() -> None:
+    header = table_csv(ALL["hostile map"]()).split("\n", 1)[0]
+    assert next(csv.reader([header]))[:2] == [f"start_{HOSTILE}", f"stop_{HOSTILE}"]
+
+
+def test_equal_parts() -> None:
+    for bins in (1, 3, 4, 10, 4096):
+        places = parts(bins, 4)
+        assert places[0] == 0
+        assert places[-1] == bins
+        assert (np.diff(places) > 0).all()
+
+
+def test_a_histogram_of_one_s_own_has_a_table_but_no_errors() -> None:
+    from dphist.report.ranges_table import ranges_csv
+
+    assert (
+        ranges_csv(RangeHistogram(np.array([5, 6]))) == "start,stop,count,error\n0,1,5,\n1,2,6,\n"
+    )
+
+
+def test_the_pages_of_real_data_name_the_edges_as_given() -> None:
+    rows = pa.table({"day": [datetime.date(2024, 1, day) for day in (1, 5, 9)]})
+    data = bin_counts(rows, column="day", start="2024-01-01", stop="2024-01-15", width="1w")
+    text = Page(report_html(released(AdaptiveTree, data, epsilon=50))).text
+    assert "day from 2024-01-01 to 2024-01-15" in text
+    assert "2024-01-01 2024-01-08 2 ± " in text
+
+
+def test_who_was_bounded_is_who_is_protected() -> None:
+    release = replace(ALL["ages"](), stated={"unit": "one user"})
+    unit = "one user, who counts with up to 5 records"
+    page = Page(report_html(release)).text
+    for shown in (page, " ".join(summary_text(release).split())):
+        assert f"Whether {unit}, is in the data" in shown
+        assert "contribution" not in shown
+    assert words.neighbours_in_words(5, "one user") in page

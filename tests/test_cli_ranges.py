@@ -1,0 +1,297 @@
+"""The command over ordered columns, as a user types it."""
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+
+import dphist as dh
+from benchmarks import data
+from dphist.cli import main
+
+SENTINEL = "SENTINEL-7f3a"
+AGES = ("--column", "age", "--edges", "0,18,65,120")
+DAYS = ("--start", "2024-01-01", "--stop", "2024-03-01", "--width", "1d")
+
+
+def run(*arguments: object) -> int:
+    return main([str(a) for a in arguments])
+
+
+@pytest.fixture
+def records(tmp_path) -> Path:
+    """1,000 records: ages 0 to 99, days of January and February 2024, a few without one."""
+    rows = [f"{i % 100},2024-0{1 + i % 2}-{1 + i % 28:02}\n" for i in range(990)]
+    path = tmp_path / "records.csv"
+    path.write_text("age,day\n" + "".join(rows) + ",2024-01-01\n" * 7 + "130,2024-01-01\n" * 3)
+    return path
+
+
+def test_the_summary_says_how_far_off_counts_are(records, capsys) -> None:
+    assert run("ranges", records, *AGES, "--epsilon", 20) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "20-differential privacy (pure), for one record" in out
+    assert "7 ± 0.01 without a value of age" in out
+    assert "3 ± 0.01 120 or above" in out
+    assert "3: age from 0 to 120" in out
+    assert "0 to 18 180 ±" in out
+    assert "share below" in out
+
+
+def test_all_outputs(records, tmp_path, capsys) -> None:
+    paths = {kind: tmp_path / f"out.{kind}" for kind in ("json", "csv", "html")}
+    code = run(
+        "ranges", records, *AGES, "--epsilon", 20,
+        "--output", paths["json"], "--table", paths["csv"], "--report", paths["html"],
+    )  # fmt: skip
+    assert code == 0
+    out = capsys.readouterr().out
+    assert out.startswith("Released under 20-differential privacy (pure).\n")
+    assert all(str(path) in out for path in paths.values())
+    release = dh.Release.load(paths["json"])
+    assert release.value.bins.tolist() == [180, 470, 340]
+    assert release.value.outside == {"below": 0, "above": 3, "null": 7}
+    lines = paths["csv"].read_text().splitlines()
+    assert lines[0] == "start,stop,count,error"
+    assert [line.rpartition(",")[0] for line in lines[1:]] == [
+        "0,18,180",
+        "18,65,470",
+        "65,120,340",
+    ]
+    assert "Universal histogram" in paths["html"].read_text()
+
+
+def test_days_and_the_same_again_from_the_saved_release(records, tmp_path, capsys) -> None:
+    saved, table, page = (tmp_path / name for name in ("r.json", "t.csv", "r.html"))
+    column = ("--column", "day", *DAYS)
+    assert run("ranges", records, *column, "--rho", 100, "--quiet", "--output", saved) == 0
+    assert capsys.readouterr().out == ""
+    assert run("show", saved, "--table", table, "--report", page) == 0
+    assert "100-zero-concentrated differential privacy" in capsys.readouterr().out
+    lines = table.read_text().splitlines()
+    assert len(lines) == 61
+    assert lines[1].startswith("2024-01-01,2024-01-02,")
+    assert page.exists()
+    assert run("show", saved, "--json") == 0
+    assert capsys.readouterr().out == saved.read_text()
+
+
+def test_several_columns_in_order(records, tmp_path) -> None:
+    saved, table = tmp_path / "r.json", tmp_path / "t.csv"
+    two = ("--column", "age", "--column", "day", "--edges", "0,50,120")
+    code = run(
+        "ranges", records, *two, "--edges", "2024-01-01,2024-02-01,2024-03-01",
+        "--epsilon", 30, "--output", saved, "--table", table,
+    )  # fmt: skip
+    assert code == 0
+    value = dh.Release.load(saved).value
+    assert [axis.name for axis in value.axes] == ["age", "day"]
+    assert value.bins.sum() == 990
+    assert value.bins[0].sum() == 500
+    assert value.outside == {"outside": 3, "null": 7}
+    header = table.read_text().splitlines()[0]
+    assert header == "start_age,stop_age,start_day,stop_day,count,error"
+    regular = ("--start", 0, "--start", "2024-01-01", "--stop", 100, "--stop", "2024-03-01")
+    widths = ("--width", 10, "--width", "30d")
+    code = run("ranges", records, *two[:4], *regular, *widths, "--epsilon", 1, "--output", saved)
+    assert code == 0
+    assert dh.Release.load(saved).value.bins.shape == (10, 2)
+
+
+@pytest.mark.parametrize(
+    ("given", "kind"),
+    [
+        (("--edges", "-5,0,5"), "i"),
+        (("--edges", "-inf,0,inf"), "f"),
+        (("--edges=-inf,0.5,inf",), "f"),
+        (("--edges", " 0, 1e3 "), "f"),
+        (("--start", "-5", "--stop", "100", "--width", "5"), "i"),
+        (("--start", "-0.5", "--stop", "1", "--width", "0.1"), "f"),
+    ],
+)
+def test_numbers_as_they_are_typed(given, kind, records, tmp_path) -> None:
+    saved = tmp_path / "r.json"
+    assert run("ranges", records, "--column", "age", *given, "--epsilon", 1, "--output", saved) == 0
+    assert dh.Release.load(saved).value.edges[0].dtype.kind == kind
+
+
+@pytest.mark.parametrize(
+    ("options", "mechanism"),
+    [
+        ((), dh.AdaptiveTree(epsilon="1/3", bins=3)),
+        (("--workload", "prefix"), dh.AdaptiveTree(epsilon="1/3", bins=3, workload="prefix")),
+        (("--mechanism", "adaptive"), dh.AdaptiveTree(epsilon="1/3", bins=3)),
+        (("--mechanism", "tree"), dh.HierarchicalTree(epsilon="1/3", bins=3)),
+        (
+            ("--mechanism", "leaves", "--sensitivity", 4),
+            dh.LeafCounts(epsilon="1/3", bins=3, sensitivity=4),
+        ),
+    ],
+)
+def test_the_mechanism_is_what_was_asked_for(options, mechanism, records, tmp_path) -> None:
+    saved = tmp_path / "r.json"
+    assert run("ranges", records, *AGES, "--epsilon", "1/3", *options, "--output", saved) == 0
+    assert dh.Release.load(saved).mechanism == mechanism
+
+
+def test_dry_run_reads_no_data(capsys, tmp_path) -> None:
+    """A named pipe would hang if anybody opened it."""
+    pipe = tmp_path / "data.csv"
+    os.mkfifo(pipe)
+    for file in (pipe, tmp_path / "no-such-file.csv"):
+        code = run(
+            "ranges", file, *AGES, "--epsilon", "0.1", "--dry-run", "--expect-total", 10**6,
+        )  # fmt: skip
+        assert code == 0
+        out = capsys.readouterr().out
+        assert "0.1-differential privacy" in out
+        assert "Adaptive tree" in out
+        assert "Bins: 3." in out
+        assert "If there are 1,000,000 records: a range is about" in out
+        assert "not opened" in out
+    assert run("ranges", pipe, *AGES, "--rho", "0.1", "--dry-run", "--json") == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["guarantee"] == {"name": "ZCDP", "rho": "0.1", "sensitivity": 1}
+    assert printed["bins"] == [3]
+    assert list(printed["expected_error"]) == ["10000", "1000000", "100000000"]
+
+
+def test_json_is_the_release_or_what_was_written(records, tmp_path, capsys) -> None:
+    assert run("ranges", records, *AGES, "--epsilon", 1, "--json") == 0
+    assert dh.Release.from_json(capsys.readouterr().out).guarantee == dh.PureDP(1)
+    out = tmp_path / "r.json"
+    assert run("ranges", records, *AGES, "--epsilon", 30, "--json", "--output", out) == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "guarantee": {"name": "PureDP", "epsilon": "30", "sensitivity": 1},
+        "total": 990,
+        "bins": [3],
+        "wrote": {"release": str(out)},
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--column", "age", "--epsilon", 1], "without looking at the data: give --edges 0,18"),
+        (["--column", "age", "--epsilon", 1, "--start", 1], "--stop and --width needed too"),
+        (["--column", "age", "--epsilon", 1, "--edges", 5], "at least two"),
+        (["--column", "age", "--epsilon", 1, "--edges", "auto"], "edges must be"),
+        (["--column", "age", "--epsilon", 1, "--edges", "5,4"], "increasing"),
+        (["--column", "age", "--epsilon", 1, "--edges", "0,nan"], "increasing"),
+        (["--column", "age", "--epsilon", 1, "--edges", "0,1e400"], "edges must be"),
+        (["--column", "age", "--epsilon", 1, "--edges", "0,"], "edges must be"),
+        (["--column", "age", "--epsilon", 1, "--edges", "0,2024-01-01"], "edges must be"),
+        ([*AGES, "--epsilon", 1, "--width", 5], "--edges must be given alone"),
+        ([*AGES, "--epsilon", 1, "--edges", "1,2"], "--edges must be given once for each"),
+        ([*AGES, "--column", "day", "--epsilon", 1], "--edges must be given once for each"),
+        ([*AGES, *AGES, "--epsilon", 1], "different columns"),
+        (["--column", "age", "--epsilon", 1, *DAYS[:4], "--width", "7d"], "whole number of widths"),
+        (["--edges", "0,1", "--epsilon", 1], "--column"),
+        ([*AGES], "--epsilon --rho"),
+        ([*AGES, "--epsilon", 1, "--rho", 1], "--rho"),
+        ([*AGES, "--epsilon", 0], "epsilon"),
+        ([*AGES, "--epsilon=-1"], "epsilon"),
+        ([*AGES, "--rho", "nan"], "rho"),
+        ([*AGES, "--rho", "1e-300"], "rho"),
+        ([*AGES, "--epsilon", 1, "--sensitivity", 0], "sensitivity"),
+        ([*AGES, "--epsilon", 1, "--sensitivity", "1.5"], "whole number"),
+        ([*AGES, "--epsilon", 1, "--mechanism", "best"], "--mechanism"),
+        ([*AGES, "--epsilon", 1, "--mechanism", "tree", "--workload", "prefix"], "--workload"),
+        ([*AGES, "--epsilon", 1, "--expect-total", 5], "--expect-total"),
+        ([*AGES, "--epsilon", 1, "--dry-run", "--expect-total", -5], "total"),
+        ([*AGES, "--epsilon", 1, "--quiet"], "--quiet"),
+        ([*AGES, "--epsilon", 1, "--eps", 1], "--eps"),
+        (["--column", "aeg", "--edges", "0,1", "--epsilon", 1], "'age', 'day'"),
+        ([*AGES, "--epsilon", 1, "--output", "no/such/folder/r.json"], "folder"),
+    ],
+)
+def test_bad_use_exits_2_with_a_reason(arguments, said, records, capsys) -> None:
+    assert run("ranges", records, *arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("dphist: ")
+    assert said in captured.err
+    assert "Traceback" not in captured.err
+
+
+@pytest.mark.parametrize("edges", ["0,1", "2024-01-01,2024-02-01"])
+def test_edges_that_do_not_suit_the_column_exit_as_its_type_tells(
+    edges, records, tmp_path, capsys
+) -> None:
+    """By the schema, bad use; in a text file, which has none, by a field."""
+    column = {"0,1": "day", "2024-01-01,2024-02-01": "age"}[edges]
+    asked = ("--column", column, "--edges", edges, "--epsilon", 1)
+    typed = tmp_path / "typed.parquet"
+    pq.write_table(pa.csv.read_csv(records), typed)
+    for file, code in ((records, 1), (typed, 2)):
+        assert run("ranges", file, *asked) == code
+        assert f"'{column}'" in capsys.readouterr().err
+
+
+def test_too_many_bins_are_refused_before_anything_is_made(records, capsys) -> None:
+    wide = ("--column", "age", "--start", 0, "--stop", 10**12, "--width", 1)
+    assert run("ranges", records, *wide, "--epsilon", 1) == 2
+    assert "at most" in capsys.readouterr().err
+
+
+def test_writing_over_the_input_is_called_that(records, capsys) -> None:
+    assert run("ranges", records, *AGES, "--epsilon", 1, "--table", records) == 2
+    assert "is the input" in capsys.readouterr().err
+
+
+def test_a_file_without_rows_is_released(tmp_path) -> None:
+    path, table = tmp_path / "none.parquet", tmp_path / "t.csv"
+    pq.write_table(pa.table({"age": pa.array([], pa.int64())}), path)
+    assert run("ranges", path, *AGES, "--epsilon", 1, "--quiet", "--table", table) == 0
+    assert len(table.read_text().splitlines()) == 4
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+def test_interruptions_leave_nothing(error, records, capsys, monkeypatch) -> None:
+    def stop(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(dh.AdaptiveTree, "release", stop)
+    out = records.with_name("r.json")
+    assert run("ranges", records, *AGES, "--epsilon", 1, "--output", out) == 1
+    assert "nothing was written" in capsys.readouterr().err
+    assert [path.name for path in records.parent.iterdir()] == [records.name]
+
+
+@pytest.mark.parametrize(
+    ("file", "column", "start", "stop", "records"),
+    [
+        ("streams/nycflights13.parquet", "ts_hour", 376_944, 385_728, 336_776),
+        ("streams/seattle_pets.parquet", "day", 12_000, 18_000, 52_519),
+        ("labelled/online_retail.parquet", "ts", 1_288_569_600, 1_325_376_000, 541_909),
+    ],
+)
+def test_real_data(file, column, start, stop, records, tmp_path, capsys) -> None:
+    folder, name = file.split("/")
+    place = data.folder(folder)
+    if place is None or not (place / name).exists():
+        pytest.skip(f"needs {file} in the folder DPHIST_DATA")
+    saved, page = tmp_path / "r.json", tmp_path / "r.html"
+    width = (stop - start) // 6000 if (stop - start) % 6000 == 0 else 24
+    code = run(
+        "ranges", place / name, "--column", column, "--start", start, "--stop", stop,
+        "--width", width, "--epsilon", "0.1", "--output", saved, "--report", page,
+    )  # fmt: skip
+    assert code == 0
+    release = dh.Release.load(saved)
+    value = release.value
+    truth = np.asarray(
+        dh.bin_counts(place / name, column=column, start=start, stop=stop, width=width)
+    )
+    assert truth.sum() == records
+    asked = np.sort(np.random.default_rng(1).integers(0, len(truth) + 1, (2, 500)), axis=0)
+    sums = np.append(0, np.cumsum(truth))
+    off = np.abs(value.count(*asked) - (sums[asked[1]] - sums[asked[0]]))
+    # Known errors are those of the release: twice as far off on average is out of the question.
+    assert np.mean(off) < 2 * np.mean(value.error(*asked))
+    assert f"{release.total:,} ±" in page.read_text()
