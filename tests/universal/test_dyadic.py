@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dphist.universal.dyadic import DyadicShape
@@ -13,6 +13,7 @@ from dphist.universal.dyadic import DyadicShape
 SHAPES = st.lists(st.integers(1, 9), min_size=1, max_size=4).map(tuple)
 
 
+@settings(deadline=None, max_examples=60)
 @given(SHAPES)
 def test_every_bin_has_one_place(bins):
     shape = DyadicShape(bins)
@@ -23,6 +24,7 @@ def test_every_bin_has_one_place(bins):
     assert (shape.restore(flat) == grid).all()
 
 
+@settings(deadline=None, max_examples=60)
 @given(SHAPES)
 def test_a_node_is_a_box_cut_off_at_the_domain_and_its_size_the_bins_in_it(bins):
     shape = DyadicShape(bins)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -130,14 +131,13 @@ class AdaptiveTree(RangeMechanism):
         ParameterError
             If `noisy` does not hold the counts of a release of this mechanism.
         """
-        fit = self._fit(noisy)
-        bins = self._bins(fit)
-        return RangeHistogram(bins, answers=DyadicAnswers(self.shape, bins, lambda: fit))
+        bins = self._bins(self._fit(noisy))
+        return RangeHistogram(bins, answers=self.answers(bins, noisy))
 
     def answers(self, bins: NumberArray, noisy: Noisy) -> DyadicAnswers:
         """Return sums of the bins, with errors estimated from what was counted."""
         self._batches(noisy)  # so that a file without them is refused when it is read
-        return DyadicAnswers(self.shape, bins, lambda: self._fit(noisy))
+        return DyadicAnswers(self.shape, bins, partial(self._fit, noisy))
 
     def _bins(self, fit: Fit) -> IntArray:
         """Round sums from the first bin on: every node of the tree stays within 1."""

@@ -10,16 +10,19 @@ from dphist.axis import Axis
 from dphist.binned import BinnedCounts
 from dphist.errors import DataError, ParameterError
 from dphist.tables.checks import LARGEST, check_counts
+from dphist.tables.guard import shielded
 from dphist.universal.shape import IntArray
 
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """Exact counts in the shape of the bins. Secret."""
+    """Exact counts in the shape of the bins. Secret, unlike their sensitivity and unit."""
 
     counts: IntArray
     axes: tuple[Axis, ...] | None = None
     outside: Mapping[str, int] = field(default_factory=dict)
+    sensitivity: int = 1
+    unit: str | None = None
 
 
 def counted(data: Any, bins: tuple[int, ...]) -> Counted:
@@ -44,7 +47,8 @@ def counted(data: Any, bins: tuple[int, ...]) -> Counted:
     min(x, c) changes by at most 1 where x does. No error depends on a sum.
     """
     if isinstance(data, BinnedCounts):
-        return Counted(_cut_off(_shaped(data.counts, bins), bins), data.axes, data.outside)
+        counts = _cut_off(_shaped(data.counts, bins), bins)
+        return Counted(counts, data.axes, data.outside, data.sensitivity, data.unit)
     if isinstance(data, Iterator):
         return Counted(_cut_off(_joined(data, bins), bins))
     return Counted(_cut_off(_shaped(data, bins), bins))
@@ -69,12 +73,15 @@ def _shaped(data: Any, bins: tuple[int, ...]) -> IntArray:
 
 def _grid(data: Any) -> tuple[IntArray, tuple[int, ...]]:
     """Check counts of several axes; flat, and their shape."""
-    try:
-        array = np.asarray(data)
-    except ValueError:
-        array = np.empty(0)
+    problem = ParameterError("counts must be an array with as many dimensions as bins has entries")
+    if isinstance(data, np.ndarray):
+        array: Any = data  # a masked one keeps its mask, and is refused for it
+    else:
+        # As objects, or NumPy would make numbers of truth values.
+        kind = object if isinstance(data, list | tuple) else None
+        array = shielded(lambda: np.asarray(data, dtype=kind), problem)
     if array.ndim < 2:
-        raise ParameterError("counts must be an array with as many dimensions as bins has entries")
+        raise problem
     flat = array.ravel()
     # Python integers too large for int64 come as objects, which are checked one by one.
     return check_counts(flat.tolist() if flat.dtype.kind == "O" else flat, "counts"), array.shape
@@ -85,7 +92,7 @@ def _joined(chunks: Iterator[Any], bins: tuple[int, ...]) -> IntArray:
     counts = np.empty(bins, np.int64)
     filled = 0
     for chunk in chunks:
-        length = np.shape(chunk)[0] if np.ndim(chunk) > 0 else 0
+        length = _length(chunk)
         if length == 0:
             continue
         if filled + length > bins[0]:
@@ -96,3 +103,12 @@ def _joined(chunks: Iterator[Any], bins: tuple[int, ...]) -> IntArray:
     if filled != bins[0]:
         raise DataError("the chunks of counts must add up to the bins of the first axis")
     return counts
+
+
+def _length(chunk: Any) -> int:
+    """Return the bins of a chunk along the first axis."""
+    problem = ParameterError("counts must come in chunks that are arrays of whole numbers")
+    shape: tuple[int, ...] = shielded(lambda: np.shape(chunk), problem)
+    if not shape:
+        raise problem
+    return shape[0]

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, TypeAlias
+from functools import partial
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from dphist.universal.consistency import (
     subtree_estimates,
     zero_subtrees,
 )
+from dphist.universal.counts import counted
 from dphist.universal.leaf_counts import BinAnswers
 from dphist.universal.mechanism import Noisy, RangeMechanism
 from dphist.universal.node_answers import NodeAnswers
@@ -135,15 +137,15 @@ class HierarchicalTree(RangeMechanism):
         noisy = self.measure(counts, source)
         return self._infer(noisy), noisy
 
-    def measure(self, counts: IntArray, source: Source | None = None) -> dict[str, IntArray]:
+    def measure(self, counts: Any, source: Source | None = None) -> dict[str, IntArray]:
         """Return the noisy counts of each measured level, flat; they satisfy the guarantee.
 
         Parameters
         ----------
-        counts : `bins` int64, whose sum is below 2**62
+        counts : as for `release`.
         """
         budget = self.budget
-        exact = self.shape.sums(counts)
+        exact = self.shape.sums(counted(counts, self.bins).counts)
         noisy = {}
         for level in self.measured:
             noise = budget.noise(self.share, exact[level].size, source)
@@ -184,9 +186,9 @@ class HierarchicalTree(RangeMechanism):
         if self.nonnegative == "subtrees":
             # Zeros among the bins make their sums too large by far: larger nodes are not.
             fewest = NodeAnswers(self.shape, self._fitted(self._nodes(noisy)), 0, variance)
-            return TreeAnswers(self.shape, fewest, lambda: self._variances(variance))
+            return TreeAnswers(self.shape, fewest, partial(self._variances, variance))
         sums = BinAnswers(bins, variance)
-        return TreeAnswers(self.shape, sums, lambda: self._variances(variance))
+        return TreeAnswers(self.shape, sums, partial(self._variances, variance))
 
     def _variances(self, variance: float) -> list[FloatArray]:
         """What a node's subtree says of it has these variances, in records squared."""

@@ -32,20 +32,21 @@ class Ledger:
         Parameters
         ----------
         level : of the nodes.
-        nodes : (k,) int64, ascending, none twice.
+        nodes : (k,) int64, ascending, none twice, each from 0 to 2**level - 1.
         units : cost of the count of each, at least 1.
 
         Raises
         ------
         DphistError
-            If an account would exceed `UNITS`, or a node is charged twice at once. Nothing was
+            If an account would exceed `UNITS`, or `nodes` are not as they should be. Nothing was
             counted then, and nothing may be released.
         """
-        accounts = self._spent.reshape(2**level, -1)
-        ascending = (np.diff(nodes) > 0).all()
-        if not (ascending and units >= 1 and self.highest(level, nodes) + units <= UNITS):
+        # Of another type or sign, what is charged and what is counted could be different nodes.
+        sound = nodes.dtype == np.int64 and nodes.ndim == 1 and bool((np.diff(nodes) > 0).all())
+        sound = sound and (len(nodes) == 0 or (nodes[0] >= 0 and nodes[-1] < 2**level))
+        if not (sound and units >= 1 and self.highest(level, nodes) + units <= UNITS):
             raise DphistError("the ledger refused a count; nothing is released: report this bug")
-        accounts[nodes] += units
+        self._spent.reshape(2**level, -1)[nodes] += units
 
     def highest(self, level: int, nodes: IntArray) -> int:
         """Return the most that was spent on a bin of these nodes, in units."""
