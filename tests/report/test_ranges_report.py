@@ -14,6 +14,7 @@ import pytest
 
 from dphist import (
     AdaptiveTree,
+    Axis,
     HierarchicalTree,
     LeafCounts,
     Release,
@@ -219,3 +220,9 @@ def test_who_was_bounded_is_who_is_protected() -> None:
         assert f"Whether {unit}, is in the data" in shown
         assert "contribution" not in shown
     assert words.neighbours_in_words(5, "one user") in page
+
+
+def test_thousands_of_bins_of_an_axis_are_numbered_once() -> None:
+    axis = Axis.regular(0, 8784, 1, "hour")
+    histogram = RangeHistogram(np.zeros(8784, np.int64), (axis,))
+    assert ranges_words.axes_in_words(histogram) == "hour from 0 to 8784"

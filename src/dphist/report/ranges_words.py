@@ -83,16 +83,18 @@ def axes_in_words(histogram: RangeHistogram) -> str:
     >>> axes_in_words(RangeHistogram(np.zeros((2, 3), np.int64)))
     'axis 1, 2 bins; axis 2, 3 bins'
     """
+    if histogram.axes is None and histogram.bins.ndim == 1:
+        return "numbered from 0"
     described = []
     for axis, bins in enumerate(histogram.bins.shape):
         text = axis_text(histogram, axis)
         if histogram.axes is not None:
             first, last = short_edges(histogram.edges[axis][[0, -1]])
             text += f" from {first} to {last}"
-        described.append(f"{text}, {bins:,} bin{'s'[: bins > 1]}")
-    if len(described) > 1:
-        return "; ".join(described)
-    return described[0].rpartition(",")[0] if histogram.axes is not None else "numbered from 0"
+        # Of a single axis the number stands before, and need not be said twice.
+        number = f", {bins:,} bin{'s'[: bins > 1]}" if histogram.bins.ndim > 1 else ""
+        described.append(text + number)
+    return "; ".join(described)
 
 
 def names_in_words(histogram: RangeHistogram) -> str:
