@@ -52,6 +52,31 @@ def test_copies_are_equal_and_independent() -> None:
         hash(counts)
 
 
+def test_what_one_unit_can_change_goes_with_the_counts() -> None:
+    array = np.array([3, 4])
+    counts = BinnedCounts(array, (AGE,), ONE, 5, "one user")
+    assert (counts.sensitivity, counts.unit) == (5, "one user")
+    for other in (copy.deepcopy(counts), pickle.loads(pickle.dumps(counts))):  # noqa: S301
+        assert other == counts
+        assert (other.sensitivity, other.unit) == (5, "one user")
+    assert "sensitivity=5, unit='one user'; counts not shown" in repr(counts)
+    for options in ({}, {"sensitivity": 5}, {"sensitivity": 4, "unit": "one user"}):
+        assert counts != BinnedCounts(array, (AGE,), ONE, **options)  # type: ignore[arg-type]
+    plain = BinnedCounts(array, (AGE,), ONE)
+    assert (plain.sensitivity, plain.unit) == (1, None)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"sensitivity": bad} for bad in (0, -1, True, 1.5, "2", None)]
+    + [{"unit": bad} for bad in ("", 3, True)],
+    ids=str,
+)
+def test_bounds_are_checked(options: dict[str, Any]) -> None:
+    with pytest.raises(ParameterError, match=next(iter(options))):
+        BinnedCounts(np.array([3, 4]), (AGE,), ONE, **options)
+
+
 @pytest.mark.parametrize(
     ("counts", "axes", "outside", "named"),
     [
@@ -151,5 +176,5 @@ def test_arguments_that_are_refused(arguments: dict[str, Any], named: str) -> No
 def test_repr_shows_names_and_shape_only() -> None:
     rows = pd.DataFrame({"x": [918273645] * 9})
     counts = bin_counts(rows, column="x", edges=[0, 918273645, 918273650])
-    assert repr(counts) == "BinnedCounts(axes=['x'], bins=(2,); counts not shown)"
+    assert repr(counts) == "BinnedCounts(axes=['x'], bins=(2,), sensitivity=1; counts not shown)"
     assert str(counts) == f"{counts}" == repr(counts)

@@ -15,9 +15,11 @@ import numpy.typing as npt
 from dphist.axis import Axis
 from dphist.axis_edges import MOST_BINS, edges_of, public_only, regular_edges
 from dphist.errors import ParameterError
+from dphist.parameters import whole_number
 from dphist.tables import IntArray
 from dphist.tables.binning import Grid, bin_rows
 from dphist.tables.columns import check_request
+from dphist.tables.user_binning import bin_rows_of_users
 
 __all__ = ["BinnedCounts", "bin_counts"]
 
@@ -35,11 +37,17 @@ class BinnedCounts:
         Of one axis: ``below`` its first edge, ``above``, that is, at its last or beyond, and
         ``null``, without a value. Of several: ``null``, without a value in some column, and
         ``outside`` some axis otherwise.
+    sensitivity : int
+        Records, in bins or not, that one privacy unit can add or remove in all; public. A
+        mechanism refuses counts whose bound is above its own.
+    unit : str or None
+        Who that unit is where users were bounded, ``one user``; None for one record, or a unit
+        that the caller answers for. Public.
 
     >>> axis = Axis.of_edges([0, 18, 65], "age")
     >>> counts = BinnedCounts(np.array([3, 4]), (axis,), {"below": 0, "above": 1, "null": 2})
     >>> counts
-    BinnedCounts(axes=['age'], bins=(2,); counts not shown)
+    BinnedCounts(axes=['age'], bins=(2,), sensitivity=1; counts not shown)
     >>> counts.overflow, np.asarray(counts)
     (1, array([3, 4]))
     """
@@ -47,6 +55,8 @@ class BinnedCounts:
     counts: IntArray
     axes: tuple[Axis, ...]
     outside: Mapping[str, int]
+    sensitivity: int = 1
+    unit: str | None = None
 
     def __post_init__(self) -> None:
         axes = tuple(self.axes)
@@ -64,11 +74,15 @@ class BinnedCounts:
             raise ParameterError("outside must hold whole numbers, none negative")
         if np.any(self.counts < 0):
             raise ParameterError("counts must not be negative")
+        if self.unit is not None and not (isinstance(self.unit, str) and self.unit):
+            raise ParameterError("unit must be text that says who it is, such as 'one user'")
+        bound = whole_number(self.sensitivity, "sensitivity", 1)
         held = self.counts.copy()
         held.setflags(write=False)
         object.__setattr__(self, "counts", held)
         object.__setattr__(self, "axes", axes)
         object.__setattr__(self, "outside", MappingProxyType(dict(self.outside)))
+        object.__setattr__(self, "sensitivity", bound)
 
     @property
     def bins(self) -> tuple[int, ...]:
@@ -101,6 +115,7 @@ class BinnedCounts:
             return NotImplemented
         return (
             self.axes == other.axes
+            and (self.sensitivity, self.unit) == (other.sensitivity, other.unit)
             and np.array_equal(self.counts, other.counts)
             and self.outside == other.outside
         )
@@ -109,11 +124,14 @@ class BinnedCounts:
 
     def __reduce__(self) -> tuple[type["BinnedCounts"], tuple[Any, ...]]:
         """Copy and unpickle by way of the constructor, which makes everything read-only."""
-        return BinnedCounts, (self.counts, self.axes, dict(self.outside))
+        parts = (self.counts, self.axes, dict(self.outside), self.sensitivity, self.unit)
+        return BinnedCounts, parts
 
     def __repr__(self) -> str:
         names = [axis.name for axis in self.axes]
-        return f"BinnedCounts(axes={names}, bins={self.bins}; counts not shown)"
+        unit = "" if self.unit is None else f", unit={self.unit!r}"
+        shown = f"axes={names}, bins={self.bins}, sensitivity={self.sensitivity}{unit}"
+        return f"BinnedCounts({shown}; counts not shown)"
 
     def _of_one_axis(self, key: str, name: str) -> int:
         if len(self.axes) > 1:
@@ -129,6 +147,8 @@ def bin_counts(
     width: Any = None,
     start: Any = None,
     stop: Any = None,
+    user: str | None = None,
+    max_records: int | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> BinnedCounts:
     """Count the rows of a table in bins between public edges, where the rows are.
@@ -148,6 +168,11 @@ def bin_counts(
     width, start, stop : in place of `edges`, bins of one width from `start` to `stop`, which must
         be met exactly: numbers, or dates, datetimes or ISO text with a width such as "15m", "1h",
         "1d", "1w" or a datetime.timedelta. For several columns, a list of each, or one for all.
+    user : column of users, without missing values. Each user keeps at most `max_records` rows,
+        chosen evenly at random and independently of other users, of which rows in no bin are some
+        like any others. The counts have ``sensitivity=max_records``: the privacy unit is a user,
+        with all of the user's rows.
+    max_records : needed with `user`, and only with it.
     progress : called with the fraction done while a file is read, from any thread.
 
     Returns
@@ -180,13 +205,20 @@ def bin_counts(
     >>> counts = bin_counts(rows, column="age", edges=[0, 18, 65, 120])
     >>> counts.counts, counts.overflow
     (array([2, 2, 1]), 1)
+    >>> rows["who"] = [1, 1, 1, 2, 3, 3]
+    >>> bin_counts(rows, column="age", edges=[0, 18, 65, 120], user="who", max_records=2)
+    BinnedCounts(axes=['age'], bins=(3,), sensitivity=2, unit='one user'; counts not shown)
     """
     names = tuple(column) if isinstance(column, list | tuple) else (column,)
     single = not isinstance(column, list | tuple)
     if not names:
         raise ParameterError("column must be the name of a column, or a list of at least one")
     roles = ["column"] if single else [f"column[{number}]" for number in range(len(names))]
-    check_request(dict(zip(roles, names, strict=True)), progress)
+    wanted = dict(zip(roles, names, strict=True))
+    if (user is None) != (max_records is None):
+        raise ParameterError("user and max_records must be given together, or neither")
+    check_request(wanted if user is None else {**wanted, "user": user}, progress)
+    most = 1 if user is None else whole_number(max_records, "max_records", 1)
     if single:
         parts = [_edges_of_axis(edges, width, start, stop)]
     else:
@@ -197,11 +229,15 @@ def bin_counts(
     if math.prod(grid.shape) > MOST_BINS:
         raise ParameterError(f"all axes together must have at most {MOST_BINS} bins")
     axes = tuple(map(Axis, names, grid.edges))
-    slots = bin_rows(frame, grid, progress)
+    if user is None:
+        slots = bin_rows(frame, grid, progress)
+    else:
+        slots = bin_rows_of_users(frame, grid, user=user, max_records=most, progress=progress)
     below, above, nulls = (int(slots[place]) for place in (0, -2, -1))
     several = {"outside": below, "null": nulls}
     outside = {"below": below, "above": above, "null": nulls} if len(axes) == 1 else several
-    return BinnedCounts(slots[1:-2].reshape(grid.shape), axes, outside)
+    unit = None if user is None else "one user"
+    return BinnedCounts(slots[1:-2].reshape(grid.shape), axes, outside, most, unit)
 
 
 def _for_each(name: str, value: Any, axes: int) -> list[Any]:

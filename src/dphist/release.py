@@ -71,8 +71,9 @@ class Release:
     version : version of dphist that made the release.
     stated : mapping of str to str
         What was fixed about the data before anybody looked at them: ``unit``, who one user is;
-        ``null_users`` and ``null_labels``, what was done with rows without one. A labelled release
-        without ``unit`` rests on its maker's promise that users keep to the bounds.
+        ``null_users`` and ``null_labels``, what was done with rows without one. Without ``unit``
+        the bounds of a labelled release, and the sensitivity of another if above 1, rest on its
+        maker's promise.
     budget : PureDP or ApproxDP, optional
         What the mechanism was asked to cost at most in all, where it was calibrated. It follows
         from `mechanism` (`to_approx_dp`), and is checked when a release is loaded.

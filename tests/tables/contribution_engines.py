@@ -68,7 +68,7 @@ def table_of(rows: Rows, user_type: pa.DataType | None = None) -> pa.Table:
     )
 
 
-Pair = tuple[Any, str, str]  # user, label, turn
+Pair = tuple[Any, Any, str]  # user, label, turn
 
 
 def hashed(key: str, engine: str, pairs: Iterable[Pair]) -> dict[Pair, int]:
@@ -80,7 +80,7 @@ def _md5(key: str, pairs: list[Pair]) -> dict[Pair, int]:
     """Of Spark: MD5 of the key, lengths in bytes, values, and turn."""
     found = {}
     for user, label, turn in pairs:
-        texts = [str(user).encode(), label.encode()]
+        texts = [str(user).encode(), str(label).encode()]
         lengths = [f"{len(text)}:".encode() for text in texts]
         digest = hashlib.md5(b"".join([key.encode(), *lengths, *texts, turn.encode()]))  # noqa: S324
         found[user, label, turn] = int(digest.hexdigest(), 16)

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from dphist.tables.frames import AnyFrame, engine_failure, source_of
 from dphist.tables.guard import shielded
-from dphist.tables.label_types import check_arrow, decoded_dictionary
+from dphist.tables.label_types import carried, check_arrow, decoded_dictionary
 
 
 def checked_frame(frame: object, names: Mapping[str, str]) -> AnyFrame:
@@ -29,6 +29,23 @@ def evaluated(frame: AnyFrame, names: Mapping[str, str]) -> dict[str, pa.Chunked
     for role, column in columns.items():
         check_arrow(column, role, names[role])
     return columns
+
+
+def users_of(values: Any, name: str) -> pa.ChunkedArray:
+    """Return a column of users, of Arrow or of pandas, as one that DuckDB holds exactly; checked.
+
+    Raises
+    ------
+    ColumnError, DataError
+    """
+
+    def decoded() -> Any:
+        arrow = isinstance(values, pa.ChunkedArray)
+        return _decoded(values if arrow else _of_pandas(values, "user"), "user")
+
+    column = shielded(decoded, engine_failure({"user": name}))
+    check_arrow(column, "user", name)
+    return carried(column)
 
 
 def _evaluated(frame: AnyFrame, names: Mapping[str, str]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from dphist.errors import DataError, InputFileError
+from dphist.tables.arrow_columns import checked_frame, users_of
 from dphist.tables.columns import position_of
 from dphist.tables.files import (
     check_regular,
@@ -26,9 +27,10 @@ from dphist.tables.files import (
     position_in_header,
     text_fields,
 )
-from dphist.tables.frames import AnyFrame, Run, narwhals_of
+from dphist.tables.frames import AnyFrame, Run, narwhals_of, selected
 from dphist.tables.guard import shielded
 from dphist.tables.interruptible import interruptible
+from dphist.tables.label_types import duckdb_value, spark_value
 from dphist.tables.private_duckdb import connected, out_of_room
 from dphist.tables.progress import Progress, reported
 
@@ -67,7 +69,9 @@ class Table:
     kinds : the type of each column, or one that is treated as it is. Types that cannot serve are
         all told by one that cannot.
     batches : function
-        Returns an iterator over batches: arrays of one length, one a column.
+        Returns an iterator over batches: arrays of one length, one a column, and the users' after
+        these where there are any, always of one type. What type these have is not in `kinds`, but
+        checked: on opening, or, where only values tell, on this call, by a ColumnError.
     run : function
         Calls what reads the batches; whatever the engine says is dropped.
     from_text : whether these are the fields of a text file.
@@ -81,71 +85,101 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class SparkTable:
-    """Columns of a Spark dataframe, in the wanted order, which stay in Spark."""
+    """Columns of a Spark dataframe, in the wanted order, which stay in Spark.
+
+    Users, where there are any, are the column ``who`` after them, their text as bytes.
+    """
 
     kinds: list[pa.DataType]
     frame: Any
     run: Run
 
 
-def failure_over(names: Sequence[str], *, workers: bool = False) -> DataError:
-    """The error for an engine that fails over the columns `names`, whatever it says."""
+def failure_over(
+    names: Sequence[str], user: str | None = None, *, workers: bool = False
+) -> DataError:
+    """The error for an engine that fails over the columns `names` and `user`, whatever it says."""
+    every = names if user is None else [*names, user]
+    users = "" if user is None else ", and users as text or integers"
     also = "; Spark's workers need this Python (PYSPARK_PYTHON) with dphist" if workers else ""
     return DataError(
-        f"the engine of frame could not evaluate {' and '.join(map(repr, names))}: finish other "
+        f"the engine of frame could not evaluate {' and '.join(map(repr, every))}: finish other "
         "queries on its connection, evaluate the frame first, and pass plain columns of numbers, "
-        f"dates or timestamps{also}"
+        f"dates or timestamps{users}{also}"
     )
 
 
-def table_of_frame(frame: object, names: Sequence[str]) -> Table:
-    """Open a dataframe other than Spark's.
+def table_of_frame(frame: object, names: Sequence[str], user: str | None = None) -> Table:
+    """Open a dataframe other than Spark's: the columns `names`, and perhaps one of users.
 
     Raises
     ------
     ParameterError
         If Narwhals does not read `frame`.
     ColumnError
-        If a column is missing or there twice.
+        If a column is missing or there twice, or cannot hold users.
     DataError
         If the frame's engine fails.
     """
-    failure = failure_over(names)
+    failure = failure_over(names, user)
     opened = narwhals_of(frame, failure)
     native = opened.to_native()
+    shortage = out_of_room("counting the rows of frame")
+
+    def run(call: Callable[[], Any]) -> Any:
+        return shielded(call, failure, shortage)
+
+    if user is not None:
+        checked_frame(frame, {"user": user})
     if opened.implementation.is_duckdb():
         for name in names:  # of a name it holds twice, Narwhals would tell nothing
             position_of(name, list(native.columns), ignore_case=True)
-        return _of_relation(native, names, lambda call: shielded(call, failure))
+        value = None if user is None else _users_value(native, user, user)
+        return _of_relation(native, names, run, value)
     existing = list(shielded(opened.collect_schema, failure))
     positions = [position_of(name, existing) for name in names]
+    place = None if user is None else position_of(user, existing)
     if opened.implementation.is_pandas():
         columns = [native.iloc[:, position] for position in positions]
         kinds = [_kind_of_series(column) for column in columns]
 
         def batches() -> Batches:
-            return _of_series(columns)
+            found = _of_series(columns)
+            if user is None:
+                return found
+            return _with_users(found, users_of(native.iloc[:, place], user))
     else:
         kinds = [_kind_of(opened, position) for position in positions]
 
         def batches() -> Batches:
-            return _of_arrow(_evaluated(opened, positions))
+            if user is None or place is None:
+                return _of_arrow(_evaluated(opened, positions))
+            # Together, as a lazy frame may have other rows when it is evaluated again.
+            table = run(lambda: _evaluated(opened, [*positions, place]))
+            users = users_of(table.column(len(positions)), user)
+            return _with_users(_of_arrow(table.select(range(len(positions)))), users)
 
-    return Table(kinds, batches, lambda call: shielded(call, failure))
+    return Table(kinds, batches, run)
 
 
-def table_of_spark(frame: Any, names: Sequence[str]) -> SparkTable:
+def table_of_spark(frame: Any, names: Sequence[str], user: str | None = None) -> SparkTable:
     """Open a dataframe of PySpark; errors as for `table_of_frame`."""
-    failure = failure_over(names, workers=True)
+    failure = failure_over(names, user, workers=True)
     existing = shielded(lambda: list(frame.columns), failure)
     chosen = []
-    for number, name in enumerate(names):
+    wanted = {f"c{number}": name for number, name in enumerate(names)}
+    for column, name in (wanted if user is None else {**wanted, "who": user}).items():
         position_of(name, existing, ignore_case=True)
         escaped = name.replace("`", "``")
-        chosen.append(f"`{escaped}` AS c{number}")
+        chosen.append(f"`{escaped}` AS {column}")
     columns = shielded(lambda: frame.selectExpr(*chosen), failure)
-    types = shielded(lambda: [field.dataType.typeName() for field in columns.schema], failure)
-    kinds = [_OF_SPARK.get(kind, _UNFIT) for kind in types]
+    fields = shielded(lambda: {field.name: field.dataType for field in columns.schema}, failure)
+    if user is not None:
+        opened: AnyFrame = shielded(lambda: nw.from_native(columns), failure)
+        selected(opened, {"user": user}, failure, {"user": "who"})
+        value = spark_value(fields["who"], "who", user)
+        columns = shielded(lambda: columns.selectExpr(*wanted, f"{value} AS who"), failure)
+    kinds = [_OF_SPARK.get(fields[column].typeName(), _UNFIT) for column in wanted]
     return SparkTable(kinds, columns, lambda call: shielded(call, failure))
 
 
@@ -154,6 +188,7 @@ def table_of_file(
     path: str | os.PathLike[str],
     names: Sequence[str],
     progress: Progress | None,
+    user: str | None = None,
 ) -> Table:
     """Open a file, where it lies, until `stack` is closed.
 
@@ -162,7 +197,7 @@ def table_of_file(
     InputFileError
         If the file is missing, unreadable, or not what its name says.
     ColumnError
-        If a column is missing or there twice.
+        If a column is missing or there twice, or cannot hold users.
     """
     shown = f"'{os.fspath(path)}'"
     path = Path(path).absolute()
@@ -176,31 +211,51 @@ def table_of_file(
         with reported(connection, progress):
             return interruptible(connection, lambda: shielded(call, failure, shortage))
 
+    every = list(names) if user is None else [*names, user]
     literal = glob.escape(str(path))  # DuckDB would take `*` as a pattern
     if not kind.delimiter:
         failure = InputFileError(f"{shown} must be a Parquet file: it cannot be read as one")
         there = shielded(lambda: parquet_names(path), failure)
-        positions = [position_of(name, there) for name in names]
+        positions = [position_of(name, there) for name in every]
         relation = shielded(
             lambda: connection.read_parquet(literal, hive_partitioning=False), failure
         )
         # By position, as DuckDB renames columns that differ only in case.
-        return _of_relation(relation, [relation.columns[place] for place in positions], run)
+        columns, value = [relation.columns[place] for place in positions], None
+        if user is not None:
+            physical = columns.pop()
+            selected(nw.from_native(relation), {"user": user}, failure, {"user": physical})
+            value = _users_value(relation, physical, user)
+        return _of_relation(relation, columns, run, value)
     relation, there, failure = text_fields(connection, path, kind, shown)
-    fields = [f"c{position_in_header(name, there, shown)}" for name in names]
-    table = _of_relation(relation, fields, run)
+    fields = [f"c{position_in_header(name, there, shown)}" for name in every]
+    value = None if user is None else fields.pop()
+    table = _of_relation(relation, fields, run, value)
     return Table([pa.string() for _ in names], table.batches, run, from_text=True)
 
 
-def _of_relation(relation: duckdb.DuckDBPyRelation, names: Sequence[str], run: Run) -> Table:
-    """Stream columns of a relation. Nothing is computed, as a macro may be the caller's."""
+def _users_value(relation: duckdb.DuckDBPyRelation, column: str, name: str) -> str:
+    """Return the expression of users in a relation, having checked their type."""
+    types = dict(zip(relation.columns, relation.types, strict=True))
+    return duckdb_value(types[column], column, name)
+
+
+def _of_relation(
+    relation: duckdb.DuckDBPyRelation, names: Sequence[str], run: Run, users: str | None
+) -> Table:
+    """Stream columns of a relation, and perhaps users, an expression.
+
+    Casts aside, nothing is computed, as a macro may be the caller's.
+    """
     types = dict(zip(relation.columns, relation.types, strict=True))
     kinds = [_OF_DUCKDB.get(types[name].id, _UNFIT) for name in names]
 
     def batches() -> Batches:
         quoted = [name.replace('"', '""') for name in names]
-        chosen = ", ".join(f'"{name}" AS c{number}' for number, name in enumerate(quoted))
-        for batch in relation.project(chosen).to_arrow_reader(ROWS_AT_ONCE):
+        chosen = [f'"{name}" AS c{number}' for number, name in enumerate(quoted)]
+        if users is not None:
+            chosen.append(f"{users} AS who")
+        for batch in relation.project(", ".join(chosen)).to_arrow_reader(ROWS_AT_ONCE):
             yield batch.columns
 
     return Table(kinds, batches, run)
@@ -223,6 +278,15 @@ def _of_series(columns: list[Any]) -> Batches:
     """Convert columns of pandas, some rows at a time."""
     for start in range(0, len(columns[0]), ROWS_AT_ONCE):
         yield [_as_array(column.iloc[start : start + ROWS_AT_ONCE]) for column in columns]
+
+
+def _with_users(batches: Batches, users: pa.ChunkedArray) -> Batches:
+    """Add to each batch the users of its rows."""
+    start = 0
+    for batch in batches:
+        own = users.slice(start, len(batch[0])).combine_chunks()
+        yield [*batch, own]
+        start += len(own)
 
 
 def _as_array(values: Any) -> pa.Array:

@@ -67,27 +67,26 @@ class Grid:
         return [search_for(kind, edges, name, zoned) for kind, edges, name, zoned in parts]
 
 
-class Tally:
-    """Counts rows, batch by batch.
+class Slotting:
+    """Finds the slot of each row, batch by batch: a function of this row and the grid alone.
 
     Attributes
     ----------
-    slots : (B + 3,) int64, rows; see the module.
     unreadable : the columns in which text was not what it should be.
     """
 
-    __slots__ = ("_from_text", "_grid", "_kinds", "_searches", "slots", "unreadable")
+    __slots__ = ("_from_text", "_grid", "_kinds", "_null", "_searches", "unreadable")
 
     def __init__(self, grid: Grid, from_text: bool = False) -> None:
         self._grid = grid
         self._from_text = from_text
         self._kinds: list[pa.DataType] = []
         self._searches: list[Search] = []
-        self.slots: IntArray = np.zeros(math.prod(grid.shape) + 3, np.int64)
+        self._null = slots_of(grid) - 1
         self.unreadable: set[str] = set()
 
-    def add(self, columns: list[pa.Array]) -> None:
-        """Count the rows of a batch."""
+    def of(self, columns: list[pa.Array]) -> IntArray:
+        """Return the slots of the rows of a batch; 0 where text is unreadable: an error follows."""
         kinds = [column.type for column in columns]
         if kinds != self._kinds:
             self._searches = self._grid.searches(kinds, self._from_text)
@@ -105,13 +104,39 @@ class Tally:
             if absent is not None:
                 missing = absent if missing is None else missing | absent
         if self.unreadable or found is None:
-            return  # there will be an error
+            return np.zeros(len(columns[0]), np.int64)
         if missing is not None:
-            found[missing] = len(self.slots) - 1
+            found[missing] = self._null
+        return found
+
+
+class Tally:
+    """Counts rows, batch by batch.
+
+    Attributes
+    ----------
+    slotting : Slotting
+    slots : (B + 3,) int64, rows; see the module.
+    """
+
+    __slots__ = ("slots", "slotting")
+
+    def __init__(self, grid: Grid, from_text: bool = False) -> None:
+        self.slotting = Slotting(grid, from_text)
+        self.slots: IntArray = np.zeros(slots_of(grid), np.int64)
+
+    def add(self, columns: list[pa.Array]) -> None:
+        """Count the rows of a batch."""
+        found = self.slotting.of(columns)
         if len(self.slots) <= _BINS_A_ROW * len(found):
             self.slots += np.bincount(found, minlength=len(self.slots))
         else:
             np.add.at(self.slots, found, 1)
+
+
+def slots_of(grid: Grid) -> int:
+    """Return how many slots there are."""
+    return math.prod(grid.shape) + 3
 
 
 def bin_rows(frame: object, grid: Grid, progress: Progress | None = None) -> IntArray:
@@ -151,9 +176,7 @@ def bin_rows(frame: object, grid: Grid, progress: Progress | None = None) -> Int
             table = table_of_frame(frame, grid.names)
         grid.searches(table.kinds, table.from_text)  # before anything is read
         tally = table.run(lambda: _tallied(table, grid))
-    for name in grid.names:
-        if name in tally.unreadable:
-            raise _unreadable(grid, name)
+    raise_unreadable(grid, tally.slotting)
     slots: IntArray = tally.slots
     return slots
 
@@ -209,6 +232,13 @@ def _search_of_text(edges: AnyArray, zoned: bool) -> Search:
     if edges.dtype.kind in "if":
         return NumberTextSearch.among(edges)
     return MomentTextSearch.among(edges, zoned)
+
+
+def raise_unreadable(grid: Grid, slotting: Slotting) -> None:
+    """Raise the error for the first column with unreadable text, if there is one."""
+    for name in grid.names:
+        if name in slotting.unreadable:
+            raise _unreadable(grid, name)
 
 
 def _unreadable(grid: Grid, name: str) -> DataError:

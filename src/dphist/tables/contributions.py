@@ -11,16 +11,20 @@ values evenly makes the choice even, which is all that is asked of it.
 """
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from dphist.errors import DataError
 from dphist.tables.aggregate import as_arrays
 from dphist.tables.checks import LARGEST, IntArray
 from dphist.tables.engines import Rows
+from dphist.tables.frames import Run
 from dphist.tables.progress import Progress
-from dphist.tables.records import Records, open_records
+from dphist.tables.records import open_records
 from dphist.tables.stores import DuckStore, SparkStore, Store, held
 
 # What may be wrong with a record; the largest number found is reported.
@@ -88,7 +92,8 @@ def count_labels(
     """
     with ExitStack() as stack:
         records = open_records(stack, frame, names, progress)
-        bounded = bounded_labels(_checked(records, bounds), names, bounds, key or fresh_key())
+        checked = _checked(records.rows, names, bounds)
+        bounded = bounded_labels(checked, names, bounds, key or fresh_key())
 
         def evaluated() -> tuple[DuckStore | SparkStore, int]:
             made = held(bounded, records.kind)
@@ -96,7 +101,7 @@ def count_labels(
 
         store: DuckStore | SparkStore
         store, worst = records.run(evaluated)
-        _raise_problem(records, [worst])
+        _raise_problem(names, [worst], records.from_text)
         store.close_with(stack.pop_all())
     return store
 
@@ -133,20 +138,61 @@ def count_bounded_records(
     names = {"label": label, "user": user}
     with ExitStack() as stack:
         records = open_records(stack, frame, names, progress)
-        checked = _checked(records, Bounds(None, LARGEST))
-        kept = _prevalences(_bounded_records(checked, max_records, key or fresh_key()))
+        kept = _prevalences(_kept_records(records.rows, names, max_records, key))
         rows = records.run(lambda: kept.fetch(["records", "prevalence", "problem"]))
-    _raise_problem(records, [row[2] for row in rows])
+    _raise_problem(names, [row[2] for row in rows])
     return as_arrays([(row[0], row[1]) for row in rows])
 
 
-def _checked(records: Records, bounds: Bounds) -> Rows:
+def count_bounded_terms(
+    opened: Callable[[], Rows], run: Run, *, user: str, max_records: int, key: str | None = None
+) -> tuple[IntArray, IntArray]:
+    """Count the terms of rows, once each user keeps at most `max_records` of the rows.
+
+    Parameters
+    ----------
+    opened : function
+        Returns rows (term, who), in which term is an int64, never null. Called once.
+    run : function
+        Calls what evaluates rows; whatever the engine says is dropped.
+    user : the caller's name of the column of users, for the error.
+    max_records, key
+        As for `count_bounded_records`.
+
+    Returns
+    -------
+    terms, counts : (d,) int64
+        The terms that are kept, in any order, and how often each is.
+
+    Raises
+    ------
+    DataError
+        If a user is missing, or the engine fails.
+    """
+    names = {"user": user}
+
+    def counted() -> pa.Table:
+        kept = _kept_records(opened(), names, max_records, key)
+        terms = kept.group(["term"], "count(*) AS records", _WORST)
+        return terms.to_arrow(["term", "records", "problem"])
+
+    found = run(counted)
+    _raise_problem(names, [pc.max(found["problem"]).as_py() or _SOUND])
+    return found["term"].to_numpy(), found["records"].to_numpy()
+
+
+def _kept_records(rows: Rows, names: Mapping[str, str], max_records: int, key: str | None) -> Rows:
+    """From (term, who) to rows (who, term, problem): those that users keep, or cannot have."""
+    checked = _checked(rows, names, Bounds(None, LARGEST))
+    return _bounded_records(checked, max_records, key or fresh_key())
+
+
+def _checked(rows: Rows, names: Mapping[str, str], bounds: Bounds) -> Rows:
     """From the caller's rows to (who, term, amount, problem), no amount above `max_count`.
 
     A row with a problem has neither user, label nor amount: it serves only to be reported. No
     other row is without a label.
     """
-    names, rows = records.names, records.rows
     if bounds.null_labels == "drop":
         rows = rows.where("term IS NOT NULL")
     if "user" in names and bounds.null_users == "drop":
@@ -201,7 +247,7 @@ def _bounded_records(rows: Rows, max_records: int, key: str) -> Rows:
         "row_number() OVER (PARTITION BY who, term ORDER BY problem) AS turn",
     )
     ranked = _ranked(turns, key, [], "turn")
-    return ranked.where(f"who IS NULL OR place <= {max_records}")
+    return ranked.where(f"who IS NULL OR place <= {min(max_records, LARGEST)}")
 
 
 def _ranked(rows: Rows, key: str, others: list[str], turn: str | None = None) -> Rows:
@@ -234,26 +280,28 @@ def _at_most(rows: Rows, most: str, name: str) -> str:
     return f"CAST(least({rows.total('amount')}, {most}) AS BIGINT) AS {name}"
 
 
-def _raise_problem(records: Records, problems: list[int]) -> None:
+def _raise_problem(names: Mapping[str, str], problems: list[int], from_text: bool = False) -> None:
     """Raise the error for the largest problem number, if there is one."""
     worst = max(problems, default=_SOUND)
     if worst == _SOUND:
         return
     if worst == _NO_USER:
+        lacking = f"column {names['user']!r} has rows without a user: drop them"
+        if "label" not in names:
+            raise DataError(f"{lacking} or give them one")
         raise DataError(
-            f"column {records.names['user']!r} has rows without a user: drop them, give them one, "
-            'or count labels with null_users="drop" or, if each such row is a user of its own, '
-            '"separate"'
+            f'{lacking}, give them one, or count labels with null_users="drop" or, if each such '
+            'row is a user of its own, "separate"'
         )
     if worst == _NO_LABEL:
         raise DataError(
-            f"column {records.names['label']!r} has rows without a label: drop them or give them "
+            f"column {names['label']!r} has rows without a label: drop them or give them "
             'one, or count labels with null_labels="drop"'
         )
-    name = records.names["count"]
+    name = names["count"]
     if worst == _NO_COUNT:
         raise DataError(f"column {name!r} has rows without a value: drop them or fill them in")
-    if records.from_text:
+    if from_text:
         raise DataError(
             f"column {name!r} must hold whole numbers from 0 to 2**62 - 1 in decimal digits, "
             "without a point, an exponent or a separator"

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import duckdb
+import pyarrow as pa
 
 
 class Rows(Protocol):
@@ -39,6 +40,9 @@ class Rows(Protocol):
 
     def fetch(self, columns: Sequence[str]) -> list[tuple[Any, ...]]:
         """Evaluate the table and return its rows, a short list of Python numbers."""
+
+    def to_arrow(self, columns: Sequence[str]) -> pa.Table:
+        """Evaluate the table and return columns of numbers, of many rows perhaps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +82,10 @@ class DuckRows:
         """Evaluate the table."""
         rows: list[tuple[Any, ...]] = self.relation.project(", ".join(columns)).fetchall()
         return rows
+
+    def to_arrow(self, columns: Sequence[str]) -> pa.Table:
+        """Evaluate the table."""
+        return self.relation.project(", ".join(columns)).to_arrow_table()
 
     def _with(self, relation: duckdb.DuckDBPyRelation) -> "DuckRows":
         return DuckRows(self.connection, relation)
@@ -126,3 +134,7 @@ class SparkRows:
     def fetch(self, columns: Sequence[str]) -> list[tuple[Any, ...]]:
         """Evaluate the table."""
         return [tuple(row) for row in self.frame.select(*columns).collect()]
+
+    def to_arrow(self, columns: Sequence[str]) -> pa.Table:
+        """Evaluate the table."""
+        return self.frame.select(*columns).toArrow()

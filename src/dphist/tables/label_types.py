@@ -38,6 +38,23 @@ def check_duckdb(kind: Any, name: str) -> bool:
     return kind.id in _AS_TEXT
 
 
+def duckdb_value(kind: Any, column: str, name: str) -> str:
+    """Return the expression of a column of DuckDB, checked, as values told apart by their bytes.
+
+    Parameters
+    ----------
+    kind : type of the column
+    column, name : the column as the relation names it, and as the caller does.
+    """
+    quoted = '"' + column.replace('"', '""') + '"'
+    return f"CAST({quoted} AS VARCHAR)" if check_duckdb(kind, name) else quoted
+
+
+def spark_value(kind: Any, column: str, name: str) -> str:
+    """Return the same for Spark, where text becomes bytes; `column` is a plain name."""
+    return f"CAST(CAST({column} AS STRING) AS BINARY)" if check_spark(kind, name) else column
+
+
 def check_spark(kind: Any, name: str) -> bool:
     """Refuse what cannot serve as a label or user; say whether it is text."""
     if kind.typeName() not in _SPARK_TEXT | _SPARK_OTHERS:

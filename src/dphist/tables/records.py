@@ -21,7 +21,7 @@ from dphist.tables.files import open_file
 from dphist.tables.frames import AnyFrame, Run, engine_failure, selected
 from dphist.tables.guard import shielded
 from dphist.tables.interruptible import interruptible
-from dphist.tables.label_types import carried, check_duckdb, check_spark
+from dphist.tables.label_types import carried, duckdb_value, spark_value
 from dphist.tables.private_duckdb import connected, out_of_room
 from dphist.tables.progress import Progress
 
@@ -130,16 +130,15 @@ def _by_role(
     kinds = dict(zip(relation.columns, relation.types, strict=True))
     chosen = []
     for role, column in columns.items():
-        quoted = '"' + column.replace('"', '""') + '"'
         if role == "count":
+            quoted = '"' + column.replace('"', '""') + '"'
             # Arrow has no integers of 128 bits, and DuckDB would make floats of them.
             value = (
                 f"CASE WHEN {quoted} > {LARGEST} THEN {LARGEST + 1} WHEN {quoted} < 0 THEN -1 "
                 f"ELSE CAST({quoted} AS BIGINT) END"
             )
         else:
-            text = check_duckdb(kinds[column], names[role])
-            value = f"CAST({quoted} AS VARCHAR)" if text else quoted
+            value = duckdb_value(kinds[column], column, names[role])
         chosen.append(f"{value} AS {_ROLES[role]}")
     return relation.project(", ".join(chosen))
 
@@ -165,10 +164,11 @@ def _of_spark(frame: Any, names: Mapping[str, str]) -> Records:
     selected(opened, names, failure, {role: _ROLES[role] for role in names})
     values, kind = [], None
     for role, name in names.items():
-        value = _ROLES[role]
-        if role != "count" and check_spark(renamed.schema[value].dataType, name):
-            value = f"CAST(CAST({value} AS STRING) AS BINARY) AS {value}"
-            kind = pa.string() if role == "label" else kind
-        values.append(value)
+        column = value = _ROLES[role]
+        if role != "count":
+            value = spark_value(renamed.schema[column].dataType, column, name)
+        if role == "label" and value != column:
+            kind = pa.string()
+        values.append(f"{value} AS {column}")
     rows = SparkRows(shielded(lambda: renamed.selectExpr(*values), failure))
     return Records(rows, names, lambda call: shielded(call, failure), kind=kind)

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from dphist.errors import ParameterError
+from dphist.errors import BoundsError, ParameterError
 from dphist.histogram import Answers, RangeHistogram
 from dphist.histogram.boxes import NumberArray, box_sums, summed
 from dphist.noise import Source
@@ -16,7 +16,7 @@ from dphist.parameters import Exact, whole_number
 from dphist.privacy import Guarantee
 from dphist.release import Release
 from dphist.universal.budget import Budget, budget_of, checked_guarantee
-from dphist.universal.counts import counted
+from dphist.universal.counts import Counted, counted
 from dphist.universal.reference import bell, random_boxes
 from dphist.universal.shape import IntArray
 
@@ -70,12 +70,15 @@ class RangeMechanism(ABC):
             If `counts` holds anything but whole numbers, or has another shape than `bins`.
         DataError
             If a count is negative or missing, or chunks do not add up to the bins.
+        BoundsError
+            If the counts were made with a larger `sensitivity` than this mechanism protects.
 
         Notes
         -----
         A count above 2**62 / (number of bins) is treated as that.
         """
         data = counted(counts, self.bins)
+        self._accept(data)
         bins, noisy = self._run(data.counts, source)
         # What lies in no bin lies in one of these: such records pay nothing for the bins.
         noise = self.budget.noise(Fraction(1), len(data.outside), source).tolist()
@@ -83,7 +86,17 @@ class RangeMechanism(ABC):
         outside = {name: max(count + drawn, 0) for (name, count), drawn in pairs}
         value = RangeHistogram(bins, data.axes, outside, self.answers(bins, noisy))
         total = max(round(bins.sum().item()), 0)
-        return Release(value, self.guarantee, self, total, noisy)
+        stated = {} if data.unit is None else {"unit": data.unit}
+        return Release(value, self.guarantee, self, total, noisy, stated=stated)
+
+    def _accept(self, data: Counted) -> None:
+        """Refuse data whose stated bound this mechanism does not protect; both are public."""
+        if data.sensitivity > self.sensitivity:
+            raise BoundsError(
+                f"the counts were made with sensitivity {data.sensitivity}, more than the "
+                f"mechanism's {self.sensitivity}; give the mechanism "
+                f"sensitivity={data.sensitivity}"
+            )
 
     @abstractmethod
     def _run(self, counts: IntArray, source: Source | None) -> tuple[NumberArray, Noisy]:
