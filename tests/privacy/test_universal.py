@@ -195,7 +195,7 @@ def test_sigma_is_never_too_small(rho, share):
 
 @pytest.mark.parametrize("sensitivity", [1, 2, 7])
 def test_more_records_a_unit_cost_what_group_privacy_says(sensitivity):
-    """Lemma 3: m records of one unit cost m epsilon, or m**2 rho, of a record."""
+    """Lemma 5: m records of one unit cost m epsilon, or m**2 rho, of a record."""
     pure = LeafCounts(epsilon=1, bins=4, sensitivity=sensitivity)
     assert pure.budget.amount * sensitivity == 1
     assert pure.guarantee == PureDP(1)
@@ -316,9 +316,9 @@ def test_what_would_overspend_is_refused_before_it_is_counted(monkeypatch):
 
 
 def _stop_for_free(stop):
-    def spends_twice(self, level, left, nodes, estimates):
-        stop(self, level, left, nodes, estimates)
-        stop(self, level, left, nodes, estimates)
+    def spends_twice(self, level, left, nodes, fit):
+        stop(self, level, left, nodes, fit)
+        stop(self, level, left, nodes, fit)
 
     return spends_twice
 
@@ -344,7 +344,7 @@ def test_decisions_by_exact_counts_are_caught(monkeypatch):
     monkeypatch.setattr(
         Rules,
         "depths",
-        lambda self, strength, below: depths(self, strength * (1 + 50 * seen["odd"]), below),
+        lambda self, strength, *rest: depths(self, strength * (1 + 50 * seen["odd"]), *rest),
     )
     found = losses_of_pairs(monkeypatch, AdaptiveTree(epsilon=1, bins=64), neighbours((64,), 5))
     assert None in found

@@ -4,15 +4,16 @@ import numpy as np
 import pytest
 
 from dphist.universal import share_prior
-from dphist.universal.share_prior import EDGES, MASSES, SHARE_VARIANCE, share_posterior
+from dphist.universal.share_prior import ANY_KIND, EDGES, MASSES, SHARE_VARIANCES, share_posterior
 
 
-def brute_force(estimate, variance, total, even, steps=4000):
+def brute_force(estimate, variance, total, even, kinds, steps=4000):
     """Mean over the spikes and, in each piece, many equally likely shares; two variances."""
     spikes = np.array([0, even, 1])
-    masses = np.array([share_prior._EMPTY, share_prior._EQUAL, share_prior._EMPTY])
+    prior = kinds @ MASSES
+    pieces, masses = prior[:-3], prior[-3:]
     weights, means, squares = [], [], []
-    for low, high, mass in zip(EDGES[:-1], EDGES[1:], MASSES, strict=True):
+    for low, high, mass in zip(EDGES[:-1], EDGES[1:], pieces, strict=True):
         place = total * (low + (high - low) * (np.arange(steps) + 0.5) / steps)
         likely = np.exp(-0.5 * (place - estimate) ** 2 / variance)
         weights.append(mass * likely.mean())
@@ -23,27 +24,29 @@ def brute_force(estimate, variance, total, even, steps=4000):
     weights, means = np.array(weights) / np.sum(weights), np.array(means)
     mean = (weights * means).sum()
     between = (weights * (means - mean) ** 2).sum()
-    return mean, between, between + (weights[: len(MASSES)] * squares).sum()
+    return mean, between, between + (weights[: len(pieces)] * squares).sum()
 
 
 @pytest.mark.parametrize("total", [1.0, 40.0, 1e5])
 @pytest.mark.parametrize("noise", [0.02, 0.3, 5])
 @pytest.mark.parametrize("place", [-0.5, 0.0, 0.004, 0.31, 0.5, 0.93, 1.2])
-@pytest.mark.parametrize("even", [0.5, 0.75])
-def test_the_posterior_is_that_of_the_prior_and_a_normal_estimate(total, noise, place, even):
+@pytest.mark.parametrize(("even", "kinds"), [(0.5, [1, 0, 0, 0]), (0.75, [0.1, 0.2, 0.3, 0.4])])
+def test_the_posterior_is_that_of_the_prior_and_a_normal_estimate(total, noise, place, even, kinds):
     deviation = noise * total
     estimate = np.clip(place * total, -4 * deviation, total + 4 * deviation)
-    found = share_posterior(*(np.array([x]) for x in (estimate, deviation**2, total, even)))
-    mean, between, whole = brute_force(estimate, deviation**2, total, even)
+    found = share_posterior(*(np.array([x]) for x in (estimate, deviation**2, total, even, kinds)))
+    mean, between, whole = brute_force(estimate, deviation**2, total, even, np.array(kinds))
     assert found[0][0] == pytest.approx(mean, rel=1e-3, abs=1e-5 * total)
     assert found[1][0] == pytest.approx(between, rel=2e-2, abs=1e-6 * total**2)
     assert found[2][0] == pytest.approx(whole, rel=2e-2, abs=1e-6 * total**2)
 
 
 def test_estimates_far_out_give_an_empty_half():
-    mean, _, spread = share_posterior(
-        np.array([-1e12, 1e12, 1e300]), np.full(3, 1e-6), np.full(3, 10.0), np.full(3, 0.5)
+    kinds = np.repeat(ANY_KIND, 3, axis=0)
+    mean, _, spread, found = share_posterior(
+        np.array([-1e12, 1e12, 1e300]), np.full(3, 1e-6), np.full(3, 10.0), np.full(3, 0.5), kinds
     )
+    assert found.sum(axis=1) == pytest.approx([1, 1, 1])
     assert mean.tolist() == pytest.approx([0, 10, 10], abs=1e-3)
     assert (spread >= 0).all()
     assert np.isfinite(spread).all()
@@ -51,16 +54,19 @@ def test_estimates_far_out_give_an_empty_half():
 
 def test_blocks_of_nodes_make_no_difference(monkeypatch):
     rng = np.random.default_rng(0)
+    kinds = rng.dirichlet(np.ones(4), 50)
     arguments = rng.normal(5, 9, 50), rng.uniform(1, 9, 50), rng.uniform(1, 90, 50), rng.random(50)
+    arguments = *arguments, kinds
     whole = share_posterior(*arguments)
     monkeypatch.setattr(share_prior, "_AT_ONCE", 7)
     parts = share_posterior(*arguments)
-    assert np.array_equal(whole, parts)
+    assert all(map(np.array_equal, whole, parts))
 
 
-def test_the_prior_is_symmetric_and_its_variance_that_of_its_pieces_middles():
-    assert np.allclose(MASSES, MASSES[::-1])
+def test_the_prior_is_symmetric_and_its_variance_that_of_its_components_middles():
     assert np.allclose(EDGES, 1 - EDGES[::-1])
-    total = MASSES.sum() + 2 * share_prior._EMPTY + share_prior._EQUAL
-    assert total == pytest.approx(1, abs=0.02)
-    assert 0.02 < SHARE_VARIANCE < 0.25
+    assert np.allclose(MASSES[:, :-3], MASSES[:, -4::-1])
+    assert np.allclose(MASSES[:, -3], MASSES[:, -1])
+    assert MASSES.sum(axis=1) == pytest.approx([1] * 4)
+    # The rougher the parent's split, the rougher is this one.
+    assert (np.diff(SHARE_VARIANCES) > 0).all()

@@ -215,7 +215,7 @@ class RangeHistogram:
         names = OUTSIDE_ONE if bins.ndim == 1 else OUTSIDE_MORE
         if outside and tuple(sorted(outside)) != tuple(sorted(names)):
             raise ValueError("outside counts are of no known kind")
-        if not all(type(count) is int for count in outside.values()):
-            raise TypeError("outside counts are whole numbers")
+        if not all(type(count) is int and count >= 0 for count in outside.values()):
+            raise ValueError("outside counts are whole numbers, none negative")
         kind = np.dtype(np.float64 if bins.dtype.kind == "f" else np.int64)
         return cls(bins.astype(kind), axes, {name: outside[name] for name in names if outside})

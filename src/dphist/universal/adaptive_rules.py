@@ -4,13 +4,23 @@ The constants were chosen on public data (docs/ranges.md): they move the error, 
 guarantee, which the ledger holds whatever they are.
 """
 
+import math
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from dphist.universal.consistency import FloatArray
 from dphist.universal.ledger import UNITS
 from dphist.universal.shape import IntArray
+from dphist.universal.share_prior import SHARE_VARIANCES
+
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
+
+_USUAL_ROUGHNESS = float(SHARE_VARIANCES.mean())
+_ROUGHNESS_POWER = 0.3
+_DOUBT_GROWTH = math.sqrt(2)
 
 LEAST = UNITS // 1000
 """A node with less than this left is not opened: shares stay such that noise can be sampled."""
@@ -26,8 +36,10 @@ class Rules:
     Attributes
     ----------
     first_level, first_share : the level that is counted whatever the data are, and its cost.
-    stop : strength below which a node is not opened.
-    merge : strength below which siblings that stop are counted together, as their parent.
+    stop : strength below which a node of usual roughness is not opened.
+    merge : strength below which siblings that stop may be counted together, as their parent.
+    merge_doubt : the most variance of how such siblings share their records, over that of
+        Laplace noise with scale 1 / epsilon left (so half of it over the noise's), at the root.
     extra : levels to open beyond the binary logarithm of the strength.
     arity : most levels to open at once.
     last_share : what the last opening of a node costs of what is left.
@@ -38,15 +50,29 @@ class Rules:
     first_share: float
     stop: float
     merge: float
+    merge_doubt: float
     extra: int
     arity: int
     last_share: float
     share: float
 
-    def depths(self, strength: FloatArray, below: int) -> IntArray:
-        """Return how many more levels each node is worth, 0 to stop it; at most `below`."""
-        wanted = np.floor(np.log2(np.maximum(strength, 1))) + self.extra
-        return np.where(strength < self.stop, 0, np.clip(wanted, 0, below)).astype(np.int64)
+    def depths(self, strength: FloatArray, roughness: FloatArray, below: int) -> IntArray:
+        """Return how many more levels each node is worth, 0 to stop it; at most `below`.
+
+        Opening is worth more where the parent's split lets expect an uneven one: `roughness`.
+        """
+        worth = strength * (roughness / _USUAL_ROUGHNESS) ** _ROUGHNESS_POWER
+        wanted = np.floor(np.log2(np.maximum(worth, 1))) + self.extra
+        return np.where(worth < self.stop, 0, np.clip(wanted, 0, below)).astype(np.int64)
+
+    def merged(self, strength: FloatArray, doubt: FloatArray, level: int) -> BoolArray:
+        """Return which siblings that stop are counted together, as parents at `level`.
+
+        That halves the noise of their sum, which every longer range holds, and leaves the doubt
+        about their shares, which only a range that ends in them does: the fewer, the deeper.
+        """
+        small: BoolArray = doubt < self.merge_doubt * _DOUBT_GROWTH**level
+        return small & (strength < self.merge)
 
     def opening(self, depth: int, below: int, left: int) -> tuple[int, int]:
         """Return how many levels to open nodes of a depth by, and the units that costs.
@@ -61,6 +87,22 @@ class Rules:
         return levels, int(left * share)
 
 
-ONE_AXIS = Rules(4, 0.4, stop=16, merge=24, extra=1, arity=4, last_share=0.8, share=1)
-PREFIXES = Rules(3, 0.35, stop=16, merge=24, extra=1, arity=4, last_share=0.8, share=1)
-MORE_AXES = Rules(5, 0.2, stop=8, merge=16, extra=3, arity=6, last_share=0.6, share=0.8)
+_ALWAYS = math.inf
+
+ONE_AXIS = Rules(
+    4, 0.4, stop=16, merge=_ALWAYS, merge_doubt=2, extra=1, arity=4, last_share=0.8, share=1
+)
+PREFIXES = Rules(
+    3, 0.35, stop=16, merge=_ALWAYS, merge_doubt=2, extra=1, arity=4, last_share=0.8, share=1
+)
+MORE_AXES = Rules(
+    5, 0.2, stop=8, merge=16, merge_doubt=_ALWAYS, extra=3, arity=6, last_share=0.6, share=0.8
+)
+# The variance of Gaussian noise grows with the number of counts on a path, not with its square:
+# every level is worth a count, and a look costs little.
+ONE_AXIS_GAUSSIAN = Rules(
+    2, 0.25, stop=4, merge=_ALWAYS, merge_doubt=2, extra=1, arity=1, last_share=0.6, share=1
+)
+MORE_AXES_GAUSSIAN = Rules(
+    5, 0.2, stop=4, merge=_ALWAYS, merge_doubt=1, extra=3, arity=3, last_share=0.6, share=1
+)

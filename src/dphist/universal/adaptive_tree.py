@@ -13,7 +13,14 @@ from dphist.histogram.boxes import IntArray, NumberArray
 from dphist.noise import Source
 from dphist.parameters import Exact
 from dphist.release import savable
-from dphist.universal.adaptive_rules import MORE_AXES, ONE_AXIS, PREFIXES, Rules
+from dphist.universal.adaptive_rules import (
+    MORE_AXES,
+    MORE_AXES_GAUSSIAN,
+    ONE_AXIS,
+    ONE_AXIS_GAUSSIAN,
+    PREFIXES,
+    Rules,
+)
 from dphist.universal.dyadic import DyadicShape
 from dphist.universal.dyadic_answers import DyadicAnswers
 from dphist.universal.dyadic_inference import Fit, Measured, extended, infer
@@ -40,7 +47,7 @@ class AdaptiveTree(RangeMechanism):
         Bins of the axis, or of each axis; public.
     workload : "ranges" or "prefix"
         What is asked most: any ranges, or those from the first bin on (quantiles, a cumulative
-        curve). In several axes it makes no difference.
+        curve). In several axes, or with rho, it makes no difference.
     sensitivity : int
         Records that one privacy unit (a person) can add or remove; 1 unless given.
 
@@ -91,7 +98,9 @@ class AdaptiveTree(RangeMechanism):
     def rules(self) -> Rules:
         """Which nodes are counted; public."""
         if len([size for size in self.bins if size > 1]) > 1:
-            return MORE_AXES
+            return MORE_AXES if self.rho is None else MORE_AXES_GAUSSIAN
+        if self.rho is not None:
+            return ONE_AXIS_GAUSSIAN
         return PREFIXES if self.workload == "prefix" else ONE_AXIS
 
     @property

@@ -4,6 +4,9 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+from scipy.special import ndtr
+
 from dphist.errors import ParameterError
 from dphist.noise import Source, rounded_gaussian, two_sided_geometric
 from dphist.noise.gaussian import LARGEST_SIGMA
@@ -56,7 +59,7 @@ class Budget:
         So that what divides by it does not overflow where epsilon is enormous.
         """
         if self.gaussian:
-            return float(self.sigma(share)) ** 2 + 1 / 12  # rounding adds at most this
+            return max(_rounded_gaussian_variance(float(self.sigma(share))), 2**-40)
         return max(geometric_standard_deviation(self.amount * share) ** 2, 2**-40)
 
     def check(self, least_share: Fraction) -> None:
@@ -94,3 +97,11 @@ def _short(value: Exact, name: str) -> Fraction:
     if max(exact.numerator, exact.denominator) > _LONGEST:
         raise ParameterError(f"{name} must have fewer than 150 digits, so that it can be saved")
     return exact
+
+
+def _rounded_gaussian_variance(sigma: float) -> float:
+    """E X**2 of N(0, sigma**2) rounded: the sum over k >= 1 of (2k - 1) Pr[abs(X) >= k]."""
+    if sigma >= 2:
+        return sigma**2 + 1 / 12  # up to 1e-30
+    k = np.arange(1, 30)
+    return float(((2 * k - 1) * 2 * ndtr(-(k - 0.5) / sigma)).sum())

@@ -1,11 +1,12 @@
 """From noisy counts of some nodes of a binary tree to estimates of all: post-processing.
 
 Up: least squares by inverse variance. Down: the mean of each split under a fixed prior on the
-first half's share. What the prior said of each split is then carried up once more, so that
-splits far down tell their ancestors what they know (expectation propagation, in its simplest
-form).
+first half's share, which depends on what is now known of the parent's split. What the prior said
+of each split is then carried up again, so that splits far down tell their ancestors what they
+know (expectation propagation, in its simplest form).
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -13,9 +14,9 @@ import numpy.typing as npt
 
 from dphist.universal.consistency import FloatArray
 from dphist.universal.shape import IntArray
-from dphist.universal.share_prior import SHARE_VARIANCE, share_posterior
+from dphist.universal.share_prior import ANY_KIND, SHARE_VARIANCES, share_posterior
 
-SWEEPS = 2
+SWEEPS = 3
 
 
 class Sites(NamedTuple):
@@ -40,11 +41,14 @@ class Fit(NamedTuple):
     counts : list of (2**level,) float64, records, none negative, each the sum of its halves.
     splits : list of Split, one for each level but the last.
     root_variance : of the root's estimate.
+    roughness : list of (2**level,) float64
+        Of the first half's share of each node, the variance that its parent's split lets expect.
     """
 
     counts: list[FloatArray]
     splits: list[Split]
     root_variance: float
+    roughness: Sequence[FloatArray] = ()
 
 
 class Measured:
@@ -87,17 +91,19 @@ def infer(measured: Measured, sweeps: int = SWEEPS) -> Fit:
 def extended(fit: Fit, sizes: list[npt.NDArray[np.int32]]) -> Fit:
     """Split what lies deeper than any count evenly by bins, down to the bins themselves."""
     counts, splits = list(fit.counts), list(fit.splits)
+    rough = fit.roughness[-1]
     for level in range(len(counts), len(sizes)):
-        split = _unseen(counts[-1], sizes[level])
+        split = _unseen(counts[-1], sizes[level], rough)
         counts.append(_halves(counts[-1], counts[-1] * split.share))
         splits.append(split)
-    return Fit(counts, splits, fit.root_variance)
+        rough = np.repeat(rough, 2)
+    return Fit(counts, splits, fit.root_variance, fit.roughness)
 
 
-def _unseen(total: FloatArray, sizes: npt.NDArray[np.int32]) -> Split:
+def _unseen(total: FloatArray, sizes: npt.NDArray[np.int32], roughness: FloatArray) -> Split:
     """How nodes are split of whose halves, of these sizes, nothing is known."""
     first, second = sizes[::2], sizes[1::2]
-    spread = np.where(second > 0, SHARE_VARIANCE * total**2, 0.0)
+    spread = np.where(second > 0, roughness * total**2, 0.0)
     return Split(first / np.maximum(first + second, 1), spread)
 
 
@@ -166,20 +172,45 @@ def _sweep_down(
 ) -> tuple[Fit, list[Sites]]:
     counts = [np.maximum(values[0], 0)]
     splits, sites = [], []
+    # Few nodes have splits of which anything is known: the others point to an ancestor's kinds.
+    kinds, row = ANY_KIND, np.zeros(1, np.int64)
+    roughness = [kinds @ SHARE_VARIANCES]
     for level in range(1, len(values)):
-        sizes = measured.sizes[level]
-        first, split, site = _split(counts[-1], values[level], variances[level], sizes)
+        first, split, site, use, found = _split(
+            counts[-1],
+            values[level],
+            variances[level],
+            measured.sizes[level],
+            roughness[-1],
+            row,
+            kinds,
+        )
+        row[use] = np.arange(len(kinds), len(kinds) + len(use))
+        kinds = np.concatenate([kinds, found])
+        row = np.repeat(row, 2)
+        roughness.append((kinds @ SHARE_VARIANCES)[row])
         counts.append(_halves(counts[-1], first))
         splits.append(split)
         sites.append(site)
-    return Fit(counts, splits, float(variances[0][0])), sites
+    return Fit(counts, splits, float(variances[0][0]), roughness), sites
 
 
 def _split(
-    total: FloatArray, value: FloatArray, variance: FloatArray, sizes: npt.NDArray[np.int32]
-) -> tuple[FloatArray, Split, Sites]:
-    """Return the first half of each node, its posterior, and what the prior had to say."""
-    even, spread = _unseen(total, sizes)
+    total: FloatArray,
+    value: FloatArray,
+    variance: FloatArray,
+    sizes: npt.NDArray[np.int32],
+    roughness: FloatArray,
+    row: IntArray,
+    kinds: FloatArray,
+) -> tuple[FloatArray, Split, Sites, IntArray, FloatArray]:
+    """Return the first half of each node, its posterior, and what the prior had to say.
+
+    Last, which nodes anything is known of the split of, and the chances of its kinds;
+    `kinds[row]` are those of their parents' splits.
+    """
+    even, spread = _unseen(total, sizes, roughness)
+    found = kinds[:0]
     share, first = even.copy(), total * even
     site_share, site_weight = np.full(len(total), 0.5), np.zeros(len(total))
     v_first, v_second = variance[::2], variance[1::2]
@@ -192,7 +223,9 @@ def _split(
         estimate = precision_first * value[::2][use]
         estimate += precision_second * (whole - value[1::2][use])
         estimate /= precision
-        mean, between, posterior = share_posterior(estimate, 1 / precision, whole, even[use])
+        mean, between, posterior, found = share_posterior(
+            estimate, 1 / precision, whole, even[use], kinds[row[use]]
+        )
         first[use] = mean
         share[use], spread[use] = mean / whole, posterior
         # What is carried up is which piece of the prior a split is in, not where it is in it: so
@@ -203,4 +236,4 @@ def _split(
         centre = (mean / kept - estimate * precision) / np.where(some, weight, 1) / whole
         site_share[use] = np.clip(np.where(some, centre, 0.5), 0, 1)
         site_weight[use] = weight
-    return first, Split(share, spread), Sites(site_share, site_weight)
+    return first, Split(share, spread), Sites(site_share, site_weight), use, found

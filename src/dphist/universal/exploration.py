@@ -10,8 +10,7 @@ import numpy as np
 
 from dphist.universal.adaptive_rules import LEAST, Rules
 from dphist.universal.budget import Budget
-from dphist.universal.consistency import FloatArray
-from dphist.universal.dyadic_inference import Measured, infer
+from dphist.universal.dyadic_inference import Fit, Measured, infer
 from dphist.universal.ledger import UNITS
 from dphist.universal.shape import IntArray
 
@@ -39,13 +38,13 @@ class Explorer:
         """Count the first level, then open or stop all nodes of the frontier, round by round."""
         frontier = self._begin()
         while frontier:
-            estimates = infer(self._measured, sweeps=1).counts
+            fit = infer(self._measured, sweeps=1)
             following: dict[tuple[int, int], list[IntArray]] = defaultdict(list)
             for (level, left), nodes in frontier.items():
-                strength = estimates[level][nodes] * self._sharpness(left)
+                strength = fit.counts[level][nodes] * self._sharpness(left)
                 below = self._height - level if left >= LEAST else 0
-                depths = self._rules.depths(strength, below)
-                self._stop(level, left, nodes[depths == 0], estimates)
+                depths = self._rules.depths(strength, fit.roughness[level][nodes], below)
+                self._stop(level, left, nodes[depths == 0], fit)
                 for depth in np.unique(depths[depths > 0]).tolist():
                     self._open(level, left, nodes[depths == depth], depth, following)
             frontier = {key: np.sort(np.concatenate(parts)) for key, parts in following.items()}
@@ -72,13 +71,16 @@ class Explorer:
         if spent < left:
             following[level + levels, left - spent].append(children)
 
-    def _stop(self, level: int, left: int, nodes: IntArray, estimates: list[FloatArray]) -> None:
-        """Merge siblings that stop while their parent is weak, and spend all they have left."""
+    def _stop(self, level: int, left: int, nodes: IntArray, fit: Fit) -> None:
+        """Merge siblings that stop while it is worth it, and spend all they have left."""
+        sharpness = self._sharpness(left)
         while len(nodes):
             pairs = np.flatnonzero(nodes[1:] >> 1 == nodes[:-1] >> 1) if level else nodes[:0]
             if level:
-                parents = estimates[level - 1][nodes[pairs] >> 1]
-                pairs = pairs[parents * self._sharpness(left) < self._rules.merge]
+                parents = nodes[pairs] >> 1
+                strength = fit.counts[level - 1][parents] * sharpness
+                doubt = fit.splits[level - 1].variance[parents] * sharpness**2
+                pairs = pairs[self._rules.merged(strength, doubt, level - 1)]
             alone = np.ones(len(nodes), bool)
             alone[pairs] = alone[pairs + 1] = False
             self._take(level, nodes[alone], left)

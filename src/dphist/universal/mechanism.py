@@ -80,6 +80,8 @@ class RangeMechanism(ABC):
         data = counted(counts, self.bins)
         self._accept(data)
         bins, noisy = self._run(data.counts, source)
+        for found in noisy.values():
+            found.flags.writeable = False
         # What lies in no bin lies in one of these: such records pay nothing for the bins.
         noise = self.budget.noise(Fraction(1), len(data.outside), source).tolist()
         pairs = zip(data.outside.items(), noise, strict=True)

@@ -2,6 +2,10 @@
 
 A fixed prior, the same for every release. It holds no privacy and no data of the release: it
 says how noisy counts are read. What gave it: docs/ranges.md.
+
+A split is much like its parent's: below an even split 9 of 10 are even within a seventh, below
+a rough one a third leave a half empty. So the prior of a split depends on the kind of split
+that its parent is: one of four, by how far its share is from 1/2.
 """
 
 import numpy as np
@@ -9,30 +13,44 @@ from scipy.special import ndtr
 
 from dphist.universal.consistency import FloatArray
 
-# Symmetric about 1/2: spikes at 0, 1/2 and 1 (an empty half, two equal halves), and between the
-# edges a piecewise uniform density.
+# The smaller half's share is 0, or lies between two of these edges with a uniform density, or is
+# 1/2; which half it is, is a toss-up.
 _EDGES = np.array(
     [0, .0003, .001, .003, .01, .03, .07, .13, .2, .28, .36, .43, .47, .49, .4967, .499, .5]
 )  # fmt: skip
-_MASSES = np.array([6, 5, 7, 9, 10, 14, 18, 25, 31, 36, 55, 57, 47, 22, 14, 9]) / 1000
-_EMPTY = 0.095
-_EQUAL = 0.08
+_KIND_EDGES = (0.03, 0.1, 0.25)  # of the distance of a share from 1/2
+# A row for each kind of the parent's split, the most even first; in thousandths.
+_SMALLER_HALF = np.array([
+    [68, 3, 6, 5, 7, 6, 5, 11, 17, 22, 41, 88, 131, 169, 95, 73, 47, 206],
+    [91, 3, 6, 5, 9, 9, 13, 23, 33, 49, 83, 150, 176, 144, 57, 33, 21, 95],
+    [120, 4, 9, 8, 13, 16, 25, 40, 75, 127, 117, 158, 129, 77, 30, 12, 7, 33],
+    [375, 28, 15, 29, 34, 39, 54, 57, 65, 53, 57, 68, 55, 27, 12, 7, 5, 20],
+])  # fmt: skip
 EDGES: FloatArray = np.concatenate([_EDGES, 1 - _EDGES[-2::-1]])
-MASSES: FloatArray = np.concatenate([_MASSES, _MASSES[::-1]])
+_ORDER = [*range(1, 17), *range(16, 0, -1), 0, 17, 0]
+# (4, 35): pieces between edges, then spikes at 0, 1/2 and 1; each row adds up to 1.
+MASSES: FloatArray = _SMALLER_HALF[:, _ORDER] / np.array([2000] * 33 + [1000, 2000])
+_CENTRES = np.append((EDGES[:-1] + EDGES[1:]) / 2, [0, 0.5, 1])
+# (35, 4): 1 where a component is a split of that kind.
+_KIND_OF: FloatArray = np.eye(4)[np.digitize(np.abs(_CENTRES - 0.5), _KIND_EDGES)]
 
-# Of the share under the prior: what is known of a split of which nothing was counted.
-SHARE_VARIANCE = float(
-    ((EDGES[:-1] + EDGES[1:] - 1) ** 2 / 4 * MASSES).sum() + 2 * _EMPTY / 4
-) / float(MASSES.sum() + 2 * _EMPTY + _EQUAL)
+# (4,): of the share under the prior, which is what is known of a split without counts.
+SHARE_VARIANCES: FloatArray = MASSES @ (_CENTRES - 0.5) ** 2
+# (1, 4): of the root, which has no parent.
+ANY_KIND: FloatArray = np.full((1, 4), 0.25)
 
 _AT_ONCE = 2**13  # nodes: what they need fits in a processor's cache
 _DENSITY = 1 / np.sqrt(2 * np.pi)
 
 
 def share_posterior(
-    estimate: FloatArray, variance: FloatArray, total: FloatArray, even: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return mean and variance of the first half's records, given all of them.
+    estimate: FloatArray,
+    variance: FloatArray,
+    total: FloatArray,
+    even: FloatArray,
+    kinds: FloatArray,
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Return mean and variance of the first half's records, given all of them, and its kind.
 
     Parameters
     ----------
@@ -44,6 +62,8 @@ def share_posterior(
         Records of both halves.
     even : (k,) float64, between 0 and 1
         The first half's share of the bins: where the spike of equal density lies.
+    kinds : (k, 4) float64
+        Chances of the kinds of the parent's split; a row adds up to 1.
 
     Returns
     -------
@@ -51,18 +71,28 @@ def share_posterior(
     between : (k,) float64, not negative
         The part of the variance that is between spikes and pieces of the prior.
     variance : (k,) float64, at least `between`.
+    kinds : (k, 4) float64
+        Chances of the kinds of this split.
     """
-    found = np.empty((3, len(total)))
+    mean, between, whole = np.empty((3, len(total)))
+    found = np.empty((len(total), 4))
     for start in range(0, len(total), _AT_ONCE):
         part = slice(start, start + _AT_ONCE)
-        found[:, part] = _posterior(estimate[part], variance[part], total[part], even[part])
-    mean, between, whole = found
-    return mean, between, whole
+        # Far out some ratios overflow, where their place is taken by limits; no warning may tell.
+        with np.errstate(all="ignore"):
+            mean[part], between[part], whole[part], found[part] = _posterior(
+                estimate[part], variance[part], total[part], even[part], kinds[part]
+            )
+    return mean, between, whole, found
 
 
 def _posterior(
-    estimate: FloatArray, variance: FloatArray, total: FloatArray, even: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
+    estimate: FloatArray,
+    variance: FloatArray,
+    total: FloatArray,
+    even: FloatArray,
+    kinds: FloatArray,
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     deviation = np.sqrt(variance)[:, None]
     whole = total[:, None]
     # Farther out all components have next to no likelihood, and only their ratio matters.
@@ -84,22 +114,22 @@ def _posterior(
     within = np.where(flat, most, np.clip(narrowed, 0, most))
     height = np.where(thin, _height(centre, middle, deviation), chance / np.maximum(width, 1e-300))
     spikes = whole * np.stack([np.zeros(len(even)), even, np.ones(len(even))], axis=1)
-    spike_masses = np.array([_EMPTY, _EQUAL, _EMPTY])
-    weights = np.concatenate(
-        [height * MASSES, _height(spikes, middle, deviation) * spike_masses], axis=1
-    )
+    weights = np.concatenate([height, _height(spikes, middle, deviation)], axis=1)
+    # Not by @: threads of a linear algebra library cost more than they bring at this size.
+    weights *= np.einsum("ij,jk->ik", kinds, MASSES)
     centres = np.concatenate([piece, spikes], axis=1)
     sums = weights.sum(axis=1)
     usable = sums > 0
     weights /= np.where(usable, sums, 1)[:, None]
     mean = (weights * centres).sum(axis=1)
     spread = (weights * (centres - mean[:, None]) ** 2).sum(axis=1)
-    rest = (weights[:, : len(MASSES)] * within).sum(axis=1)
+    rest = (weights[:, :-3] * within).sum(axis=1)
     fallback = np.clip(estimate, 0, total)
     return (
         np.where(usable, mean, fallback),
         np.where(usable, spread, variance),
         np.where(usable, spread + rest, variance),
+        np.where(usable[:, None], np.einsum("ij,jk->ik", weights, _KIND_OF), kinds),
     )
 
 
