@@ -280,15 +280,17 @@ def _known(outcomes, step, true):
     return known if len(known) == len(true) else true
 
 
-ADAPTIVE = [(1,), (2,), (7,), (16,), (21,), (64,), (4, 4), (3, 6), (8, 8), (2, 3, 3)]
+ADAPTIVE = [(1,), (7,), (32,), (45,), (64,), (130,), (4, 4), (5, 13), (8, 8), (2, 3, 3), (5, 4, 6)]
 
 
 @pytest.mark.parametrize("bins", ADAPTIVE)
 @pytest.mark.parametrize("most", [0, 3, 1000, 10**6])
-@pytest.mark.parametrize("workload", ["ranges", "prefix"])
-def test_an_adaptive_tree_spends_no_more_on_any_path(monkeypatch, bins, most, workload):
+@pytest.mark.parametrize(
+    "settings", [{"epsilon": 1}, {"epsilon": 1, "workload": "prefix"}, {"rho": 1}], ids=str
+)
+def test_an_adaptive_tree_spends_no_more_on_any_path(monkeypatch, bins, most, settings):
     """Lemmas 2 and 3: same published numbers, same requests, and a loss of at most the budget."""
-    mechanism = AdaptiveTree(epsilon=1, bins=bins, workload=workload)
+    mechanism = AdaptiveTree(bins=bins, **settings)
     pairs = itertools.islice(neighbours(bins, most), 0, None, max(1, math.prod(bins) // 8))
     for found in losses_of_pairs(monkeypatch, mechanism, pairs, seed=most):
         assert found is not None

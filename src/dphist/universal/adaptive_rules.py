@@ -35,7 +35,8 @@ class Rules:
 
     Attributes
     ----------
-    first_level, first_share : the level that is counted whatever the data are, and its cost.
+    few : levels up to which all bins are counted at once, at the whole cost.
+    first_level, first_share : the level that is counted first where there are more, and its cost.
     stop : strength below which a node of usual roughness is not opened.
     merge : strength below which siblings that stop may be counted together, as their parent.
     merge_doubt : the most variance of how such siblings share their records, over that of
@@ -46,6 +47,7 @@ class Rules:
     share : what all openings but the last would cost together.
     """
 
+    few: int
     first_level: int
     first_share: float
     stop: float
@@ -90,19 +92,19 @@ class Rules:
 _ALWAYS = math.inf
 
 ONE_AXIS = Rules(
-    4, 0.4, stop=16, merge=_ALWAYS, merge_doubt=2, extra=1, arity=4, last_share=0.8, share=1
+    5, 4, 0.4, stop=16, merge=_ALWAYS, merge_doubt=2, extra=1, arity=4, last_share=0.8, share=1
 )
 PREFIXES = Rules(
-    3, 0.35, stop=16, merge=_ALWAYS, merge_doubt=2, extra=1, arity=4, last_share=0.8, share=1
+    5, 3, 0.35, stop=16, merge=_ALWAYS, merge_doubt=2, extra=1, arity=4, last_share=0.8, share=1
 )
 MORE_AXES = Rules(
-    5, 0.2, stop=8, merge=16, merge_doubt=_ALWAYS, extra=3, arity=6, last_share=0.6, share=0.8
+    5, 5, 0.2, stop=8, merge=16, merge_doubt=_ALWAYS, extra=3, arity=6, last_share=0.6, share=0.8
 )
 # The variance of Gaussian noise grows with the number of counts on a path, not with its square:
 # every level is worth a count, and a look costs little.
 ONE_AXIS_GAUSSIAN = Rules(
-    2, 0.25, stop=4, merge=_ALWAYS, merge_doubt=2, extra=1, arity=1, last_share=0.6, share=1
+    2, 2, 0.25, stop=4, merge=_ALWAYS, merge_doubt=2, extra=1, arity=1, last_share=0.6, share=1
 )
 MORE_AXES_GAUSSIAN = Rules(
-    5, 0.2, stop=4, merge=_ALWAYS, merge_doubt=1, extra=3, arity=3, last_share=0.6, share=1
+    5, 5, 0.2, stop=4, merge=_ALWAYS, merge_doubt=1, extra=3, arity=3, last_share=0.6, share=1
 )

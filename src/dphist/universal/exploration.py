@@ -50,8 +50,9 @@ class Explorer:
             frontier = {key: np.sort(np.concatenate(parts)) for key, parts in following.items()}
 
     def _begin(self) -> Frontier:
-        level = min(self._rules.first_level, self._height)
-        spent = UNITS if level == self._height else int(UNITS * self._rules.first_share)
+        few = self._height <= self._rules.few
+        level = self._height if few else self._rules.first_level
+        spent = UNITS if few else int(UNITS * self._rules.first_share)
         nodes = np.arange(2**level)
         self._take(level, nodes, spent)
         return {} if spent == UNITS else {(level, UNITS - spent): nodes}
