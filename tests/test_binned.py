@@ -60,8 +60,8 @@ def test_what_one_unit_can_change_goes_with_the_counts() -> None:
         assert other == counts
         assert (other.sensitivity, other.unit) == (5, "one user")
     assert "sensitivity=5, unit='one user'; counts not shown" in repr(counts)
-    for options in ({}, {"sensitivity": 5}, {"sensitivity": 4, "unit": "one user"}):
-        assert counts != BinnedCounts(array, (AGE,), ONE, **options)  # type: ignore[arg-type]
+    for bound, unit in ((1, None), (5, None), (4, "one user")):
+        assert counts != BinnedCounts(array, (AGE,), ONE, bound, unit)
     plain = BinnedCounts(array, (AGE,), ONE)
     assert (plain.sensitivity, plain.unit) == (1, None)
 

@@ -266,7 +266,9 @@ def _kind_of_series(column: Any) -> pa.DataType:
 
     A column without rows may have been given the type of any objects, by a reader that saw none.
     """
-    if column.dtype == object:
+    # Of a category's values the type is that of all of them, the unused too: objects have none.
+    held = getattr(getattr(column.dtype, "categories", column), "dtype", object)
+    if np.dtype(object) == held:
         return _UNFIT if len(column) else pa.null()
     try:
         return pa.Array.from_pandas(column.iloc[:0]).type
