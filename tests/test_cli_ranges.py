@@ -199,6 +199,14 @@ def test_json_is_the_release_or_what_was_written(records, tmp_path, capsys) -> N
         ([*AGES, "--rho", "nan"], "rho"),
         ([*AGES, "--rho", "1e-300"], "rho"),
         ([*AGES, "--epsilon", 1, "--sensitivity", 0], "sensitivity"),
+        ([*AGES, "--epsilon", 1, "--user", "day"], "--max-records"),
+        ([*AGES, "--epsilon", 1, "--max-records", 2], "--user"),
+        ([*AGES, "--epsilon", 1, "--user", "day", "--max-records", 0], "max_records"),
+        (
+            [*AGES, "--epsilon", 1, "--user", "day", "--max-records", 2, "--sensitivity", 2],
+            "--sensitivity",
+        ),
+        ([*AGES, "--epsilon", 1, "--user", "who", "--max-records", 2], "who"),
         ([*AGES, "--epsilon", 1, "--sensitivity", "1.5"], "whole number"),
         ([*AGES, "--epsilon", 1, "--mechanism", "best"], "--mechanism"),
         ([*AGES, "--epsilon", 1, "--mechanism", "tree", "--workload", "prefix"], "--workload"),
@@ -295,3 +303,23 @@ def test_real_data(file, column, start, stop, records, tmp_path, capsys) -> None
     # Known errors are those of the release: twice as far off on average is out of the question.
     assert np.mean(off) < 2 * np.mean(value.error(*asked))
     assert f"{release.total:,} ±" in page.read_text()
+
+
+def test_users_are_cut_to_their_records_and_protected_with_all_of_them(
+    tmp_path, records, capsys
+) -> None:
+    path = tmp_path / "r.json"
+    users = ("--user", "day", "--max-records", 2)
+    assert run("ranges", records, *AGES, "--epsilon", 2000, *users, "--output", path) == 0
+    release = dh.Release.load(path)
+    days = len({line.split(",")[1] for line in records.read_text().splitlines()[1:]})
+    inside = release.value.bins.sum() + sum(release.value.outside.values())
+    assert inside <= 2 * days
+    assert release.mechanism.sensitivity == 2
+    assert release.stated == {"unit": "one user"}
+    assert run("show", path) == 0
+    assert "for one user" in " ".join(capsys.readouterr().out.split())
+    assert run("ranges", "nowhere.csv", *AGES, "--epsilon", 1, *users, "--dry-run") == 0
+    assert "for one user, who counts with up to 2 records." in " ".join(
+        capsys.readouterr().out.split()
+    )

@@ -10,6 +10,7 @@ from dphist.axis import Axis
 from dphist.binned import bin_counts
 from dphist.commands.options import Commands, UsageError, add_outputs, whole
 from dphist.commands.publishing import check_paths, check_purpose, progress_bar, publish
+from dphist.errors import ParameterError
 from dphist.report import ranges_words, words
 from dphist.report.guarantees import guarantee_json
 from dphist.universal import (
@@ -43,7 +44,8 @@ def add_ranges(commands: Commands) -> None:
             "if it is at least its lower edge and below its upper one; what is in no bin, and "
             "missing values, are counted apart. Several columns are divided together: give "
             "--column, and then --edges, or --start, --stop and --width, once for each, in the "
-            "same order. CSV, TSV (also gzip) and Parquet are read."
+            "same order. With --user and --max-records, all records of a user are protected "
+            "together. CSV, TSV (also gzip) and Parquet are read."
         ),
         allow_abbrev=False,
     )
@@ -73,9 +75,15 @@ def add_ranges(commands: Commands) -> None:
     command.add_argument(
         "--sensitivity",
         type=whole,
-        default=1,
         metavar="M",
         help="records that one unit (a person) can add or remove in all; 1 unless given",
+    )
+    command.add_argument("--user", metavar="COLUMN", help="column of users")
+    command.add_argument(
+        "--max-records",
+        type=whole,
+        metavar="M",
+        help="records that a user keeps at most, chosen at random; needed with --user",
     )
     command.add_argument(
         "--mechanism",
@@ -102,6 +110,12 @@ def add_ranges(commands: Commands) -> None:
 def _ranges(options: argparse.Namespace) -> None:
     if options.expect_total is not None and not options.dry_run:
         raise UsageError("--expect-total is for --dry-run; a release knows its private total")
+    if (options.user is None) != (options.max_records is None):
+        raise UsageError("--user and --max-records go together: name both or neither")
+    if options.user is not None and options.sensitivity is not None:
+        raise UsageError("--sensitivity is set by --max-records: leave one of them out")
+    if options.max_records is not None and options.max_records < 1:
+        raise ParameterError("max_records must be at least 1")
     bins = _bins_of(options)
     mechanism = _mechanism(options, tuple(axis.bins for axis in _axes(bins)))
     if options.dry_run:
@@ -112,6 +126,7 @@ def _ranges(options: argparse.Namespace) -> None:
     asked: dict[str, Any] = {"column": options.column, **bins}
     if len(options.column) == 1:
         asked = {name: each[0] for name, each in asked.items()}
+    asked |= {"user": options.user, "max_records": options.max_records}
     with progress_bar(shown=not (options.quiet or options.json)) as progress:
         counts = bin_counts(options.file, progress=progress, **asked)
     publish(mechanism.release(counts), options)
@@ -169,19 +184,19 @@ def _axes(bins: dict[str, list[Any]]) -> list[Axis]:
 def _mechanism(options: argparse.Namespace, bins: tuple[int, ...]) -> RangeMechanism:
     """Return the mechanism; the choice looks at the options alone."""
     chosen: str = options.mechanism
+    bound = options.sensitivity if options.sensitivity is not None else options.max_records
     shared = {
         "epsilon": options.epsilon,
         "rho": options.rho,
         "bins": bins,
-        "sensitivity": options.sensitivity,
+        "sensitivity": 1 if bound is None else bound,
     }
     if chosen in ("tree", "leaves"):
         if options.workload is not None:
             raise UsageError("--workload is for --mechanism adaptive")
         return HierarchicalTree(**shared) if chosen == "tree" else LeafCounts(**shared)
-    if chosen == "auto" and options.workload != "prefix":
-        return best_range_mechanism(**shared)
-    return AdaptiveTree(workload=options.workload or "ranges", **shared)
+    shared["workload"] = options.workload or "ranges"
+    return best_range_mechanism(**shared) if chosen == "auto" else AdaptiveTree(**shared)
 
 
 def _print_dry_run(mechanism: RangeMechanism, options: argparse.Namespace) -> None:
@@ -189,7 +204,7 @@ def _print_dry_run(mechanism: RangeMechanism, options: argparse.Namespace) -> No
     errors = {guess: mechanism.expected_error(guess) for guess in guesses}
     if options.quiet:
         return
-    unit = words.privacy_unit(mechanism.sensitivity)
+    unit = words.privacy_unit(mechanism.sensitivity, "one user" if options.user else None)
     if options.json:
         print(
             json.dumps(
