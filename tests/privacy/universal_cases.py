@@ -1,5 +1,6 @@
 """Mechanisms over four bins, data for them, and noise that is known, for the tests beside this."""
 
+import itertools
 import math
 
 import numpy as np
@@ -40,3 +41,13 @@ class Drawn:
         self.next += 1000 * noise.size
         self.calls.append((budget, share, noise))
         return noise
+
+
+def neighbours(bins, most=2):
+    """Pairs of grids that differ by one record, in each bin in turn."""
+    rng = np.random.default_rng(math.prod(bins))
+    for place in itertools.product(*map(range, bins)):
+        counts = rng.integers(0, most + 1, bins)
+        more = counts.copy()
+        more[place] += 1
+        yield counts, more

@@ -1,0 +1,187 @@
+"""The lemmas of docs/proofs/adaptive_tree.md, each with a planted bug.
+
+The noise is made such that any data end in the same published numbers. Then a tree must ask for the
+same counts, and the loss is the sum over counts of cost times difference: at most the budget.
+"""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dphist import AdaptiveTree, DphistError
+from dphist.universal import exploration
+from dphist.universal.adaptive_rules import Rules
+from dphist.universal.budget import Budget
+from dphist.universal.ledger import UNITS, Ledger
+from tests.privacy.universal_cases import neighbours
+
+
+def adaptive_run(monkeypatch, mechanism, counts, outcome):
+    """Run the whole tree such that `outcome(step, true)` gives the numbers each batch publishes.
+
+    Returns the batches (level, nodes, units, true) as the ledger was charged for them. The exact
+    counts are computed here: a tree that looked at any others would publish other numbers.
+    """
+    arranged = mechanism.shape.arrange(np.asarray(counts))
+    requests, wanted = [], []
+    charge = Ledger.charge
+
+    def charging(self, level, nodes, units):
+        charge(self, level, nodes, units)
+        true = arranged.reshape(2**level, -1).sum(axis=1)[nodes]
+        requests.append((level, nodes.copy(), units, true))
+
+    def noise(budget, share, size, source):
+        if size == 0:
+            return np.zeros(0, np.int64)
+        _, nodes, units, true = requests[-1]
+        assert len(wanted) == len(requests) - 1  # every count is paid for, once
+        assert (share, size) == (Fraction(units, UNITS), len(nodes))
+        wanted.append(outcome(len(wanted), true))
+        return wanted[-1] - true
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Ledger, "charge", charging)
+        patch.setattr(Budget, "noise", noise)
+        release = mechanism.release(counts)
+    assert len(wanted) == len(requests)
+    assert (release.noisy["counts"] == np.concatenate(wanted)).all()
+    return requests, release
+
+
+def path_loss(requests, others):
+    """The loss of two runs that published the same; None if they asked for different counts."""
+    if len(requests) != len(others):
+        return None
+    spent = 0
+    for (level, nodes, units, true), (level2, nodes2, units2, true2) in zip(
+        requests, others, strict=True
+    ):
+        if level != level2 or units != units2 or not np.array_equal(nodes, nodes2):
+            return None
+        spent += units * int(np.abs(true - true2).sum())
+    return spent
+
+
+def losses_of_pairs(monkeypatch, mechanism, pairs, seed=0):
+    rng = np.random.default_rng(seed)
+    found = []
+    for counts, more in pairs:
+        outcomes = []
+
+        def fresh(step, true, outcomes=outcomes):
+            outcomes.append(true + rng.integers(-30, 31, len(true)))
+            return outcomes[-1]
+
+        requests, release = adaptive_run(monkeypatch, mechanism, counts, fresh)
+        others, same = adaptive_run(
+            monkeypatch,
+            mechanism,
+            more,
+            lambda step, true, known=outcomes: _known(known, step, true),
+        )
+        found.append(path_loss(requests, others))
+        if found[-1] is not None:
+            assert same == release
+    return found
+
+
+def _known(outcomes, step, true):
+    """The numbers another run published; where the runs part, anything."""
+    known = outcomes[step] if step < len(outcomes) else true
+    return known if len(known) == len(true) else true
+
+
+ADAPTIVE = [(1,), (7,), (32,), (45,), (64,), (130,), (4, 4), (5, 13), (8, 8), (2, 3, 3), (5, 4, 6)]
+
+
+@pytest.mark.parametrize("bins", ADAPTIVE)
+@pytest.mark.parametrize("most", [0, 3, 1000, 10**6])
+@pytest.mark.parametrize(
+    "settings", [{"epsilon": 1}, {"epsilon": 1, "workload": "prefix"}, {"rho": 1}], ids=str
+)
+def test_an_adaptive_tree_spends_no_more_on_any_path(monkeypatch, bins, most, settings):
+    """Lemmas 2 and 3: same published numbers, same requests, and a loss of at most the budget."""
+    mechanism = AdaptiveTree(bins=bins, **settings)
+    pairs = itertools.islice(neighbours(bins, most), 0, None, max(1, math.prod(bins) // 8))
+    for found in losses_of_pairs(monkeypatch, mechanism, pairs, seed=most):
+        assert found is not None
+        assert UNITS * 9 // 10 < found <= UNITS
+
+
+def test_what_would_overspend_is_refused_before_it_is_counted(monkeypatch):
+    """Whatever the rules do, the ledger is asked first."""
+    monkeypatch.setattr(exploration.Explorer, "_stop", _stop_for_free(exploration.Explorer._stop))
+    requests = []
+    charge = Ledger.charge
+
+    def charging(self, level, nodes, units):
+        charge(self, level, nodes, units)
+        requests.append(units)
+
+    def noise(self, share, size, source):
+        assert share == Fraction(requests[-1], UNITS)
+        return np.zeros(size, np.int64)
+
+    monkeypatch.setattr(Ledger, "charge", charging)
+    monkeypatch.setattr(Budget, "noise", noise)
+    with pytest.raises(DphistError, match="ledger"):
+        AdaptiveTree(epsilon=1, bins=64).release(np.zeros(64, int))
+
+
+def _stop_for_free(stop):
+    def spends_twice(self, level, left, nodes, fit):
+        stop(self, level, left, nodes, fit)
+        stop(self, level, left, nodes, fit)
+
+    return spends_twice
+
+
+def test_a_ledger_that_forgets_is_caught(monkeypatch):
+    """Power: without the ledger's account, rules that spend twice show up in the loss."""
+    monkeypatch.setattr(Ledger, "charge", lambda self, level, nodes, units: None)
+    monkeypatch.setattr(exploration.Explorer, "_stop", _stop_for_free(exploration.Explorer._stop))
+    mechanism = AdaptiveTree(epsilon=1, bins=64)
+    found = losses_of_pairs(monkeypatch, mechanism, neighbours((64,)))
+    assert any(loss is None or loss > UNITS for loss in found)
+
+
+def test_decisions_by_exact_counts_are_caught(monkeypatch):
+    """Power: a tree that looks at the data asks for different counts."""
+    run, depths, seen = AdaptiveTree._run, Rules.depths, {}
+
+    def watched(self, counts, source):
+        seen["odd"] = bool(counts.sum() % 2)
+        return run(self, counts, source)
+
+    monkeypatch.setattr(AdaptiveTree, "_run", watched)
+    monkeypatch.setattr(
+        Rules,
+        "depths",
+        lambda self, strength, *rest: depths(self, strength * (1 + 50 * seen["odd"]), *rest),
+    )
+    found = losses_of_pairs(monkeypatch, AdaptiveTree(epsilon=1, bins=64), neighbours((64,), 5))
+    assert None in found
+
+
+def test_the_ledger_refuses_what_would_overdraw():
+    ledger = Ledger(3)
+    ledger.charge(0, np.array([0]), UNITS // 2)
+    ledger.charge(3, np.array([1, 5]), UNITS // 2)
+    for level, nodes, units in [
+        (3, [1], 1),
+        (2, [0], 1),
+        (0, [0], 1),
+        (3, [2, 5], 1),
+        (3, [2], UNITS // 2 + 1),
+        (3, [2, 2], 1),
+        (3, [3, 2], 1),
+        (3, [2], 0),
+        (3, [2], -5),
+    ]:
+        with pytest.raises(DphistError, match="ledger"):
+            ledger.charge(level, np.array(nodes), units)
+    ledger.charge(3, np.array([2]), UNITS // 2)
