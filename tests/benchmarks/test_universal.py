@@ -4,13 +4,11 @@ import csv
 import gzip
 import itertools
 import math
-from fractions import Fraction
 
 import numpy as np
 import pytest
 from benchmarks.data import folder
-from benchmarks.hay2010_errors import ratio
-from benchmarks.ranges import by_size, queries, theorem4
+from benchmarks.ranges import queries, theorem4
 from benchmarks.ranges.contenders import FIXED, LEAST_SQUARES, OURS, Contender, contenders
 from benchmarks.ranges.data import OWN, SIDE, Shape, read_shapes
 from benchmarks.ranges.journal import Journal
@@ -19,7 +17,6 @@ from benchmarks.ranges.privelet import inverse, privelet, sensitivity, transform
 from benchmarks.ranges.tables import Results, number_text, print_ratios
 
 from benchmarks import hay2010_ranges, universal, universal_speed
-from dphist.universal.shape import TreeShape
 
 
 def made_up(*shape: int, seed: int = 0) -> np.ndarray:
@@ -301,61 +298,6 @@ def test_the_adaptive_tree_is_ahead_of_the_fixed_one(scale, at_most) -> None:
     named = {one.name: one for one in contenders(1)}
     assert error_of(named[OURS], scale) < at_most * error_of(named[FIXED], scale)
     assert error_of(named[FIXED], scale) < 0.7 * error_of(named["H- binary"], scale)
-
-
-# Hay et al. (2010).
-
-
-@pytest.mark.parametrize("tree", [(2, 3), (2, 8), (3, 4), (5, 3)])
-def test_the_range_of_the_theorem(tree, monkeypatch) -> None:
-    monkeypatch.setattr(theorem4, "MOST_RUNS", 1000)
-    one = theorem4.advantage(*tree)
-    branching, levels = tree
-    assert one.nodes == 2 * (levels - 1) * (branching - 1) - branching
-    assert one.passes == pytest.approx(one.solved)
-    assert one.passes < 3
-    assert one.nodes / one.passes > one.stated
-    assert abs(one.simulated.value - one.nodes / one.passes) < 6 * one.simulated.standard_error
-
-
-def test_the_factor_of_a_tree_of_height_16() -> None:
-    shape = TreeShape((2**15,), 2)
-    runs = shape.fewest_nodes(1, 2**15 - 1)
-    nodes = sum(run.stop - run.first for run in runs)
-    assert Fraction(nodes, 3) == Fraction(28, 3)  # the paper's 9.33
-    assert nodes / theorem4.passes_variance(shape) > 16
-
-
-def named(name: str) -> Shape:
-    return next(shape for shape in real_shapes() if shape.name == name)
-
-
-@pytest.mark.parametrize("name", ["NETTRACE", "SEARCHLOGS"])
-def test_errors_by_size(name) -> None:
-    """Section 5.2: H- is below H~ everywhere, and below L~ for long ranges alone."""
-    for epsilon in hay2010_ranges.EPSILONS:
-        mine = by_size.errors_by_size(named(name), epsilon, 10)
-        sizes = by_size.sizes_of(4096)
-        for place, size in enumerate(sizes):
-            for better in ("fitted", "zeroed", "projected"):
-                assert ratio(mine["nodes"][:, place], mine[better][:, place]).value > 1.3
-            over = ratio(mine["leaves"][:, place], mine["fitted"][:, place]).value
-            assert over < 1 if size <= 128 else size < 1024 or over > 1
-        # Nothing is gained where ranges are sums of bins that are never negative.
-        assert mine["added"][:, -1].mean() > 10 * mine["nodes"][:, -1].mean()
-        assert mine["cut leaves"][:, -1].mean() > 10 * mine["nodes"][:, -1].mean()
-
-
-def test_single_bins_of_sparse_data() -> None:
-    """There H- is below L~ only if projected: the paper's heuristic does not reach it."""
-    wide = by_size.widened(named("NETTRACE"), 65_536)
-    assert wide.counts.sum() == named("NETTRACE").counts.sum()
-    mine = by_size.errors_by_size(wide, "0.1", 5)
-    single = {name: one[:, 0].mean() for name, one in mine.items()}
-    assert single["projected"] < 0.5 * single["leaves"]
-    assert single["zeroed"] < 0.05 * single["fitted"]
-    means = {name: one.mean(axis=0) for name, one in mine.items()}
-    assert (means["zeroed"] < means["leaves"])[6:].all()  # from 64 bins on
 
 
 # Commands.
