@@ -1,6 +1,6 @@
 """How often the error bars of ranges hold: `python -m benchmarks.ranges_coverage [--runs 5]`.
 
-For every shape, resampled to so many records: the share of 2,000 random ranges whose true count
+For every shape, resampled to so many records: the share of 20,000 random ranges whose true count
 lies within 1.96 standard errors of the answer, and the root mean squared error over the root mean
 square of the stated ones. The table gives the mean over the shapes, the lowest and the highest.
 """

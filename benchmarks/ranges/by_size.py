@@ -8,8 +8,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from benchmarks.ranges.data import IntArray, Shape
-from benchmarks.ranges.queries import FloatArray, NumberArray
+from benchmarks.ranges.queries import FloatArray
 from dphist import HierarchicalTree, LeafCounts
+from dphist.histogram.boxes import NumberArray
 from dphist.noise import Source
 
 # What the paper calls them.

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.ranges.data import IntArray
+from dphist.histogram.boxes import NumberArray, box_sums, summed
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
-NumberArray: TypeAlias = npt.NDArray[np.int64 | np.float64]
 
 WORKLOADS = {1: ("prefixes", "ranges"), 2: ("rectangles",)}
 RECTANGLES = 2_000
@@ -35,15 +35,15 @@ def squared_errors(counts: IntArray, estimate: Estimate) -> dict[str, float]:
     """Return the mean squared error a query of each workload, records²."""
     if not isinstance(estimate, np.ndarray):
         return _of_answers(counts, estimate)
-    errors = cumulative(np.asarray(estimate, np.float64) - counts)
+    errors = summed(np.asarray(estimate, np.float64) - counts)
     if counts.ndim == 2:
         lo, hi = rectangles(counts.shape)
-        return {"rectangles": float(np.square(boxes(errors, lo, hi)).mean())}
+        return {"rectangles": float(np.square(box_sums(errors, list(lo.T), list(hi.T))).mean())}
     return {"prefixes": float(np.square(errors[1:]).mean()), "ranges": over_all_ranges(errors)}
 
 
 def _of_answers(counts: IntArray, estimate: Answers) -> dict[str, float]:
-    true = cumulative(counts)
+    true: Any = summed(counts)
     ends = np.arange(1, len(true))
     starts, stops = random_ranges(len(counts))
     return {
@@ -56,33 +56,13 @@ def _squares(estimates: NumberArray, true: NumberArray) -> float:
     return float(np.square(np.asarray(estimates, np.float64) - true).mean())
 
 
-def over_all_ranges(errors: FloatArray) -> float:
+def over_all_ranges(errors: NumberArray) -> float:
     """Return the mean of (e_j - e_i)² over 0 <= i < j <= n, given e_0, ..., e_n.
 
     These differences are those of all pairs, and so twice the variance with n in its
     denominator.
     """
     return 2 * float(errors.var(ddof=1))
-
-
-def cumulative(values: NumberArray) -> Any:
-    """Return the sums of all boxes from the origin, one longer in every axis than `values`."""
-    sums = np.zeros([size + 1 for size in values.shape], values.dtype)
-    inner = sums[(slice(1, None),) * values.ndim]
-    inner[...] = values
-    for axis in range(values.ndim):
-        np.cumsum(inner, axis=axis, out=inner)
-    return sums
-
-
-def boxes(sums: FloatArray, lo: IntArray, hi: IntArray) -> FloatArray:
-    """Return the sums over rectangles lo <= cell < hi, each (queries, 2), of a `cumulative`."""
-    top, left = lo.T
-    bottom, right = hi.T
-    found: FloatArray = (
-        sums[bottom, right] - sums[top, right] - sums[bottom, left] + sums[top, left]
-    )
-    return found
 
 
 @cache

@@ -52,11 +52,10 @@ def advantage(branching: int, levels: int, seed: int = 2010) -> Advantage:
     """Compute and simulate the error of the range in a complete tree."""
     shape = TreeShape((branching ** (levels - 1),), branching)
     bins = shape.bins[0]
-    runs = shape.fewest_nodes(1, bins - 1)
     return Advantage(
         branching,
         levels,
-        sum(run.stop - run.first for run in runs),
+        nodes_added(shape),
         solved_variance(shape) if bins <= MOST_BINS else None,
         passes_variance(shape),
         simulated(shape, max(50, min(MOST_RUNS, NODES // (2 * bins))), seed),
@@ -68,6 +67,14 @@ def query(bins: int) -> FloatArray:
     weights = np.ones(bins)
     weights[[0, -1]] = 0
     return weights
+
+
+def nodes_added(shape: TreeShape) -> int:
+    """Return how many nodes H~ adds up."""
+    bins = shape.bins[0]
+    tree = HierarchicalTree(epsilon=1, bins=bins, branching=shape.branching, consistent=False)
+    error: float = tree.release(np.zeros(bins, np.int64)).value.error(1, bins - 1)
+    return round(error**2 / tree.budget.variance(tree.share))
 
 
 def solved_variance(shape: TreeShape) -> float:

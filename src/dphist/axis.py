@@ -31,7 +31,7 @@ _KINDS = {np.dtype(dtype): kind for kind, dtype in _DTYPES.items()}
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Axis:
-    """Bins ``[edges[i], edges[i + 1])``: each has its lower edge, and the last has no upper one.
+    """Bins ``[edges[i], edges[i + 1])``; a last edge of plus infinity belongs to its bin.
 
     Attributes
     ----------

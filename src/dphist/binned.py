@@ -101,7 +101,7 @@ class BinnedCounts:
 
     @property
     def nulls(self) -> int:
-        """Records without a value, of which NaN is none; secret."""
+        """Records without a value, NaN included; secret."""
         return self.outside["null"]
 
     def __array__(
@@ -154,7 +154,8 @@ def bin_counts(
     """Count the rows of a table in bins between public edges, where the rows are.
 
     A value is in bin i if ``edges[i] <= value < edges[i + 1]``, compared exactly; one that equals
-    the last edge is above all bins. Every row is counted once: in a bin, or in `outside`.
+    the last edge is above all bins, unless that is plus infinity. Every row is counted once: in a
+    bin, or in `outside`.
 
     Parameters
     ----------
@@ -182,11 +183,13 @@ def bin_counts(
     Raises
     ------
     ParameterError
-        If edges are not fixed without the data, or `frame` is no table.
+        If edges are not fixed without the data, make more than 2**26 bins, or `frame` is no
+        table; if `user` is given without `max_records`, or that without `user`.
     ColumnError
-        If a column is missing, there twice, or of a type that its edges do not suit.
+        If a column is missing, there twice, of a type that its edges do not suit, or one that
+        cannot hold users.
     DataError
-        If a field of a text file is not a number or time, or the engine fails.
+        If a field of a text file is not a number or time, a row has no user, or the engine fails.
     InputFileError
         If the file is missing or not what its name says.
 

@@ -229,6 +229,8 @@ def _decode(content: dict[str, Any]) -> Release:
         raise TypeError("total is a whole number or null")
     value = _value_of(content["kind"], content["value"])
     noisy = {str(k): np.array(v, dtype=np.int64) for k, v in content["noisy"].items()}
+    if isinstance(value, RangeHistogram) != hasattr(mechanism, "answers"):
+        raise ValueError("the mechanism does not release values of this kind")
     if isinstance(value, RangeHistogram):
         if value.bins.shape != mechanism.bins:
             raise ValueError("the bins are not those of the mechanism")
@@ -279,13 +281,11 @@ def _content_of(value: Value) -> dict[str, Any]:
 
 
 def _value_of(kind: str, content: dict[str, Any]) -> Value:
-    if kind == "labelled histogram":
-        return LabelTable.from_content(content)
-    if kind == "universal histogram":
-        return RangeHistogram.from_content(content)
-    if kind != "anonymized histogram":
-        raise ValueError("of no known kind")
-    return Profile.of_saved(content["counts"], content["prevalences"])
+    held = _KINDS[kind]
+    if held is Profile:
+        return Profile.of_saved(content["counts"], content["prevalences"])
+    found: Value = held.from_content(content)
+    return found
 
 
 def _construct(known: Mapping[str, Callable[..., Any]], description: dict[str, Any]) -> Any:

@@ -1,14 +1,11 @@
 """The experiment of Hay et al. (2010) with ranges, and their Theorem 4 (iv)."""
 
-from fractions import Fraction
-
 import pytest
 from benchmarks.hay2010_errors import ratio
 from benchmarks.ranges import by_size, theorem4
 from benchmarks.ranges.data import Shape
 
 from benchmarks import hay2010_ranges
-from dphist.universal.shape import TreeShape
 from tests.benchmarks.test_universal import real_shapes
 
 
@@ -22,14 +19,6 @@ def test_the_range_of_the_theorem(tree, monkeypatch) -> None:
     assert one.passes < 3
     assert one.nodes / one.passes > one.stated
     assert abs(one.simulated.value - one.nodes / one.passes) < 6 * one.simulated.standard_error
-
-
-def test_the_factor_of_a_tree_of_height_16() -> None:
-    shape = TreeShape((2**15,), 2)
-    runs = shape.fewest_nodes(1, 2**15 - 1)
-    nodes = sum(run.stop - run.first for run in runs)
-    assert Fraction(nodes, 3) == Fraction(28, 3)  # the paper's 9.33
-    assert nodes / theorem4.passes_variance(shape) > 16
 
 
 def named(name: str) -> Shape:

@@ -1,4 +1,4 @@
-"""What must not get through to a release over bins, or to its ledger; a review saw that it did."""
+"""Inputs that a release over bins must refuse, and nodes that its ledger must refuse."""
 
 import datetime
 import pickle

@@ -1,4 +1,4 @@
-"""What a release over bins publishes follows from noisy counts: found missing by a review."""
+"""What a release over bins publishes follows from noisy counts, whatever the data."""
 
 import gc
 import math
@@ -97,7 +97,7 @@ class _Makes:
 
 @pytest.mark.parametrize("make", MAKE)
 def test_no_error_depends_on_the_sum_of_counts(make):
-    """Planted: `TreeShape.totals`, or a check of the sum of chunks, which refuses 2**62 in all."""
+    """Planted: a check of the sum of counts or chunks, which refuses 2**62 in all."""
     for counts in ([2**61] * 4, [2**60, 2**60, 2**60, 2**60 - 1]):
         make(epsilon=1).release(np.array(counts))
         make(epsilon=1).release(iter([np.array(counts[:1]), np.array(counts[1:])]))
@@ -117,7 +117,7 @@ def test_a_release_shares_no_memory_with_the_data_and_reaches_none(make):
     """No exact array is reachable from what is published: attributes, closures, bases."""
     sentinel = 2**40 + 12345
     data = np.array([sentinel, sentinel + 1, sentinel + 2, sentinel + 3])
-    release = make(epsilon="0.00001").release(data)  # so noisy counts are not the data by chance
+    release = make(epsilon="0.0001").release(data)  # so noisy counts are not the data by chance
     release.value.count(0, 4), release.value.error(0, 4)
     seen, left = set(), [release]
     while left:

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from dphist import Axis, LeafCounts, ParameterError, plot
+from dphist.histogram.picture import ERRORS
 from dphist.report import report_html
 from dphist.report.ranges_map import cells_of
 from dphist.report.ranges_plots import MOST, bins_a_step
-from dphist.report.ranges_rows import ERRORS
 from dphist.report.ranges_scale import scale_of, steps_of
 from dphist.report.table import table_csv
 from tests.report.ranges_releases import ALL, HOURS, released

@@ -14,22 +14,19 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from dphist.binned import BinnedCounts, bin_counts
-from dphist.errors import ColumnError, DataError, InputFileError, ParameterError
+from dphist.binned import bin_counts
+from dphist.errors import ColumnError, DataError, ParameterError
 from dphist.tables import binning
-from dphist.tables import edges as searching
 
 from .backends import written
 from .contribution_engines import ENGINES, Engine, spark
+from .plain_bins import INFINITY, assert_bins, python_bins
 from .refusal import NUMBER, SENTINEL, refused
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
 
 every_engine = pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
-INFINITY = math.inf
 BERLIN = datetime.timezone(datetime.timedelta(hours=1))
 
 
@@ -39,29 +36,6 @@ def day(text: str) -> datetime.date:
 
 def time(text: str) -> datetime.datetime:
     return datetime.datetime.fromisoformat(text)
-
-
-def python_bins(values: list[Any], edges: list[Any]) -> tuple[list[int], dict[str, int]]:
-    """Bin one value after another, by comparisons of Python's own."""
-    counts, outside = [0] * (len(edges) - 1), {"below": 0, "above": 0, "null": 0}
-    for value in values:
-        if value is None or value != value:
-            outside["null"] += 1
-        elif value < edges[0]:
-            outside["below"] += 1
-        elif value == INFINITY and edges[-1] == INFINITY:
-            counts[-1] += 1
-        elif value >= edges[-1]:
-            outside["above"] += 1
-        else:
-            counts[sum(edge <= value for edge in edges) - 1] += 1
-    return counts, outside
-
-
-def assert_bins(found: BinnedCounts, expected: tuple[list[int], dict[str, int]]) -> None:
-    assert found.counts.dtype == np.int64
-    assert found.counts.tolist() == expected[0]
-    assert dict(found.outside) == expected[1]
 
 
 def check(engine: Engine, folder: Path, values: pa.Array, edges: list[Any]) -> None:
@@ -362,86 +336,6 @@ def test_types_of_one_engine_that_serve() -> None:
     assert dict(found.outside) == {"below": 1, "above": 1, "null": 1}
 
 
-# --- Text files
-
-
-@pytest.mark.parametrize(
-    ("text", "edges", "slot"),
-    [
-        ("5", [5, 6], 1),
-        ("+5", [5, 6], 1),
-        (" 5 ", [5, 6], 1),
-        ("-007", [-7, 6], 1),
-        ("0.1", [0.1, 0.2], 1),
-        (".5", [0.5, 1], 1),
-        ("5.", [5, 6], 1),
-        ("+1.5e-1", [0.15, 1], 1),
-        ("1E3", [1000, 1001], 1),
-        ("9007199254740993", [2**53 + 1, 2**53 + 2], 1),
-        ("9223372036854775806", [2**63 - 2, 2**63 - 1], 1),
-        ("99999999999999999999999999999999999999", [0, 1], 2),
-        ("9" * 60, [0, 1], 2),
-        ("-inf", [0, 1], 0),
-        ("Infinity", [0.0, INFINITY], 1),
-        ("nan", [0, 1], 3),
-        ("-NaN", [0, 1], 3),
-        ("", [0, 1], 3),
-        ("2024-01-31", ["2024-01-31", "2024-02-01"], 1),
-        ("2024-01-31 12:30", ["2024-01-31", "2024-02-01"], 1),
-        ("2024-01-31T12:30:15.1234569", ["2024-01-31T12:30:15.123456", "2024-01-31T13:00"], 1),
-        ("2024-01-31T01:00+02:00", ["2024-01-30", "2024-01-31"], 1),
-        ("2024-01-31T01:00:00.5Z", ["2024-01-31", "2024-02-01"], 1),
-        ("2024-01-31T01:00-0200", ["2024-01-31T03:00Z", "2024-01-31T04:00Z"], 1),
-        ("0001-01-01", ["2024-01-30", "2024-01-31"], 0),
-    ],
-)
-def test_fields_that_are_read(text: str, edges: list[Any], slot: int, tmp_path: Path) -> None:
-    path = written(tmp_path, "t.csv", f"id,x\n1,{text}\n".encode())
-    found = bin_counts(path, column="x", edges=edges)
-    slots = [found.underflow, *found.counts, found.overflow, found.nulls]
-    assert [int(n) for n in slots] == [int(k == slot) for k in range(4)]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [SENTINEL, "0x1F", "1_000", "1e", "--5", "++5", "NA", '""', "1 2", "١", "1,5", "1e99999", "."],
-)
-def test_fields_that_are_no_numbers(text: str, tmp_path: Path) -> None:
-    quoted = f'"{text}"' if "," in text else text
-    path = written(tmp_path, "t.csv", f"id,x\n1,{quoted}\n2,{NUMBER}\n".encode())
-    for edges in ([0, 1], [0.5, 1.5]):
-        with refused(DataError, "'x'", "numbers"):
-            bin_counts(path, column="x", edges=edges)
-
-
-@pytest.mark.parametrize(
-    "text", [SENTINEL, "20240131", "2024-02-31", "31.01.2024", "2024-01-31T25:00", "1", "2024-1-31"]
-)
-def test_fields_that_are_no_times(text: str, tmp_path: Path) -> None:
-    path = written(tmp_path, "t.csv", f"id,x\n1,{text}\n2,2024-01-31\n".encode())
-    with refused(DataError, "'x'", "dates"):
-        bin_counts(path, column="x", edges=["2024-01-01", "2024-01-02"])
-
-
-@pytest.mark.parametrize("name", ["t.csv", "t.parquet", "t.tsv.gz"])
-def test_damaged_files(name: str, tmp_path: Path) -> None:
-    path = written(tmp_path, name, b"\x1f\x8b\x08" + SENTINEL.encode())
-    with refused(InputFileError, name):
-        bin_counts(path, column="x", edges=[0, 1])
-    with refused(InputFileError, "does not exist"):
-        bin_counts(tmp_path / f"no_{name}", column="x", edges=[0, 1])
-
-
-def test_a_damaged_line_and_progress(tmp_path: Path) -> None:
-    path = written(tmp_path, "t.csv", f"id,x\n1,2\n1,{NUMBER},3\n".encode())
-    with refused(InputFileError, "t.csv"):
-        bin_counts(path, column="x", edges=[0, 1])
-    seen: list[float] = []
-    path = written(tmp_path, "t.csv", b"id,x\n1,2\n")
-    bin_counts(path, column="x", edges=[0, 1], progress=seen.append)
-    assert seen[-1] == 1
-
-
 # --- Engines
 
 
@@ -469,70 +363,6 @@ def test_a_caller_s_macros_and_partitions_change_nothing() -> None:
     assert found.counts.tolist() == [100] * 10
 
 
-# --- Searching
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    values=st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(-5, 5), max_size=30),
-    limits=st.lists(
-        st.integers(-(2**63), 2**63 - 1) | st.integers(-5, 5), min_size=2, max_size=9, unique=True
-    ),
-)
-def test_integers_as_python_compares_them(values: list[int], limits: list[int]) -> None:
-    limits.sort()
-    found = bin_counts(pa.table({"x": pa.array(values, pa.int64())}), column="x", edges=limits)
-    assert_bins(found, python_bins(values, limits))
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    values=st.lists(st.floats() | st.integers(-5, 5).map(float), max_size=30),
-    limits=st.lists(st.floats(allow_nan=False), min_size=2, max_size=9, unique=True)
-    | st.lists(st.integers(-(2**63), 2**63 - 1), min_size=2, max_size=9, unique=True),
-)
-def test_floats_as_python_compares_them(values: list[float], limits: list[Any]) -> None:
-    limits.sort()
-    found = bin_counts(pa.table({"x": pa.array(values, pa.float64())}), column="x", edges=limits)
-    assert_bins(found, python_bins(values, limits))
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    start=st.integers(-(2**63), 2**63 - 1),
-    width=st.integers(1, 2**61),
-    bins=st.integers(1, 9),
-    values=st.lists(st.integers(-(2**63), 2**63 - 1), max_size=9),
-    near=st.lists(st.integers(-2, 2), min_size=1),
-)
-def test_bins_of_one_width_are_those_of_their_edges(
-    start: int, width: int, bins: int, values: list[int], near: list[int]
-) -> None:
-    limits = [start + i * width for i in range(bins + 1)]
-    if limits[-1] >= 2**63:
-        return
-    close = [edge + by for edge in limits for by in near if -(2**63) <= edge + by < 2**63]
-    table = pa.table({"x": pa.array(values + close, pa.int64())})
-    found = bin_counts(table, column="x", start=start, stop=limits[-1], width=width)
-    assert_bins(found, python_bins(values + close, limits))
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    digits=st.integers(0, 20),
-    values=st.lists(st.integers(-(10**38) + 1, 10**38 - 1) | st.integers(-99, 99), max_size=20),
-    limits=st.lists(st.integers(-9999, 9999), min_size=2, max_size=9, unique=True),
-)
-def test_decimals_as_python_compares_them(
-    digits: int, values: list[int], limits: list[int]
-) -> None:
-    decimals = [Decimal((int(v < 0), tuple(map(int, str(abs(v)))), -digits)) for v in values]
-    table = pa.table({"x": pa.array(decimals, pa.decimal128(38, digits))})
-    floats = sorted(limit / 100 for limit in limits)
-    found = bin_counts(table, column="x", edges=floats)
-    assert_bins(found, python_bins(decimals, [Fraction(repr(edge)) for edge in floats]))
-
-
 def test_many_bins_and_many_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     values = np.random.default_rng(3).integers(-100, 5100, 20_000)
     expected = np.bincount(values[(values >= 0) & (values < 5000)], minlength=5000)
@@ -542,15 +372,6 @@ def test_many_bins_and_many_batches(monkeypatch: pytest.MonkeyPatch) -> None:
             found = bin_counts(frame, column="x", start=0, stop=5000, width=1)
             assert np.array_equal(found.counts, expected)
             assert found.underflow + found.overflow == 20_000 - expected.sum()
-
-
-def test_a_wrong_comparison_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Power: values that equal an edge put into the bin below it."""
-    monkeypatch.setattr(
-        searching.WholeSearch, "_search", lambda self, v: np.searchsorted(self.keys, v, side="left")
-    )
-    found = bin_counts(pa.table({"x": [0, 1, 1, 5]}), column="x", edges=[0, 1, 5])
-    assert (found.counts.tolist(), dict(found.outside)) != python_bins([0, 1, 1, 5], [0, 1, 5])
 
 
 def test_slots_add_up_to_the_rows() -> None:

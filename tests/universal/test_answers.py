@@ -142,7 +142,7 @@ def test_the_query_of_theorem_4_gains_as_much_as_the_paper_says():
         assert ratio <= 3 / (2 * (levels - 1) * (branching - 1) - branching)
 
 
-def test_a_million_ranges_are_counted_and_their_errors_known():
+def test_a_million_ranges_are_counted_at_once_and_their_errors_known():
     rng = np.random.default_rng(0)
     lo, hi = np.sort(rng.integers(0, 4097, (2, 10**6)), axis=0)
     h = HierarchicalTree(epsilon=1, bins=4096).release(np.ones(4096, int)).value
@@ -280,6 +280,21 @@ def test_a_table_has_a_row_a_bin():
         (LeafCounts(epsilon=1, bins=6), lambda c: c["guarantee"]["parameters"].update(epsilon="9")),
         (LeafCounts(epsilon=1, bins=6), lambda c: c["mechanism"]["parameters"].update(bins=[7])),
         (LeafCounts(epsilon=1, bins=6), lambda c: c.update(kind="anonymized histogram")),
+        (
+            LeafCounts(epsilon=1, bins=6),
+            lambda c: c.update(
+                kind="anonymized histogram", value={"counts": [2], "prevalences": [1]}
+            ),
+        ),
+        (LeafCounts(epsilon=1, bins=6), lambda c: c.update(kind="pie chart")),
+        (
+            HierarchicalTree(epsilon=1, bins=6, branching=2),
+            lambda c: c["noisy"].pop("level 1"),
+        ),
+        (
+            HierarchicalTree(epsilon=1, bins=6, branching=2, nonnegative="subtrees"),
+            lambda c: c["noisy"].pop("level 0"),
+        ),
         (
             HierarchicalTree(epsilon=1, bins=6, branching=2, consistent=False),
             lambda c: c["noisy"].pop("level 1"),

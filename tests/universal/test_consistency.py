@@ -104,7 +104,7 @@ def test_parents_are_the_sums_of_their_children(bins: Bins, branching: int, seed
 @given(sizes, branchings)
 def test_without_noise_nothing_changes(bins: Bins, branching: int) -> None:
     shape = TreeShape(bins, branching)
-    totals = shape.totals(np.random.default_rng(0).integers(0, 50, bins))
+    totals = shape.sums(np.random.default_rng(0).integers(0, 50, bins))
     fit = consistent(shape, totals, [0.3] * (shape.height + 1))
     for level, exact in zip(fit, totals, strict=True):
         np.testing.assert_allclose(level, exact, atol=1e-9)

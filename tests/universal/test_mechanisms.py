@@ -6,10 +6,29 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dphist import AdaptiveTree, HierarchicalTree, LeafCounts, ParameterError, PureDP, bin_counts
+from dphist import (
+    AdaptiveTree,
+    Axis,
+    BinnedCounts,
+    BoundsError,
+    HierarchicalTree,
+    LeafCounts,
+    ParameterError,
+    PureDP,
+    bin_counts,
+)
 from dphist.privacy import ZCDP
-from dphist.universal import best_range_mechanism
+from dphist.universal import adaptive_tree, best_range_mechanism
+from dphist.universal.adaptive_rules import (
+    LEAST,
+    MORE_AXES,
+    MORE_AXES_GAUSSIAN,
+    ONE_AXIS,
+    ONE_AXIS_GAUSSIAN,
+    PREFIXES,
+)
 from dphist.universal.branching import best_branching
+from dphist.universal.ledger import UNITS
 
 BINS = [(1,), (2,), (7,), (64,), (100,), (3, 5), (16, 16), (2, 3, 4)]
 
@@ -167,7 +186,7 @@ def test_the_heuristic_sets_subtrees_to_zero():
 
 def test_the_default_is_a_mechanism_of_this_library():
     mechanism = best_range_mechanism(epsilon=1, bins=4096)
-    assert mechanism.guarantee == PureDP(1)
+    assert mechanism == AdaptiveTree(epsilon=1, bins=4096)
 
 
 def test_expected_errors_need_no_data_and_fall_with_epsilon():
@@ -202,3 +221,43 @@ def test_ranges_of_the_heuristic_are_not_sums_of_bins_that_were_set_to_zero():
     true = counts[1:2049].sum()
     assert np.median([abs(h.count(1, 2049) - true) for h in values]) < 1500
     assert np.median([abs(h.bins[1:2049].sum() - true) for h in values]) > 2000
+
+
+@pytest.mark.parametrize(
+    "settings", [{"consistent": False}, {"nonnegative": "subtrees"}, {"nonnegative": False}]
+)
+def test_total_and_quantiles_are_those_of_the_answers(settings):
+    counts = np.zeros(4096, int)
+    counts[7] = 1000
+    tree = HierarchicalTree(epsilon=1, bins=4096, branching=2, **settings)
+    release = tree.release(counts)
+    h = release.value
+    assert release.total == round(h.count(0, 4096))
+    assert abs(release.total - 1000) < 300
+    assert h.cdf()[9:].min() > 0.3
+
+
+def test_measured_counts_too_are_refused_beyond_the_bound():
+    axis = Axis.of_edges([0, 1, 2, 3, 4])
+    outside = {"below": 0, "above": 0, "null": 0}
+    data = BinnedCounts(np.array([1, 2, 3, 4]), (axis,), outside, sensitivity=9)
+    with pytest.raises(BoundsError, match="sensitivity=9"):
+        HierarchicalTree(epsilon=1, bins=4).measure(data)
+    HierarchicalTree(epsilon=1, bins=4, sensitivity=9).measure(data)
+
+
+def test_axes_that_would_be_padded_beyond_memory_are_refused():
+    HierarchicalTree(epsilon=1, bins=(9,) * 8)
+    with pytest.raises(ParameterError, match="power of two"):
+        AdaptiveTree(epsilon=1, bins=(9,) * 8)
+
+
+def test_no_share_is_smaller_than_what_is_checked_to_be_sampled():
+    """Over all rules, and all openings that they can come to."""
+    for rules in (ONE_AXIS, PREFIXES, MORE_AXES, ONE_AXIS_GAUSSIAN, MORE_AXES_GAUSSIAN):
+        least = min(
+            rules.opening(depth, below, LEAST)[1]
+            for below in range(1, 29)
+            for depth in range(1, below + 1)
+        )
+        assert Fraction(least, UNITS) >= adaptive_tree._SMALLEST_SHARE

@@ -115,7 +115,7 @@ def test_consistent_estimates_give_the_same(bins: Bins, branching: int, seed: in
 @given(sizes, branchings, seeds)
 def test_exact_totals_are_left_alone(bins: Bins, branching: int, seed: int) -> None:
     shape = TreeShape(bins, branching)
-    totals = shape.totals(np.random.default_rng(seed).integers(0, 9, bins))
+    totals = shape.sums(np.random.default_rng(seed).integers(0, 9, bins))
     kept = nonnegative(shape, [level.astype(float) for level in totals])
     for level, exact in zip(kept, totals, strict=True):
         np.testing.assert_allclose(level, exact, atol=1e-9)
@@ -156,7 +156,7 @@ def test_rounding_each_bin_alone_is_caught() -> None:
 
 
 def nodes_within_one(shape: TreeShape, whole: np.ndarray, values: np.ndarray) -> bool:
-    pairs = zip(shape.totals(whole), shape.sums(values), strict=True)
+    pairs = zip(shape.sums(whole), shape.sums(values), strict=True)
     return all(bool(np.all(np.abs(node - sums) < 1)) for node, sums in pairs)
 
 

@@ -1,6 +1,5 @@
-"""Tree shapes: the nodes by definition, sums that do not wrap, the fewest nodes of a range."""
+"""Tree shapes: the nodes by definition, sums of children and families."""
 
-import itertools
 import math
 import time
 import tracemalloc
@@ -8,10 +7,8 @@ import tracemalloc
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
-from dphist.errors import DataError, ParameterError
-from dphist.tables import LARGEST
+from dphist.errors import ParameterError
 from dphist.universal.shape import TreeShape
 from tests.universal.boxes import Bins, branchings, node_matrices, sizes
 
@@ -20,22 +17,22 @@ def some_counts(bins: Bins, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).integers(0, 50, bins)
 
 
-def totals_are_right(shape: TreeShape) -> bool:
+def sums_are_right(shape: TreeShape) -> bool:
     counts = some_counts(shape.bins)
     expected = [rows @ counts.ravel() for rows in node_matrices(shape.bins, shape.branching)]
-    found = shape.totals(counts)
+    found = shape.sums(counts)
     return len(found) == len(expected) and all(
         np.array_equal(level.ravel(), sums) for level, sums in zip(found, expected, strict=True)
     )
 
 
 @given(sizes, branchings)
-def test_totals_are_those_of_the_boxes(bins: Bins, branching: int) -> None:
+def test_sums_are_those_of_the_boxes(bins: Bins, branching: int) -> None:
     shape = TreeShape(bins, branching)
-    assert totals_are_right(shape)
-    totals = shape.totals(some_counts(bins))
-    assert [level.shape for level in totals] == [shape.grid(level) for level in shape.levels]
-    assert all(level.dtype == np.int64 for level in totals)
+    assert sums_are_right(shape)
+    sums = shape.sums(some_counts(bins))
+    assert [level.shape for level in sums] == [shape.grid(level) for level in shape.levels]
+    assert all(level.dtype == np.int64 for level in sums)
 
 
 def without_ragged_families(self: TreeShape, values: np.ndarray) -> np.ndarray:
@@ -56,8 +53,8 @@ def without_ragged_families(self: TreeShape, values: np.ndarray) -> np.ndarray:
 def test_a_child_forgotten_at_a_ragged_edge_is_caught(bins: Bins, monkeypatch) -> None:
     shape = TreeShape(bins, 2)
     monkeypatch.setattr(TreeShape, "sum_children", without_ragged_families)
-    assert totals_are_right(TreeShape((8,), 2))
-    assert not totals_are_right(shape)
+    assert sums_are_right(TreeShape((8,), 2))
+    assert not sums_are_right(shape)
 
 
 @given(sizes, branchings)
@@ -66,7 +63,7 @@ def test_one_record_changes_one_node_a_level_by_one(bins: Bins, branching: int) 
     counts = some_counts(bins)
     more = counts.copy()
     more[tuple(size - 1 for size in bins)] += 1
-    for before, after in zip(shape.totals(counts), shape.totals(more), strict=True):
+    for before, after in zip(shape.sums(counts), shape.sums(more), strict=True):
         assert np.abs(after - before).sum() == 1
 
 
@@ -97,58 +94,6 @@ def test_families_hold_the_children_of_each_node(bins: Bins, branching: int) -> 
         assert rows.size <= 2 ** len(bins) * names.size
 
 
-@given(sizes, branchings, st.integers(0, 99))
-def test_largest_count_in_every_bin_is_not_refused(bins: Bins, branching: int, seed: int) -> None:
-    shape = TreeShape(bins, branching)
-    full = np.full(bins, shape.largest_count)
-    full.flat[seed % full.size] -= 1
-    assert shape.totals(full)[0].item() == shape.largest_count * full.size - 1
-
-
-def test_sums_are_refused_before_they_wrap() -> None:
-    shape = TreeShape((4,), 2)
-    counts = np.array([LARGEST - 2, 1, 1, 0])
-    assert shape.totals(counts)[0].item() == LARGEST
-    counts[3] = 1
-    with pytest.raises(DataError, match="less than 2\\*\\*62"):
-        shape.totals(counts)
-    saturated = shape.totals(np.minimum(counts, shape.largest_count))
-    assert saturated[0].item() == shape.largest_count + 3
-
-
-@given(
-    st.integers(1, 40).flatmap(
-        lambda n: st.tuples(st.just(n), st.integers(0, n), st.integers(0, n), branchings)
-    ),
-    st.integers(0, 2),
-)
-def test_ranges_take_the_fewest_nodes(case: tuple[int, int, int, int], coarsest: int) -> None:
-    bins, one, other, branching = case
-    lo, hi = min(one, other), max(one, other)
-    shape = TreeShape((bins,), branching)
-    coarsest = min(coarsest, shape.height)
-    matrices = node_matrices((bins,), branching)
-    runs = shape.fewest_nodes(lo, hi, coarsest)
-    covered = sum((matrices[run.level][run.first : run.stop].sum(axis=0) for run in runs), 0)
-    assert np.array_equal(
-        covered + np.zeros(bins), (np.arange(bins) >= lo) & (np.arange(bins) < hi)
-    )
-    assert all(run.first < run.stop and run.level >= coarsest for run in runs)
-    assert max(map([run.level for run in runs].count, shape.levels)) <= 2
-    assert sum(run.stop - run.first for run in runs) == fewest(matrices[coarsest:], lo, hi)
-
-
-def fewest(matrices: list[np.ndarray], lo: int, hi: int) -> int:
-    """Count by dynamic programming over the first bin not yet covered."""
-    ends: dict[int, set[int]] = {}
-    for row in itertools.chain.from_iterable(matrices):
-        ends.setdefault(int(row.argmax()), set()).add(int(row.argmax() + row.sum()))
-    best = {hi: 0}
-    for start in range(hi - 1, lo - 1, -1):
-        best[start] = 1 + min(best[end] for end in ends[start] if end <= hi)
-    return best[lo]
-
-
 @pytest.mark.parametrize(
     ("bins", "branching"),
     [((), 2), ([4], 2), ((0,), 2), ((4.0,), 2), ((4,), 1), ((4,), True), ((2**31, 2**31), 2)],
@@ -160,13 +105,8 @@ def test_bad_shapes_are_refused(bins, branching) -> None:
 
 def test_bad_arguments_are_refused() -> None:
     shape = TreeShape((6,), 2)
-    for lo, hi, coarsest in [(-1, 2, 0), (3, 2, 0), (0, 7, 0), (0, 6, 4), (0.0, 6, 0)]:
-        with pytest.raises(ParameterError):
-            shape.fewest_nodes(lo, hi, coarsest)
-    with pytest.raises(ParameterError, match="one axis"):
-        TreeShape((6, 6), 2).fewest_nodes(0, 3)
     with pytest.raises(ParameterError, match="grid"):
-        shape.totals(np.zeros(8, np.int64))
+        shape.sums(np.zeros(8, np.int64))
     with pytest.raises(ParameterError, match="grid"):
         shape.spread(np.zeros(6), 3)
 
@@ -175,7 +115,7 @@ def test_a_million_bins_take_no_loop_over_nodes() -> None:
     shape = TreeShape((2**20,), 2)
     counts = some_counts(shape.bins)
     begun = time.perf_counter()
-    shape.totals(counts)
+    shape.sums(counts)
     assert time.perf_counter() - begun < 1
 
 

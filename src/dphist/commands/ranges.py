@@ -193,7 +193,7 @@ def _mechanism(options: argparse.Namespace, bins: tuple[int, ...]) -> RangeMecha
     }
     if chosen in ("tree", "leaves"):
         if options.workload is not None:
-            raise UsageError("--workload is for --mechanism adaptive")
+            raise UsageError("--workload is for --mechanism auto or adaptive")
         return HierarchicalTree(**shared) if chosen == "tree" else LeafCounts(**shared)
     shared["workload"] = options.workload or "ranges"
     return best_range_mechanism(**shared) if chosen == "auto" else AdaptiveTree(**shared)

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
     from dphist.histogram.value import RangeHistogram
 
+ERRORS = 1.96
+"""Standard errors that an error of about 95 % is."""
+
 _INK = "#1f4e79"
 _MOST_STEPS = 2000
 _MOST_CELLS = 1000
@@ -43,11 +46,11 @@ def _steps(histogram: "RangeHistogram", ax: "Axes") -> None:
         counts = np.add.reduceat(histogram.bins, lo)
     else:
         counts = histogram.count(lo, hi)
-        margin = 1.96 * histogram.error(lo, hi)
+        low, high = band(counts, ERRORS * histogram.error(lo, hi))
         ax.fill_between(
             edges,
-            _closed(np.maximum(counts - margin, np.minimum(counts, 0))),
-            _closed(counts + margin),
+            closed(low),
+            closed(high),
             step="post",
             color=_INK,
             alpha=0.2,
@@ -97,5 +100,13 @@ def finite(edges: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
     return shown
 
 
-def _closed(values: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
+def band(
+    counts: "np.ndarray[Any, Any]", errors: "np.ndarray[Any, Any]"
+) -> tuple["np.ndarray[Any, Any]", "np.ndarray[Any, Any]"]:
+    """Return both ends of a band: true counts are never negative, released ones may be."""
+    return np.maximum(counts - errors, np.minimum(counts, 0)), counts + errors
+
+
+def closed(values: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
+    """Return the values of steps, the last one twice, as steps are filled."""
     return np.append(values, values[-1])

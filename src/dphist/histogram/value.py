@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 
-OUTSIDE_ONE = ("below", "above", "null")
-OUTSIDE_MORE = ("outside", "null")
+_OUTSIDE_ONE = ("below", "above", "null")
+_OUTSIDE_MORE = ("outside", "null")
 
 
 class Answers(Protocol):
@@ -48,6 +48,8 @@ class RangeHistogram:
     outside : mapping of str to int
         Released counts of what is in no bin, where the data came with them: ``below``,
         ``above`` and ``null``; in several axes ``outside`` and ``null``.
+
+    answers : what answers ranges of it, or None for one made by hand.
 
     Notes
     -----
@@ -116,8 +118,18 @@ class RangeHistogram:
         Returns
         -------
         (bins + 1,) float64, not falling; all NaN if there are no records by the estimates.
+
+        Raises
+        ------
+        ParameterError
+            If there are several axes.
         """
-        below = np.maximum.accumulate(np.append(0.0, np.cumsum(self._line())))
+        bins = len(self._line())
+        if self.answers is None:
+            sums = np.append(0.0, np.cumsum(self.bins))
+        else:
+            sums = self.count(0, np.arange(bins + 1)).astype(np.float64)
+        below = np.maximum.accumulate(np.maximum(sums, 0))
         with np.errstate(invalid="ignore"):
             share: FloatArray = below / below[-1]
         return share
@@ -134,6 +146,11 @@ class RangeHistogram:
         A place, or an array of them, in the units of the edges (numbers, dates, times) or, if
         the data came without edges, in bins; within a bin records are taken as evenly spread.
         NaN or NaT if there are no records by the estimates.
+
+        Raises
+        ------
+        ParameterError
+            If there are several axes, or `q` is not from 0 to 1.
         """
         asked = np.asarray(q, np.float64)
         if not ((asked >= 0) & (asked <= 1)).all():
@@ -171,7 +188,13 @@ class RangeHistogram:
         return pd.DataFrame(columns)
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
-        """Draw the bins, in one axis or two, and return matplotlib's axes."""
+        """Draw the bins, in one axis or two, and return matplotlib's axes.
+
+        Raises
+        ------
+        ParameterError
+            If there are more than two axes.
+        """
         from dphist.histogram.picture import draw
 
         return draw(self, ax)
@@ -212,7 +235,7 @@ class RangeHistogram:
         if axes is not None and tuple(axis.bins for axis in axes) != bins.shape:
             raise ValueError("the axes do not have as many bins")
         outside = content["outside"]
-        names = OUTSIDE_ONE if bins.ndim == 1 else OUTSIDE_MORE
+        names = _OUTSIDE_ONE if bins.ndim == 1 else _OUTSIDE_MORE
         if outside and tuple(sorted(outside)) != tuple(sorted(names)):
             raise ValueError("outside counts are of no known kind")
         if not all(type(count) is int and count >= 0 for count in outside.values()):

@@ -6,7 +6,7 @@ from typing import Any
 from dphist.parameters import decimal_text
 from dphist.privacy import ZCDP, ApproxDP, PureDP
 
-_USUAL_DELTA = Fraction(1, 10**6)
+USUAL_DELTA = Fraction(1, 10**6)
 
 
 def total_guarantee(mechanism: Any, budget: PureDP | ApproxDP | None = None) -> PureDP | ApproxDP:
@@ -28,7 +28,7 @@ def total_guarantee(mechanism: Any, budget: PureDP | ApproxDP | None = None) -> 
     if direct is not None:
         return direct
     own: Fraction = mechanism.delta or Fraction(0)
-    least: ApproxDP = mechanism.to_approx_dp(min(2 * own, (1 + own) / 2) if own else _USUAL_DELTA)
+    least: ApproxDP = mechanism.to_approx_dp(min(2 * own, (1 + own) / 2) if own else USUAL_DELTA)
     return least
 
 

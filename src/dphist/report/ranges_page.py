@@ -5,13 +5,14 @@ from typing import Any
 import numpy as np
 
 from dphist.histogram import RangeHistogram
+from dphist.histogram.picture import ERRORS
 from dphist.release import Release
 from dphist.report import described, ranges_words, words
 from dphist.report.axis_texts import axis_text
 from dphist.report.plots import Chart
 from dphist.report.ranges_map import cells_of
 from dphist.report.ranges_plots import BINS_TITLE, SUMS_TITLE, bins_a_step, charts_of
-from dphist.report.ranges_rows import ERRORS, outside_of, quantiles_of, rows_of, whole_of
+from dphist.report.ranges_rows import outside_of, quantiles_of, rows_of, whole_of
 from dphist.report.svg import inline_chart
 
 _QUARTERS = 4
@@ -66,11 +67,11 @@ def _tables(value: RangeHistogram) -> list[dict[str, Any]]:
     if value.bins.ndim == 1:
         rows = rows_of(value, 0, _QUARTERS)
         parts = "Quarters of the bins" if len(rows) == _QUARTERS else "All bins"
-        return [{"caption": parts, "name": axis_text(value, 0), "rows": rows}]
+        return [{"caption": parts, "rows": rows}]
     most = _ROWS_EACH if value.bins.size <= _FEW else _QUARTERS
     names = [axis_text(value, axis) for axis in range(value.bins.ndim)]
     return [
-        {"caption": f"Records by {name}", "name": name, "rows": rows_of(value, axis, most)}
+        {"caption": f"Records by {name}", "rows": rows_of(value, axis, most)}
         for axis, name in enumerate(names)
     ]
 

@@ -1,7 +1,5 @@
 """A universal release drawn with matplotlib: its bins and sums of them, or a map of two axes."""
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
@@ -11,12 +9,12 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from dphist.errors import ParameterError
 from dphist.histogram import RangeHistogram
-from dphist.histogram.picture import draw
+from dphist.histogram.picture import ERRORS, band, closed, draw
 from dphist.release import Release
 from dphist.report.axis_texts import axis_text
 from dphist.report.plots import Chart, Palette, Panels, finish
 from dphist.report.ranges_map import draw_map
-from dphist.report.ranges_rows import ERRORS, sums
+from dphist.report.ranges_rows import sums
 from dphist.report.ranges_scale import Scale, compact, scale_of, steps_of
 
 FloatArray = npt.NDArray[np.float64]
@@ -84,14 +82,14 @@ def _draw_bins(
     errors: FloatArray,
     name: str,
 ) -> None:
-    """Draw means with their band. True counts are never negative, released ones may be."""
-    low = np.maximum(counts - errors, np.minimum(counts, 0))
-    ax.fill_between(scale.x, _closed(low), _closed(counts + errors), step="post",
+    """Draw means with their band."""
+    low, high = band(counts, errors)
+    ax.fill_between(scale.x, closed(low), closed(high), step="post",
                     facecolor=palette.band, alpha=0.35, linewidth=0, label=_BAND)  # fmt: skip
     ax.stairs(counts, scale.x, baseline=None, color=palette.line, linewidth=1.2, label="Released")
     if low.min() < 0:
         ax.axhline(0, color=palette.grid, linewidth=0.9)
-    _finish(ax, palette, scale, low, counts + errors)
+    _finish(ax, palette, scale, low, high)
     ax.set_xlabel(scale.label(name), parse_math=False)
     ax.set_ylabel("Records a bin")
 
@@ -100,7 +98,7 @@ def _draw_sums(
     ax: Axes, palette: Palette, scale: Scale, below: FloatArray, errors: FloatArray, name: str
 ) -> None:
     """Draw how many records lie below each edge."""
-    low, high = np.maximum(below - errors, np.minimum(below, 0)), below + errors
+    low, high = band(below, errors)
     ax.fill_between(scale.x, low, high, facecolor=palette.band, alpha=0.35, linewidth=0,
                     label=_BAND)  # fmt: skip
     ax.plot(scale.x, below, color=palette.line, linewidth=1.6, label="Released")
@@ -117,7 +115,3 @@ def _finish(ax: Axes, palette: Palette, scale: Scale, low: FloatArray, high: Flo
     ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: compact(value)))
     scale.apply(ax)
     finish(ax, palette)
-
-
-def _closed(values: FloatArray) -> "np.ndarray[Any, Any]":
-    return np.append(values, values[-1])

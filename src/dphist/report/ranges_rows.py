@@ -9,13 +9,9 @@ import numpy.typing as npt
 
 from dphist.histogram import RangeHistogram
 from dphist.histogram.boxes import IntArray, NumberArray
-from dphist.histogram.picture import grouped
+from dphist.histogram.picture import ERRORS, grouped
 from dphist.release import Release
 from dphist.report.axis_texts import axis_text, place_text, short_edges
-
-LEVEL = 0.95
-ERRORS = 1.96
-"""Standard errors that an error of about 95 % is."""
 
 SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _PLACES = 4096  # edges that are tried as ends of a quantile's interval

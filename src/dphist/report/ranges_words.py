@@ -1,17 +1,15 @@
 """What a universal release promises, in sentences: functions of parameters and released values."""
 
 import math
-from fractions import Fraction
 from typing import Any
 
 from dphist.histogram import RangeHistogram
 from dphist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
 from dphist.report import words
 from dphist.report.axis_texts import axis_text, short_edges
+from dphist.report.guarantees import USUAL_DELTA
 from dphist.report.ranges_rows import Row
 from dphist.universal import AdaptiveTree
-
-_USUAL_DELTA = Fraction(1, 10**6)
 
 
 def stated(guarantee: Guarantee) -> PureDP | ApproxDP:
@@ -22,7 +20,7 @@ def stated(guarantee: Guarantee) -> PureDP | ApproxDP:
     """
     if isinstance(guarantee, PureDP | ApproxDP):
         return guarantee
-    return guarantee.to_approx_dp(_USUAL_DELTA)
+    return guarantee.to_approx_dp(USUAL_DELTA)
 
 
 def promise_in_words(guarantee: Guarantee, unit: str) -> str:

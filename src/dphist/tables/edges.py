@@ -160,13 +160,15 @@ class WideSearch:
     @classmethod
     def among(cls, edges: AnyArray, scale: Fraction) -> "WideSearch":
         """Prepare edges, each worth `scale` units."""
-        found = list(ceilings(edges, scale))
-        keys = [key for key in found if -(2**127) < key < 2**127]
-        return cls(
-            starts_below_all(edges) + sum(key <= -(2**127) for key in found),
-            np.array([key >> 64 for key in keys], np.int64),
-            np.array([key & 2**64 - 1 for key in keys], np.uint64),
-        )
+        below = starts_below_all(edges)
+        high, low = [np.zeros(0, np.int64)], [np.zeros(0, np.uint64)]
+        found = ceilings(edges, scale)
+        while block := list(islice(found, EDGES_AT_ONCE)):
+            below += sum(key <= -(2**127) for key in block)
+            keys = [key for key in block if -(2**127) < key < 2**127]
+            high.append(np.array([key >> 64 for key in keys], np.int64))
+            low.append(np.array([key & 2**64 - 1 for key in keys], np.uint64))
+        return cls(below, np.concatenate(high), np.concatenate(low))
 
     def places(self, values: pa.Array) -> Places:
         """Return how many edges are at or below each value, by bisection of all at once."""

@@ -36,7 +36,7 @@ _MOST_HEADER_BYTES = 2**20
 
 
 @dataclass(frozen=True, slots=True)
-class TextFormat:
+class FileFormat:
     """What the name of a file says it is; `delimiter` is empty for Parquet."""
 
     delimiter: str
@@ -89,7 +89,7 @@ def open_file(
 def _opened(
     connection: duckdb.DuckDBPyConnection,
     path: Path,
-    kind: TextFormat,
+    kind: FileFormat,
     names: Mapping[str, str],
     shown: str,
 ) -> tuple[AnyFrame, InputFileError]:
@@ -114,21 +114,21 @@ def _opened(
     ), failure
 
 
-def format_of(name: str, shown: str) -> TextFormat:
+def format_of(name: str, shown: str) -> FileFormat:
     """Return what the suffixes of a file name say."""
     suffixes = Path(name.lower()).suffixes
     if suffixes[-1:] == [".parquet"]:
-        return TextFormat("", None)
+        return FileFormat("", None)
     compression = _COMPRESSIONS.get(suffixes[-1]) if suffixes else None
     last = suffixes[-2:-1] if compression else suffixes[-1:]
     if not last or last[0] not in _DELIMITERS:
         raise InputFileError(
             f"{shown} must end in .csv, .tsv or .txt, each also with .gz or .zst, or in .parquet"
         )
-    return TextFormat(_DELIMITERS[last[0]], compression)
+    return FileFormat(_DELIMITERS[last[0]], compression)
 
 
-def described(kind: TextFormat) -> str:
+def _described(kind: FileFormat) -> str:
     text = "tab-separated text" if kind.delimiter == "\t" else "comma-separated text"
     return f"{text} compressed by {kind.compression}" if kind.compression else text
 
@@ -153,7 +153,7 @@ def check_regular(path: Path, shown: str) -> None:
     raise InputFileError(problem)
 
 
-def header_of(path: Path, kind: TextFormat, shown: str, failure: InputFileError) -> list[str]:
+def _header_of(path: Path, kind: FileFormat, shown: str, failure: InputFileError) -> list[str]:
     """Return the fields of the first line."""
 
     def first_line() -> list[str]:
@@ -203,7 +203,7 @@ def parquet_names(path: Path) -> list[str]:
     return names
 
 
-def read_through(path: Path) -> None:
+def _read_through(path: Path) -> None:
     """Decompress a file from start to end; Arrow raises if the end is missing."""
     with pa.input_stream(str(path), compression="zstd") as stream:
         while stream.read(_MOST_HEADER_BYTES):
@@ -211,7 +211,7 @@ def read_through(path: Path) -> None:
 
 
 def text_fields(
-    connection: duckdb.DuckDBPyConnection, path: Path, kind: TextFormat, shown: str
+    connection: duckdb.DuckDBPyConnection, path: Path, kind: FileFormat, shown: str
 ) -> tuple[duckdb.DuckDBPyRelation, list[str], InputFileError]:
     """Return the fields of a text file, its header, and the error for a file that is damaged.
 
@@ -219,14 +219,14 @@ def text_fields(
     as pandas, Polars and R write them.
     """
     failure = InputFileError(
-        f"{shown} must be {described(kind)} in UTF-8, with a header line, as many fields in each "
+        f"{shown} must be {_described(kind)} in UTF-8, with a header line, as many fields in each "
         "line as in the header, one kind of line ending, and fields that hold a delimiter, a "
         'quote or a line ending in "quotes"'
     )
-    there = header_of(path, kind, shown, failure)
+    there = _header_of(path, kind, shown, failure)
     if kind.compression == "zstd":
         # DuckDB takes a zstd file that was cut off for one that ends there.
-        shielded(lambda: read_through(path), failure)
+        shielded(lambda: _read_through(path), failure)
     fields = shielded(
         lambda: connection.read_csv(
             glob.escape(str(path)),  # DuckDB would take `*` as a pattern

@@ -36,26 +36,29 @@ class UnreadableText(Exception):  # noqa: N818 - not an error of the tree: it ne
     """A field is not what it should be. Says nothing more: it would quote a record."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class NumberTextSearch:
     """In a column of text that spells numbers.
 
     Whole numbers of up to 38 digits are searched as such, and others as the nearest float64, as
     which other readers of a file hold them.
+
+    Attributes
+    ----------
+    edges : (n + 1,) int64 or float64
+    whole, real : searches for numbers of up to 18 digits, and for floats.
+    long : for whole numbers of more digits; None until there is one, which mostly never is.
     """
 
+    edges: npt.NDArray[Any]
     whole: WholeSearch
-    long: WideSearch
     real: RealSearch
+    long: WideSearch | None = None
 
     @classmethod
     def among(cls, edges: npt.NDArray[Any]) -> "NumberTextSearch":
         """Prepare edges that are numbers."""
-        return cls(
-            WholeSearch.among(edges, np.int64),
-            WideSearch.among(edges, Fraction(1)),
-            RealSearch.among(edges, np.float64),
-        )
+        return cls(edges, WholeSearch.among(edges, np.int64), RealSearch.among(edges, np.float64))
 
     def places(self, values: pa.Array) -> Places:
         """Return how many edges are at or below each value.
@@ -76,6 +79,8 @@ class NumberTextSearch:
         if pc.any(pc.greater_equal(pc.binary_length(others), _SHORTEST_LONG)).as_py():
             is_long = pc.match_substring_regex(others, _LONG)
             longs = rows[_rows(is_long)]
+            if self.long is None:
+                self.long = WideSearch.among(self.edges, Fraction(1))
             found[longs], _ = self.long.places(_cast(others.filter(is_long), _LONG_TYPE))
             is_other = pc.invert(is_long)
             rows, others = rows[_rows(is_other)], others.filter(is_other)

@@ -5,7 +5,7 @@ guarantee, which the ledger holds whatever they are.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -19,7 +19,9 @@ from dphist.universal.share_prior import SHARE_VARIANCES
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 
 _USUAL_ROUGHNESS = float(SHARE_VARIANCES.mean())
+# Found by trying: 0 leaves roughness out, 1 opens uneven nodes far too much.
 _ROUGHNESS_POWER = 0.3
+# A level deeper there are half as many ranges that end in a given node.
 _DOUBT_GROWTH = math.sqrt(2)
 
 LEAST = UNITS // 1000
@@ -39,8 +41,9 @@ class Rules:
     first_level, first_share : the level that is counted first where there are more, and its cost.
     stop : strength below which a node of usual roughness is not opened.
     merge : strength below which siblings that stop may be counted together, as their parent.
-    merge_doubt : the most variance of how such siblings share their records, over that of
-        Laplace noise with scale 1 / epsilon left (so half of it over the noise's), at the root.
+    merge_doubt : the most variance of how such siblings share their records, times the square of
+        their epsilon left (twice its ratio to the variance of their noise), at the root; more by
+        the root of 2 for each level below.
     extra : levels to open beyond the binary logarithm of the strength.
     arity : most levels to open at once.
     last_share : what the last opening of a node costs of what is left.
@@ -94,9 +97,7 @@ _ALWAYS = math.inf
 ONE_AXIS = Rules(
     5, 4, 0.4, stop=16, merge=_ALWAYS, merge_doubt=2, extra=1, arity=4, last_share=0.8, share=1
 )
-PREFIXES = Rules(
-    5, 3, 0.35, stop=16, merge=_ALWAYS, merge_doubt=2, extra=1, arity=4, last_share=0.8, share=1
-)
+PREFIXES = replace(ONE_AXIS, first_level=3, first_share=0.35)
 MORE_AXES = Rules(
     5, 5, 0.2, stop=8, merge=16, merge_doubt=_ALWAYS, extra=3, arity=6, last_share=0.6, share=0.8
 )

@@ -26,12 +26,13 @@ from dphist.universal.dyadic_answers import DyadicAnswers
 from dphist.universal.dyadic_inference import Fit, Measured, extended, infer
 from dphist.universal.exploration import Explorer
 from dphist.universal.ledger import UNITS, Ledger
-from dphist.universal.mechanism import Noisy, RangeMechanism
+from dphist.universal.mechanism import MOST_BINS, Noisy, RangeMechanism
 from dphist.universal.nonnegative import whole_intervals
 
 Workload: TypeAlias = Literal["ranges", "prefix"]
 
-_SMALLEST_SHARE = Fraction(1, 10_000)
+# LEAST of the budget, divided among the rounds of one opening of at most 28 levels.
+_SMALLEST_SHARE = Fraction(3, 100_000)
 
 
 @savable
@@ -54,7 +55,8 @@ class AdaptiveTree(RangeMechanism):
     Guarantee
     ---------
     Pure epsilon-DP, or rho-zCDP. Neighbours differ by adding or removing at most `sensitivity`
-    records. Covered is the whole release, which nodes were counted included; not covered are the
+    records, and no unit has more: that is the caller's promise, or `bin_counts(user=)` has seen to
+    it. Covered is the whole release, which nodes were counted included; not covered are the
     time it takes, and bins or edges that were taken from the data.
 
     Notes
@@ -65,7 +67,8 @@ class AdaptiveTree(RangeMechanism):
     siblings that stop too. Disjoint nodes do not compose, so what counts is the sum along each
     path, which a ledger holds to the budget before anything is counted
     (`docs/proofs/adaptive_tree.md`). Estimates follow from all noisy counts under a fixed public
-    prior. Non-negative, whole, O(bins) time and memory.
+    prior. Non-negative, whole. Time and memory
+    O(bins) in one axis, up to 2**axes times that in several, which are padded to powers of two.
     Source: this library (docs/ranges.md).
 
     >>> tree = AdaptiveTree(epsilon=100, bins=4)
@@ -92,10 +95,14 @@ class AdaptiveTree(RangeMechanism):
         if workload not in ("ranges", "prefix"):
             raise ParameterError("workload must be 'ranges' or 'prefix'")
         object.__setattr__(self, "workload", workload)
+        if 2**self.shape.height > MOST_BINS:
+            raise ParameterError(
+                f"bins must be at most {MOST_BINS} in all, each axis rounded up to a power of two"
+            )
         self.budget.check(_SMALLEST_SHARE)
 
     @property
-    def rules(self) -> Rules:
+    def _rules(self) -> Rules:
         """Which nodes are counted; public."""
         if len([size for size in self.bins if size > 1]) > 1:
             return MORE_AXES if self.rho is None else MORE_AXES_GAUSSIAN
@@ -124,7 +131,7 @@ class AdaptiveTree(RangeMechanism):
             return noisy
 
         measured = Measured(shape.sizes())
-        Explorer(measured, self.rules, budget, count).run()
+        Explorer(measured, self._rules, budget, count).run()
         noisy = {
             "nodes": np.concatenate([nodes for nodes, _, _ in log]),
             "units": np.concatenate([np.full(len(nodes), units) for nodes, units, _ in log]),

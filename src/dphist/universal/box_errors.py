@@ -37,9 +37,9 @@ def box_variance(
         ]
         slopes = np.pad(slopes, padding)
         values = variances[level][tuple(slice(*ends) for ends in wider)]
-        family = _sum_families(values, shape.branching)
-        weighted = _sum_families(slopes * values, shape.branching)
-        squared = _sum_families(slopes**2 * values, shape.branching)
+        family = shape.sum_children(values)
+        weighted = shape.sum_children(slopes * values)
+        squared = shape.sum_children(slopes**2 * values)
         slopes = weighted / family
         error += float(np.maximum(squared - slopes * weighted, 0).sum())
         where = [(first // shape.branching, -(-stop // shape.branching)) for first, stop in wider]
@@ -50,9 +50,3 @@ def _family_ends(low: int, high: int, shape: TreeShape, level: int, axis: int) -
     """Widen a range of nodes to whole families, within the grid."""
     b = shape.branching
     return low // b * b, min(-(-high // b) * b, shape.grid(level)[axis])
-
-
-def _sum_families(values: FloatArray, branching: int) -> FloatArray:
-    for axis, size in enumerate(values.shape):
-        values = np.add.reduceat(values, np.arange(0, size, branching), axis=axis)
-    return values

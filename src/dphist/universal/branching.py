@@ -3,7 +3,7 @@
 import math
 
 FEW = 2
-MANY = 64
+MANY = 64  # as many siblings differ little from plain bins; the search stays short
 
 
 def best_branching(bins: tuple[int, ...], gaussian: bool) -> int:

@@ -17,7 +17,7 @@ from dphist.privacy import ZCDP, Guarantee, PureDP
 from dphist.universal.shape import IntArray
 
 _LONGEST = 10**150
-_SIGMA_DIGITS = 2**40
+_SIGMA_STEPS = 2**40  # sigma is a multiple of 1 / this
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +50,8 @@ class Budget:
     def sigma(self, share: Fraction) -> Fraction:
         """Return the least multiple of 2**-40 with 1 / (2 sigma**2) <= share * amount."""
         squared = 1 / (2 * self.amount * share)
-        whole = math.isqrt(math.ceil(squared * _SIGMA_DIGITS**2) - 1) + 1
-        return Fraction(whole, _SIGMA_DIGITS)
+        whole = math.isqrt(math.ceil(squared * _SIGMA_STEPS**2) - 1) + 1
+        return Fraction(whole, _SIGMA_STEPS)
 
     def variance(self, share: Fraction) -> float:
         """Return the variance of that noise, in records squared; 2**-40 if it is less.

@@ -39,7 +39,7 @@ def counted(data: Any, bins: tuple[int, ...]) -> Counted:
     ParameterError
         If `data` holds anything but whole numbers, or has another shape than `bins`.
     DataError
-        If a count is negative, missing, or 2**62 or more.
+        If a count is negative, missing, or 2**62 or more, or chunks do not add up to the bins.
 
     Notes
     -----

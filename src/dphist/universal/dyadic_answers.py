@@ -28,8 +28,6 @@ class DyadicAnswers:
     splits have the variance of the prior.
     """
 
-    __slots__ = ("__dict__", "_make_fit", "bins", "shape")
-
     def __init__(self, shape: DyadicShape, bins: NumberArray, fit: Callable[[], Fit]) -> None:
         self.shape, self.bins, self._make_fit = shape, bins, fit
 

@@ -61,7 +61,8 @@ class HierarchicalTree(RangeMechanism):
     Guarantee
     ---------
     Pure epsilon-DP, or rho-zCDP. Neighbours differ by adding or removing at most `sensitivity`
-    records. Covered is the whole release, the noisy counts of all nodes included; not covered
+    records, and no unit has more: that is the caller's promise, or `bin_counts(user=)` has seen to
+    it. Covered is the whole release, the noisy counts of all nodes included; not covered
     are the time it takes, and bins or edges that were taken from the data.
 
     Notes
@@ -134,18 +135,26 @@ class HierarchicalTree(RangeMechanism):
         return Fraction(1, self.levels)
 
     def _run(self, counts: IntArray, source: Source | None) -> tuple[NumberArray, Noisy]:
-        noisy = self.measure(counts, source)
+        noisy = self._measured(counts, source)
         return self._infer(noisy), noisy
 
     def measure(self, counts: Any, source: Source | None = None) -> dict[str, IntArray]:
-        """Return the noisy counts of each measured level, flat; they satisfy the guarantee.
+        """Return the noisy counts of each measured level, flat.
+
+        They satisfy the guarantee themselves; releasing them and `release` pays twice.
 
         Parameters
         ----------
-        counts : as for `release`.
+        counts, source
+            As for `release`; so are the errors.
         """
+        data = counted(counts, self.bins)
+        self._accept(data)
+        return self._measured(data.counts, source)
+
+    def _measured(self, counts: IntArray, source: Source | None) -> dict[str, IntArray]:
         budget = self.budget
-        exact = self.shape.sums(counted(counts, self.bins).counts)
+        exact = self.shape.sums(counts)
         noisy = {}
         for level in self.measured:
             noise = budget.noise(self.share, exact[level].size, source)
@@ -180,12 +189,13 @@ class HierarchicalTree(RangeMechanism):
 
     def answers(self, bins: NumberArray, noisy: Noisy) -> Answers:
         """Return sums of the bins, or of the fewest nodes where they are not consistent."""
+        nodes = self._nodes(noisy)  # so that a file without them is refused when it is read
         variance = self.budget.variance(self.share)
         if not self.consistent:
-            return NodeAnswers(self.shape, self._nodes(noisy), self.measured.start, variance)
+            return NodeAnswers(self.shape, nodes, self.measured.start, variance)
         if self.nonnegative == "subtrees":
             # Zeros among the bins make their sums too large by far: larger nodes are not.
-            fewest = NodeAnswers(self.shape, self._fitted(self._nodes(noisy)), 0, variance)
+            fewest = NodeAnswers(self.shape, self._fitted(nodes), 0, variance)
             return TreeAnswers(self.shape, fewest, partial(self._variances, variance))
         sums = BinAnswers(bins, variance)
         return TreeAnswers(self.shape, sums, partial(self._variances, variance))
@@ -217,7 +227,7 @@ class HierarchicalTree(RangeMechanism):
         how = {
             True: "least squares and a projection make them consistent and non-negative",
             False: "least squares makes them consistent",
-            "subtrees": "least squares makes them consistent, and what lies below 0 is set to 0",
+            "subtrees": "least squares makes them consistent, and all under one of 0 or less is 0",
         }[self.nonnegative]
         used = how if self.consistent else "a range is the sum of the fewest counts that make it up"
         return (

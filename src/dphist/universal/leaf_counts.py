@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
@@ -31,7 +32,8 @@ class LeafCounts(RangeMechanism):
     Guarantee
     ---------
     Pure epsilon-DP, or rho-zCDP. Neighbours differ by adding or removing at most `sensitivity`
-    records. Covered is the whole release; not covered are the time it takes, and bins or
+    records, and no unit has more: that is the caller's promise, or `bin_counts(user=)` has seen to
+    it. Covered is the whole release; not covered are the time it takes, and bins or
     edges that were taken from the data.
 
     Notes
@@ -74,16 +76,20 @@ class LeafCounts(RangeMechanism):
         return f"Bin counts (L~ of Hay et al. 2010). Each bin's count with {kind} noise of its own."
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class BinAnswers:
     """Sums of bins with independent errors of one variance."""
 
     bins: NumberArray
     variance: float
 
+    @cached_property
+    def _sums(self) -> NumberArray:
+        return summed(self.bins)
+
     def count(self, lo: list[IntArray], hi: list[IntArray]) -> NumberArray:
         """Return the sums of the boxes."""
-        return box_sums(summed(self.bins), lo, hi)
+        return box_sums(self._sums, lo, hi)
 
     def error(self, lo: list[IntArray], hi: list[IntArray]) -> FloatArray:
         """Return the standard errors of the boxes."""

@@ -1,23 +1,10 @@
 """Variances of ranges of one axis, many at once."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from dphist.universal.consistency import FloatArray
+from dphist.universal.edge_parts import Part, prefix
 from dphist.universal.shape import IntArray, TreeShape
-
-
-@dataclass(slots=True)
-class _Part:
-    """What a node contributes to a sum: `slope` times its estimate, plus an independent error.
-
-    All (q,): the node, its slope, and the variance of the error.
-    """
-
-    node: IntArray
-    slope: FloatArray
-    variance: FloatArray
 
 
 def line_variances(
@@ -41,9 +28,10 @@ def line_variances(
     node, a share of that node plus an error of its own; both are carried from the bins up,
     until their paths meet in one family. O(height) for each range.
     """
-    left, right = _prefix(shape, lo), _prefix(shape, hi)
+    last = shape.bins[0] - 1
+    left, right = prefix(last, lo), prefix(last, hi)
     met = left.node == right.node
-    both = _Part(left.node, right.slope - left.slope, np.zeros(len(lo)))
+    both = Part(left.node, right.slope - left.slope, np.zeros(len(lo)))
     for level in range(shape.height, 0, -1):
         values = variances[level]
         sums = np.append(0.0, np.cumsum(values))
@@ -57,13 +45,7 @@ def line_variances(
     return total
 
 
-def _prefix(shape: TreeShape, edge: IntArray) -> _Part:
-    """What lies left of an edge: none of the bin right of it, or all of the last bin."""
-    last = shape.bins[0] - 1
-    return _Part(np.minimum(edge, last), (edge > last).astype(np.float64), np.zeros(len(edge)))
-
-
-def _raise(branching: int, values: FloatArray, sums: FloatArray, part: _Part, whole: bool) -> _Part:
+def _raise(branching: int, values: FloatArray, sums: FloatArray, part: Part, whole: bool) -> Part:
     """Go to the parent; `whole` if the sum holds all siblings to the left too."""
     parent, own = part.node // branching, values[part.node]
     before = sums[part.node] - sums[parent * branching] if whole else 0.0
@@ -77,7 +59,7 @@ def _raise(branching: int, values: FloatArray, sums: FloatArray, part: _Part, wh
     )
 
 
-def _join(branching: int, values: FloatArray, sums: FloatArray, left: _Part, right: _Part) -> _Part:
+def _join(branching: int, values: FloatArray, sums: FloatArray, left: Part, right: Part) -> Part:
     """Go to the parent of both: all siblings between them, and their parts."""
     between = sums[right.node] - sums[np.minimum(left.node + 1, right.node)]
     rest = 1 - left.slope
@@ -99,16 +81,16 @@ def _in_parent(
     weighted: FloatArray,
     squared: FloatArray,
     variance: FloatArray,
-) -> _Part:
+) -> Part:
     """Apply weights w to a family: slope w.v / sum(v), and w'(diag(v) - vv'/sum(v))w more."""
     stop = np.minimum((parent + 1) * branching, len(sums) - 1)
     family = sums[stop] - sums[parent * branching]
     slope = weighted / family
-    return _Part(parent, slope, variance + np.maximum(squared - slope * weighted, 0))
+    return Part(parent, slope, variance + np.maximum(squared - slope * weighted, 0))
 
 
-def _choose(first: np.ndarray, one: _Part, other: _Part) -> _Part:
-    return _Part(
+def _choose(first: np.ndarray, one: Part, other: Part) -> Part:
+    return Part(
         np.where(first, one.node, other.node),
         np.where(first, one.slope, other.slope),
         np.where(first, one.variance, other.variance),

@@ -22,6 +22,8 @@ from dphist.universal.shape import IntArray
 
 Noisy: TypeAlias = Mapping[str, IntArray]
 
+_TRIALS = 3  # each takes as long as a release
+
 MOST_AXES = 8
 MOST_BINS = 2**28
 """Beyond this a release outgrows the memory of the machines it is meant for."""
@@ -61,15 +63,15 @@ class RangeMechanism(ABC):
         Returns
         -------
         Release
-            Its `value` is a RangeHistogram, `total` the sum of all bins, `noisy` what they were
-            inferred from.
+            Its `value` is a RangeHistogram, `total` its answer for all bins, `noisy` what they
+            were inferred from.
 
         Raises
         ------
         ParameterError
             If `counts` holds anything but whole numbers, or has another shape than `bins`.
         DataError
-            If a count is negative or missing, or chunks do not add up to the bins.
+            If a count is negative, missing, or 2**62 or more, or chunks do not add up to the bins.
         BoundsError
             If the counts were made with a larger `sensitivity` than this mechanism protects.
 
@@ -87,7 +89,7 @@ class RangeMechanism(ABC):
         pairs = zip(data.outside.items(), noise, strict=True)
         outside = {name: max(count + drawn, 0) for (name, count), drawn in pairs}
         value = RangeHistogram(bins, data.axes, outside, self.answers(bins, noisy))
-        total = max(round(bins.sum().item()), 0)
+        total = max(round(value.count((0,) * bins.ndim, bins.shape)), 0)
         stated = {} if data.unit is None else {"unit": data.unit}
         return Release(value, self.guarantee, self, total, noisy, stated=stated)
 
@@ -112,7 +114,8 @@ class RangeMechanism(ABC):
         """Return the error to expect of a range, in records, from public numbers alone.
 
         The root of the mean squared error over ranges with uniformly random ends, when the
-        mechanism is tried on a public histogram: `total` records under a bell curve.
+        mechanism is tried on a public histogram: `total` records under a bell curve. It is tried
+        three times, with noise of its own, so the error differs a little from call to call.
 
         Parameters
         ----------
@@ -122,8 +125,7 @@ class RangeMechanism(ABC):
         lo, hi = random_boxes(self.bins)
         exact = box_sums(summed(public), lo, hi)
         low, high = (ends[0] if len(ends) == 1 else tuple(ends) for ends in (lo, hi))
-        runs = 3
-        errors = [self.release(public).value.count(low, high) - exact for _ in range(runs)]
+        errors = [self.release(public).value.count(low, high) - exact for _ in range(_TRIALS)]
         return float(np.sqrt(np.mean(np.square(np.array(errors, np.float64)))))
 
     @abstractmethod

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from dphist.universal.consistency import FloatArray
 from dphist.universal.shape import TreeShape
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class NodeAnswers:
     """Sums of noisy nodes, each with independent noise of one variance.
 
@@ -28,11 +29,15 @@ class NodeAnswers:
     coarsest: int
     variance: float
 
+    @cached_property
+    def _sums(self) -> list[NumberArray]:
+        return [summed(level) for level in self.nodes]
+
     def count(self, lo: list[IntArray], hi: list[IntArray]) -> NumberArray:
         """Return the sums of the fewest nodes of each box."""
         total: NumberArray = np.zeros(lo[0].shape, self.nodes[-1].dtype)
         for level, sign, low, high, chosen in self._boxes(lo, hi):
-            found = box_sums(summed(self.nodes[level]), low, high)
+            found = box_sums(self._sums[level], low, high)
             total[chosen] = total[chosen] + found if sign > 0 else total[chosen] - found
         return total
 

@@ -1,25 +1,13 @@
 """Variances of ranges of one axis under a binary tree of splits, many at once."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from dphist.universal.consistency import FloatArray
 from dphist.universal.dyadic_inference import Split
+from dphist.universal.edge_parts import Part, prefix
 from dphist.universal.shape import IntArray
-
-
-@dataclass(slots=True)
-class _Part:
-    """What a node contributes to a sum: `slope` times its estimate, plus an independent error.
-
-    All (q,): the node, its slope, and the variance of the error.
-    """
-
-    node: IntArray
-    slope: FloatArray
-    variance: FloatArray
 
 
 def path_variances(
@@ -45,7 +33,7 @@ def path_variances(
     A range is what lies left of `hi` less what lies left of `lo`. Both are carried from the bins
     up, as slopes and errors within the node that holds the edge, until that is one node.
     """
-    left, right = _prefix(last, lo), _prefix(last, hi)
+    left, right = prefix(last, lo), prefix(last, hi)
     met = left.node == right.node
     # Once in one node, "left" stands for the whole range, and "right" for nothing.
     left.slope = np.where(met, right.slope - left.slope, left.slope)
@@ -64,24 +52,18 @@ def path_variances(
     return left.variance + left.slope**2 * root_variance
 
 
-def _prefix(last: int, edge: IntArray) -> _Part:
-    """What lies left of an edge: none of the bin right of it, or all of the last bin."""
-    past = edge > last
-    return _Part(np.minimum(edge, last), past.astype(np.float64), np.zeros(len(edge)))
-
-
 def _in_halves(
-    part: _Part, prefix: "np.ndarray[tuple[int], np.dtype[np.bool_]]"
+    part: Part, has_left: "np.ndarray[tuple[int], np.dtype[np.bool_]]"
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the weights of both halves of the parent; a prefix has all of a half to its left."""
+    """Return the weights of both halves of the parent; `has_left` if all left of it counts."""
     is_second = (part.node & 1).astype(bool)
-    first = np.where(is_second, np.where(prefix, 1.0, 0.0), part.slope)
+    first = np.where(is_second, np.where(has_left, 1.0, 0.0), part.slope)
     return first, np.where(is_second, part.slope, 0.0)
 
 
 def _up(
     split: Split, parent: IntArray, first: FloatArray, second: FloatArray, variance: FloatArray
-) -> _Part:
+) -> Part:
     share, spread = split.share[parent], split.variance[parent]
     slope = share * first + (1 - share) * second
-    return _Part(parent, slope, variance + (first - second) ** 2 * spread)
+    return Part(parent, slope, variance + (first - second) ** 2 * spread)

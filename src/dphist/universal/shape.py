@@ -5,27 +5,18 @@ the grid of its nodes; no node is an object. Nothing here depends on data but th
 """
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from dphist.errors import ParameterError
 from dphist.parameters import whole_number
-from dphist.tables.checks import LARGEST, check_total
+from dphist.tables.checks import LARGEST
 
 IntArray: TypeAlias = npt.NDArray[np.int64]
 Scalar = TypeVar("Scalar", bound=np.generic)
-
-
-class Run(NamedTuple):
-    """Neighbouring nodes `first`, ..., `stop` - 1 of one level."""
-
-    level: int
-    first: int
-    stop: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +64,6 @@ class TreeShape:
         """All levels, from the root to the bins."""
         return range(self.height + 1)
 
-    @property
-    def largest_count(self) -> int:
-        """The largest count such that no sum is refused if every bin holds that; public."""
-        return LARGEST // math.prod(self.bins)
-
     def side(self, level: int) -> int:
         """Bins a side of a node of `level` that is not cut off."""
         return int(self.branching ** (self.height - level))
@@ -87,31 +73,18 @@ class TreeShape:
         side = self.side(level)
         return tuple(-(-size // side) for size in self.bins)
 
-    def totals(self, counts: IntArray) -> list[IntArray]:
-        """Add up exact counts, level by level.
+    def sums(self, values: npt.NDArray[Scalar]) -> list[npt.NDArray[Scalar]]:
+        """Add up values, level by level.
 
         Parameters
         ----------
-        counts : `bins` int64, none negative
-            Records in each bin.
+        values : `bins`
+            Of each bin. int64 wraps if the sum does: the caller sees to it that it does not.
 
         Returns
         -------
-        list of `grid(level)` int64, the root's first; the last is `counts`.
-
-        Raises
-        ------
-        DataError
-            If there are 2**62 records or more, instead of wrapping. That refusal depends on
-            the data as a whole. A caller that must not show it saturates the bins first, at
-            `largest_count`, which is public; that never widens what neighbours differ by.
+        list of `grid(level)` of the same type, the root's first; the last is `values`.
         """
-        flat = counts.ravel()
-        check_total(flat, np.ones_like(flat))
-        return self.sums(counts)
-
-    def sums(self, values: npt.NDArray[Scalar]) -> list[npt.NDArray[Scalar]]:
-        """Add up `values` of the bins level by level, the root's first; no check of int64."""
         self._check_grid(values, self.height)
         upwards = [values]
         for _ in range(self.height):
@@ -184,48 +157,6 @@ class TreeShape:
         blocks = rows.reshape(*parents, *widths).transpose(order)
         padded = blocks.reshape([p * w for p, w in zip(parents, widths, strict=True)])
         return padded[tuple(slice(size) for size in grid)]
-
-    def fewest_nodes(self, lo: int, hi: int, coarsest: int = 0) -> list[Run]:
-        """Take the bins `lo`, ..., `hi` - 1 of the only axis apart into the fewest nodes.
-
-        Parameters
-        ----------
-        lo, hi : int
-            ``0 <= lo <= hi <= bins``.
-        coarsest : int
-            The first level whose nodes may be used, 1 if the root is not measured.
-
-        Returns
-        -------
-        list of Run, disjoint, the finest level first, at most two a level, none empty.
-
-        >>> TreeShape(bins=(8,), branching=4).fewest_nodes(1, 8)
-        [Run(level=2, first=1, stop=4), Run(level=1, first=1, stop=2)]
-        """
-        if len(self.bins) != 1:
-            raise ParameterError("a range is taken apart in trees over one axis only")
-        lo = whole_number(lo, "lo", least=0)
-        hi = whole_number(hi, "hi", least=lo, most=self.bins[0])
-        coarsest = whole_number(coarsest, "coarsest", least=0, most=self.height)
-        return list(self._runs(lo, hi, coarsest))
-
-    def _runs(self, lo: int, hi: int, coarsest: int) -> Iterator[Run]:
-        for level in range(self.height, coarsest, -1):
-            first = -(-lo // self.branching)
-            # The last node ends with the domain, however few children it has.
-            at_end = hi == self.grid(level)[0]
-            stop = self.grid(level - 1)[0] if at_end else hi // self.branching
-            if first >= stop:
-                break
-            if lo < first * self.branching:
-                yield Run(level, lo, first * self.branching)
-            if stop * self.branching < hi:
-                yield Run(level, stop * self.branching, hi)
-            lo, hi = first, stop
-        else:
-            level = coarsest
-        if lo < hi:
-            yield Run(level, lo, hi)
 
     def _check_grid(self, values: npt.NDArray[Any], level: int) -> None:
         if values.shape != self.grid(level):

@@ -1,11 +1,11 @@
 """What share of a node's records lies in its first half, as public data are known to behave.
 
 A fixed prior, the same for every release. It holds no privacy and no data of the release: it
-says how noisy counts are read. What gave it: docs/ranges.md.
+says how noisy counts are read. What gave it: `python -m benchmarks.split_prior`.
 
-A split is much like its parent's: below an even split 9 of 10 are even within a seventh, below
-a rough one a third leave a half empty. So the prior of a split depends on the kind of split
-that its parent is: one of four, by how far its share is from 1/2.
+A split is much like its parent's: below an even split 7 of 10 have a share within 0.07 of 1/2,
+below the most uneven nearly 4 of 10 leave a half empty. So the prior of a split depends on the
+kind of split that its parent is: one of four, by how far its share is from 1/2.
 """
 
 import numpy as np

@@ -32,8 +32,6 @@ class TreeAnswers:
     That is exact for least squares (`docs/proofs/universal.md`, Lemma 6).
     """
 
-    __slots__ = ("__dict__", "_make_variances", "counted", "shape")
-
     def __init__(
         self, shape: TreeShape, counted: Answers, variances: Callable[[], list[FloatArray]]
     ) -> None:
