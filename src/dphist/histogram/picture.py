@@ -61,6 +61,7 @@ def _steps(histogram: "RangeHistogram", ax: "Axes") -> None:
     ax.set_xlabel(histogram.axis_name(0) if histogram.axes is not None else "bin")
     ax.set_ylabel("records" if len(lo) == len(histogram.bins) else "records a group of bins")
     ax.margins(x=0)
+    _short_dates(ax.xaxis, edges)
 
 
 def _map(histogram: "RangeHistogram", ax: "Axes") -> None:
@@ -80,6 +81,19 @@ def _map(histogram: "RangeHistogram", ax: "Axes") -> None:
     x_name, y_name = names if histogram.axes is not None else (f"bin of axis {n}" for n in names)
     ax.set_xlabel(x_name)
     ax.set_ylabel(y_name)
+    _short_dates(ax.xaxis, x)
+    _short_dates(ax.yaxis, y)
+
+
+def _short_dates(axis: Any, edges: "np.ndarray[Any, Any]") -> None:
+    """Label an axis of dates such that the labels do not run into each other."""
+    from matplotlib import dates
+
+    ticks: Any = dates  # matplotlib has no types for these
+    if edges.dtype.kind == "M":
+        locator = ticks.AutoDateLocator()
+        axis.set_major_locator(locator)
+        axis.set_major_formatter(ticks.ConciseDateFormatter(locator))
 
 
 def grouped(bins: int, most: int = _MOST_STEPS) -> "np.ndarray[Any, np.dtype[np.int64]]":
