@@ -107,7 +107,11 @@ class BinnedCounts:
     def __array__(
         self, dtype: npt.DTypeLike | None = None, copy: bool | None = None
     ) -> npt.NDArray[Any]:
-        """Return the counts, so that NumPy takes this for an array, without rows in no bin."""
+        """Return the counts, so that NumPy takes this for an array.
+
+        Rows in no bin are not there, and neither are `sensitivity` and `unit`: a mechanism that is
+        given the array protects what its caller says.
+        """
         return np.array(self.counts, dtype=dtype, copy=copy)
 
     def __eq__(self, other: object) -> bool:

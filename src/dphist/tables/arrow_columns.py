@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from dphist.tables.frames import AnyFrame, engine_failure, source_of
 from dphist.tables.guard import shielded
-from dphist.tables.label_types import carried, check_arrow, decoded_dictionary
+from dphist.tables.label_types import carried, check_arrow, check_text, decoded_dictionary
 
 
 def checked_frame(frame: object, names: Mapping[str, str]) -> AnyFrame:
@@ -28,6 +28,7 @@ def evaluated(frame: AnyFrame, names: Mapping[str, str]) -> dict[str, pa.Chunked
     columns = shielded(lambda: _evaluated(frame, names), engine_failure(names))
     for role, column in columns.items():
         check_arrow(column, role, names[role])
+        check_text(column, names[role])
     return columns
 
 
@@ -45,6 +46,7 @@ def users_of(values: Any, name: str) -> pa.ChunkedArray:
 
     column = shielded(decoded, engine_failure({"user": name}))
     check_arrow(column, "user", name)
+    check_text(column, name)
     return carried(column)
 
 

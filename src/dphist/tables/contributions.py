@@ -22,7 +22,7 @@ from dphist.errors import DataError
 from dphist.tables.aggregate import as_arrays
 from dphist.tables.checks import LARGEST, IntArray
 from dphist.tables.engines import Rows
-from dphist.tables.frames import Run
+from dphist.tables.frames import Run, engine_failure
 from dphist.tables.progress import Progress
 from dphist.tables.records import open_records
 from dphist.tables.stores import DuckStore, SparkStore, Store, held
@@ -298,6 +298,8 @@ def _raise_problem(names: Mapping[str, str], problems: list[int], from_text: boo
             f"column {names['label']!r} has rows without a label: drop them or give them "
             'one, or count labels with null_labels="drop"'
         )
+    if worst > _NO_USER or "count" not in names:  # none of ours: an engine that mixed up rows
+        raise engine_failure(names)
     name = names["count"]
     if worst == _NO_COUNT:
         raise DataError(f"column {name!r} has rows without a value: drop them or fill them in")

@@ -10,7 +10,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import pyarrow as pa
 
-from dphist.errors import ColumnError
+from dphist.errors import ColumnError, DataError
 from dphist.tables.columns import check_count_type, check_label_type
 from dphist.tables.guard import shielded
 
@@ -79,6 +79,24 @@ def check_arrow(column: Any, role: str, name: str) -> None:
         raise unfit(name)
     if pa.types.is_timestamp(kind):  # of a time zone that is known, or it could not be written
         shielded(lambda: pa.array([0], pa.int64()).cast(kind).cast(pa.string()), unfit(name))
+
+
+def check_text(values: Any, name: str) -> None:
+    """Refuse text that is not UTF-8, an Arrow array or chunked array of it, as the column `name`.
+
+    Arrow does not look, and DuckDB orders by keys in which a byte of 0xFF, which no UTF-8 holds,
+    moves what follows: one row could then change the users and labels of others.
+
+    Raises
+    ------
+    DataError
+    """
+    if plain(values.type) == pa.string():
+        problem = DataError(
+            f"column {name!r} must hold text in UTF-8: remove or correct other rows, or cast them "
+            "to bytes"
+        )
+        shielded(lambda: values.validate(full=True), problem)
 
 
 def serves(kind: pa.DataType) -> bool:

@@ -41,9 +41,6 @@ def add_counts(frame: object) -> Store:
         return count_labels(frame, _NAMES, Bounds(None, LARGEST))
     columns = evaluated(opened, _NAMES)
     labels, counts = columns["label"], columns["count"]
-    unreadable = DataError("column 'label' must hold text in UTF-8: remove or correct other rows")
-    if plain(labels.type) == pa.string():
-        shielded(lambda: labels.validate(full=True), unreadable)
     if labels.null_count or counts.null_count:
         raise DataError("columns 'label' and 'count' must have a value in each row: drop others")
     if len(counts) and pc.min(counts).as_py() < 0:

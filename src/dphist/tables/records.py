@@ -4,7 +4,7 @@ Columns get the names of their roles: ``term``, the label; ``who``, the user; ``
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +21,7 @@ from dphist.tables.files import open_file
 from dphist.tables.frames import AnyFrame, Run, engine_failure, selected
 from dphist.tables.guard import shielded
 from dphist.tables.interruptible import interruptible
-from dphist.tables.label_types import carried, duckdb_value, spark_value
+from dphist.tables.label_types import carried, check_text, duckdb_value, spark_value
 from dphist.tables.private_duckdb import connected, out_of_room
 from dphist.tables.progress import Progress
 
@@ -104,7 +104,7 @@ def _of_frame(stack: ExitStack, frame: object, names: Mapping[str, str]) -> Reco
     if opened.implementation.is_duckdb():
         # Casts aside, nothing is computed here, where a collation or a macro may be the caller's.
         relation = _by_role(opened.to_native(), names, names)
-        stream = shielded(relation.to_arrow_reader, failure)
+        stream = _checked_text(shielded(relation.to_arrow_reader, failure), names)
     else:
         columns = evaluated(opened, names)
         kind = columns["label"].type
@@ -118,6 +118,19 @@ def _of_frame(stack: ExitStack, frame: object, names: Mapping[str, str]) -> Reco
         return interruptible(connection, lambda: shielded(call, failure, shortage))
 
     return Records(rows, names, run, kind)
+
+
+def _checked_text(reader: pa.RecordBatchReader, names: Mapping[str, str]) -> pa.RecordBatchReader:
+    """Return the batches of a caller's relation, whose text may be any bytes, once checked."""
+    shown = {_ROLES[role]: name for role, name in names.items()}
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for batch in reader:
+            for column, name in shown.items():
+                check_text(batch.column(column), name)
+            yield batch
+
+    return pa.RecordBatchReader.from_batches(reader.schema, batches())
 
 
 def _by_role(

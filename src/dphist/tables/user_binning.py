@@ -27,7 +27,9 @@ from dphist.tables.binning import Grid, Slotting, raise_unreadable, slots_of
 from dphist.tables.checks import IntArray
 from dphist.tables.contributions import count_bounded_terms
 from dphist.tables.engines import DuckRows, SparkRows
+from dphist.tables.frames import engine_failure
 from dphist.tables.interruptible import interruptible
+from dphist.tables.label_types import check_text
 from dphist.tables.private_duckdb import connected
 from dphist.tables.progress import Progress
 from dphist.tables.records import is_spark
@@ -78,6 +80,9 @@ def bin_rows_of_users(
         else:
             found = _in_duckdb(stack, frame, grid, user, max_records, key, progress)
     slots = np.zeros(slots_of(grid), np.int64)
+    # An engine that gave back other slots than it got would be one that mixed up rows.
+    if len(found[0]) and not (found[0].min() >= 0 and found[0].max() < len(slots)):
+        raise engine_failure({"user": user})
     slots[found[0]] = found[1]
     return slots
 
@@ -104,7 +109,7 @@ def _in_duckdb(
     connection = connected(stack, large=True)
 
     def opened() -> DuckRows:
-        return DuckRows(connection, connection.from_arrow(_streamed(batches, slotting)))
+        return DuckRows(connection, connection.from_arrow(_streamed(batches, slotting, user)))
 
     def run(call: Any) -> Any:
         return interruptible(connection, lambda: table.run(call))
@@ -114,7 +119,7 @@ def _in_duckdb(
     return found
 
 
-def _streamed(batches: Batches, slotting: Slotting) -> pa.RecordBatchReader:
+def _streamed(batches: Batches, slotting: Slotting, user: str) -> pa.RecordBatchReader:
     """Return the batches as (term, who), computed when they are asked for."""
     first = next(batches, None)
     kind = pa.string() if first is None else first[-1].type
@@ -123,6 +128,7 @@ def _streamed(batches: Batches, slotting: Slotting) -> pa.RecordBatchReader:
     def all_batches() -> Iterator[pa.RecordBatch]:
         batch = first
         while batch is not None:
+            check_text(batch[-1], user)
             yield _slotted(batch, slotting)
             batch = next(batches, None)
 

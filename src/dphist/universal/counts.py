@@ -51,11 +51,27 @@ def counted(data: Any, bins: tuple[int, ...]) -> Counted:
         return Counted(counts, data.axes, data.outside, data.sensitivity, data.unit)
     if isinstance(data, Iterator):
         return Counted(_cut_off(_joined(data, bins), bins))
+    _refuse_parts(data)
     return Counted(_cut_off(_shaped(data, bins), bins))
 
 
 def _cut_off(counts: IntArray, bins: tuple[int, ...]) -> IntArray:
     return np.minimum(counts, LARGEST // int(np.prod(bins)), out=counts)
+
+
+def _refuse_parts(data: Any) -> None:
+    """Refuse BinnedCounts as a chunk or in a sequence, where they would lose their bound."""
+    if _holds_bound(data):
+        raise ParameterError(
+            "counts must be one BinnedCounts, not several: a user may have as many records in "
+            "each of them as its bound says"
+        )
+
+
+def _holds_bound(data: Any) -> bool:
+    if isinstance(data, list | tuple):
+        return any(map(_holds_bound, data))
+    return isinstance(data, BinnedCounts)
 
 
 def _shaped(data: Any, bins: tuple[int, ...]) -> IntArray:
@@ -92,6 +108,7 @@ def _joined(chunks: Iterator[Any], bins: tuple[int, ...]) -> IntArray:
     counts = np.empty(bins, np.int64)
     filled = 0
     for chunk in chunks:
+        _refuse_parts(chunk)
         length = _length(chunk)
         if length == 0:
             continue
