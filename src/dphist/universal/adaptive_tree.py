@@ -67,8 +67,8 @@ class AdaptiveTree(RangeMechanism):
     siblings that stop too. Disjoint nodes do not compose, so what counts is the sum along each
     path, which a ledger holds to the budget before anything is counted
     (`docs/proofs/adaptive_tree.md`). Estimates follow from all noisy counts under a fixed public
-    prior. Non-negative, whole. Time and memory
-    O(bins) in one axis, up to 2**axes times that in several, which are padded to powers of two.
+    prior; they are non-negative and whole. Time and memory are O(bins) in one axis, and up to
+    2**axes times that in several, which are padded to powers of two.
     Source: this library (docs/ranges.md).
 
     >>> tree = AdaptiveTree(epsilon=100, bins=4)
