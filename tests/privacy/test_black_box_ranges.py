@@ -47,7 +47,7 @@ def looked_at(name: str):
 @pytest.mark.parametrize("name", CASES)
 def test_no_more_is_lost_than_claimed(name, seeded) -> None:
     make, one, other = CASES[name]
-    runs = 800 if "opened" in name else 3_000
+    runs = 800 if "opened" in name else 2_000
     assert lower_bound(make(), one, other, runs, seeded, looked_at(name)) <= 1
 
 
@@ -55,7 +55,7 @@ def test_a_budget_spent_on_every_level_is_caught(monkeypatch, seeded) -> None:
     noise = Budget.noise
     monkeypatch.setattr(Budget, "noise", lambda self, share, *args: noise(self, Fraction(1), *args))
     make, one, other = CASES["tree"]
-    assert lower_bound(make(), one, other, 6_000, seeded, outcome) > 1.2
+    assert lower_bound(make(), one, other, 5_000, seeded, outcome) > 1.2
 
 
 @pytest.mark.audit
