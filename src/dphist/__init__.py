@@ -18,10 +18,12 @@ from dphist.errors import (
     ColumnError,
     DataError,
     DphistError,
+    HorizonError,
     InputFileError,
     OutputFileError,
     ParameterError,
     ReleaseFileError,
+    StateError,
 )
 from dphist.labels import LabelCounts
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PureDP, compose
@@ -47,6 +49,7 @@ __all__ = [
     "DataError",
     "DphistError",
     "HierarchicalTree",
+    "HorizonError",
     "InputFileError",
     "LabelCounts",
     "LeafCounts",
@@ -61,6 +64,7 @@ __all__ = [
     "Release",
     "ReleaseFileError",
     "SortedCounts",
+    "StateError",
     "ThresholdHistogram",
     "TopLabels",
     "TopThreshold",

@@ -36,3 +36,11 @@ class OutputFileError(DphistError):
 
 class ReleaseFileError(DphistError):
     """A saved release is damaged, edited, or from a later version."""
+
+
+class StateError(DphistError):
+    """The state of a stream is in use elsewhere, taken over, copied, damaged or edited."""
+
+
+class HorizonError(DphistError):
+    """A stream has seen as many events as its guarantee covers; no further one is taken."""
