@@ -1,0 +1,99 @@
+"""The binary mechanism: noise on sums over dyadic blocks of time.
+
+Chan, Shi and Song 2011; Dwork, Naor, Pitassi and Rothblum 2010. The count up to a time is the sum
+over the blocks of its binary digits, the longest first. Of a label only the noise of those blocks
+is kept: the sums themselves add up to the count.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from dphist.noise import Source, rounded_gaussian
+from dphist.noise.inversion import IntArray
+
+_GRID_BITS = 16  # a block's standard deviation is at least 2**16 units
+
+
+def levels(horizon: int) -> int:
+    """Return ceil(log2(horizon + 1)): how many blocks hold one event, and how many make a count."""
+    return horizon.bit_length()
+
+
+def blocks(time: int) -> list[tuple[int, int]]:
+    """Return the blocks that make up the events 1 to `time`: (level, number).
+
+    The block (level, number) holds the events number * 2**level + 1 to (number + 1) * 2**level.
+
+    >>> blocks(10)  # events 1 to 8, 9 to 10
+    [(3, 0), (1, 4)]
+    """
+    level_s = [level for level in range(time.bit_length()) if time >> level & 1]
+    return [(level, (time >> level) - 1) for level in reversed(level_s)]
+
+
+@dataclass(frozen=True, slots=True)
+class BinaryCounter:
+    """Each block has Gaussian noise of its own, drawn when it is first used and used again.
+
+    Attributes
+    ----------
+    sigma : standard deviation of a block's noise, records.
+    horizon : the last time.
+    """
+
+    sigma: Fraction
+    horizon: int
+
+    @property
+    def width(self) -> int:
+        """A block of each level."""
+        return levels(self.horizon)
+
+    @property
+    def unit_bits(self) -> int:
+        """Noise is rounded to multiples of 2**-unit_bits records."""
+        return max(0, _GRID_BITS - math.floor(math.log2(self.sigma)))
+
+    @property
+    def variance(self) -> Fraction:
+        """One for each binary digit, and one more, as the paper's theorem has it."""
+        return (levels(self.horizon) + 1) * self.sigma**2
+
+    @property
+    def rounding(self) -> Fraction:
+        """Half a unit a block."""
+        return Fraction(levels(self.horizon), 2 << self.unit_bits)
+
+    def variance_at(self, time: int) -> Fraction:
+        """One for each binary digit that is 1."""
+        return time.bit_count() * self.sigma**2
+
+    @property
+    def skips(self) -> bool:
+        """Blocks are independent."""
+        return True
+
+    def start(self, labels: int, time: int, source: Source | None) -> IntArray:
+        """Draw the blocks of a time: noise of blocks no longer used has no effect."""
+        return self._drawn(np.zeros((labels, self.width), np.int64), blocks(time), source)
+
+    def step(self, rows: IntArray, before: int, now: int, source: Source | None) -> IntArray:
+        """Keep the blocks that go on being used, forget the others, and draw the new ones."""
+        kept = set(blocks(before)) & set(blocks(now))
+        following = np.zeros_like(rows)
+        for level, _ in kept:
+            following[:, level] = rows[:, level]
+        return self._drawn(following, [block for block in blocks(now) if block not in kept], source)
+
+    def _drawn(self, rows: IntArray, new: list[tuple[int, int]], source: Source | None) -> IntArray:
+        for level, _ in new:
+            rows[:, level] = rounded_gaussian(self.sigma * 2**self.unit_bits, len(rows), source)
+        return rows
+
+    def total(self, rows: IntArray) -> IntArray:
+        """Add up the blocks."""
+        result: IntArray = rows.sum(axis=1)
+        return result

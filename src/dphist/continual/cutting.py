@@ -1,0 +1,170 @@
+"""A batch of events, and what is dropped from it: labels at random, or all but the listed ones.
+
+The events are sets of labels, and stay where labels are dropped: they are the time of the stream.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from dphist.noise import Source
+from dphist.tables import IntArray
+
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
+
+_BYTES = 8  # of randomness a label: ties are rare, and drawn again
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Events:
+    """A batch of events in time order. Secret.
+
+    Attributes
+    ----------
+    starts : (events + 1,) int64
+        Event i has the labels codes[starts[i]:starts[i + 1]].
+    codes : (labels of all events,) int64
+        Places in `vocabulary`; within an event ascending, each once.
+    vocabulary : list of str
+        Each label that an event has, once; none that no event has.
+    users : list of bytes, or None if no users were asked for
+        Each user that an event has, once: a letter for the type, and the value.
+    user_codes : (events,) int64, or None
+        Places in `users`.
+    """
+
+    starts: IntArray
+    codes: IntArray
+    vocabulary: list[str]
+    users: list[bytes] | None = None
+    user_codes: IntArray | None = None
+
+    def __repr__(self) -> str:
+        return "Events(not shown)"
+
+    def __len__(self) -> int:
+        """Return the number of events, which is public."""
+        return len(self.starts) - 1
+
+
+def known_only(events: Events, places: Mapping[str, int]) -> Events:
+    """Drop the labels that are not in `places`; every event keeps its time step."""
+    known = np.fromiter((label in places for label in events.vocabulary), np.bool_)
+    return events if known.all() else _only(events, known[events.codes])
+
+
+def cut(events: Events, max_labels: int, source: Source | None = None) -> Events:
+    """Cut each event to `max_labels` labels, 1 or more, chosen evenly at random.
+
+    The choice in an event is independent of all other events, and of the labels themselves.
+    `source(n)` returns n random bytes; for tests only, and the operating system's if omitted.
+    """
+    if len(events.codes) <= max_labels:
+        return events
+    keep = chosen(events.starts, max_labels, source)
+    return events if keep.all() else _only(events, keep)
+
+
+def emptied(events: Events, cut_away: BoolArray) -> Events:
+    """Return the batch where the events at which `cut_away`, (events,) bool, is true are empty."""
+    if not cut_away.any():
+        return events
+    return _only(events, np.repeat(~cut_away, np.diff(events.starts)))
+
+
+def part_of(events: Events, start: int, end: int) -> Events:
+    """Return the events from place `start` to before place `end`."""
+    if start == 0 and end == len(events):
+        return events
+    here = np.zeros(len(events), np.bool_)
+    here[start:end] = True
+    part = emptied(events, ~here)
+    codes = events.user_codes
+    if codes is None:
+        return replace(part, starts=part.starts[start : end + 1])
+    used, codes = np.unique(codes[start:end], return_inverse=True)
+    users = [(events.users or [])[place] for place in used.tolist()]
+    return replace(part, starts=part.starts[start : end + 1], users=users, user_codes=codes)
+
+
+def _only(events: Events, keep: BoolArray) -> Events:
+    """Keep some labels of the events, and in the vocabulary those that an event still has.
+
+    A label that was cut away everywhere must have no effect, so it is not to be found here.
+    """
+    kept = np.append(0, np.cumsum(keep))
+    codes = events.codes[keep]
+    used = np.bincount(codes, minlength=len(events.vocabulary)) > 0
+    vocabulary = [events.vocabulary[place] for place in np.flatnonzero(used).tolist()]
+    codes = (np.cumsum(used) - 1)[codes]
+    return replace(events, starts=kept[events.starts], codes=codes, vocabulary=vocabulary)
+
+
+def once_each(starts: IntArray, codes: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the batch with each label of an event once, in the order of the codes.
+
+    >>> once_each(np.array([0, 3, 3, 4]), np.array([2, 0, 2, 2]))
+    (array([0, 2, 2, 3]), array([0, 2, 2]))
+    """
+    lengths = np.diff(starts)
+    if not (lengths > 1).any():
+        return starts, codes
+    # Below 2**63: neither more events nor more labels than fit in memory.
+    width = int(codes.max()) + 1
+    pairs = np.sort(np.repeat(np.arange(len(lengths)), lengths) * width + codes)
+    pairs = pairs[np.append(True, pairs[1:] != pairs[:-1])]
+    counts = np.bincount(pairs // width, minlength=len(lengths))
+    return starts_of(counts), pairs % width
+
+
+def starts_of(lengths: IntArray) -> IntArray:
+    """Return where events with these numbers of labels start, and where the last one ends."""
+    starts = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=starts[1:])
+    return starts
+
+
+def chosen(starts: IntArray, most: int, source: Source | None = None) -> BoolArray:
+    """Choose at most `most` labels of each event, evenly at random, without replacement.
+
+    Parameters
+    ----------
+    starts : (events + 1,) int64
+    most : labels that an event keeps
+    source : `source(n)` returns n random bytes; for tests only. The operating system's if omitted.
+
+    Returns
+    -------
+    (labels,) bool, true for those that stay.
+
+    Notes
+    -----
+    Each label draws a number of its own, and the smallest of an event stay. Given that no two of
+    an event are equal, all its orders are equally likely, and independent of all other events;
+    were two equal, all would be drawn again, so that the choice is exactly even.
+    """
+    lengths = np.diff(starts)
+    large = lengths > most
+    keep = np.ones(int(starts[-1]), np.bool_)
+    if not large.any():
+        return keep
+    draw = os.urandom if source is None else source
+    sizes = lengths[large]
+    firsts = starts_of(sizes)
+    event = np.repeat(np.arange(len(sizes)), sizes)
+    while True:
+        keys = np.frombuffer(draw(_BYTES * len(event)), "<u8")
+        order = np.lexsort((keys, event))  # the events stay where they are, labels move in them
+        ordered = keys[order]
+        tied = (ordered[1:] == ordered[:-1]) & (event[1:] == event[:-1])
+        if not tied.any():
+            break
+    rank = np.arange(len(event)) - firsts[:-1][event]
+    stays = np.empty(len(event), np.bool_)
+    stays[order] = rank < most
+    keep[np.repeat(large, lengths)] = stays
+    return keep

@@ -1,0 +1,493 @@
+"""ContinualHistogram: a stream of events, and the running counts of its labels."""
+
+import logging
+import os
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, NoReturn, SupportsIndex
+
+from dphist.continual.events import Events, one_event, read_events
+from dphist.continual.mechanism import ContinualMechanism, Method
+from dphist.continual.cutting import part_of
+from dphist.continual.state import Step, StreamState
+from dphist.continual.stored_state import all_rows, restored, step_rows
+from dphist.continual.store import Store
+from dphist.errors import DphistError, HorizonError, ParameterError, StateError
+from dphist.noise import Source
+from dphist.parameters import Exact, whole_number
+from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP
+from dphist.release import Release
+from dphist.running_counts import RunningCounts
+
+_LOG = logging.getLogger(__name__)
+
+
+class ContinualHistogram:
+    """Running counts of labels nobody listed beforehand, read as often as one likes.
+
+    Events come one after another, each a set of labels; `counts` gives at any time, and again and
+    again, all labels whose noisy count is above a threshold. What all readings cost together is
+    fixed beforehand.
+
+    Parameters
+    ----------
+    epsilon : number above 0; required.
+        The paper's parameter; what the stream costs in all is `guarantee`. `dphist.calibrate`
+        finds it from a total.
+    delta : number above 0 and below 1
+        Required unless `labels` are listed.
+    horizon : int
+        How many events there may be. The one after the last is refused.
+    max_labels : int
+        How many labels an event keeps at most; of more, so many are chosen at random.
+    method : "autoregressive" or "binary"
+        The default has the lower error; "binary" is the published mechanism.
+    labels : sequence of str, optional
+        Known labels, public: all are released from the start, others are ignored.
+    max_events_per_user : int, optional
+        How many events of a user count; then all events of a user are protected together.
+    windows : int, optional
+        Counts of past windows are wanted, which begin and end at multiples of so many events.
+        Then each such multiple takes time for every label, and memory.
+
+    Guarantee
+    ---------
+    delta-approximate rho-zCDP for all readings together, see `ContinualMechanism`. Neighbours
+    differ in one event, which is empty in one of them (with `max_events_per_user`: in all events
+    of one user). The number and the times of events are public. The streams do not depend on what
+    is released. Not covered: time, memory, and whoever sees the state, which is secret.
+
+    Notes
+    -----
+    A stream has one owner. It cannot be copied or pickled, and refuses to go on in a forked
+    process: two copies would draw different noise for the same counts. Calls from several threads
+    take turns. Rogers 2023, sec. 4.3; Rivera Cardoso and Rogers 2022.
+
+    Examples
+    --------
+    >>> import dphist as dh
+    >>> stream = dh.ContinualHistogram(epsilon=1, delta="1e-6", horizon=10_000)
+    >>> for _ in range(500):
+    ...     stream.update(["aspirin"])
+    >>> list(stream.counts())
+    ['aspirin']
+    """
+
+    __slots__ = ("_handed_over", "_lock", "_pid", "_state", "_store", "_torn")
+
+    def __init__(
+        self,
+        *,
+        epsilon: Exact,
+        delta: Exact | None = None,
+        horizon: int,
+        max_labels: int = 1,
+        method: Method = "autoregressive",
+        labels: Sequence[str] | None = None,
+        max_events_per_user: int | None = None,
+        windows: int | None = None,
+    ) -> None:
+        mechanism = ContinualMechanism(
+            epsilon=epsilon,
+            delta=delta,
+            horizon=horizon,
+            max_labels=max_labels,
+            method=method,
+            labels=labels,
+            max_events_per_user=max_events_per_user,
+            windows=windows,
+        )
+        self._own(StreamState(mechanism), None)
+
+    def _own(self, state: StreamState, store: Store | None) -> None:
+        self._state, self._store = state, store
+        self._lock = threading.RLock()
+        self._pid = os.getpid()
+        self._torn = False  # a step was begun and not ended
+        self._handed_over: Path | None = None
+
+    @classmethod
+    def _of(cls, state: StreamState, store: Store | None) -> "ContinualHistogram":
+        stream = cls.__new__(cls)
+        stream._own(state, store)
+        return stream
+
+    def __repr__(self) -> str:
+        mechanism = self.mechanism
+        return (
+            f"ContinualHistogram({self.guarantee} for {mechanism.unit}; "
+            f"method={mechanism.method!r}, {self.time} of {self.horizon} events)"
+        )
+
+    def __reduce_ex__(self, _protocol: SupportsIndex) -> NoReturn:
+        raise TypeError("a stream cannot be copied or pickled: save it, which hands it over")
+
+    def __enter__(self) -> "ContinualHistogram":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def mechanism(self) -> ContinualMechanism:
+        """The stream's parameters."""
+        return self._state.mechanism
+
+    @property
+    def guarantee(self) -> ZCDP | ApproxZCDP:
+        """What all readings cost together."""
+        return self.mechanism.guarantee
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The paper's parameter; see `guarantee` for the total."""
+        return self.mechanism.epsilon
+
+    @property
+    def threshold(self) -> Fraction | None:
+        """Labels whose noisy count is above it are released; None where labels are listed."""
+        return self.mechanism.threshold
+
+    @property
+    def standard_error(self) -> float:
+        """The largest standard deviation of a released count at any time, records."""
+        return self.mechanism.standard_error
+
+    @property
+    def time(self) -> int:
+        """How many events there have been; public."""
+        return self._state.time
+
+    @property
+    def horizon(self) -> int:
+        """How many events there may be in all."""
+        return self.mechanism.horizon
+
+    @property
+    def remaining(self) -> int:
+        """How many events there may still be."""
+        return self.horizon - self.time
+
+    def epsilon_at(self, delta: Exact, releases: int = 1) -> Fraction | None:
+        """Return the least epsilon known of so many such streams at a total delta."""
+        return self.mechanism.epsilon_at(delta, releases)
+
+    def to_approx_dp(self, delta: Exact) -> ApproxDP:
+        """Return the least (epsilon, delta)-DP known of the stream, for a total delta."""
+        return self.mechanism.to_approx_dp(delta)
+
+    @classmethod
+    def needs_delta(cls, labels: Sequence[str] | None = None, **_parameters: Any) -> bool:
+        """Whether there is a delta: not where labels are listed."""
+        return ContinualMechanism.needs_delta(labels)
+
+    def update(
+        self, labels: Iterable[str], *, user: object | None = None, source: Source | None = None
+    ) -> None:
+        """Count one event. When this returns, it counts, and a durable stream has recorded it.
+
+        Parameters
+        ----------
+        labels : iterable of text, each of which counts once; of none, the event is empty.
+        user : whose event it is: text, an integer, a date or a truth value. Required where
+            `max_events_per_user` is given, and not taken otherwise.
+        source : `source(n)` returns n random bytes. For tests only.
+
+        Raises
+        ------
+        HorizonError
+            If there were as many events as the horizon; nothing is counted.
+        DataError, ParameterError
+            If the event cannot be one; nothing is counted.
+        StateError
+            If the stream was handed over, closed, is in a forked process, or writing failed.
+        """
+        bounded = self.mechanism.max_events_per_user is not None
+        if bounded != (user is not None):
+            raise ParameterError(
+                "user must be given: the stream bounds events a user (max_events_per_user)"
+                if bounded
+                else "user must be left out: the stream was made without max_events_per_user"
+            )
+        self._count(one_event(labels, user), source)
+
+    def update_many(
+        self,
+        events: object,
+        *,
+        label: str = "label",
+        event: str | None = None,
+        user: str | None = None,
+        source: Source | None = None,
+    ) -> None:
+        """Count events in time order: all of them, or, if there is an error, none.
+
+        Only where `windows` are kept may a crash, or a full disk, leave the events up to a
+        multiple of `windows` counted; `time` tells.
+
+        Parameters
+        ----------
+        events : sequence of iterables of text, each an event; or a dataframe of pandas, Polars,
+            Arrow or DuckDB, its rows in time order.
+        label : column of labels, or of lists of labels; a row without one is an empty event.
+        event : column; consecutive rows of one value are one event. Without it each row is one.
+        user : column of users; required where `max_events_per_user` is given.
+
+        Raises
+        ------
+        As `update`, and ColumnError if a column is missing or of a type that cannot serve.
+        """
+        bounded = self.mechanism.max_events_per_user is not None
+        if user is not None and not bounded:
+            raise ParameterError(
+                "user must be left out: the stream was made without max_events_per_user"
+            )
+        batch = read_events(events, label=label, event=event, user=user, with_users=bounded)
+        self._count(batch, source)
+
+    def counts(self, *, source: Source | None = None) -> dict[str, int]:
+        """Return all labels released at this time with their noisy counts, the largest first.
+
+        Read again before the next event, it is the same. A label may be there at one time and
+        not at a later one. Counts are integers; those of listed labels may be negative.
+        """
+        with self._ready():
+            return self._read(record=False, source=source)
+
+    def top(self, k: int, *, source: Source | None = None) -> dict[str, int]:
+        """Return the k largest of `counts`, or all of them if there are fewer."""
+        most = whole_number(k, "k", 1)
+        return dict(list(self.counts(source=source).items())[:most])
+
+    def window(self, start: int, end: int) -> dict[str, int]:
+        """Return noisy counts of the events `start` to `end`, the first event being 1.
+
+        Of all labels that `counts` has released by now, without a threshold of their own; so
+        counts may be 0 or negative. It costs nothing further.
+
+        Raises
+        ------
+        ParameterError
+            If the stream keeps no windows, or start - 1 and end are not both multiples of
+            `windows`, 0 <= start - 1 < end <= time.
+        """
+        every = self.mechanism.windows
+        if every is None:
+            raise ParameterError(
+                "windows must be given when the stream is made, for windows to be kept"
+            )
+        first, last = whole_number(start, "start", 1), whole_number(end, "end", 1)
+        with self._ready():
+            if not first <= last <= self.time or (first - 1) % every or last % every:
+                raise ParameterError(
+                    f"start - 1 and end must be multiples of windows={every}, start at most end, "
+                    f"and end at most time={self.time}"
+                )
+            return self._state.window(first, last)
+
+    def release(self, *, source: Source | None = None) -> Release:
+        """Read all labels, record the reading, and release all readings recorded so far.
+
+        Returns
+        -------
+        Release of `RunningCounts`, which can be saved, plotted and reported.
+        """
+        with self._ready():
+            if self.time not in self._state.readings:
+                self._read(record=True, source=source)
+            readings = dict(sorted(self._state.readings.items()))
+        value = RunningCounts(list(readings), list(readings.values()))
+        return Release(value, self.guarantee, self.mechanism, stated={"unit": self.mechanism.unit})
+
+    def save(self, path: str | Path) -> None:
+        """Hand the stream over to a file, for `load` or `open` to go on with. Secret.
+
+        This object still answers what it can without drawing noise, and takes no more events: two
+        streams that both went on would draw different noise for the same counts.
+
+        Raises
+        ------
+        StateError
+            If the file exists, unless its state was loaded before.
+        OutputFileError
+            If it cannot be written.
+        """
+        with self._ready():
+            if self._store is not None:
+                raise StateError(f"the stream keeps its state in {self._store.path} already")
+            self._refuse_if_handed_over()
+            if self.time:
+                self._read(record=False, source=None)  # both answer alike for this time
+            store = Store.create(path, replace_taken=True)
+            try:
+                store.commit(all_rows(self._state))
+            finally:
+                store.close()
+            self._handed_over = Path(path)
+
+    @classmethod
+    def load(cls, path: str | Path, *, moved: bool = False) -> "ContinualHistogram":
+        """Take over the stream of a file that `save` wrote, into memory.
+
+        The file is wiped, and refused from then on: the stream that is returned is the only one.
+        Its state is lost with the process unless it is saved again; `open` keeps it on disk.
+
+        Parameters
+        ----------
+        path : the file.
+        moved : the file is a copy, and the original is gone for good.
+
+        Raises
+        ------
+        StateError
+            If it was loaded before, is in use, a copy, damaged, edited or of a later version.
+        InputFileError
+            If it is missing.
+        """
+        store = Store.open(path, moved=moved)
+        try:
+            state = _restored(store)
+            if state is None:
+                raise StateError(f"{store.path} holds no stream yet: use open to begin one")
+            store.take()
+        finally:
+            store.close()
+        _LOG.warning("%s was taken over: it cannot be loaded again", store.path)
+        return cls._of(state, None)
+
+    @classmethod
+    def open(
+        cls, path: str | Path, *, moved: bool = False, **parameters: Any
+    ) -> "ContinualHistogram":
+        """Go on with the stream that is kept in a file, or begin one there.
+
+        Each event and each reading's noise is on disk before the call returns, so that a crash at
+        any moment loses no event that was counted, counts none twice, and draws no noise twice.
+        The file stays open, and locked, until `close`.
+
+        Parameters
+        ----------
+        path : a file on a local disk; secret, readable by its owner only.
+        moved : the file is a copy, and the original is gone for good.
+        **parameters : those of the constructor. Required to begin; may be left out to go on, and
+            must be the stream's own otherwise.
+
+        Raises
+        ------
+        StateError
+            If the file is in use, a copy, taken over, damaged, edited or of a later version.
+        ParameterError
+            If parameters are missing, or not those of the stream.
+        """
+        mechanism = ContinualMechanism(**parameters) if parameters else None
+        if not os.path.lexists(path):
+            if mechanism is None:
+                raise ParameterError(
+                    "epsilon, delta and horizon must be given to begin a stream: there is no state "
+                    f"at {path}"
+                )
+            store = Store.create(path)
+        else:
+            store = Store.open(path, moved=moved)
+        try:
+            return cls._of(_begun(store, mechanism), store)
+        except BaseException:
+            store.close()
+            raise
+
+    def close(self) -> None:
+        """Give up the file of a durable stream, for others to open. May be called again."""
+        with self._lock:
+            if self._store is not None:
+                self._store.close()
+
+    def _count(self, events: Events, source: Source | None) -> None:
+        with self._ready():
+            self._refuse_if_handed_over()
+            if len(events) > self.remaining:
+                raise HorizonError(
+                    f"horizon is {self.horizon} events, of which {self.remaining} are left: the "
+                    "guarantee covers no more. Make a new stream, which costs anew"
+                )
+            for part in self._parts(events):
+                self._take(self._state.counting(part, source))
+
+    def _parts(self, events: Events) -> Iterator[Events]:
+        """Cut a batch at the marks of windows."""
+        every = self.mechanism.windows
+        done = 0
+        while every is not None and done < len(events):
+            most = every - self.time % every
+            yield part_of(events, done, min(done + most, len(events)))
+            done += most
+        if every is None and len(events):
+            yield events
+
+    def _read(self, *, record: bool, source: Source | None) -> dict[str, int]:
+        step, counts = self._state.reading(record=record, source=source)
+        if step.noise is not self._state.noise or step.released or step.reading is not None:
+            if step.noise is not self._state.noise:
+                self._refuse_if_handed_over()
+            self._take(step)
+        return counts
+
+    def _take(self, step: Step) -> None:
+        """Write a step down, and take it."""
+        self._torn = True
+        if self._store is not None:
+            try:
+                self._store.commit(step_rows(self._state, step))
+            except DphistError:  # the store says itself if it can go on
+                self._torn = False
+                raise
+        self._state.take(step)
+        self._torn = False
+
+    @contextmanager
+    def _ready(self) -> Iterator[None]:
+        if os.getpid() != self._pid:
+            raise StateError(
+                "the stream belongs to the process that made it; a forked one would draw other "
+                "noise for the same counts"
+            )
+        with self._lock:
+            if self._torn:
+                raise StateError(
+                    "the stream was interrupted in the middle of a step; open its state again"
+                )
+            yield
+
+    def _refuse_if_handed_over(self) -> None:
+        if self._handed_over is not None:
+            raise StateError(f"the stream was handed over to {self._handed_over}: load it")
+
+
+def _begun(store: Store, mechanism: ContinualMechanism | None) -> StreamState:
+    """Return the state in a store, or begin one."""
+    state = _restored(store)
+    if state is None:
+        if mechanism is None:
+            raise ParameterError(
+                f"epsilon, delta and horizon must be given: no stream was begun at {store.path}"
+            )
+        state = StreamState(mechanism)
+        store.commit(all_rows(state))
+    elif mechanism not in (None, state.mechanism):
+        raise ParameterError(
+            f"the stream at {store.path} was made with other parameters: leave them out to go on "
+            "with it, or name another file"
+        )
+    return state
+
+
+def _restored(store: Store) -> StreamState | None:
+    try:
+        return restored(store)
+    except DphistError:
+        raise
+    except Exception:  # noqa: S110 - its text could show what is in the state
+        pass
+    raise StateError(f"{store.path} holds no stream that this version of dphist can read")
