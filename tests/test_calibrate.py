@@ -11,7 +11,7 @@ from scipy.stats import norm
 from dphist import ApproxDP, ApproxZCDP, PrivHist, PureDP, SortedCounts, compose
 from dphist.calibrate import calibrate
 from dphist.errors import ParameterError
-from dphist.unknown.gaussian_epsilon import gaussian_epsilon
+from dphist.noise.gaussian_epsilon import gaussian_epsilon
 from dphist.unknown.threshold import ThresholdHistogram
 
 HISTOGRAMS: list[dict[str, Any]] = [

@@ -16,6 +16,8 @@ Exact: TypeAlias = int | float | str | Fraction | Decimal
 
 # Beyond these the exact arithmetic would take for ever ("1e999999999") and no use is known.
 _MOST_DIGITS = 400
+# Numbers longer than that are not read back from a saved file.
+_LONGEST = 10**150
 
 
 def exact_number(value: Exact, name: str) -> Fraction:
@@ -76,6 +78,13 @@ def probability(value: Exact, name: str) -> Fraction:
     number = exact_number(value, name)
     if not 0 <= number < 1:
         raise ParameterError(f"{name} must be at least 0 and below 1")
+    return number
+
+
+def short_number(number: Fraction, name: str) -> Fraction:
+    """Return `number` if it is short enough to be saved and read again."""
+    if max(number.numerator, number.denominator) > _LONGEST:
+        raise ParameterError(f"{name} must have fewer than 150 digits, so that it can be saved")
     return number
 
 

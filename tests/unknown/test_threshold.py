@@ -18,8 +18,8 @@ from dphist import ZCDP, ApproxDP, ApproxZCDP, PureDP, Release
 from dphist.errors import BoundsError, ColumnError, DataError, DphistError, ParameterError
 from dphist.label_table import LabelTable
 from dphist.labels import LabelCounts
+from dphist.noise.gaussian_epsilon import gaussian_epsilon
 from dphist.unknown import threshold as module
-from dphist.unknown.gaussian_epsilon import gaussian_epsilon
 from dphist.unknown.mechanism import LARGEST_COUNT
 from dphist.unknown.threshold import (
     AboveThreshold,

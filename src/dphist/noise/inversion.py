@@ -6,6 +6,7 @@ at first; they name an interval, and N is known unless a threshold lies in it. T
 only then, more bits of the same U are drawn. `docs/proofs/noise.md`, Lemmas 1 and 2.
 """
 
+import functools
 import math
 import os
 from collections.abc import Callable
@@ -44,7 +45,7 @@ def sample_shape(
     return result.reshape(shape)
 
 
-def count_thresholds_above(tail: Tail, word: int, bits: int, source: Source) -> int:
+def count_thresholds_above(tail: Tail, word: int, bits: int, source: Source, guess: int = 0) -> int:
     """Return #{i : U < t_i} for the U whose first `bits` bits are `word`, drawing more.
 
     Parameters
@@ -53,36 +54,37 @@ def count_thresholds_above(tail: Tail, word: int, bits: int, source: Source) -> 
     word : the bits of U drawn so far, 0 <= word < 2**bits.
     source : further bytes of U are drawn from here, eight at a time, until U is on a
         known side of every threshold.
+    guess : at least 0, where to look first. A wrong one costs time and changes nothing.
     """
     while True:
         word = word << 8 * _MORE_BYTES | int.from_bytes(source(_MORE_BYTES), "big")
         bits += 8 * _MORE_BYTES
-        index = _first_not_above(tail, word, bits)
-        if _is_below(tail, index, word, bits):
-            return index
+        guess, known = _first_not_above(tail, word, bits, guess)
+        if known:
+            return guess
 
 
-def _first_not_above(tail: Tail, word: int, bits: int) -> int:
-    """Return the least i for which U < t_i is not certain."""
-    least, step = 0, 1
-    while _is_above(tail, least + step - 1, word, bits):
-        least += step
-        step *= 2
-    most = least + step - 1
-    while least < most:
-        middle = (least + most) // 2
-        if _is_above(tail, middle, word, bits):
-            least = middle + 1
+def _first_not_above(tail: Tail, word: int, bits: int, guess: int) -> tuple[int, bool]:
+    """Return the least i for which U < t_i is not certain, and whether U >= t_i is."""
+
+    @functools.cache  # the search comes back to the ends it leaves
+    def enclose(index: int) -> Enclosure:
+        return tail(index, bits)
+
+    def is_above(index: int) -> bool:
+        """Whether t_index lies above the whole interval of U."""
+        return index < 0 or word + 1 <= enclose(index)[0]
+
+    low, high, step = guess - 1, guess, 1
+    while not is_above(low):
+        low, high, step = low - step, low, 2 * step
+    while is_above(high):
+        low, high, step = high, high + step, 2 * step
+    low = max(low, -1)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if is_above(middle):
+            low = middle
         else:
-            most = middle
-    return least
-
-
-def _is_above(tail: Tail, index: int, word: int, bits: int) -> bool:
-    """Whether t_index lies above the whole interval of U."""
-    return word + 1 <= tail(index, bits)[0]
-
-
-def _is_below(tail: Tail, index: int, word: int, bits: int) -> bool:
-    """Whether t_index lies below the whole interval of U."""
-    return word >= tail(index, bits)[1]
+            high = middle
+    return high, word >= enclose(high)[1]

@@ -32,7 +32,7 @@ End: TypeAlias = Fraction | float
 _WORD = 64
 _MORE_BYTES = 8
 # What floating point computes is taken to be within this much of the truth, relative to 1 + |x|:
-# as in gaussian.py, some 10,000 times the documented errors of SciPy and the C library.
+# some 10,000 times the documented errors of SciPy and the C library.
 _MARGIN = 2.0**-36
 # Fewer than this many of 2**64 from 0 or 1, the interval of U is wide for its place: refine.
 _FAR_TAIL = np.uint64(1 << 40)

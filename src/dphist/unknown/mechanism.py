@@ -9,20 +9,18 @@ import pyarrow as pa
 from dphist.errors import BoundsError, ParameterError
 from dphist.label_table import LabelTable
 from dphist.labels import LabelCounts
+from dphist.noise.gaussian_epsilon import LEAST_EPSILON
 from dphist.noise.inversion import Source
-from dphist.parameters import Exact, positive_number, probability, whole_number
+from dphist.parameters import Exact, positive_number, probability, short_number, whole_number
 from dphist.privacy import ApproxDP, Guarantee, PureDP, least_epsilon
 from dphist.release import Release
 from dphist.tables import LARGEST
-from dphist.unknown.gaussian_epsilon import LEAST_EPSILON
 
 LARGEST_BOUND = 2**40
 """Largest `max_labels` and `max_count`: thresholds and noise then stay far inside int64."""
 
 LARGEST_COUNT = LARGEST
 """Larger counts are taken for this; that moves no two counts further apart."""
-
-_LONGEST = 10**150
 
 
 class LabelledMechanism(ABC):
@@ -118,7 +116,7 @@ def in_released_order(table: pa.Table) -> LabelTable:
 
 def checked_epsilon(epsilon: Exact) -> Fraction:
     """Return epsilon of a single label, exactly."""
-    return _short(positive_number(epsilon, "epsilon"), "epsilon")
+    return short_number(positive_number(epsilon, "epsilon"), "epsilon")
 
 
 def checked_delta(delta: Exact | None) -> Fraction:
@@ -128,18 +126,12 @@ def checked_delta(delta: Exact | None) -> Fraction:
     exact = probability(delta, "delta")
     if not exact > 0:
         raise ParameterError("delta must be above 0: labels come from the data")
-    return _short(exact, "delta")
+    return short_number(exact, "delta")
 
 
 def checked_bound(bound: object, name: str) -> int:
     """Return `max_labels` or `max_count`."""
     return whole_number(bound, name, 1, LARGEST_BOUND)
-
-
-def _short(exact: Fraction, name: str) -> Fraction:
-    if max(exact.numerator, exact.denominator) > _LONGEST:
-        raise ParameterError(f"{name} must have fewer than 150 digits, so that it can be saved")
-    return exact
 
 
 def _within(bound: int | None, protected: int | None) -> bool:

@@ -14,11 +14,11 @@ from scipy.stats import norm
 from dphist.errors import ParameterError
 from dphist.noise import Source, rounded_gaussian, two_sided_geometric
 from dphist.noise.gaussian import LARGEST_SIGMA
+from dphist.noise.gaussian_epsilon import gaussian_epsilon
 from dphist.noise.geometric import SMALLEST_EPSILON
 from dphist.parameters import Exact, probability, whole_number
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PureDP
 from dphist.release import Release, savable, stated_of
-from dphist.unknown.gaussian_epsilon import gaussian_epsilon
 from dphist.unknown.known_labels import listed, looked_up
 from dphist.unknown.mechanism import (
     LARGEST_COUNT,

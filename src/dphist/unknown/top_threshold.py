@@ -5,12 +5,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import pyarrow as pa
-from scipy.special import ndtri_exp
 
-from dphist.errors import ParameterError
-from dphist.noise.enclosures import normal_two_sided_tail
 from dphist.noise.inversion import Source
 from dphist.noise.lazy import GAUSSIAN, LazyNoise
+from dphist.noise.quantiles import normal_quantile_above
 from dphist.parameters import Exact, whole_number
 from dphist.privacy import ApproxZCDP
 from dphist.release import Release, savable, stated_of
@@ -145,21 +143,3 @@ class TopThreshold(LabelledMechanism):
 
 def _clipped(count: int) -> int:
     return min(max(count, -LARGEST_COUNT), LARGEST_COUNT)
-
-
-def normal_quantile_above(p: Fraction) -> Fraction:
-    """Return a rational z >= 0 just above the least with Pr[N(0, 1) > z] <= p.
-
-    Floating point proposes; the tail beyond what is returned is certain to be at most p.
-    """
-    if not 0 < p < 1:
-        raise ParameterError("a probability lies between 0 and 1")
-    if p >= Fraction(1, 2):
-        return Fraction(0)
-    bits = p.denominator.bit_length() + 64
-    guess = -float(ndtri_exp(math.log(p.numerator) - math.log(p.denominator)))
-    z = Fraction(max(math.floor(guess * (1 << _GRID)), 0), 1 << _GRID)
-    step = Fraction(1, 1 << _GRID)
-    while normal_two_sided_tail(z, bits)[1] > 2 * p * (1 << bits):
-        z += step
-    return z

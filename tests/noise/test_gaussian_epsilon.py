@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from dphist import ZCDP, ApproxDP
 from dphist.errors import ParameterError
-from dphist.unknown import gaussian_epsilon as module
-from dphist.unknown.gaussian_epsilon import LEAST_EPSILON, gaussian_epsilon
+from dphist.noise import gaussian_epsilon as module
+from dphist.noise.gaussian_epsilon import LEAST_EPSILON, gaussian_epsilon
 from dphist.unknown.threshold import ThresholdHistogram
 from tests.privacy.test_threshold_law import hockey_stick, joint, label_law, users
 
