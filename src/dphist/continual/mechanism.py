@@ -106,11 +106,18 @@ class ContinualMechanism:
     def _check_strength(self) -> None:
         if self.method == "binary" and 1 / self.epsilon > LARGEST_SIGMA:
             raise ParameterError("epsilon is too small to sample")
-        if not self.mu_squared <= LARGEST_DISTANCE**2:
+        events = self.max_events_per_user or 1
+        each = events**2 * levels(self.horizon) * self.epsilon**2
+        if self.method == "autoregressive" and each > LARGEST_DISTANCE**2:
             raise ParameterError(
-                "epsilon, max_labels and max_events_per_user are too large for a guarantee worth "
-                "stating"
+                "epsilon is too large for this method, with max_events_per_user and horizon"
             )
+        try:
+            stated = self.guarantee
+        except ParameterError:
+            stated = None
+        if stated is None:
+            raise ParameterError("epsilon is too large for a guarantee to be stated")
         _ = self.threshold  # refuses what cannot be sampled
 
     @property

@@ -1,0 +1,247 @@
+"""A stream kept in a file: killed at any moment, it goes on as if nothing had been.
+
+No event is lost that was acknowledged, none counts twice, no noise is drawn anew for a time that
+was read, and nothing that is read contradicts what was read before.
+"""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dphist as dh
+from dphist.continual import state as state_module
+from dphist.continual.store import Store
+from dphist.continual.stored_state import all_rows, restored, step_rows
+from dphist.continual.stream import ContinualHistogram
+
+CHILD = Path(__file__).with_name("stream_child.py")
+KILLS = 40
+
+
+def killed_run(children: subprocess.Popen, seconds: float) -> list[list]:
+    """Run a child for a while, kill it, and return what it acknowledged."""
+    assert children.stdin is not None
+    assert children.stdout is not None
+    children.stdin.write("\n")
+    children.stdin.flush()
+    child = int(children.stdout.readline())
+    time.sleep(seconds)
+    os.kill(child, signal.SIGKILL)
+    lines = list(iter(children.stdout.readline, "ended\n"))
+    return [json.loads(line) for line in lines[:-1]] + whole(lines[-1])
+
+
+def whole(line: str) -> list[list]:
+    """Return the last line read, if the kill did not cut it."""
+    try:
+        return [json.loads(line)]
+    except ValueError:
+        return []
+
+
+@pytest.mark.parametrize(("method", "windows"), [("autoregressive", 0), ("binary", 25)])
+def test_killed_at_random_moments_it_goes_on(tmp_path: Path, method: str, windows: int) -> None:
+    path = tmp_path / "s.state"
+    chance = random.Random(7)
+    counted, readings, released = 0, {}, set()
+    children = subprocess.Popen(
+        [sys.executable, str(CHILD), str(path), method, str(windows)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    for _ in range(KILLS):
+        said = killed_run(children, chance.random() * 0.2)
+        for what, moment, counts in said:
+            # "opened" may have one batch more than was acknowledged before the last kill.
+            assert counted <= moment
+            counted = moment
+            if what in ("opened", "read"):
+                assert readings.setdefault(moment, counts) == counts
+            if what == "released":
+                assert released <= set(counts)
+                released = set(counts)
+        if not path.exists():
+            continue
+        with ContinualHistogram.open(path) as stream:
+            state = stream._state
+            assert counted <= stream.time <= counted + 60
+            exact = dict(zip(state.labels, state.counts, strict=True))
+            assert exact.get("all", 0) == stream.time
+            assert [exact.get(f"l{k}", 0) for k in range(3)] == [
+                len(range(k, stream.time, 3)) for k in range(3)
+            ]
+            if stream.time in readings:
+                assert stream.counts() == readings[stream.time]
+            readings[stream.time] = stream.counts()
+            counted = stream.time
+    children.communicate()
+    assert counted > KILLS / 4  # a slow disk syncs a few times a second
+    assert len(readings) > KILLS / 8
+
+
+@pytest.mark.parametrize("method", ["autoregressive", "binary"])
+def test_what_is_written_step_by_step_is_the_whole_state(tmp_path: Path, method: str) -> None:
+    """The file after any steps holds what the stream in memory holds, bit for bit."""
+    path = tmp_path / "s.state"
+    rng = np.random.default_rng(3)
+    with ContinualHistogram.open(
+        path,
+        epsilon=1,
+        delta="1e-6",
+        horizon=10**5,
+        method=method,
+        max_labels=2,
+        windows=40,
+        max_events_per_user=5,
+    ) as stream:
+        for i in range(60):
+            for _ in range(rng.integers(1, 30)):
+                stream.update(
+                    {f"l{k}" for k in rng.integers(0, 400, 3)}, user=int(rng.integers(0, 200))
+                )
+            if i % 3 == 0:
+                stream.counts()
+            if i % 10 == 0:
+                stream.release()
+        expected = all_rows(stream._state)
+    store = Store.open(path)
+    try:
+        for kind, rows in expected.items():
+            assert list(store.rows(kind)) == sorted(rows), kind
+        again = restored(store)
+    finally:
+        store.close()
+    assert again is not None
+    found = all_rows(again)
+    assert {kind: sorted(rows) for kind, rows in found.items()} == {
+        kind: sorted(rows) for kind, rows in expected.items()
+    }
+
+
+def test_nothing_is_returned_before_it_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order: list[str] = []
+    commit, take = Store.commit, state_module.StreamState.take
+    monkeypatch.setattr(
+        Store, "commit", lambda self, rows: (order.append("write"), commit(self, rows))[1]
+    )
+    monkeypatch.setattr(
+        state_module.StreamState,
+        "take",
+        lambda self, step: (order.append("take"), take(self, step))[1],
+    )
+    with ContinualHistogram.open(
+        tmp_path / "s.state", epsilon=1, delta="1e-6", horizon=100
+    ) as stream:
+        order.clear()
+        stream.update(["a"])
+        assert order == ["write", "take"]
+        stream.counts()
+        assert order == ["write", "take"] * 2
+        stream.counts()  # nothing new
+        assert order == ["write", "take"] * 2
+
+
+def test_a_step_that_cannot_be_written_is_not_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "s.state"
+    with ContinualHistogram.open(path, epsilon=1, delta="1e-6", horizon=100) as stream:
+        stream.update(["a"])
+
+        def full(_self: Store, _rows: object) -> None:
+            raise dh.OutputFileError("no space left")
+
+        monkeypatch.setattr(Store, "commit", full)
+        for attempt in (lambda: stream.update(["a"]), stream.counts, stream.release):
+            with pytest.raises(dh.OutputFileError):
+                attempt()
+        monkeypatch.undo()
+        assert stream.time == 1
+        stream.update(["a"])
+        stream.counts()
+    with ContinualHistogram.open(path) as stream:
+        assert stream.time == 2
+
+
+def test_a_second_owner_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "s.state"
+    parameters = {"epsilon": 1, "delta": "1e-6", "horizon": 100}
+    with ContinualHistogram.open(path, **parameters) as stream:
+        with pytest.raises(dh.StateError, match=str(path)):
+            ContinualHistogram.open(path)
+        with pytest.raises(dh.StateError, match=str(path)):
+            ContinualHistogram.load(path)
+        with pytest.raises(dh.StateError, match="keeps its state"):
+            stream.save(tmp_path / "other.state")
+    stream.close()
+    with pytest.raises(dh.StateError):
+        stream.update(["a"])
+    with ContinualHistogram.open(path, **parameters):
+        pass
+
+
+def test_parameters_must_be_the_stream_s_own(tmp_path: Path) -> None:
+    path = tmp_path / "s.state"
+    with pytest.raises(dh.ParameterError, match="must be given to begin"):
+        ContinualHistogram.open(path)
+    assert not path.exists()
+    with pytest.raises(dh.ParameterError, match="epsilon"):
+        ContinualHistogram.open(path, epsilon=0, delta="1e-6", horizon=100)
+    assert not path.exists()
+    with ContinualHistogram.open(path, epsilon=1, delta="1e-6", horizon=100):
+        pass
+    with pytest.raises(dh.ParameterError, match="other parameters"):
+        ContinualHistogram.open(path, epsilon=2, delta="1e-6", horizon=100)
+
+
+def test_a_file_that_was_loaded_cannot_be_opened(tmp_path: Path) -> None:
+    path = tmp_path / "s.state"
+    with ContinualHistogram.open(path, epsilon=1, delta="1e-6", horizon=100) as stream:
+        stream.update(["a"])
+    ContinualHistogram.load(path)
+    with pytest.raises(dh.StateError, match="taken over"):
+        ContinualHistogram.open(path)
+
+
+def test_a_saved_stream_can_go_on_in_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "s.state"
+    stream = ContinualHistogram(epsilon=1, delta="1e-6", horizon=1000)
+    stream.update_many([["a"]] * 500)
+    stream.save(path)
+    with ContinualHistogram.open(path) as again:
+        assert again.counts() == stream.counts()
+        again.update(["a"])
+    assert stream.time == 500
+
+
+def test_rows_that_make_no_stream_are_refused_without_showing_them(tmp_path: Path) -> None:
+    path = tmp_path / "s.state"
+    with ContinualHistogram.open(path, epsilon=1, delta="1e-6", horizon=100) as stream:
+        stream.update(["SENTINEL"])
+    store = Store.open(path)
+    store.commit({"label": [(0, b"SENTINEL")]})  # a digest that fits, of nonsense
+    store.close()
+    with pytest.raises(dh.StateError, match="holds no stream") as caught:
+        ContinualHistogram.open(path)
+    assert "SENTINEL" not in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+
+
+def test_steps_are_written_small(tmp_path: Path) -> None:
+    """An event writes the rows it touches, however many labels there are."""
+    stream = ContinualHistogram(epsilon=1, delta="1e-6", horizon=10**5)
+    stream.update_many([[f"l{i}"] for i in range(5000)])
+    step = stream._state.counting(dh.continual.events.one_event(["l17"]))
+    assert sum(len(rows) for rows in step_rows(stream._state, step).values()) == 2
