@@ -43,4 +43,4 @@ class StateError(DphistError):
 
 
 class HorizonError(DphistError):
-    """A stream has seen as many events as its guarantee covers; no further one is taken."""
+    """A stream has seen, or was read at, as many events as its guarantee covers: no more are taken."""

@@ -218,6 +218,7 @@ def test_a_saved_stream_can_go_on_in_its_file(tmp_path: Path) -> None:
     path = tmp_path / "s.state"
     stream = ContinualHistogram(epsilon=1, delta="1e-6", horizon=1000)
     stream.update_many([["a"]] * 500)
+    stream.counts()
     stream.save(path)
     with ContinualHistogram.open(path) as again:
         assert again.counts() == stream.counts()

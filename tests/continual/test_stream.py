@@ -144,6 +144,29 @@ def test_windows_are_differences_of_one_path(method: str) -> None:
         a_stream().window(1, 1)
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_readings_are_bounded_and_fewer_make_the_threshold_lower(
+    method: str, tmp_path: Path
+) -> None:
+    stream = a_stream(method=method, readings=3)
+    assert stream.threshold < a_stream(method=method).threshold
+    assert stream.guarantee == a_stream(method=method).guarantee
+    assert stream.counts() == {}  # before the first event it is none
+    for _ in range(2):
+        stream.update(["a"])
+        stream.counts()
+        stream.counts()  # the same time
+    stream.update(["a"])
+    stream.save(tmp_path / "s.state")
+    again = ContinualHistogram.load(tmp_path / "s.state")
+    again.counts()
+    again.release()
+    again.update(["a"])
+    with pytest.raises(dh.HorizonError, match="readings is 3"):
+        again.counts()
+    again.update(["a"])
+
+
 def test_the_largest_come_first_and_ties_by_label() -> None:
     stream = a_stream(delta=None, labels=["b", "a", "c"])
     stream.update_many([["c"]] * 300)
@@ -208,6 +231,7 @@ def test_a_total_can_be_calibrated() -> None:
         ({"labels": "abc", "delta": None}, "labels"),
         ({"max_events_per_user": 0}, "max_events_per_user"),
         ({"windows": 0}, "windows"),
+        ({"readings": 5000}, "readings"),
     ],
 )
 def test_bad_parameters_are_refused_by_name(changed: dict, name: str) -> None:
@@ -229,8 +253,9 @@ def test_a_saved_stream_goes_on_in_one_place_only(
     stream = a_stream(method=method, windows=100, max_events_per_user=60)
     for i in range(600):
         stream.update(["a"], user=i % 15)
-    stream.save(path)
     here = stream.counts()
+    stream.save(path)
+    assert stream.counts() == here
     with pytest.raises(dh.StateError, match="handed over"):
         stream.update(["a"], user=1)
     with pytest.raises(dh.StateError, match="handed over"):
@@ -247,6 +272,14 @@ def test_a_saved_stream_goes_on_in_one_place_only(
     assert there._state.counts == [15 * 60]  # the bound remembers
     there.save(path)  # in the place of what was taken over
     assert ContinualHistogram.load(path).counts() == there.counts()
+
+
+def test_a_saved_stream_draws_no_noise(tmp_path: Path) -> None:
+    stream = a_stream()
+    stream.update(["a"])
+    stream.save(tmp_path / "s.state")
+    with pytest.raises(dh.StateError, match="handed over"):
+        stream.counts()
 
 
 def test_a_file_in_use_is_not_written_over(tmp_path: Path) -> None:

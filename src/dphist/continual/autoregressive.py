@@ -25,9 +25,10 @@ from dphist.noise.inversion import IntArray
 _POWER_BITS = 128
 _SIGMA_BITS = 24
 # A part's numbers stay below 2**53 then, which float64 holds, up to 30 standard deviations.
-_MOST_BITS = 38
-# Of the distance of neighbours, at most this part is left to what rounding adds.
-_ROUNDING_SHARE = Fraction(1, 256)
+_MOST_BITS = 37
+# Of the distance of neighbours, this part is left to what rounding adds if it can be, and at most
+# that; more would cost more error than another method.
+_ROUNDING_SHARE, _MOST_SHARE = Fraction(1, 256), Fraction(1, 8)
 # What rounding moves a part's next value by at most, in units, as neighbours see it (Lemma 5).
 _SHIFT, _FIRST_SHIFT = Fraction(9, 4), Fraction(5, 4)
 LARGEST_DISTANCE = 256
@@ -128,50 +129,54 @@ def _root_above(square: Fraction) -> Fraction:
     return Fraction(math.isqrt(scaled) + 1, 1 << _SIGMA_BITS)
 
 
-@functools.lru_cache(maxsize=64)
-def autoregressive_counter(squared_distance: Fraction, horizon: int) -> AutoregressiveCounter:
+@functools.lru_cache(maxsize=1024)
+def autoregressive_counter(
+    squared_distance: Fraction, horizon: int, times: int | None = None
+) -> AutoregressiveCounter:
     """Return the counter whose paths one event moves by at most this distance.
 
     Parameters
     ----------
     squared_distance : mu**2: the label's running counts cost mu**2 / 2 in zCDP.
     horizon : number of events.
+    times : at how many times noise is drawn at most; at all of them when omitted.
 
     Raises
     ------
     ParameterError
-        If the horizon is too long for noise that small, or that large, to be drawn exactly.
+        If the horizon is too long for so small a distance for the noise to be drawn exactly.
     """
     chosen = design(horizon)
     distance = _root_below(squared_distance)
     if not 0 < distance <= LARGEST_DISTANCE:
         raise ParameterError("epsilon is too large or too small for running counts")
-    added = _rounding_distance(chosen, horizon)
-    # Units so small that rounding adds no more than its share.
+    added = _rounding_distance(chosen, horizon if times is None else times)
+    steps = [w * (1 - d**2) for w, d in zip(chosen.weights, chosen.decays, strict=True)]
+    # How many more bits the largest deviation has than that of the smallest step.
+    spread = (_floor_log2(max(chosen.weights) / min(steps)) + 3) // 2 + 1
+    # Units so small that rounding adds no more than its share, or as small as they can be.
     step_bits = max(8, _bits_above(added / (distance * _ROUNDING_SHARE)))
-    left = distance - added / 2**step_bits
+    step_bits = min(step_bits, _MOST_BITS - spread)
+    left = distance - added / Fraction(2) ** step_bits
+    if left < distance * (1 - _MOST_SHARE):
+        raise ParameterError(
+            "horizon is too long for this epsilon and this method: shorten it, raise epsilon, "
+            "bound the number of readings, or take method='binary'"
+        )
     scale = _short(chosen.squared_sensitivity / left**2)
     variances = tuple(scale * weight for weight in chosen.weights)
-    least = min(
-        variance * (1 - decay**2) for variance, decay in zip(variances, chosen.decays, strict=True)
-    )
-    unit_bits = max(0, step_bits - _floor_log2(least) // 2)
-    if _floor_log2(max(variances)) // 2 + 1 + unit_bits > _MOST_BITS:
-        raise ParameterError(
-            "horizon is too long for this epsilon and this method: shorten it, or take "
-            "method='binary'"
-        )
+    unit_bits = max(0, step_bits - _floor_log2(scale * min(steps)) // 2)
     return AutoregressiveCounter(chosen.decays, variances, unit_bits)
 
 
-def _rounding_distance(chosen: Design, horizon: int) -> Fraction:
+def _rounding_distance(chosen: Design, times: int) -> Fraction:
     """Return what rounding adds to the distance if each step's deviation is at least one unit.
 
-    The square root of horizon times the parts' squared shifts (Lemma 5), rounded up.
+    The square root of the times and the parts' squared shifts (Lemma 5), rounded up.
     """
     others = len(chosen.decays) - 1
     shifts = (others + _FIRST_SHIFT) ** 2 + others * _SHIFT**2
-    return _root_above(horizon * shifts)
+    return _root_above(times * shifts)
 
 
 def _root_below(square: Fraction) -> Fraction:

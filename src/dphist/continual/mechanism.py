@@ -50,6 +50,9 @@ class ContinualMechanism:
         protected with all their events, otherwise single events.
     windows : int, optional
         Counts of past windows are wanted, which begin and end at multiples of so many events.
+    readings : int, optional
+        At how many times the stream is read at most; as often as there are events when omitted.
+        Fewer make the threshold lower.
 
     Guarantee
     ---------
@@ -71,6 +74,7 @@ class ContinualMechanism:
     labels: tuple[str, ...] | None
     max_events_per_user: int | None
     windows: int | None
+    readings: int | None
 
     def __init__(
         self,
@@ -83,6 +87,7 @@ class ContinualMechanism:
         labels: Sequence[str] | None = None,
         max_events_per_user: int | None = None,
         windows: int | None = None,
+        readings: int | None = None,
     ) -> None:
         if method not in ("autoregressive", "binary"):
             raise ParameterError("method must be 'autoregressive' or 'binary'")
@@ -98,6 +103,7 @@ class ContinualMechanism:
             "labels": None if labels is None else _listed(labels),
             "max_events_per_user": _optional(max_events_per_user, "max_events_per_user", most),
             "windows": _optional(windows, "windows", most),
+            "readings": _optional(readings, "readings", most),
         }
         for name, value in held.items():
             object.__setattr__(self, name, value)
@@ -125,7 +131,14 @@ class ContinualMechanism:
         """The noise of a label's running counts."""
         if self.method == "binary":
             return BinaryCounter(1 / self.epsilon, self.horizon)
-        return autoregressive_counter(levels(self.horizon) * self.epsilon**2, self.horizon)
+        marks = 0 if self.windows is None else self.horizon // self.windows
+        times = min(self.horizon, self.most_readings + marks)
+        return autoregressive_counter(levels(self.horizon) * self.epsilon**2, self.horizon, times)
+
+    @property
+    def most_readings(self) -> int:
+        """At how many times the stream is read at most."""
+        return self.readings or self.horizon
 
     @property
     def changed_labels(self) -> int:
@@ -152,7 +165,7 @@ class ContinualMechanism:
             return None
         units = threshold_units(
             counter,
-            self.delta / (self.max_labels * self.horizon),
+            self.delta / (self.max_labels * self.most_readings),
             self.max_events_per_user or 1,
         )
         return Fraction(units, 2**counter.unit_bits)

@@ -14,6 +14,7 @@ from dphist.continual.cutting import Events, cut, emptied, known_only
 from dphist.continual.mechanism import ContinualMechanism
 from dphist.continual.noise_table import NoiseTable, are_above, rounded
 from dphist.continual.users import UserEvents
+from dphist.errors import HorizonError
 from dphist.noise import Source
 from dphist.noise.inversion import IntArray
 
@@ -27,6 +28,7 @@ class Step:
     Attributes
     ----------
     time : events afterwards.
+    reads : times read afterwards, and the last of them.
     new_labels : labels that get the next places.
     places, counts : (k,) places of labels whose counts change, and what these are afterwards.
     users : numbers of events that change, by hash.
@@ -38,6 +40,7 @@ class Step:
 
     time: int
     noise: NoiseTable
+    reads: tuple[int, int]
     new_labels: Sequence[str] = ()
     places: Sequence[int] = ()
     counts: Sequence[int] = ()
@@ -61,11 +64,12 @@ class StreamState:
     users : events a user, or None without a bound.
     marks : counts at past times, by place; labels that came later had none.
     readings : recorded releases by time; public.
+    reads : at how many times the stream was read, and the last of them; public.
     """
 
     __slots__ = (
         *("counts", "labels", "marks", "mechanism", "noise", "places"),
-        *("readings", "released", "time", "users"),
+        *("readings", "reads", "released", "time", "users"),
     )
 
     def __init__(self, mechanism: ContinualMechanism) -> None:
@@ -80,6 +84,7 @@ class StreamState:
         self.users = None if bound is None else UserEvents(bound)
         self.marks: dict[int, IntArray] = {}
         self.readings: dict[int, dict[str, int]] = {}
+        self.reads = (0, 0)
 
     def counting(self, events: Events, source: Source | None = None) -> Step:
         """Work out the step that counts these events; they end at the next mark or before it."""
@@ -106,7 +111,7 @@ class StreamState:
         if self.mechanism.windows is not None and time % self.mechanism.windows == 0:
             marked = time
             noise = noise.brought_to(time, known + len(new), mark=True, source=source)
-        return Step(time, noise, new, places, counts, users, marked)
+        return Step(time, noise, self.reads, new, places, counts, users, marked)
 
     def _bounded(self, events: Events, source: Source | None) -> tuple[Events, Mapping[bytes, int]]:
         """Return what counts of the events, each still in its place, and its users' numbers."""
@@ -124,7 +129,16 @@ class StreamState:
         """Work out the step that reads all labels now, and what is read."""
         if self.time == 0:  # no event has been: that is public, and needs no noise
             counts = dict.fromkeys(self.labels, 0)
-            return Step(0, self.noise, reading=counts if record else None), counts
+            recorded = counts if record else None
+            return Step(0, self.noise, self.reads, reading=recorded), counts
+        number, last = self.reads
+        if last != self.time:
+            number += 1
+        if number > self.mechanism.most_readings:
+            raise HorizonError(
+                f"readings is {self.mechanism.readings}, and the stream was read at so many times: "
+                "the guarantee covers no more. Make a new stream, which costs anew"
+            )
         noise = self.noise.brought_to(self.time, len(self.labels), source=source)
         bits = noise.counter.unit_bits
         exact = np.array(self.counts, np.int64)
@@ -137,7 +151,8 @@ class StreamState:
         values = (exact + rounded(units, bits)).tolist()
         counts = in_order({self.labels[place]: values[place] for place in chosen})
         first = [place for place in chosen if not self.released[place]]
-        return Step(self.time, noise, released=first, reading=counts if record else None), counts
+        recorded = counts if record else None
+        return Step(self.time, noise, (number, self.time), released=first, reading=recorded), counts
 
     def window(self, start: int, end: int) -> dict[str, int]:
         """Return the counts of the events start to end, of all labels released so far.
@@ -184,6 +199,7 @@ class StreamState:
             self.users.add(step.users)
         self.noise = step.noise
         self.time = step.time
+        self.reads = step.reads
         if step.marked is not None:
             self.marks[step.marked] = np.array(self.counts, np.int64)
         if step.reading is not None:

@@ -22,6 +22,7 @@ Rows = dict[str, list[tuple[Key, bytes]]]
 
 _PATHS_A_ROW = 4096
 _TIMES_A_ROW = 1024
+_CLOCK = struct.Struct("<qqq")  # events, times read, the last of them
 _LABEL = struct.Struct("<q?")
 
 
@@ -29,7 +30,7 @@ def all_rows(state: StreamState) -> Rows:
     """Return the rows of a whole state."""
     rows: Rows = {
         "mechanism": [(0, _mechanism_text(state.mechanism).encode())],
-        "clock": [(0, _number(state.time))],
+        "clock": [(0, _CLOCK.pack(state.time, *state.reads))],
         "label": list(_labels(state)),
         "times": list(_times(state.noise, 0)),
         "noise": list(_noise(state.noise)),
@@ -46,7 +47,7 @@ def all_rows(state: StreamState) -> Rows:
 def step_rows(state: StreamState, step: Step) -> Rows:
     """Return the rows that a step changes; the state is the one before it."""
     known = len(state.labels)
-    rows: Rows = {"clock": [(0, _number(step.time))]}
+    rows: Rows = {"clock": [(0, _CLOCK.pack(step.time, *step.reads))]}
     labels = {
         place: (step.new_labels[place - known] if place >= known else state.labels[place], count)
         for place, count in zip(step.places, step.counts, strict=True)
@@ -95,7 +96,8 @@ def restored(store: Store) -> StreamState | None:
         return None
     state = StreamState(_mechanism(texts[0]))
     [(_, clock)] = store.rows("clock")
-    state.time = _read_number(clock)
+    state.time, *reads = _CLOCK.unpack(clock)
+    state.reads = (reads[0], reads[1])
     labels, counts, flags = [], [], []
     for _, content in store.rows("label"):
         count, released = _LABEL.unpack_from(content)

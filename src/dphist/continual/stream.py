@@ -52,6 +52,9 @@ class ContinualHistogram:
     windows : int, optional
         Counts of past windows are wanted, which begin and end at multiples of so many events.
         Then each such multiple takes time for every label, and memory.
+    readings : int, optional
+        At how many times the stream is read at most; as often as there are events when omitted.
+        Where it is read once a day, saying so makes the threshold lower.
 
     Guarantee
     ---------
@@ -89,6 +92,7 @@ class ContinualHistogram:
         labels: Sequence[str] | None = None,
         max_events_per_user: int | None = None,
         windows: int | None = None,
+        readings: int | None = None,
     ) -> None:
         mechanism = ContinualMechanism(
             epsilon=epsilon,
@@ -99,6 +103,7 @@ class ContinualHistogram:
             labels=labels,
             max_events_per_user=max_events_per_user,
             windows=windows,
+            readings=readings,
         )
         self._own(StreamState(mechanism), None)
 
@@ -253,6 +258,13 @@ class ContinualHistogram:
 
         Read again before the next event, it is the same. A label may be there at one time and
         not at a later one. Counts are integers; those of listed labels may be negative.
+
+        Raises
+        ------
+        HorizonError
+            If the stream was read at as many times as `readings` allows.
+        StateError
+            As `update`.
         """
         with self._ready():
             return self._read(record=False, source=source)
@@ -305,7 +317,7 @@ class ContinualHistogram:
     def save(self, path: str | Path) -> None:
         """Hand the stream over to a file, for `load` or `open` to go on with. Secret.
 
-        This object still answers what it can without drawing noise, and takes no more events: two
+        This object takes no more events, and answers only what it needs no new noise for: two
         streams that both went on would draw different noise for the same counts.
 
         Raises
@@ -319,8 +331,6 @@ class ContinualHistogram:
             if self._store is not None:
                 raise StateError(f"the stream keeps its state in {self._store.path} already")
             self._refuse_if_handed_over()
-            if self.time:
-                self._read(record=False, source=None)  # both answer alike for this time
             store = Store.create(path, replace_taken=True)
             try:
                 store.commit(all_rows(self._state))
@@ -428,10 +438,11 @@ class ContinualHistogram:
 
     def _read(self, *, record: bool, source: Source | None) -> dict[str, int]:
         step, counts = self._state.reading(record=record, source=source)
-        if step.noise is not self._state.noise or step.released or step.reading is not None:
-            if step.noise is not self._state.noise:
-                self._refuse_if_handed_over()
-            self._take(step)
+        if step.noise is not self._state.noise:
+            self._refuse_if_handed_over()
+        elif step.reads == self._state.reads and step.reading is None and not step.released:
+            return counts
+        self._take(step)
         return counts
 
     def _take(self, step: Step) -> None:

@@ -14,13 +14,13 @@ def threshold_units(counter: Counter, chance: Fraction, events: int) -> int:
 
     One user has at most `events` events. Labels that nobody else brings have counts j, 1 to
     `events`, and the j add up to `events` times max_labels at most. With c = `chance` (delta /
-    (max_labels horizon)), a threshold T serves if Pr[j + N > T] <= c j / events for every j: then
+    (max_labels readings)), a threshold T serves if Pr[j + N > T] <= c j / events for every j: then
     at one time any such label is released with probability at most max_labels c, and at any of
-    `horizon` times with at most delta. The T that a single j needs is convex in j, so that the
+    the readings with at most delta. The T that a single j needs is convex in j, so that the
     first and the last decide (`docs/proofs/continual.md`, Lemma 7).
 
     For one event it is 1 + sigma sqrt(ceil(log2(L + 1)) + 1) Phi^-1(1 - delta / (Delta_0 L))
-    with the binary counter (Rogers 2023, sec. 4.3), and what rounding adds.
+    with the binary counter and L readings (Rogers 2023, sec. 4.3), and what rounding adds.
     """
     deviation = _root_above(counter.variance)
     needed = (
