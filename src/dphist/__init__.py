@@ -13,6 +13,7 @@ from dphist.anonymized import (
 from dphist.axis import Axis
 from dphist.binned import BinnedCounts, bin_counts
 from dphist.calibrate import calibrate
+from dphist.continual import ContinualHistogram, ContinualMechanism
 from dphist.errors import (
     BoundsError,
     ColumnError,
@@ -30,6 +31,7 @@ from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PureDP, compose
 from dphist.profile import Profile
 from dphist.release import VERSION, Release
 from dphist.report import plot, write_report
+from dphist.running_counts import RunningCounts
 from dphist.universal import AdaptiveTree, HierarchicalTree, LeafCounts
 from dphist.unknown import PayWhatYouGet, ThresholdHistogram, TopLabels, TopThreshold
 
@@ -45,6 +47,8 @@ __all__ = [
     "BinnedCounts",
     "BoundsError",
     "ColumnError",
+    "ContinualHistogram",
+    "ContinualMechanism",
     "CumulativeCounts",
     "DataError",
     "DphistError",
@@ -63,6 +67,7 @@ __all__ = [
     "RankSplit",
     "Release",
     "ReleaseFileError",
+    "RunningCounts",
     "SortedCounts",
     "StateError",
     "ThresholdHistogram",

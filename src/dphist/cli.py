@@ -1,7 +1,8 @@
 """The command line: parse and call; `dphist.commands` has the commands.
 
 Exit codes: 0 done; 2 the command cannot be meant like that (a bad option, a column or path
-that does not exist); 1 anything else. No traceback reaches a user, for it could show data.
+that does not exist); 1 anything else, being stopped by a signal among it. No traceback reaches a
+user, for it could show data.
 """
 
 import argparse
@@ -20,6 +21,7 @@ from dphist.commands.labels import add_labels
 from dphist.commands.options import Parser, UsageError, with_negative_values
 from dphist.commands.ranges import EDGE_OPTIONS, add_ranges
 from dphist.commands.show import add_show
+from dphist.commands.stream import add_stream
 from dphist.commands.top import add_top
 from dphist.errors import ColumnError, DphistError, ParameterError
 
@@ -65,7 +67,9 @@ def _stopping_cleanly() -> Iterator[None]:
     def stop(*_: object) -> NoReturn:
         raise KeyboardInterrupt
 
-    names = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    known = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    # What is ignored, as by nohup, stays so.
+    names = [name for name in known if signal.getsignal(name) != signal.SIG_IGN]
     before = {name: signal.signal(name, stop) for name in names}
     try:
         yield
@@ -87,7 +91,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"dphist {version('dphist')}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
-    for add in (add_anonymize, add_ranges, add_labels, add_top, add_show):
+    for add in (add_anonymize, add_ranges, add_labels, add_top, add_stream, add_show):
         add(commands)
     return parser
 

@@ -43,4 +43,4 @@ class StateError(DphistError):
 
 
 class HorizonError(DphistError):
-    """A stream has seen, or was read at, as many events as its guarantee covers: no more are taken."""
+    """A stream has had as many events, or readings, as its guarantee covers."""

@@ -24,6 +24,7 @@ from dphist.labels import LabelCounts
 from dphist.parameters import decimal_text
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, Guarantee, PureDP
 from dphist.profile import Profile
+from dphist.running_counts import RunningCounts
 from dphist.writing import write_text
 
 IntArray = npt.NDArray[np.int64]
@@ -34,12 +35,13 @@ VERSION = installed_version("dphist")
 
 
 M = TypeVar("M")
-Value: TypeAlias = Profile | LabelTable | RangeHistogram
+Value: TypeAlias = Profile | LabelTable | RangeHistogram | RunningCounts
 
 _KINDS: dict[str, type[Any]] = {
     "anonymized histogram": Profile,
     "labelled histogram": LabelTable,
     "universal histogram": RangeHistogram,
+    "running histogram": RunningCounts,
 }
 
 _MECHANISMS: dict[str, type[Any]] = {}
@@ -58,8 +60,9 @@ class Release:
 
     Attributes
     ----------
-    value : Profile, LabelTable or RangeHistogram
-        The released histogram: anonymized, with its labels, or of ordered bins. Not secret.
+    value : Profile, LabelTable, RangeHistogram or RunningCounts
+        The released histogram: anonymized, with its labels, of ordered bins, or the readings of
+        a stream. Not secret.
     guarantee : what the release cost.
     mechanism : the mechanism with all its parameters.
     total : int or None
@@ -89,7 +92,7 @@ class Release:
     budget: PureDP | ApproxDP | None = None
 
     def __repr__(self) -> str:
-        if isinstance(self.value, LabelTable | RangeHistogram):
+        if isinstance(self.value, LabelTable | RangeHistogram | RunningCounts):
             return f"Release({self.mechanism!r}, {self.value!r})"
         return f"Release({self.mechanism!r}, labels={self.value.labels}, total={self.total})"
 
@@ -231,6 +234,10 @@ def _decode(content: dict[str, Any]) -> Release:
     noisy = {str(k): np.array(v, dtype=np.int64) for k, v in content["noisy"].items()}
     if isinstance(value, RangeHistogram) != hasattr(mechanism, "answers"):
         raise ValueError("the mechanism does not release values of this kind")
+    if isinstance(value, RunningCounts) != hasattr(mechanism, "horizon"):
+        raise ValueError("the mechanism does not release values of this kind")
+    if isinstance(value, RunningCounts):
+        _check_readings(value, mechanism)
     if isinstance(value, RangeHistogram):
         if value.bins.shape != mechanism.bins:
             raise ValueError("the bins are not those of the mechanism")
@@ -245,6 +252,14 @@ def _decode(content: dict[str, Any]) -> Release:
         stated=stated,
         budget=budget,
     )
+
+
+def _check_readings(value: RunningCounts, mechanism: Any) -> None:
+    """Refuse readings that the mechanism cannot have made."""
+    if value.times[-1] > mechanism.horizon:
+        raise ValueError("a reading is after the horizon")
+    if mechanism.labels is not None and not set(value.labels) <= set(mechanism.labels):
+        raise ValueError("the labels are not those of the mechanism")
 
 
 def _budget(description: dict[str, Any], mechanism: Any) -> PureDP | ApproxDP:

@@ -274,12 +274,14 @@ def test_a_saved_stream_goes_on_in_one_place_only(
     assert ContinualHistogram.load(path).counts() == there.counts()
 
 
-def test_a_saved_stream_draws_no_noise(tmp_path: Path) -> None:
-    stream = a_stream()
+@pytest.mark.parametrize("windows", [None, 1])  # with 1 the noise is drawn already
+def test_a_saved_stream_makes_no_new_reading(tmp_path: Path, windows: int | None) -> None:
+    stream = a_stream(windows=windows, readings=1)
     stream.update(["a"])
     stream.save(tmp_path / "s.state")
-    with pytest.raises(dh.StateError, match="handed over"):
-        stream.counts()
+    for attempt in (stream.counts, stream.record, stream.release):
+        with pytest.raises(dh.StateError, match="handed over"):
+            attempt()
 
 
 def test_a_file_in_use_is_not_written_over(tmp_path: Path) -> None:

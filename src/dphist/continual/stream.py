@@ -9,12 +9,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, NoReturn, SupportsIndex
 
+from dphist.continual.cutting import part_of
 from dphist.continual.events import Events, one_event, read_events
 from dphist.continual.mechanism import ContinualMechanism, Method
-from dphist.continual.cutting import part_of
 from dphist.continual.state import Step, StreamState
-from dphist.continual.stored_state import all_rows, restored, step_rows
 from dphist.continual.store import Store
+from dphist.continual.stored_state import all_rows, restored, step_rows
 from dphist.errors import DphistError, HorizonError, ParameterError, StateError
 from dphist.noise import Source
 from dphist.parameters import Exact, whole_number
@@ -300,24 +300,41 @@ class ContinualHistogram:
                 )
             return self._state.window(first, last)
 
+    def record(self, *, source: Source | None = None) -> dict[str, int]:
+        """Return `counts`, and keep them for `release`."""
+        with self._ready():
+            if self.time not in self._state.readings:
+                self._read(record=True, source=source)
+            return dict(self._state.readings[self.time])
+
     def release(self, *, source: Source | None = None) -> Release:
-        """Read all labels, record the reading, and release all readings recorded so far.
+        """Record the counts of this time, and release all that were recorded so far.
 
         Returns
         -------
         Release of `RunningCounts`, which can be saved, plotted and reported.
         """
-        with self._ready():
-            if self.time not in self._state.readings:
-                self._read(record=True, source=source)
-            readings = dict(sorted(self._state.readings.items()))
+        self.record(source=source)
+        return self.released()
+
+    def released(self) -> Release:
+        """Release what was recorded so far, without reading anew.
+
+        Raises
+        ------
+        ParameterError
+            If nothing was recorded.
+        """
+        if not self._state.readings:
+            raise ParameterError("no reading was recorded yet: call release or record first")
+        readings = dict(sorted(self._state.readings.items()))
         value = RunningCounts(list(readings), list(readings.values()))
         return Release(value, self.guarantee, self.mechanism, stated={"unit": self.mechanism.unit})
 
     def save(self, path: str | Path) -> None:
         """Hand the stream over to a file, for `load` or `open` to go on with. Secret.
 
-        This object takes no more events, and answers only what it needs no new noise for: two
+        This object takes no more events and makes no new readings; it repeats the last: two
         streams that both went on would draw different noise for the same counts.
 
         Raises
@@ -438,9 +455,10 @@ class ContinualHistogram:
 
     def _read(self, *, record: bool, source: Source | None) -> dict[str, int]:
         step, counts = self._state.reading(record=record, source=source)
-        if step.noise is not self._state.noise:
-            self._refuse_if_handed_over()
-        elif step.reads == self._state.reads and step.reading is None and not step.released:
+        before = self._state
+        if step.noise is not before.noise or step.reads != before.reads:
+            self._refuse_if_handed_over()  # a reading that the stream elsewhere would not know of
+        elif step.reading is None:
             return counts
         self._take(step)
         return counts

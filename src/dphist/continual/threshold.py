@@ -26,7 +26,7 @@ def threshold_units(counter: Counter, chance: Fraction, events: int) -> int:
     needed = (
         count + deviation * normal_quantile_above(chance * count / events) for count in (1, events)
     )
-    return math.ceil((max(needed) + counter.rounding) * 2**counter.unit_bits)
+    return math.ceil((max(needed) + counter.rounding) * (1 << counter.unit_bits))
 
 
 def _root_above(square: Fraction) -> Fraction:

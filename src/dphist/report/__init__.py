@@ -21,7 +21,8 @@ def plot(release: Release) -> "Panels":
     An anonymized one: count over rank, and labels with count r or more over r. A labelled one:
     the largest counts by label, and all of them by rank, with 95 % intervals and the threshold.
     A universal one of one axis: the bins, of which many are drawn as means of neighbouring ones,
-    and the records below each edge, with 95 % bands; of two axes: a map.
+    and the records below each edge, with 95 % bands; of two axes: a map. Running counts: those
+    of the labels with the largest last counts over the events, with 95 % bands.
 
     Parameters
     ----------
@@ -30,7 +31,7 @@ def plot(release: Release) -> "Panels":
 
     Returns
     -------
-    (2,) array of matplotlib Axes, (1,) of a map
+    (2,) array of matplotlib Axes, (1,) of a map or of running counts
         `axes[0].figure.savefig("release.png")` saves the picture; as the last line of a
         notebook's cell the array shows it.
 

@@ -8,6 +8,7 @@ from dphist.histogram import RangeHistogram
 from dphist.label_table import LabelTable
 from dphist.profile import Profile
 from dphist.release import Release
+from dphist.running_counts import RunningCounts
 
 if TYPE_CHECKING:
     from dphist.report.plots import Panels
@@ -167,10 +168,53 @@ class _Universal(Kind):
         }
 
 
+class _Running(Kind):
+    name, template = "Running", "running.html.j2"
+
+    def plot(self, release: Release) -> "Panels":
+        from dphist.report import running_plots
+
+        return running_plots.plot(release)
+
+    def page(self, release: Release) -> dict[str, Any]:
+        from dphist.report import running_page
+
+        return running_page.content(release)
+
+    def summary(self, release: Release) -> Summary:
+        from dphist.report import running_summary
+
+        return running_summary.summary_of(release)
+
+    def table(self, release: Release) -> str:
+        from dphist.report import running_table
+
+        return running_table.running_csv(release.value)
+
+    def cost(self, release: Release) -> str:
+        from dphist.report.running_words import total_guarantee
+
+        return f"{total_guarantee(release.mechanism, release.budget)} in all"
+
+    def as_json(self, release: Release) -> dict[str, Any]:
+        from dphist.report.guarantees import total_json
+        from dphist.report.running_words import protected_unit, total_guarantee
+
+        mechanism, value = release.mechanism, release.value
+        total = total_json(total_guarantee(mechanism, release.budget))
+        return {
+            "guarantee": {**total, "unit": protected_unit(mechanism, release.stated)},
+            "time": int(value.times[-1]),
+            "readings": len(value),
+            "labels": len(value.latest),
+        }
+
+
 _KINDS: dict[type[Any], Kind] = {
     Profile: _Anonymized(),
     LabelTable: _Labelled(),
     RangeHistogram: _Universal(),
+    RunningCounts: _Running(),
 }
 
 

@@ -1,0 +1,52 @@
+"""What a stream would promise and be worth, from its parameters alone."""
+
+import argparse
+import json
+from typing import Any
+
+from dphist.continual import ContinualMechanism
+from dphist.privacy import ApproxDP
+from dphist.report import running_words
+from dphist.report.guarantees import total_json
+
+
+def print_dry_run(
+    mechanism: ContinualMechanism, budget: ApproxDP | None, options: argparse.Namespace
+) -> None:
+    """State guarantee, threshold and error; nothing is read or made."""
+    total = running_words.total_guarantee(mechanism, budget)
+    unit = running_words.protected_unit(mechanism, {})
+    threshold, guess = mechanism.threshold, options.expect_events
+    likely = None if threshold is None else running_words.likely_count(mechanism)
+    if options.quiet:
+        return
+    if options.json:
+        shown: dict[str, Any] = {
+            "guarantee": {**total_json(total), "unit": unit},
+            "zcdp": str(mechanism.guarantee),
+            "method": mechanism.method,
+            "horizon": mechanism.horizon,
+            "threshold": None if threshold is None else float(threshold),
+            "standard_error": mechanism.standard_error,
+            "noise_bytes_per_label": 8 * mechanism.counter.width,
+            "released_with_chance": {} if likely is None else {"0.95": likely},
+        }
+        if guess is not None and likely is not None:
+            shown["shares"] = {"0.95": likely / guess}
+        print(json.dumps(shown))
+        return
+    print(f"Guarantee: {total} in all, for {unit}.")
+    print(running_words.promise_in_words(total, unit))
+    print(running_words.coverage_in_words(mechanism))
+    print(f"In zCDP: {mechanism.guarantee}.")
+    for line in running_words.bounding_in_words(mechanism):
+        print(line)
+    print(mechanism.in_words())
+    print(running_words.threshold_in_words(mechanism))
+    if guess is not None and likely is not None:
+        print(f"  {likely:,} of {guess:,} events are {100 * likely / guess:.2g} % of them.")
+    error, width = running_words.error_text(mechanism), running_words.half_width(mechanism)
+    print(f"Standard error of a count: at most {error}, so ± {width:,} with 95 %.")
+    width = mechanism.counter.width
+    print(f"Noise kept for a label: {width:,} numbers, {8 * width:,} bytes.")
+    print("No input was read, and no state was made.")

@@ -1,0 +1,217 @@
+"""Events from standard input, as its bytes come: lines, JSON objects a line, or CSV.
+
+Each form takes what has come and gives the events that are complete. A malformed line is an error
+that names its number and shows nothing of it; the events before it have been given by then.
+"""
+
+import csv
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from dphist.errors import ColumnError, DataError
+
+LONGEST = 2**24  # bytes of a line, or of a CSV row: more is no text file
+_UNENDED = "unexpected end of data"  # what the csv module says of a quotation without its end
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Event:
+    """One event: its labels, and its user where users are told apart. Secret."""
+
+    labels: list[str]
+    user: str | None = None
+
+
+class Form(ABC):
+    """How events are written.
+
+    Attributes
+    ----------
+    lines : complete lines so far.
+    """
+
+    def __init__(self) -> None:
+        self.lines = 0
+        self._rest = b""
+
+    def events(self, data: bytes) -> Iterator[Event]:
+        """Yield the events that are complete once `data` have come after what came before.
+
+        Raises
+        ------
+        DataError
+            If a line is malformed; the Form is of no use after that.
+        """
+        whole, newline, rest = data.rpartition(b"\n")
+        if not newline:
+            self._rest += data
+        else:
+            whole, self._rest = self._rest + whole, rest
+            yield from self._of_lines(whole.split(b"\n"))
+        if len(self._rest) > LONGEST:
+            raise DataError(f"line {self.lines + 1:,} is longer than {LONGEST:,} bytes")
+
+    def last(self) -> Iterator[Event]:
+        """Yield what is complete at the end of the input: a last line need not end in a newline."""
+        rest, self._rest = self._rest, b""
+        if rest:
+            yield from self._of_lines([rest])
+
+    @abstractmethod
+    def _of_lines(self, lines: list[bytes]) -> Iterator[Event]:
+        """Yield the events of complete lines, without their newlines."""
+
+    def _text(self, line: bytes) -> str:
+        """Count a line and return it as text."""
+        self.lines += 1
+        try:
+            text = line.decode("utf-8-sig" if self.lines == 1 else "utf-8")
+        except UnicodeDecodeError:
+            text = None
+        if text is None:
+            raise DataError(f"line {self.lines:,} is not UTF-8")
+        return text.removesuffix("\r")
+
+
+class Lines(Form):
+    """A label a line, or several with a separator between them; an empty line has none."""
+
+    def __init__(self, separator: str | None) -> None:
+        super().__init__()
+        self._separator = separator
+
+    def _of_lines(self, lines: list[bytes]) -> Iterator[Event]:
+        for line in lines:
+            yield Event(split(self._text(line), self._separator))
+
+
+class Objects(Form):
+    """A JSON object a line; blank lines are no events."""
+
+    def __init__(self, label: str, user: str | None) -> None:
+        super().__init__()
+        self._label, self._user = label, user
+
+    def _of_lines(self, lines: list[bytes]) -> Iterator[Event]:
+        for line in lines:
+            text = self._text(line)
+            if not text.strip():
+                continue
+            labels, user = self._read(text)
+            if labels is None:
+                raise DataError(
+                    f"line {self.lines:,} must be a JSON object whose field {self._label!r} is a "
+                    "text, a list of texts or null"
+                )
+            if self._user is not None and user is None:
+                raise DataError(
+                    f"line {self.lines:,} must have a user, a text or a whole number, in field "
+                    f"{self._user!r}"
+                )
+            yield Event(labels, user)
+
+    def _read(self, text: str) -> tuple[list[str] | None, str | None]:
+        """Return labels and user; None for what is not there or none."""
+        try:
+            found = json.loads(text)
+        except (ValueError, RecursionError):
+            return None, None
+        if not isinstance(found, dict) or self._label not in found:
+            return None, None
+        labels, user = found[self._label], None if self._user is None else found.get(self._user)
+        labels = [] if labels is None else [labels] if isinstance(labels, str) else labels
+        if not isinstance(labels, list) or not all(map(_is_text, labels)):
+            return None, None
+        if isinstance(user, int) and not isinstance(user, bool):
+            user = str(user)
+        return labels, user if isinstance(user, str) and _is_text(user) else None
+
+
+class Rows(Form):
+    """CSV with a header line; an empty field is no label, and blank lines are no events."""
+
+    def __init__(self, label: str, user: str | None, separator: str | None) -> None:
+        super().__init__()
+        self._label, self._user, self._separator = label, user, separator
+        self._header: list[str] | None = None
+        self._open: list[str] = []  # lines of a row whose quotation goes on
+
+    def _of_lines(self, lines: list[bytes]) -> Iterator[Event]:
+        return self._of_rows(self._texts(lines), ended=False)
+
+    def last(self) -> Iterator[Event]:
+        """Yield what is complete at the end of the input."""
+        rest, self._rest = self._rest, b""
+        yield from self._of_rows(self._texts([rest] if rest else []), ended=True)
+        if self._header is None:
+            self._take_header([])
+
+    def _texts(self, lines: list[bytes]) -> list[str]:
+        return [self._text(line) + "\n" for line in lines]
+
+    def _of_rows(self, texts: list[str], ended: bool) -> Iterator[Event]:
+        lines = self._open + texts
+        first = self.lines - len(lines) + 1
+        rows, done = csv.reader(lines, strict=True), 0
+        while True:
+            try:
+                row = next(rows, None)
+                problem = ""
+            except csv.Error as error:
+                row, problem = None, str(error)
+            if problem == _UNENDED and not ended:
+                self._open = lines[done:]
+                if sum(map(len, self._open)) > LONGEST:
+                    raise DataError(f"line {first + done:,} has a quotation that does not end")
+                return
+            if problem:
+                raise DataError(f"line {first + done:,} is not CSV")
+            if row is None:
+                self._open = []
+                return
+            if self._header is None:
+                self._take_header(row)
+            elif row:
+                yield self._event(row, self._header, first + done)
+            done = rows.line_num
+
+    def _take_header(self, header: list[str]) -> None:
+        for name in filter(None, [self._label, self._user]):
+            if header.count(name) != 1:
+                raise ColumnError(f"the header line must name column {name!r}, once")
+        self._header = header
+
+    def _event(self, row: list[str], header: list[str], line: int) -> Event:
+        if len(row) != len(header):
+            raise DataError(f"line {line:,} must have as many fields as the header line")
+        labels = split(row[header.index(self._label)], self._separator)
+        if self._user is None:
+            return Event(labels)
+        user = row[header.index(self._user)]
+        if not user:
+            raise DataError(f"line {line:,} must have a user in column {self._user!r}")
+        return Event(labels, user)
+
+
+def split(text: str, separator: str | None) -> list[str]:
+    """Return the labels of a text, those that are not empty.
+
+    >>> split("a;b;;a", ";"), split("a;b", None), split("", None)
+    (['a', 'b', 'a'], ['a;b'], [])
+    """
+    if not text:
+        return []
+    return [text] if separator is None else [part for part in text.split(separator) if part]
+
+
+def _is_text(found: object) -> bool:
+    """Whether a JSON value is text, and not lone surrogates, of which no UTF-8 can be made."""
+    if not isinstance(found, str):
+        return False
+    try:
+        found.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

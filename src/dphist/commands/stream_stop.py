@@ -1,0 +1,55 @@
+"""Being asked to stop: at once while waiting or printing, else when what was begun is done."""
+
+import contextlib
+import signal
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+
+class Stopping:
+    """Handles Ctrl-C, SIGTERM and SIGHUP while a stream is open.
+
+    Where an exception in the middle would leave something half done, being asked to stop is only
+    noted; `anywhere` marks where nothing is.
+    """
+
+    def __init__(self) -> None:
+        self._asked = False
+        self._anywhere = False
+
+    @contextlib.contextmanager
+    def handled(self) -> Iterator[None]:
+        """Handle the signals until the block ends; those that are ignored, as by nohup, stay so."""
+        before: dict[int, Any] = {}
+        if threading.current_thread() is threading.main_thread():
+            names = ("SIGINT", "SIGTERM", "SIGHUP")
+            known = [getattr(signal, name) for name in names if hasattr(signal, name)]
+            handled = [each for each in known if signal.getsignal(each) != signal.SIG_IGN]
+            before = {each: signal.signal(each, self._stop) for each in handled}
+        try:
+            yield
+        finally:
+            for each, handler in before.items():
+                signal.signal(each, handler)
+
+    @contextlib.contextmanager
+    def anywhere(self) -> Iterator[None]:
+        """Mark a block that may end anywhere, by KeyboardInterrupt: also if asked to before it."""
+        self._anywhere = True
+        try:
+            if self._asked:
+                raise KeyboardInterrupt
+            yield
+        finally:
+            self._anywhere = False
+
+    def forget(self) -> None:
+        """Begin to stop: being asked again then ends what is printed last."""
+        self._asked = False
+
+    def _stop(self, *_: object) -> None:
+        self._asked = True
+        if self._anywhere:
+            self._anywhere = False
+            raise KeyboardInterrupt

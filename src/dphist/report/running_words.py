@@ -1,0 +1,197 @@
+"""What a release of running counts promises, in sentences.
+
+As in `words`: functions of a mechanism's parameters and of what was stated before data were seen.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from scipy.special import ndtri
+
+from dphist.privacy import ApproxDP, PureDP, delta_of
+from dphist.release import Release
+from dphist.report.chances import LEVEL
+from dphist.report.guarantees import USUAL_DELTA
+from dphist.report.words import guarantee_in_words, limits_in_words
+
+_METHODS = {
+    "autoregressive": "noise that is a sum of a few processes, slow and fast ones",
+    "binary": "noise on each sum over a dyadic block of events",
+}
+_LIKELY = float(ndtri(LEVEL))
+_WITHIN = float(ndtri((1 + LEVEL) / 2))
+
+
+def total_guarantee(mechanism: Any, budget: PureDP | ApproxDP | None) -> PureDP | ApproxDP:
+    """Return the guarantee in epsilon that is stated first.
+
+    That is the budget the mechanism was calibrated to, if there was one; else the least epsilon
+    known at twice its own delta, or at 1e-6 if it has none.
+    """
+    if budget is not None:
+        return budget
+    own = delta_of(mechanism.guarantee)
+    least: ApproxDP = mechanism.to_approx_dp(min(2 * own, (1 + own) / 2) if own else USUAL_DELTA)
+    return least
+
+
+def protected_unit(mechanism: Any, stated: Mapping[str, str]) -> str:
+    """Name what is protected."""
+    return stated.get("unit", str(mechanism.unit))
+
+
+def promise_in_words(total: PureDP | ApproxDP, unit: str) -> str:
+    """Say what the guarantee means to a person who must answer for the release.
+
+    >>> promise_in_words(ApproxDP(1, "1e-6"), "all events of one user").split(",")[0]
+    'Whether all events of one user are in the data or not'
+    """
+    said = guarantee_in_words(total, unit)
+    # Events of one user are many; everywhere else the unit is one.
+    return said.replace(" is in the data", " are in the data") if unit.startswith("all ") else said
+
+
+def coverage_in_words(mechanism: Any) -> str:
+    """Say that the guarantee is for all readings together."""
+    return (
+        "That holds for all readings together, however many there were and whenever: for the whole "
+        f"stream of up to {mechanism.horizon:,} events."
+    )
+
+
+def neighbours_in_words(mechanism: Any) -> str:
+    """State the neighbouring relation."""
+    bound = mechanism.max_events_per_user
+    if bound is None:
+        replaced = "one event replaced by an event without labels"
+    else:
+        replaced = (
+            "the events of one user replaced by events without labels; of each user, at most "
+            f"{bound:,} events were counted"
+        )
+    return (
+        f"D and D′ are neighbours if one of them is the other with {replaced}. How many events "
+        "there are, and when, is public."
+    )
+
+
+def bounding_in_words(mechanism: Any) -> list[str]:
+    """Say how events were bounded.
+
+    Each sentence holds for any mechanism of the kind.
+    """
+    labels = mechanism.max_labels
+    most = "one label was" if labels == 1 else f"{labels:,} labels were"
+    lines = [f"Of an event, at most {most} counted, chosen at random where it had more."]
+    if mechanism.max_events_per_user is not None:
+        lines.append(
+            f"Of a user, at most {mechanism.max_events_per_user:,} events were counted over the "
+            "whole stream; a further one was counted as an event without labels."
+        )
+    return lines
+
+
+def method_in_words(mechanism: Any) -> str:
+    """Name the method."""
+    name: str = mechanism.method
+    return f"{name}, {_METHODS[name]}" if name in _METHODS else name
+
+
+def threshold_in_words(mechanism: Any) -> str:
+    """Say where the threshold lies, and which counts are above it."""
+    if mechanism.threshold is None:
+        return "There is no threshold: all listed labels are in each reading."
+    return (
+        f"Threshold: {threshold_text(mechanism)}; labels whose noisy count is above "
+        "it are in a reading. A label is in it with a chance of 95 % or more from a count of "
+        f"{likely_count(mechanism):,} on."
+    )
+
+
+def threshold_text(mechanism: Any) -> str:
+    """Write the threshold with one digit after the point, not below what it is."""
+    return f"{math.ceil(mechanism.threshold * 10) / 10:,.1f}"
+
+
+def likely_count(mechanism: Any) -> int:
+    """Return the count from which on a label is released with 95 %, by the largest noise."""
+    return math.ceil(float(mechanism.threshold) + _LIKELY * float(mechanism.standard_error))
+
+
+def half_width(mechanism: Any) -> int:
+    """Return the least q at which a count's noise, rounded, is within q with 95 % at any time."""
+    return max(math.ceil(_WITHIN * float(mechanism.standard_error) - 0.5), 0)
+
+
+def error_text(mechanism: Any) -> str:
+    """Write the standard error in three digits."""
+    return f"{float(f'{mechanism.standard_error:.3g}'):,g}"
+
+
+def intervals_in_words(mechanism: Any) -> str:
+    """Say what the error bands mean."""
+    start = (
+        f"Bands and intervals reach {half_width(mechanism):,} to both sides of a released count: "
+        f"1.96 standard errors, of {error_text(mechanism)} at most. The noise stays within that "
+        "with a probability of 95 % or more, for each label and each time by itself. At times that "
+        "are close together the noise is partly the same: a line that is too high now is likely "
+        "to be so a little later."
+    )
+    if mechanism.threshold is None:
+        return start
+    return (
+        f"{start} Near the threshold intervals miss more often: a label that has just been "
+        "released is there because its noise was large."
+    )
+
+
+def running_limits(mechanism: Any, unit: str) -> list[tuple[str, str]]:
+    """Say what the release does not tell and the guarantee does not cover."""
+    limits = []
+    if mechanism.threshold is not None:
+        limits.append(
+            (
+                "Labels that are missing.",
+                "A label that is not in a reading was below the threshold then, which is not zero: "
+                "its count may be anything up to about the threshold, and noise may hide it longer "
+                "or again.",
+            )
+        )
+    limits.append(
+        (
+            "The number and times of events.",
+            "They are public: how many events there were at each reading is exact.",
+        )
+    )
+    if mechanism.max_events_per_user is not None:
+        limits.append(
+            (
+                "What users had beyond the bound.",
+                "It is in no count, so counts may be smaller than in the data, apart from noise.",
+            )
+        )
+    if mechanism.labels is not None:
+        limits.append(
+            (
+                "The listed labels.",
+                "They were given as public knowledge; if they were taken from the data, the "
+                "guarantee does not cover what they reveal.",
+            )
+        )
+    told = {
+        "Errors of the data.": "Bands and intervals describe the noise added here, not how the "
+        "data were gathered, sampled or cleaned.",
+        "Other releases.": "Further readings of this stream are covered. Each other release from "
+        "the same data costs privacy again; the epsilons add up, and so do the deltas.",
+    }
+    return limits + [(about, told.get(about, how)) for about, how in limits_in_words(unit)]
+
+
+def reached_in_words(release: Release) -> str:
+    """Say how far the stream has come.
+
+    The horizon is the last event the guarantee covers.
+    """
+    time, horizon = int(release.value.times[-1]), release.mechanism.horizon
+    return f"{time:,} of at most {horizon:,} (the horizon)"

@@ -1,0 +1,290 @@
+"""RunningCounts: released readings of one stream's running counts. Not secret."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from dphist.errors import DataError, ParameterError
+from dphist.label_table import LabelTable
+from dphist.parameters import whole_number
+
+IntArray = npt.NDArray[np.int64]
+Reading: TypeAlias = Mapping[str, int] | tuple[Sequence[str], Sequence[int]]
+
+_LEAST, _MOST = -(2**63), 2**63 - 1
+
+
+class RunningCounts:
+    """Readings of a stream at increasing times: the labels released then, with their counts.
+
+    A label that is missing in a reading was below the threshold then: its count is not known,
+    and need not be 0. Rows of a reading come by count, the largest first, then by label.
+
+    Parameters
+    ----------
+    times : sequence of int, (k,), events read until then, increasing; at least one.
+    readings : sequence of k readings, each a mapping of labels (text) to counts, or the pair of
+        both.
+
+    Raises
+    ------
+    DataError
+        If times do not increase, a label is no text or twice in a reading, or a count is no int64.
+
+    Examples
+    --------
+    >>> counts = RunningCounts([100, 200], [{"tea": 61}, {"tea": 118, "milk": 73}])
+    >>> counts, counts.labels, counts.at(100).labels
+    (RunningCounts(2 readings, 2 labels), ['tea', 'milk'], ['tea'])
+    """
+
+    __slots__ = ("_counts", "_labels", "_places", "_starts", "_times")
+
+    _times: IntArray
+    _labels: tuple[str, ...]  # in the order of `labels`
+    _places: IntArray  # of each row's label among the labels
+    _counts: IntArray  # of each row
+    _starts: IntArray  # where each reading's rows start, and the end of all
+
+    def __init__(self, times: Sequence[int], readings: Sequence[Reading]) -> None:
+        rows = [_rows_of(reading) for reading in readings]
+        known = {label: place for place, label in enumerate(_distinct(rows))}
+        places = [[known[label] for label in labels] for labels, _ in rows]
+        self._hold(list(times), list(known), places, [counts for _, counts in rows])
+
+    def _hold(
+        self,
+        times: list[Any],
+        labels: list[Any],
+        places: list[list[int]],
+        counts: list[list[Any]],
+    ) -> None:
+        """Check, order and keep; `places` are of labels as they are given, each in some reading."""
+        sizes = [len(each) for each in places]
+        if not len(times) == len(places) == len(counts):
+            raise DataError("times and readings must be of the same number")
+        if sizes != [len(each) for each in counts]:
+            raise DataError("each label of a reading must have one count")
+        if any(len(set(each)) < len(each) for each in places):
+            raise DataError("a label must be in a reading once at most")
+        checked = [_checked_label(label) for label in labels]
+        row_places = np.array(list(chain.from_iterable(places)), np.int64)
+        row_counts = _checked_counts(list(chain.from_iterable(counts)))
+        reading = np.repeat(np.arange(len(sizes)), np.array(sizes, np.int64))
+        by_name = _ranks(checked)
+        # The bits' complement orders as the negative does, and has no overflow.
+        order = np.lexsort((by_name[row_places], ~row_counts, reading))
+        row_places, row_counts = row_places[order], row_counts[order]
+        last = _last_rows(row_places)
+        there = reading[last] == len(sizes) - 1
+        first_to_last = np.lexsort((by_name, ~row_counts[last], ~there))
+        moved = np.empty(len(checked), np.int64)
+        moved[first_to_last] = np.arange(len(checked))
+        self._times = _frozen(_checked_times(times))
+        self._labels = tuple(checked[place] for place in first_to_last.tolist())
+        self._places, self._counts = _frozen(moved[row_places]), _frozen(row_counts)
+        self._starts = _frozen(np.append(0, np.cumsum(np.array(sizes, np.int64))))
+
+    def __repr__(self) -> str:
+        readings = "1 reading" if len(self) == 1 else f"{len(self)} readings"
+        labels = "1 label" if len(self._labels) == 1 else f"{len(self._labels)} labels"
+        return f"RunningCounts({readings}, {labels})"
+
+    def __len__(self) -> int:
+        return len(self._times)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, RunningCounts):
+            return NotImplemented
+        return self._labels == other._labels and all(
+            np.array_equal(getattr(self, name), getattr(other, name))
+            for name in ("_times", "_starts", "_places", "_counts")
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[Any, tuple[dict[str, Any]]]:
+        """Copy and unpickle by way of the constructor, which makes the arrays read-only."""
+        return RunningCounts.from_content, (self.to_content(),)
+
+    @property
+    def times(self) -> IntArray:
+        """Events read until each reading, (len,) int64, increasing."""
+        return self._times
+
+    @property
+    def labels(self) -> list[str]:
+        """All labels that occur: in the order of the last reading, then by their last counts."""
+        return list(self._labels)
+
+    @property
+    def latest(self) -> LabelTable:
+        """The last reading."""
+        return self._table(len(self) - 1)
+
+    def at(self, time: int) -> LabelTable:
+        """Return the reading at a time.
+
+        Raises
+        ------
+        ParameterError
+            If there was no reading at that time; `times` lists those there were.
+        """
+        wanted = whole_number(time, "time", 0)
+        place = int(np.searchsorted(self._times, wanted))
+        if place == len(self) or self._times[place] != wanted:
+            raise ParameterError("time must be that of a reading: one of times")
+        return self._table(place)
+
+    def top(self, k: int) -> LabelTable:
+        """Return the k largest counts of the last reading, or all where there are fewer."""
+        return self._table(len(self) - 1, whole_number(k, "k", 1))
+
+    def line(self, label: str) -> tuple[IntArray, IntArray]:
+        """Return the readings that have a label, by their place, and its counts in them.
+
+        Both are (n,) int64; empty for a label in no reading.
+        """
+        if label not in self._labels:
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        rows = np.flatnonzero(self._places == self._labels.index(label))
+        return np.searchsorted(self._starts, rows, side="right") - 1, self._counts[rows]
+
+    def to_arrow(self) -> pa.Table:
+        """Return all readings as an Arrow table with columns time, label and count."""
+        times = np.repeat(self._times, np.diff(self._starts))
+        return pa.table({"time": times, **self._columns(slice(None))})
+
+    def to_pandas(self) -> Any:
+        """Return the same as a pandas dataframe; pandas must be installed."""
+        return self.to_arrow().to_pandas()
+
+    def to_polars(self) -> Any:
+        """Return the same as a Polars dataframe; Polars must be installed."""
+        import polars
+
+        return polars.from_arrow(self.to_arrow())
+
+    def to_content(self) -> dict[str, Any]:
+        """Return what is saved of it, as JSON holds it: each label once, rows by its place."""
+        cuts = self._starts[1:-1]
+        return {
+            "times": self._times.tolist(),
+            "labels": list(self._labels),
+            "places": [part.tolist() for part in np.split(self._places, cuts)],
+            "counts": [part.tolist() for part in np.split(self._counts, cuts)],
+        }
+
+    @classmethod
+    def from_content(cls, content: dict[str, Any]) -> "RunningCounts":
+        """Read what `to_content` gave.
+
+        Raises
+        ------
+        DataError, KeyError, TypeError
+            If it is not that.
+        """
+        labels = _listed(content["labels"])
+        places = [_listed(each) for each in _listed(content["places"])]
+        counts = [_listed(each) for each in _listed(content["counts"])]
+        used = set(chain.from_iterable(places))
+        if not all(type(place) is int and 0 <= place < len(labels) for place in used):
+            raise DataError("places must be those of labels")
+        if not set(map(type, chain.from_iterable(places))) <= {int}:
+            raise DataError("places must be whole numbers")
+        if len(used) < len(labels) or len(set(labels)) < len(labels):
+            raise DataError("labels must be listed once, and be in a reading")
+        found = cls.__new__(cls)
+        found._hold(_listed(content["times"]), labels, places, counts)
+        return found
+
+    def _table(self, reading: int, most: int | None = None) -> LabelTable:
+        first, last = self._starts[reading : reading + 2].tolist()
+        stop = last if most is None else min(last, first + most)
+        return LabelTable(pa.table(self._columns(slice(first, stop))))
+
+    def _columns(self, rows: slice) -> dict[str, pa.Array]:
+        labels = pa.array(self._labels, pa.string()).take(pa.array(self._places[rows]))
+        return {"label": labels, "count": pa.array(self._counts[rows])}
+
+
+def _rows_of(reading: Reading) -> tuple[list[Any], list[Any]]:
+    """Return the labels and counts of a reading, which need not be either."""
+    if isinstance(reading, Mapping):
+        return list(reading.keys()), list(reading.values())
+    labels, counts = reading
+    return _plain(labels), _plain(counts)
+
+
+def _distinct(rows: Iterable[tuple[list[Any], list[Any]]]) -> list[Any]:
+    return list(dict.fromkeys(chain.from_iterable(labels for labels, _ in rows)))
+
+
+def _ranks(labels: list[str]) -> IntArray:
+    """Return each label's place in the order of their code points."""
+    ranks = np.empty(len(labels), np.int64)
+    ranks[sorted(range(len(labels)), key=labels.__getitem__)] = np.arange(len(labels))
+    return ranks
+
+
+def _last_rows(places: IntArray) -> IntArray:
+    """Return the last row of each label, by the label's place; every label has one."""
+    found: IntArray = len(places) - 1 - np.unique(places[::-1], return_index=True)[1]
+    return found
+
+
+def _checked_times(times: list[Any]) -> IntArray:
+    if not times:
+        raise DataError("there must be at least one reading")
+    if not all(_whole(time) and 0 <= time <= _MOST for time in times):
+        raise DataError("times must be whole numbers of events")
+    checked = np.array([int(time) for time in times], np.int64)
+    if not bool(np.all(np.diff(checked) > 0)):
+        raise DataError("times must increase: there is one reading at a time")
+    return checked
+
+
+def _checked_label(label: Any) -> str:
+    if not isinstance(label, str):
+        raise DataError("labels must be text")
+    try:
+        label.encode()
+    except UnicodeEncodeError:
+        pass
+    else:
+        return str(label)
+    raise DataError("labels must be text in UTF-8")
+
+
+def _checked_counts(counts: list[Any]) -> IntArray:
+    problem = DataError("counts must be whole numbers of 64 bits")
+    kinds = set(map(type, counts))
+    if not all(issubclass(kind, int | np.integer) and kind is not bool for kind in kinds):
+        raise problem
+    if counts and not _LEAST <= min(counts) <= max(counts) <= _MOST:
+        raise problem
+    return np.array(counts, np.int64)
+
+
+def _whole(number: Any) -> bool:
+    return isinstance(number, int | np.integer) and not isinstance(number, bool)
+
+
+def _plain(values: Any) -> list[Any]:
+    """Return a sequence or array as a list of Python's objects."""
+    return list(values.tolist() if hasattr(values, "tolist") else values)
+
+
+def _listed(values: Any) -> list[Any]:
+    if not isinstance(values, list):
+        raise DataError("a list is expected")
+    return values
+
+
+def _frozen(array: IntArray) -> IntArray:
+    array.setflags(write=False)
+    return array
