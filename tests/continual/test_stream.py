@@ -15,6 +15,8 @@ import pandas as pd
 import pytest
 
 import dphist as dh
+from dphist.continual import autoregressive, binary
+from dphist.continual.store import Store
 from dphist.continual.stream import ContinualHistogram
 
 METHODS = ("autoregressive", "binary")
@@ -270,8 +272,9 @@ def test_a_saved_stream_goes_on_in_one_place_only(
     for i in range(600):
         there.update(["a"], user=i % 15)
     assert there._state.counts == [15 * 60]  # the bound remembers
+    counts = there.counts()
     there.save(path)  # in the place of what was taken over
-    assert ContinualHistogram.load(path).counts() == there.counts()
+    assert ContinualHistogram.load(path).counts() == counts
 
 
 @pytest.mark.parametrize("windows", [None, 1])  # with 1 the noise is drawn already
@@ -354,3 +357,94 @@ def test_an_interrupted_step_stops_the_stream(monkeypatch: pytest.MonkeyPatch) -
     for attempt in (stream.counts, lambda: stream.update(["a"])):
         with pytest.raises(dh.StateError, match="interrupted"):
             attempt()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_call_that_interrupts_another_is_refused(method: str) -> None:
+    """As a signal's handler would: both would draw noise for the same counts."""
+    stream = a_stream(method=method, delta=None, labels=["a"])
+    stream.update(["a"])
+    inner: list[str] = []
+
+    def source(size: int) -> bytes:
+        for attempt in (stream.counts, lambda: stream.update(["a"]), lambda: stream.record()):
+            with pytest.raises(dh.StateError, match="in use by a call") as caught:
+                attempt()
+            inner.append(str(caught.value))
+        return os.urandom(size)
+
+    counts = stream.counts(source=source)
+    assert inner
+    assert stream.counts() == counts
+    assert stream.time == 1
+
+
+@pytest.mark.parametrize("certain", [True, False])
+def test_a_save_that_fails_leaves_one_owner(
+    certain: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "s.state"
+    stream = a_stream()
+    stream.update(["a"])
+    commit = Store.commit
+
+    def failing(store: Store, rows: object) -> None:
+        if not certain:
+            commit(store, rows)  # it reached the disk, and then something happened
+            store._uncertain = True
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Store, "commit", failing)
+    with pytest.raises(KeyboardInterrupt):
+        stream.save(path)
+    monkeypatch.undo()
+    if certain:
+        assert not path.exists()
+        stream.update(["a"])
+        stream.save(path)
+        assert ContinualHistogram.load(path).time == 2
+    else:
+        with pytest.raises(dh.StateError, match="handed over"):
+            stream.counts()
+        assert ContinualHistogram.load(path).time == 1
+
+
+def test_an_interrupt_after_the_commit_of_a_save_leaves_one_owner(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "s.state"
+    stream = a_stream()
+    stream.update(["a"])
+    close = Store.close
+
+    def interrupted(store: Store) -> None:
+        close(store)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Store, "close", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        stream.save(path)
+    monkeypatch.undo()
+    with pytest.raises(dh.StateError, match="handed over"):
+        stream.counts()
+    assert ContinualHistogram.load(path).time == 1
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_noise_goes_on_under_the_law_it_was_begun_with(
+    method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A version with other constants must not take the noise for its own."""
+    path = tmp_path / "s.state"
+    stream = a_stream(method=method)
+    stream.update(["a"])
+    stream.counts()
+    stream.save(path)
+    monkeypatch.setattr(binary, "_GRID_BITS", 18)
+    monkeypatch.setattr(autoregressive, "_ROUNDING_SHARE", Fraction(1, 2**10))
+    autoregressive.autoregressive_counter.cache_clear()
+    with pytest.raises(dh.StateError, match="draws other noise"):
+        ContinualHistogram.load(path)
+    monkeypatch.undo()
+    autoregressive.autoregressive_counter.cache_clear()
+    assert ContinualHistogram.load(path).time == 1

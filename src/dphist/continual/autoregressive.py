@@ -24,8 +24,10 @@ from dphist.noise.inversion import IntArray
 
 _POWER_BITS = 128
 _SIGMA_BITS = 24
-# A part's numbers stay below 2**53 then, which float64 holds, up to 30 standard deviations.
+# The largest standard deviation has no more bits: larger ones take long to draw.
 _MOST_BITS = 37
+# Below it a product in float64 is off by less than 2**-7.
+_FAR = 2**45
 # Of the distance of neighbours, this part is left to what rounding adds if it can be, and at most
 # that; more would cost more error than another method.
 _ROUNDING_SHARE, _MOST_SHARE = Fraction(1, 256), Fraction(1, 8)
@@ -88,7 +90,7 @@ class AutoregressiveCounter:
         following = np.empty_like(rows)
         for part in range(self.width):
             factor, sigma = self._transition(part, now - before)
-            decayed = np.rint(factor * rows[:, part].astype(np.float64)).astype(np.int64)
+            decayed = times_factor(rows[:, part], factor)
             following[:, part] = decayed + rounded_gaussian(sigma, len(rows), source)
         return following
 
@@ -105,6 +107,14 @@ class AutoregressiveCounter:
         return _transition(self.decays[part], self.variances[part] * 4**self.unit_bits, events)
 
 
+def times_factor(numbers: IntArray, factor: float) -> IntArray:
+    """Return the product, off by at most 1/2 + 2**-7, as whole numbers, (n,) int64."""
+    result: IntArray = np.rint(factor * numbers.astype(np.float64)).astype(np.int64)
+    for far in np.flatnonzero(np.abs(numbers) >= _FAR).tolist():  # never seen, but possible
+        result[far] = round(Fraction(factor) * int(numbers[far]))
+    return result
+
+
 @functools.lru_cache(maxsize=4096)
 def _transition(decay: Fraction, variance: Fraction, events: int) -> tuple[float, Fraction]:
     power = power_below(decay, events)
@@ -113,7 +123,7 @@ def _transition(decay: Fraction, variance: Fraction, events: int) -> tuple[float
 
 
 def power_below(base: Fraction, exponent: int) -> Fraction:
-    """Return base**exponent for a base below 1, rounded down by at most 2**-90."""
+    """Return base**exponent for a base below 1, rounded down by at most 2**-85."""
     factor = (base.numerator << _POWER_BITS) // base.denominator
     result = 1 << _POWER_BITS
     for digit in f"{exponent:b}":

@@ -5,7 +5,6 @@ over the blocks of its binary digits, the longest first. Of a label only the noi
 is kept: the sums themselves add up to the count.
 """
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -55,7 +54,9 @@ class BinaryCounter:
     @property
     def unit_bits(self) -> int:
         """Noise is rounded to multiples of 2**-unit_bits records."""
-        return max(0, _GRID_BITS - math.floor(math.log2(self.sigma)))
+        sigma = self.sigma
+        below = sigma.numerator.bit_length() - sigma.denominator.bit_length() - 1  # <= log2(sigma)
+        return max(0, _GRID_BITS - below)
 
     @property
     def variance(self) -> Fraction:

@@ -5,6 +5,7 @@ in time (Fichtenberger, Henzinger and Upadhyay 2023, from the square root of the
 Parts whose times of decay are spaced geometrically make up such a covariance: equal weights in
 the middle, a heavier one at the slow end, which stands for all that is slower. The numbers are
 those that a search gave for horizons of 2**8 to 2**24 (`python -m benchmarks.continual_design`).
+Streams that were begun with other numbers cannot go on: their states are refused.
 """
 
 import functools

@@ -177,7 +177,8 @@ class ContinualMechanism:
 
     def standard_error_at(self, time: int) -> float:
         """Return the standard deviation of a running count at a time, 1 to horizon, records."""
-        return math.sqrt(self.counter.variance_at(time))
+        moment = whole_number(time, "time", 1, self.horizon)
+        return math.sqrt(self.counter.variance_at(moment))
 
     @property
     def unit(self) -> str:

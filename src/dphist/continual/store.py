@@ -178,6 +178,17 @@ class Store:
         with contextlib.suppress(sqlite3.Error):  # done; this only makes the file small
             connection.execute("VACUUM")
 
+    @property
+    def uncertain(self) -> bool:
+        """Whether a commit failed of which it is open if it reached the disk."""
+        return self._uncertain
+
+    def discard(self) -> None:
+        """Remove the file, of a state that was never used."""
+        with contextlib.suppress(OSError):
+            self.path.unlink()
+        self.close()
+
     def close(self) -> None:
         """Give the file up, for others to open. May be called again."""
         self._owner.close()

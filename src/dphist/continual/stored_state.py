@@ -15,6 +15,7 @@ from dphist.continual.state import Step, StreamState
 from dphist.continual.store import Store
 from dphist.continual.store_digest import Key
 from dphist.continual.users import UserEvents
+from dphist.errors import StateError
 from dphist.noise.inversion import IntArray
 from dphist.parameters import decimal_text
 
@@ -30,6 +31,7 @@ def all_rows(state: StreamState) -> Rows:
     """Return the rows of a whole state."""
     rows: Rows = {
         "mechanism": [(0, _mechanism_text(state.mechanism).encode())],
+        "law": [(0, _law(state.mechanism))],
         "clock": [(0, _CLOCK.pack(state.time, *state.reads))],
         "label": list(_labels(state)),
         "times": list(_times(state.noise, 0)),
@@ -88,6 +90,8 @@ def restored(store: Store) -> StreamState | None:
 
     Raises
     ------
+    StateError
+        If its noise has another law than this version draws.
     ValueError, KeyError, and others
         If the rows do not make up a state.
     """
@@ -95,6 +99,12 @@ def restored(store: Store) -> StreamState | None:
     if not texts:
         return None
     state = StreamState(_mechanism(texts[0]))
+    [(_, law)] = store.rows("law")
+    if law != _law(state.mechanism):
+        raise StateError(
+            f"{store.path} was begun by a version of dphist that draws other noise; go on with "
+            "that version"
+        )
     [(_, clock)] = store.rows("clock")
     state.time, *reads = _CLOCK.unpack(clock)
     state.reads = (reads[0], reads[1])
@@ -179,6 +189,11 @@ def _reading(counts: Mapping[str, int]) -> bytes:
 def _mechanism_text(mechanism: ContinualMechanism) -> str:
     values = {item.name: getattr(mechanism, item.name) for item in fields(mechanism)}
     return json.dumps({name: _plain(value) for name, value in values.items()})
+
+
+def _law(mechanism: ContinualMechanism) -> bytes:
+    """Spell the law of the noise and the threshold: noise must go on as it was begun."""
+    return f"{mechanism.counter!r} {mechanism.threshold!r}".encode()
 
 
 def _plain(value: Any) -> Any:

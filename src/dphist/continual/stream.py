@@ -72,14 +72,14 @@ class ContinualHistogram:
     Examples
     --------
     >>> import dphist as dh
-    >>> stream = dh.ContinualHistogram(epsilon=1, delta="1e-6", horizon=10_000)
+    >>> stream = dh.calibrate(dh.ContinualHistogram, epsilon=1, delta="1e-6", horizon=10_000)
     >>> for _ in range(500):
     ...     stream.update(["aspirin"])
     >>> list(stream.counts())
     ['aspirin']
     """
 
-    __slots__ = ("_handed_over", "_lock", "_pid", "_state", "_store", "_torn")
+    __slots__ = ("_busy", "_handed_over", "_lock", "_pid", "_state", "_store", "_torn")
 
     def __init__(
         self,
@@ -111,6 +111,7 @@ class ContinualHistogram:
         self._state, self._store = state, store
         self._lock = threading.RLock()
         self._pid = os.getpid()
+        self._busy = False  # a call is under way
         self._torn = False  # a step was begun and not ended
         self._handed_over: Path | None = None
 
@@ -310,6 +311,8 @@ class ContinualHistogram:
     def release(self, *, source: Source | None = None) -> Release:
         """Record the counts of this time, and release all that were recorded so far.
 
+        `released` does the latter alone, also when no reading is left.
+
         Returns
         -------
         Release of `RunningCounts`, which can be saved, plotted and reported.
@@ -349,11 +352,17 @@ class ContinualHistogram:
                 raise StateError(f"the stream keeps its state in {self._store.path} already")
             self._refuse_if_handed_over()
             store = Store.create(path, replace_taken=True)
+            # From here on the file may be whole, whatever interrupts this.
+            self._handed_over = Path(path)
             try:
                 store.commit(all_rows(self._state))
+            except BaseException:
+                if not store.uncertain:
+                    store.discard()
+                    self._handed_over = None
+                raise
             finally:
                 store.close()
-            self._handed_over = Path(path)
 
     @classmethod
     def load(cls, path: str | Path, *, moved: bool = False) -> "ContinualHistogram":
@@ -482,12 +491,21 @@ class ContinualHistogram:
                 "the stream belongs to the process that made it; a forked one would draw other "
                 "noise for the same counts"
             )
-        with self._lock:
+        with self._lock:  # which the thread that has it may take again: in a signal's handler, say
+            if self._busy:
+                raise StateError(
+                    "the stream is in use by a call that this one interrupts (from a signal's "
+                    "handler?): both would draw noise for the same counts. Call it later"
+                )
             if self._torn:
                 raise StateError(
                     "the stream was interrupted in the middle of a step; open its state again"
                 )
-            yield
+            self._busy = True
+            try:
+                yield
+            finally:
+                self._busy = False
 
     def _refuse_if_handed_over(self) -> None:
         if self._handed_over is not None:

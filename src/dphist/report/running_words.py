@@ -54,9 +54,13 @@ def promise_in_words(total: PureDP | ApproxDP, unit: str) -> str:
 
 def coverage_in_words(mechanism: Any) -> str:
     """Say that the guarantee is for all readings together."""
+    if mechanism.readings is None:
+        readings = "all readings together, however many there were"
+    else:
+        readings = f"all readings together, which are {mechanism.readings:,} at most"
     return (
-        "That holds for all readings together, however many there were and whenever: for the whole "
-        f"stream of up to {mechanism.horizon:,} events."
+        f"That holds for {readings} and whenever: for the whole stream of up to "
+        f"{mechanism.horizon:,} events."
     )
 
 
