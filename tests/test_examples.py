@@ -181,3 +181,23 @@ def test_ranges_of_a_file(tmp_path: Path) -> None:
         assert SENTINEL not in done.stderr
         assert "Traceback" not in done.stderr
     assert not (tmp_path / "other").exists()
+
+
+def test_pharmacy_goes_on_day_by_day_also_when_killed(tmp_path: Path) -> None:
+    state, folder = tmp_path / "sales.state", tmp_path / "out"
+    for day in (1, 2):
+        killed = run("pharmacy.py", state, folder, "--kill")
+        assert killed.returncode == -9
+        with dh.ContinualHistogram.open(state) as stream:
+            assert stream.time == 2000 * (day - 1) + 1000
+        done = run("pharmacy.py", state, folder)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert f"Day {day}, {2000 * day:,} purchases: " in done.stdout
+    release = dh.Release.load(folder / "drugs.json")
+    assert release.value.times.tolist() == [2000, 4000]
+    # About a fifth of all drugs sold are the first one; noise alone cannot hide that.
+    assert release.value.latest.labels[0] == "drug 000"
+    assert "drug 000" in (folder / "drugs.html").read_text()
+    again = run("pharmacy.py", folder / "drugs.json", folder)
+    assert again.returncode == 1
+    assert again.stderr.startswith("error: ")
