@@ -205,6 +205,22 @@ def test_parameters_must_be_the_stream_s_own(tmp_path: Path) -> None:
         ContinualHistogram.open(path, epsilon=2, delta="1e-6", horizon=100)
 
 
+def test_a_budget_is_kept_and_stated(tmp_path: Path) -> None:
+    path, budget = tmp_path / "s.state", dh.ApproxDP(1, "1e-6")
+    made = dh.calibrate(dh.ContinualMechanism, epsilon=1, delta="1e-6", horizon=100)
+    parameters = {"epsilon": made.epsilon, "delta": made.delta, "horizon": 100}
+    with pytest.raises(dh.ParameterError, match="budget must be at least"):
+        ContinualHistogram.open(path, budget=dh.ApproxDP("0.9", "1e-6"), **parameters)
+    assert not path.exists()
+    with ContinualHistogram.open(path, budget=budget, **parameters) as stream:
+        stream.update(["a"])
+    with pytest.raises(dh.ParameterError, match="other parameters"):
+        ContinualHistogram.open(path, budget=dh.ApproxDP(2, "1e-6"), **parameters)
+    with ContinualHistogram.open(path) as stream:
+        assert stream.budget == budget
+        assert stream.release().budget == budget
+
+
 def test_a_file_that_was_loaded_cannot_be_opened(tmp_path: Path) -> None:
     path = tmp_path / "s.state"
     with ContinualHistogram.open(path, epsilon=1, delta="1e-6", horizon=100) as stream:

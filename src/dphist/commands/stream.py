@@ -153,13 +153,15 @@ def _stream(options: argparse.Namespace) -> None:
     stopping = Stopping()
     with (
         stopping.handled(),
-        ContinualHistogram.open(options.state, moved=options.moved, **parameters) as stream,
+        ContinualHistogram.open(
+            options.state, moved=options.moved, budget=budget, **parameters
+        ) as stream,
     ):
         _check_same(stream.mechanism, options)
         _check_users(stream.mechanism, options)
-        _announce(stream, budget, options)
+        _announce(stream, options)
         skip = stream.time if options.resume else 0
-        Run(stream, form, options, budget, skip, stopping).run(sys.stdin.fileno())
+        Run(stream, form, options, skip, stopping).run(sys.stdin.fileno())
 
 
 def _check_options(options: argparse.Namespace) -> None:
@@ -245,15 +247,13 @@ def _check_users(mechanism: ContinualMechanism, options: argparse.Namespace) -> 
         raise UsageError("--user needs --max-events-per-user, which the state was made without")
 
 
-def _announce(
-    stream: ContinualHistogram, budget: ApproxDP | None, options: argparse.Namespace
-) -> None:
+def _announce(stream: ContinualHistogram, options: argparse.Namespace) -> None:
     """Print what is promised, before anything is released."""
     if options.quiet or options.json:
         return
     mechanism = stream.mechanism
     unit = protected_unit(mechanism, {})
-    print(f"Guarantee: {total_guarantee(mechanism, budget)} in all, for {unit}.")
+    print(f"Guarantee: {total_guarantee(mechanism, stream.budget)} in all, for {unit}.")
     if stream.time:
         print(f"Going on from a state of {stream.time:,} events.")
     print(flush=True)

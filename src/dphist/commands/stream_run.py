@@ -7,7 +7,7 @@ import select
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 
 import pyarrow as pa
@@ -17,7 +17,6 @@ from dphist.commands.stream_outputs import outputs_of, write_outputs
 from dphist.commands.stream_stop import Stopping
 from dphist.continual import ContinualHistogram
 from dphist.errors import ColumnError, DataError, DphistError, HorizonError, InputFileError
-from dphist.privacy import ApproxDP
 from dphist.report.labels_shown import harmless, in_columns
 
 _READ = 2**20  # bytes at once: a chunk that is counted takes a fraction of a second
@@ -35,13 +34,11 @@ class Run:
     Attributes
     ----------
     skip : events of the input that the state already holds.
-    budget : what the stream was calibrated to cost, where that was asked for.
     """
 
     stream: ContinualHistogram
     form: Form
     options: argparse.Namespace
-    budget: ApproxDP | None
     skip: int
     stopping: Stopping
     _printing: bool = True
@@ -187,7 +184,7 @@ class Run:
         except HorizonError as error:  # no reading is left: those before are written
             problem = error
         if paths and self._read_at is not None:
-            write_outputs(replace(self.stream.released(), budget=self.budget), paths)
+            write_outputs(self.stream.released(), paths)
         if problem is not None:
             raise problem
         if self._printing and not self.options.json:

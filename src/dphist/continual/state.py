@@ -17,6 +17,7 @@ from dphist.continual.users import UserEvents
 from dphist.errors import HorizonError
 from dphist.noise import Source
 from dphist.noise.inversion import IntArray
+from dphist.privacy import ApproxDP
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -61,25 +62,31 @@ class StreamState:
     counts : number of events that have a label, by place.
     released : whether a label was ever released, by place.
     noise : of the running counts.
+    threshold : in units of the noise, or None where labels are listed.
     users : events a user, or None without a bound.
     marks : counts at past times, by place; labels that came later had none.
     readings : recorded releases by time; public.
     reads : at how many times the stream was read, and the last of them; public.
+    budget : what the stream was calibrated to cost at most, or None; public.
     """
 
     __slots__ = (
+        "budget",
         *("counts", "labels", "marks", "mechanism", "noise", "places"),
-        *("readings", "reads", "released", "time", "users"),
+        *("readings", "reads", "released", "threshold", "time", "users"),
     )
 
-    def __init__(self, mechanism: ContinualMechanism) -> None:
+    def __init__(self, mechanism: ContinualMechanism, budget: ApproxDP | None = None) -> None:
         self.mechanism = mechanism
+        self.budget = budget
         self.time = 0
         self.labels: list[str] = list(mechanism.labels or ())
         self.places = {label: place for place, label in enumerate(self.labels)}
         self.counts: list[int] = [0] * len(self.labels)
         self.released: list[bool] = [mechanism.labels is not None] * len(self.labels)
-        self.noise = NoiseTable.empty(mechanism.counter)
+        counter, threshold = mechanism.counter, mechanism.threshold
+        self.noise = NoiseTable.empty(counter)
+        self.threshold = None if threshold is None else int(threshold * 2**counter.unit_bits)
         bound = mechanism.max_events_per_user
         self.users = None if bound is None else UserEvents(bound)
         self.marks: dict[int, IntArray] = {}
@@ -144,9 +151,8 @@ class StreamState:
         exact = np.array(self.counts, np.int64)
         units = noise.total()[: len(exact)]
         above: BoolArray = np.ones(len(exact), np.bool_)
-        threshold = self.mechanism.threshold
-        if threshold is not None:
-            above = are_above(exact, units, int(threshold * 2**bits), bits)
+        if self.threshold is not None:
+            above = are_above(exact, units, self.threshold, bits)
         chosen = np.flatnonzero(above).tolist()
         values = (exact + rounded(units, bits)).tolist()
         counts = in_order({self.labels[place]: values[place] for place in chosen})

@@ -18,6 +18,7 @@ from dphist.continual.users import UserEvents
 from dphist.errors import StateError
 from dphist.noise.inversion import IntArray
 from dphist.parameters import decimal_text
+from dphist.privacy import ApproxDP
 
 Rows = dict[str, list[tuple[Key, bytes]]]
 
@@ -40,6 +41,8 @@ def all_rows(state: StreamState) -> Rows:
         "mark noise": [(time, _array(units)) for time, units in state.noise.marks.items()],
         "reading": [(time, _reading(counts)) for time, counts in state.readings.items()],
     }
+    if state.budget is not None:
+        rows["budget"] = [(0, _budget_text(state.budget).encode())]
     if state.users is not None:
         rows["salt"] = [(0, state.users.salt)]
         rows["user"] = [(user, _number(events)) for user, events in state.users.counted.items()]
@@ -105,6 +108,8 @@ def restored(store: Store) -> StreamState | None:
             f"{store.path} was begun by a version of dphist that draws other noise; go on with "
             "that version"
         )
+    for _, content in store.rows("budget"):
+        state.budget = ApproxDP(**json.loads(content))
     [(_, clock)] = store.rows("clock")
     state.time, *reads = _CLOCK.unpack(clock)
     state.reads = (reads[0], reads[1])
@@ -194,6 +199,10 @@ def _mechanism_text(mechanism: ContinualMechanism) -> str:
 def _law(mechanism: ContinualMechanism) -> bytes:
     """Spell the law of the noise and the threshold: noise must go on as it was begun."""
     return f"{mechanism.counter!r} {mechanism.threshold!r}".encode()
+
+
+def _budget_text(budget: ApproxDP) -> str:
+    return json.dumps({"epsilon": _plain(budget.epsilon), "delta": _plain(budget.delta)})
 
 
 def _plain(value: Any) -> Any:

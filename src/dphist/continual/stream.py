@@ -148,6 +148,11 @@ class ContinualHistogram:
         return self.mechanism.guarantee
 
     @property
+    def budget(self) -> ApproxDP | None:
+        """What the stream was calibrated to cost at most in all, where that was said."""
+        return self._state.budget
+
+    @property
     def epsilon(self) -> Fraction:
         """The paper's parameter; see `guarantee` for the total."""
         return self.mechanism.epsilon
@@ -332,7 +337,13 @@ class ContinualHistogram:
             raise ParameterError("no reading was recorded yet: call release or record first")
         readings = dict(sorted(self._state.readings.items()))
         value = RunningCounts(list(readings), list(readings.values()))
-        return Release(value, self.guarantee, self.mechanism, stated={"unit": self.mechanism.unit})
+        return Release(
+            value,
+            self.guarantee,
+            self.mechanism,
+            stated={"unit": self.mechanism.unit},
+            budget=self.budget,
+        )
 
     def save(self, path: str | Path) -> None:
         """Hand the stream over to a file, for `load` or `open` to go on with. Secret.
@@ -396,7 +407,12 @@ class ContinualHistogram:
 
     @classmethod
     def open(
-        cls, path: str | Path, *, moved: bool = False, **parameters: Any
+        cls,
+        path: str | Path,
+        *,
+        moved: bool = False,
+        budget: ApproxDP | None = None,
+        **parameters: Any,
     ) -> "ContinualHistogram":
         """Go on with the stream that is kept in a file, or begin one there.
 
@@ -408,8 +424,9 @@ class ContinualHistogram:
         ----------
         path : a file on a local disk; secret, readable by its owner only.
         moved : the file is a copy, and the original is gone for good.
+        budget : what the parameters were calibrated to cost at most in all; releases state it.
         **parameters : those of the constructor. Required to begin; may be left out to go on, and
-            must be the stream's own otherwise.
+            must be the stream's own otherwise, as must the budget.
 
         Raises
         ------
@@ -419,6 +436,8 @@ class ContinualHistogram:
             If parameters are missing, or not those of the stream.
         """
         mechanism = ContinualMechanism(**parameters) if parameters else None
+        if mechanism is not None and budget is not None:
+            _check_budget(mechanism, budget)
         if not os.path.lexists(path):
             if mechanism is None:
                 raise ParameterError(
@@ -429,7 +448,7 @@ class ContinualHistogram:
         else:
             store = Store.open(path, moved=moved)
         try:
-            return cls._of(_begun(store, mechanism), store)
+            return cls._of(_begun(store, mechanism, budget), store)
         except BaseException:
             store.close()
             raise
@@ -512,7 +531,14 @@ class ContinualHistogram:
             raise StateError(f"the stream was handed over to {self._handed_over}: load it")
 
 
-def _begun(store: Store, mechanism: ContinualMechanism | None) -> StreamState:
+def _check_budget(mechanism: ContinualMechanism, budget: ApproxDP) -> None:
+    if mechanism.to_approx_dp(budget.delta).epsilon > budget.epsilon:
+        raise ParameterError("budget must be at least what the stream costs: see to_approx_dp")
+
+
+def _begun(
+    store: Store, mechanism: ContinualMechanism | None, budget: ApproxDP | None
+) -> StreamState:
     """Return the state in a store, or begin one."""
     state = _restored(store)
     if state is None:
@@ -520,9 +546,9 @@ def _begun(store: Store, mechanism: ContinualMechanism | None) -> StreamState:
             raise ParameterError(
                 f"epsilon, delta and horizon must be given: no stream was begun at {store.path}"
             )
-        state = StreamState(mechanism)
+        state = StreamState(mechanism, budget)
         store.commit(all_rows(state))
-    elif mechanism not in (None, state.mechanism):
+    elif mechanism not in (None, state.mechanism) or budget not in (None, state.budget):
         raise ParameterError(
             f"the stream at {store.path} was made with other parameters: leave them out to go on "
             "with it, or name another file"

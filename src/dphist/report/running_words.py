@@ -55,11 +55,11 @@ def promise_in_words(total: PureDP | ApproxDP, unit: str) -> str:
 def coverage_in_words(mechanism: Any) -> str:
     """Say that the guarantee is for all readings together."""
     if mechanism.readings is None:
-        readings = "all readings together, however many there were"
+        readings = "however many there were and whenever"
     else:
-        readings = f"all readings together, which are {mechanism.readings:,} at most"
+        readings = f"at most {mechanism.readings:,}, whenever they were made"
     return (
-        f"That holds for {readings} and whenever: for the whole stream of up to "
+        f"That holds for all readings together, {readings}: for the whole stream of up to "
         f"{mechanism.horizon:,} events."
     )
 
