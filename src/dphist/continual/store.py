@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn, SupportsIndex
 
-from dphist.continual.store_creation import create_file
+from dphist.continual.store_creation import create_file, sync_folder
 from dphist.continual.store_database import (
     check_rows,
     connect,
@@ -183,11 +183,14 @@ class Store:
         """Whether a commit failed of which it is open if it reached the disk."""
         return self._uncertain
 
-    def discard(self) -> None:
-        """Remove the file, of a state that was never used."""
-        with contextlib.suppress(OSError):
+    def discard(self) -> bool:
+        """Remove the file, of a state that was never used, for good; say whether that was done."""
+        try:
             self.path.unlink()
-        self.close()
+            sync_folder(self.path.parent)
+        except OSError:
+            return False
+        return True
 
     def close(self) -> None:
         """Give the file up, for others to open. May be called again."""

@@ -30,7 +30,7 @@ def create_file(target: Path) -> Owner:
     try:
         owner = _linked(target)
         try:
-            _sync_folder(target.parent)
+            sync_folder(target.parent)
         except BaseException:
             owner.close()
             raise
@@ -62,7 +62,7 @@ def _linked(target: Path) -> Owner:
     return owner
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Make the folder's entries durable, where the system lets folders be synced."""
     if os.name != "posix":
         return

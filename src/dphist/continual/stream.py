@@ -2,30 +2,27 @@
 
 import logging
 import os
-import threading
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from fractions import Fraction
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, SupportsIndex
 
-from dphist.continual.cutting import part_of
-from dphist.continual.events import Events, one_event, read_events
+from dphist.continual.events import one_event, read_events
+from dphist.continual.live_state import LiveState, begun, check_budget, taken_from
 from dphist.continual.mechanism import ContinualMechanism, Method
-from dphist.continual.state import Step, StreamState
+from dphist.continual.state import StreamState
+from dphist.continual.stated_stream import StatedStream
 from dphist.continual.store import Store
-from dphist.continual.stored_state import all_rows, restored, step_rows
-from dphist.errors import DphistError, HorizonError, ParameterError, StateError
+from dphist.errors import ParameterError, StateError
 from dphist.noise import Source
 from dphist.parameters import Exact, whole_number
-from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP
+from dphist.privacy import ApproxDP
 from dphist.release import Release
 from dphist.running_counts import RunningCounts
 
 _LOG = logging.getLogger(__name__)
 
 
-class ContinualHistogram:
+class ContinualHistogram(StatedStream):
     """Running counts of labels nobody listed beforehand, read as often as one likes.
 
     Events come one after another, each a set of labels; `counts` gives at any time, and again and
@@ -79,7 +76,7 @@ class ContinualHistogram:
     ['aspirin']
     """
 
-    __slots__ = ("_busy", "_handed_over", "_lock", "_pid", "_state", "_store", "_torn")
+    __slots__ = ("_live",)
 
     def __init__(
         self,
@@ -105,21 +102,17 @@ class ContinualHistogram:
             windows=windows,
             readings=readings,
         )
-        self._own(StreamState(mechanism), None)
-
-    def _own(self, state: StreamState, store: Store | None) -> None:
-        self._state, self._store = state, store
-        self._lock = threading.RLock()
-        self._pid = os.getpid()
-        self._busy = False  # a call is under way
-        self._torn = False  # a step was begun and not ended
-        self._handed_over: Path | None = None
+        self._live = LiveState(StreamState(mechanism))
 
     @classmethod
     def _of(cls, state: StreamState, store: Store | None) -> "ContinualHistogram":
         stream = cls.__new__(cls)
-        stream._own(state, store)
+        stream._live = LiveState(state, store)
         return stream
+
+    @property
+    def _state(self) -> StreamState:
+        return self._live.state
 
     def __repr__(self) -> str:
         mechanism = self.mechanism
@@ -143,57 +136,14 @@ class ContinualHistogram:
         return self._state.mechanism
 
     @property
-    def guarantee(self) -> ZCDP | ApproxZCDP:
-        """What all readings cost together."""
-        return self.mechanism.guarantee
-
-    @property
     def budget(self) -> ApproxDP | None:
         """What the stream was calibrated to cost at most in all, where that was said."""
         return self._state.budget
 
     @property
-    def epsilon(self) -> Fraction:
-        """The paper's parameter; see `guarantee` for the total."""
-        return self.mechanism.epsilon
-
-    @property
-    def threshold(self) -> Fraction | None:
-        """Labels whose noisy count is above it are released; None where labels are listed."""
-        return self.mechanism.threshold
-
-    @property
-    def standard_error(self) -> float:
-        """The largest standard deviation of a released count at any time, records."""
-        return self.mechanism.standard_error
-
-    @property
     def time(self) -> int:
         """How many events there have been; public."""
         return self._state.time
-
-    @property
-    def horizon(self) -> int:
-        """How many events there may be in all."""
-        return self.mechanism.horizon
-
-    @property
-    def remaining(self) -> int:
-        """How many events there may still be."""
-        return self.horizon - self.time
-
-    def epsilon_at(self, delta: Exact, releases: int = 1) -> Fraction | None:
-        """Return the least epsilon known of so many such streams at a total delta."""
-        return self.mechanism.epsilon_at(delta, releases)
-
-    def to_approx_dp(self, delta: Exact) -> ApproxDP:
-        """Return the least (epsilon, delta)-DP known of the stream, for a total delta."""
-        return self.mechanism.to_approx_dp(delta)
-
-    @classmethod
-    def needs_delta(cls, labels: Sequence[str] | None = None, **_parameters: Any) -> bool:
-        """Whether there is a delta: not where labels are listed."""
-        return ContinualMechanism.needs_delta(labels)
 
     def update(
         self, labels: Iterable[str], *, user: object | None = None, source: Source | None = None
@@ -223,7 +173,7 @@ class ContinualHistogram:
                 if bounded
                 else "user must be left out: the stream was made without max_events_per_user"
             )
-        self._count(one_event(labels, user), source)
+        self._live.count(one_event(labels, user), source)
 
     def update_many(
         self,
@@ -257,7 +207,7 @@ class ContinualHistogram:
                 "user must be left out: the stream was made without max_events_per_user"
             )
         batch = read_events(events, label=label, event=event, user=user, with_users=bounded)
-        self._count(batch, source)
+        self._live.count(batch, source)
 
     def counts(self, *, source: Source | None = None) -> dict[str, int]:
         """Return all labels released at this time with their noisy counts, the largest first.
@@ -272,8 +222,8 @@ class ContinualHistogram:
         StateError
             As `update`.
         """
-        with self._ready():
-            return self._read(record=False, source=source)
+        with self._live.ready():
+            return self._live.read(record=False, source=source)
 
     def top(self, k: int, *, source: Source | None = None) -> dict[str, int]:
         """Return the k largest of `counts`, or all of them if there are fewer."""
@@ -298,7 +248,7 @@ class ContinualHistogram:
                 "windows must be given when the stream is made, for windows to be kept"
             )
         first, last = whole_number(start, "start", 1), whole_number(end, "end", 1)
-        with self._ready():
+        with self._live.ready():
             if not first <= last <= self.time or (first - 1) % every or last % every:
                 raise ParameterError(
                     f"start - 1 and end must be multiples of windows={every}, start at most end, "
@@ -308,9 +258,9 @@ class ContinualHistogram:
 
     def record(self, *, source: Source | None = None) -> dict[str, int]:
         """Return `counts`, and keep them for `release`."""
-        with self._ready():
+        with self._live.ready():
             if self.time not in self._state.readings:
-                self._read(record=True, source=source)
+                self._live.read(record=True, source=source)
             return dict(self._state.readings[self.time])
 
     def release(self, *, source: Source | None = None) -> Release:
@@ -358,22 +308,7 @@ class ContinualHistogram:
         OutputFileError
             If it cannot be written.
         """
-        with self._ready():
-            if self._store is not None:
-                raise StateError(f"the stream keeps its state in {self._store.path} already")
-            self._refuse_if_handed_over()
-            store = Store.create(path, replace_taken=True)
-            # From here on the file may be whole, whatever interrupts this.
-            self._handed_over = Path(path)
-            try:
-                store.commit(all_rows(self._state))
-            except BaseException:
-                if not store.uncertain:
-                    store.discard()
-                    self._handed_over = None
-                raise
-            finally:
-                store.close()
+        self._live.hand_over(Path(path))
 
     @classmethod
     def load(cls, path: str | Path, *, moved: bool = False) -> "ContinualHistogram":
@@ -396,7 +331,7 @@ class ContinualHistogram:
         """
         store = Store.open(path, moved=moved)
         try:
-            state = _restored(store)
+            state = taken_from(store)
             if state is None:
                 raise StateError(f"{store.path} holds no stream yet: use open to begin one")
             store.take()
@@ -437,7 +372,7 @@ class ContinualHistogram:
         """
         mechanism = ContinualMechanism(**parameters) if parameters else None
         if mechanism is not None and budget is not None:
-            _check_budget(mechanism, budget)
+            check_budget(mechanism, budget)
         if not os.path.lexists(path):
             if mechanism is None:
                 raise ParameterError(
@@ -448,119 +383,11 @@ class ContinualHistogram:
         else:
             store = Store.open(path, moved=moved)
         try:
-            return cls._of(_begun(store, mechanism, budget), store)
+            return cls._of(begun(store, mechanism, budget), store)
         except BaseException:
             store.close()
             raise
 
     def close(self) -> None:
         """Give up the file of a durable stream, for others to open. May be called again."""
-        with self._lock:
-            if self._store is not None:
-                self._store.close()
-
-    def _count(self, events: Events, source: Source | None) -> None:
-        with self._ready():
-            self._refuse_if_handed_over()
-            if len(events) > self.remaining:
-                raise HorizonError(
-                    f"horizon is {self.horizon} events, of which {self.remaining} are left: the "
-                    "guarantee covers no more. Make a new stream, which costs anew"
-                )
-            for part in self._parts(events):
-                self._take(self._state.counting(part, source))
-
-    def _parts(self, events: Events) -> Iterator[Events]:
-        """Cut a batch at the marks of windows."""
-        every = self.mechanism.windows
-        done = 0
-        while every is not None and done < len(events):
-            most = every - self.time % every
-            yield part_of(events, done, min(done + most, len(events)))
-            done += most
-        if every is None and len(events):
-            yield events
-
-    def _read(self, *, record: bool, source: Source | None) -> dict[str, int]:
-        step, counts = self._state.reading(record=record, source=source)
-        before = self._state
-        if step.noise is not before.noise or step.reads != before.reads:
-            self._refuse_if_handed_over()  # a reading that the stream elsewhere would not know of
-        elif step.reading is None:
-            return counts
-        self._take(step)
-        return counts
-
-    def _take(self, step: Step) -> None:
-        """Write a step down, and take it."""
-        self._torn = True
-        if self._store is not None:
-            try:
-                self._store.commit(step_rows(self._state, step))
-            except DphistError:  # the store says itself if it can go on
-                self._torn = False
-                raise
-        self._state.take(step)
-        self._torn = False
-
-    @contextmanager
-    def _ready(self) -> Iterator[None]:
-        if os.getpid() != self._pid:
-            raise StateError(
-                "the stream belongs to the process that made it; a forked one would draw other "
-                "noise for the same counts"
-            )
-        with self._lock:  # which the thread that has it may take again: in a signal's handler, say
-            if self._busy:
-                raise StateError(
-                    "the stream is in use by a call that this one interrupts (from a signal's "
-                    "handler?): both would draw noise for the same counts. Call it later"
-                )
-            if self._torn:
-                raise StateError(
-                    "the stream was interrupted in the middle of a step; open its state again"
-                )
-            self._busy = True
-            try:
-                yield
-            finally:
-                self._busy = False
-
-    def _refuse_if_handed_over(self) -> None:
-        if self._handed_over is not None:
-            raise StateError(f"the stream was handed over to {self._handed_over}: load it")
-
-
-def _check_budget(mechanism: ContinualMechanism, budget: ApproxDP) -> None:
-    if mechanism.to_approx_dp(budget.delta).epsilon > budget.epsilon:
-        raise ParameterError("budget must be at least what the stream costs: see to_approx_dp")
-
-
-def _begun(
-    store: Store, mechanism: ContinualMechanism | None, budget: ApproxDP | None
-) -> StreamState:
-    """Return the state in a store, or begin one."""
-    state = _restored(store)
-    if state is None:
-        if mechanism is None:
-            raise ParameterError(
-                f"epsilon, delta and horizon must be given: no stream was begun at {store.path}"
-            )
-        state = StreamState(mechanism, budget)
-        store.commit(all_rows(state))
-    elif mechanism not in (None, state.mechanism) or budget not in (None, state.budget):
-        raise ParameterError(
-            f"the stream at {store.path} was made with other parameters: leave them out to go on "
-            "with it, or name another file"
-        )
-    return state
-
-
-def _restored(store: Store) -> StreamState | None:
-    try:
-        return restored(store)
-    except DphistError:
-        raise
-    except Exception:  # noqa: S110 - its text could show what is in the state
-        pass
-    raise StateError(f"{store.path} holds no stream that this version of dphist can read")
+        self._live.close()
