@@ -163,6 +163,8 @@ def _of_iterable(events: Any) -> Events:
     )
     if isinstance(events, str | bytes | bytearray | Mapping | Set):  # sets have no order
         raise unfit
+    if isinstance(events, list | tuple) and len(events) == 1:
+        return one_event(events[0])  # the same, and several times faster
     lengths: list[int] = []
     labels: list[Any] = []
     for event in shielded(lambda: iter(events), unfit):

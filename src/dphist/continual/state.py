@@ -6,6 +6,7 @@ nothing is returned that a crash would undo.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 
 import numpy as np
 import numpy.typing as npt
@@ -214,4 +215,6 @@ class StreamState:
 
 def in_order(counts: dict[str, int]) -> dict[str, int]:
     """Order released counts: the largest first, then by label, whatever order they came in."""
-    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+    rows = sorted(counts.items())
+    rows.sort(key=itemgetter(1), reverse=True)  # which keeps the order of equal counts
+    return dict(rows)

@@ -1,0 +1,1 @@
+"""What the benchmarks of running counts share: known counters, and what is measured of ours."""
