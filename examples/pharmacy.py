@@ -49,14 +49,8 @@ def sell_a_day(chosen: argparse.Namespace) -> None:
         max_labels=2,  # a purchase counts for at most two drugs
         readings=DAYS,
     )
-    with dh.ContinualHistogram.open(
-        chosen.state,
-        epsilon=settled.epsilon,
-        delta=settled.delta,
-        horizon=settled.horizon,
-        max_labels=settled.max_labels,
-        readings=settled.readings,
-    ) as stream:
+    budget = dh.ApproxDP(1, "1e-6")
+    with dh.ContinualHistogram.open(chosen.state, mechanism=settled, budget=budget) as stream:
         day = stream.time // PURCHASES
         while stream.time < (day + 1) * PURCHASES:  # of this day, which a crash may have cut
             stream.update_many([purchase() for _ in range(AT_ONCE)])

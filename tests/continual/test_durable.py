@@ -209,16 +209,33 @@ def test_a_budget_is_kept_and_stated(tmp_path: Path) -> None:
     path, budget = tmp_path / "s.state", dh.ApproxDP(1, "1e-6")
     made = dh.calibrate(dh.ContinualMechanism, epsilon=1, delta="1e-6", horizon=100)
     parameters = {"epsilon": made.epsilon, "delta": made.delta, "horizon": 100}
-    with pytest.raises(dh.ParameterError, match="budget must be at least"):
-        ContinualHistogram.open(path, budget=dh.ApproxDP("0.9", "1e-6"), **parameters)
+    for little in (dh.ApproxDP("0.9", "1e-6"), dh.ApproxDP(9, "1e-9"), dh.PureDP(1)):
+        with pytest.raises(dh.ParameterError, match="budget must be"):
+            ContinualHistogram.open(path, budget=little, **parameters)
     assert not path.exists()
-    with ContinualHistogram.open(path, budget=budget, **parameters) as stream:
+    with ContinualHistogram.open(path, budget=budget, mechanism=made) as stream:
         stream.update(["a"])
+    with pytest.raises(dh.ParameterError, match="mechanism must be left out"):
+        ContinualHistogram.open(path, mechanism=made, **parameters)
     with pytest.raises(dh.ParameterError, match="other parameters"):
         ContinualHistogram.open(path, budget=dh.ApproxDP(2, "1e-6"), **parameters)
     with ContinualHistogram.open(path) as stream:
         assert stream.budget == budget
         assert stream.release().budget == budget
+
+
+def test_closing_from_within_a_call_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "s.state"
+    with ContinualHistogram.open(path, epsilon=1, delta="1e-6", horizon=100) as stream:
+        stream.update(["a"])
+
+        def source(size: int) -> bytes:
+            with pytest.raises(dh.StateError, match="in use by a call"):
+                stream.close()
+            return os.urandom(size)
+
+        stream.counts(source=source)
+        stream.update(["a"])
 
 
 def test_a_file_that_was_loaded_cannot_be_opened(tmp_path: Path) -> None:

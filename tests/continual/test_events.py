@@ -2,6 +2,7 @@
 
 import datetime
 import enum
+import io
 from collections import Counter
 from collections.abc import Callable, Iterator
 from decimal import Decimal
@@ -231,11 +232,36 @@ class Word(str, enum.Enum):  # noqa: UP042 - hashed by its name, unlike text
 
 @pytest.mark.parametrize("given", [list, tuple, iter, lambda rows: np.array(rows, object)])
 def test_iterables_of_iterables(given: Any) -> None:
-    rows = [["a", "b", "a"], (), {"c"}, iter(["é", "d"]), {"a": 1}, [Word.FIRST, "a"], ["b", "a"]]
+    rows = [
+        ["a", "b", "a"],
+        (),
+        {"c"},
+        iter(["é", "d"]),
+        {"a": 1}.keys(),
+        [Word.FIRST, "a"],
+        ["b", "a"],
+    ]
     rows.append(np.array(["b"]))
     expected = [{"a", "b"}, set(), {"c"}, {"é", "d"}, {"a"}, {"a"}, {"a", "b"}, {"b"}]
     assert sets(read_events(given(rows))) == expected
     assert len(read_events(given([]))) == 0
+
+
+@pytest.mark.parametrize(
+    "event", [{"a": 1}, pd.DataFrame({"a": ["b"]}), pl.DataFrame({"a": ["b"]}), io.StringIO("a")]
+)
+def test_what_iterates_over_something_else_than_labels_is_no_event(event: Any) -> None:
+    for attempt in (lambda: one_event(event), lambda: read_events([event, ["a"]])):
+        with pytest.raises(DataError, match="must be a list or set"):
+            attempt()
+
+
+def test_a_pandas_column_of_nothing_but_missing_values_has_no_labels() -> None:
+    """Readers give it the type of floats."""
+    events = read_events(pd.DataFrame({"label": [float("nan")] * 2}))
+    assert sets(events) == [set(), set()]
+    with pytest.raises(ColumnError):
+        read_events(pd.DataFrame({"label": [float("nan"), 1.0]}))
 
 
 def test_columns_of_lists_outside_a_frame() -> None:

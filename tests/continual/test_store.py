@@ -79,7 +79,9 @@ def child(command: str, path: Path) -> "subprocess.Popen[str]":
 
 def kill(process: "subprocess.Popen[str]") -> str:
     process.send_signal(signal.SIGKILL)
-    output, _ = process.communicate()
+    assert process.stdout is not None
+    output = process.stdout.read()  # `communicate` would miss what `readline` has read ahead
+    process.communicate()
     return output
 
 
@@ -605,6 +607,45 @@ def test_a_copy_is_refused_unless_it_is_said_to_be_the_only_one(state, tmp_path)
     store.close()
     assert read(tmp_path / "copy") == rows  # it is the original now
     assert read(state) == rows
+
+
+def test_a_copy_put_in_the_place_of_a_removed_state_is_refused(path: Path) -> None:
+    """The file system may give it the inode of the one that was removed."""
+    Store.create(path).close()
+    mark = "user.dphist.state"
+    if mark not in os.listxattr(path):
+        pytest.skip("files cannot be marked here")
+    copied = path.with_name("copy")
+    for _ in range(8):
+        shutil.copyfile(path, copied)
+        path.unlink()
+        shutil.copyfile(copied, path)
+        copied.unlink()
+        with pytest.raises(StateError, match="copy"):
+            Store.open(path)
+    Store.open(path, moved=True).close()
+    Store.open(path).close()
+
+
+def test_what_was_taken_is_replaced_and_nothing_else(path: Path) -> None:
+    store = Store.create(path)
+    with pytest.raises(StateError):
+        Store.create(path, replace_taken=True)  # in use
+    store.take()
+    store.close()
+    again = Store.create(path, replace_taken=True)
+    again.close()
+    with pytest.raises(StateError, match="exists"):
+        Store.create(path, replace_taken=True)
+
+
+def test_only_the_file_of_the_store_is_discarded(path: Path) -> None:
+    store = Store.create(path)
+    path.unlink()
+    path.write_text("of somebody else")
+    assert not store.discard()
+    store.close()
+    assert path.read_text() == "of somebody else"
 
 
 def test_a_renamed_state_goes_on(state, tmp_path) -> None:

@@ -106,6 +106,8 @@ def _of_series(values: Any) -> Any:
         values = values.astype(object)
     if values.dtype == object:
         return values
+    if values.dtype.kind == "f" and not values.notna().any():  # how pandas holds nothing at all
+        return pa.chunked_array([pa.nulls(len(values))])
     column = pa.Array.from_pandas(values)
     return column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
 

@@ -182,7 +182,10 @@ def _of_iterable(events: Any) -> Events:
 
 def _texts(labels: Any) -> list[str]:
     """Return the labels of an event, which may be there more than once."""
-    if isinstance(labels, str | bytes | bytearray):
+    # Of these one iterates over something else than labels: keys, column names, lines.
+    if isinstance(labels, str | bytes | bytearray | Mapping) or any(
+        hasattr(labels, name) for name in ("columns", "read")
+    ):
         raise _no_event()
     if not isinstance(labels, PLAIN):
         labels = shielded(lambda: list(labels), _no_event())

@@ -93,8 +93,12 @@ class LiveState:
                 store.close()
 
     def close(self) -> None:
-        """Give the store up, if there is one."""
+        """Give the store up, if there is one; in a forked process there is none."""
+        if os.getpid() != self._pid:
+            return
         with self._lock:
+            if self._busy:
+                raise StateError("the stream is in use by a call that this one interrupts")
             if self.store is not None:
                 self.store.close()
 
@@ -141,7 +145,10 @@ class LiveState:
 
 def check_budget(mechanism: ContinualMechanism, budget: ApproxDP) -> None:
     """Refuse a budget that is less than the stream costs."""
-    if mechanism.to_approx_dp(budget.delta).epsilon > budget.epsilon:
+    if not isinstance(budget, ApproxDP):
+        raise ParameterError("budget must be an ApproxDP(epsilon, delta)")
+    epsilon = mechanism.epsilon_at(budget.delta)
+    if epsilon is None or epsilon > budget.epsilon:
         raise ParameterError("budget must be at least what the stream costs: see to_approx_dp")
 
 

@@ -1,7 +1,7 @@
 """ContinualMechanism: the parameters of a stream, and what they guarantee before any event."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
@@ -246,7 +246,8 @@ def _optional(value: int | None, name: str, most: int) -> int | None:
 
 
 def _listed(labels: Sequence[str]) -> tuple[str, ...]:
-    held = () if isinstance(labels, str | bytes) else tuple(labels)
+    listed = isinstance(labels, Iterable) and not isinstance(labels, str | bytes | Mapping)
+    held = tuple(labels) if listed else ()
     text = all(isinstance(label, str) and _is_text(label) for label in held)
     if not held or not text or len(set(held)) < len(held):
         raise ParameterError("labels must list at least one label, as text, and each once")

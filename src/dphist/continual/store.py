@@ -62,8 +62,8 @@ class Store:
             If the file cannot be written.
         """
         target = _real(path)
-        if replace_taken and _was_taken(target):
-            target.unlink()
+        if replace_taken:
+            _remove_taken(target)
         return cls._examined(target, create_file(target), moved=False)
 
     @classmethod
@@ -108,6 +108,8 @@ class Store:
                     "the original is gone and will not be used, open it with moved=True"
                 )
             check_rows(owner.connection, path, header)
+            if header.identity != owner.identity:
+                owner.mark()
             store = cls(path, owner, header)
             # Shows at once whether the file can be written, and not only when an event came. It
             # also lets SQLite find, and remove when it closes, a journal that a crash left.
@@ -184,12 +186,15 @@ class Store:
         return self._uncertain
 
     def discard(self) -> bool:
-        """Remove the file, of a state that was never used, for good; say whether that was done."""
+        """Remove the file, of a state that was never used; say whether it is removed."""
+        if identity(self.path) != self._owner.identity:
+            return False  # another one has its name
         try:
             self.path.unlink()
-            sync_folder(self.path.parent)
         except OSError:
             return False
+        with contextlib.suppress(OSError):
+            sync_folder(self.path.parent)
         return True
 
     def close(self) -> None:
@@ -248,16 +253,17 @@ class Store:
         raise StateError(f"{self.path} has one owner; a stream in use cannot be copied or pickled")
 
 
-def _was_taken(path: Path) -> bool:
-    """Whether there is a state file that was taken over."""
+def _remove_taken(path: Path) -> None:
+    """Remove a state file that was taken over, if there is one."""
     if not path.exists():
-        return False
-    owner = Owner.of_file(path)
+        return
+    owner = Owner.of_file(path)  # until it is removed, so that nobody puts another in its place
     try:
         owner.attach(connect(path))
-        return bool(read_header(owner.connection, path).taken)
-    except (StateError, sqlite3.Error):
-        return False
+        if read_header(owner.connection, path).taken and identity(path) == owner.identity:
+            path.unlink()
+    except (StateError, OSError, sqlite3.Error):
+        pass  # whoever makes a file there says what is wrong
     finally:
         owner.close()
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dphist.continual.store_database import explained, write_new
 from dphist.continual.store_digest import Header
-from dphist.continual.store_owner import Owner, identity, refused
+from dphist.continual.store_owner import Owner, identity, mark, refused
 from dphist.errors import StateError
 from dphist.writing import check_output_path
 
@@ -50,6 +50,7 @@ def _linked(target: Path) -> Owner:
     owner = None
     try:
         owner = Owner(target, descriptor)  # before it has its name: nobody comes in between
+        mark(temporary)
         write_new(temporary, Header.new(identity(temporary), secrets.token_bytes(32)))
         # A link, because a renaming would replace what somebody else has just put there.
         os.link(temporary, target)

@@ -27,7 +27,7 @@ class Header:
     ----------
     format, version : what the file is. Later formats keep these two where they are.
     library : version of dphist that made the file.
-    identity : device and inode of the file, which a copy does not have.
+    identity : what a copy of the file does not have.
     key : random bytes that all hashes of this file are keyed with.
     taken : 1 once another stream has taken the state over.
     openings : how many times the file was opened.

@@ -7,6 +7,7 @@ both releases could average the noise away.
 import contextlib
 import ctypes
 import os
+import secrets
 import sqlite3
 import sys
 import weakref
@@ -17,6 +18,7 @@ from dphist.errors import DphistError, InputFileError, OutputFileError, StateErr
 if sys.platform == "linux":
     import fcntl
 
+_TOKEN = "user.dphist.state"  # noqa: S105 - the name of an attribute, no secret
 _living: "weakref.WeakSet[Owner]" = weakref.WeakSet()
 
 
@@ -74,6 +76,10 @@ class Owner:
     def attach(self, connection: sqlite3.Connection) -> None:
         """Make `connection` part of what this object owns and closes."""
         self._connection = connection
+
+    def mark(self) -> None:
+        """Tell the owned file anew from its copies."""
+        mark(self._path if self._descriptor is None else self._descriptor)
 
     @property
     def identity(self) -> str:
@@ -142,12 +148,28 @@ if hasattr(os, "register_at_fork"):
 
 
 def identity(file: Path | int) -> str:
-    """Return device and inode of a file, or nothing if there is none."""
+    """Return what tells a file from its copies, or nothing if there is none.
+
+    Its inode, and the token that `mark` gave it. An inode alone is used again by another file once
+    the first is removed: a backup put in its place would pass for it. Where files cannot be marked,
+    device and inode have to do.
+    """
     try:
         status = os.fstat(file) if isinstance(file, int) else file.stat()
     except OSError:
         return ""
-    return f"{status.st_dev}:{status.st_ino}"
+    token = b""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):
+            token = os.getxattr(file, _TOKEN)
+    return f"{status.st_ino}:{token.hex()}" if token else f"{status.st_dev}:{status.st_ino}"
+
+
+def mark(file: Path | int) -> None:
+    """Give a file a new token, which copying its content does not carry along."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):  # not every file system has room for it
+            os.setxattr(file, _TOKEN, secrets.token_bytes(16))
 
 
 def in_use(path: Path) -> StateError:

@@ -346,6 +346,7 @@ class ContinualHistogram(StatedStream):
         path: str | Path,
         *,
         moved: bool = False,
+        mechanism: ContinualMechanism | None = None,
         budget: ApproxDP | None = None,
         **parameters: Any,
     ) -> "ContinualHistogram":
@@ -359,9 +360,10 @@ class ContinualHistogram(StatedStream):
         ----------
         path : a file on a local disk; secret, readable by its owner only.
         moved : the file is a copy, and the original is gone for good.
+        mechanism : the parameters, as `dphist.calibrate` finds them from a total.
         budget : what the parameters were calibrated to cost at most in all; releases state it.
-        **parameters : those of the constructor. Required to begin; may be left out to go on, and
-            must be the stream's own otherwise, as must the budget.
+        **parameters : those of the constructor, in place of `mechanism`. One of them is required
+            to begin; both may be left out to go on. What is given must be the stream's own then.
 
         Raises
         ------
@@ -370,7 +372,10 @@ class ContinualHistogram(StatedStream):
         ParameterError
             If parameters are missing, or not those of the stream.
         """
-        mechanism = ContinualMechanism(**parameters) if parameters else None
+        if parameters and mechanism is not None:
+            raise ParameterError("mechanism must be left out where its parameters are given")
+        if parameters:
+            mechanism = ContinualMechanism(**parameters)
         if mechanism is not None and budget is not None:
             check_budget(mechanism, budget)
         if not os.path.lexists(path):

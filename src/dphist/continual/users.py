@@ -18,8 +18,8 @@ _HASH_BYTES = 16
 class UserEvents:
     """Events that counted, a hash of a user. Secret.
 
-    Two users of equal hash share a bound, which protects both no less. The salt keeps whoever
-    gets hold of the hashes, and not of the state, from trying out users.
+    Two users of equal hash share a bound; that any are is less likely than 2**-128 a pair. The
+    salt keeps whoever gets hold of the hashes, and not of the state, from trying out users.
 
     Attributes
     ----------
