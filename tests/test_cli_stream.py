@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -17,6 +18,7 @@ import pytest
 import dphist as dh
 from dphist.cli import main
 from dphist.continual import ContinualHistogram, ContinualMechanism
+from dphist.errors import OutputFileError
 
 SENTINEL = "SENTINEL-7f3a"
 # So much that the noise moves no count far: a few units at these horizons.
@@ -249,6 +251,7 @@ def test_users_must_be_there(monkeypatch, capsys) -> None:
     for form, content in (
         ("ndjson", '{"label": "a", "who": 1}\n{"label": "a", "who": null}\n'),
         ("ndjson", '{"label": "a", "who": 1}\n{"label": "a", "who": true}\n'),
+        ("ndjson", '{"label": "a", "who": 1}\n{"label": "a", "who": ""}\n'),
         ("csv", "label,who\na,1\na,\n"),
     ):
         assert run(monkeypatch, content, *users, "--format", form) == 1
@@ -270,9 +273,89 @@ def test_a_bound_of_readings_is_kept_and_the_outputs_are_written(monkeypatch, ca
     options = ("--every", 100, "--readings", 2, "--json", "--output", "r.json")
     assert run(monkeypatch, "a\n" * 350, *BUDGET, *options) == 1
     out, err = capsys.readouterr()
-    assert [json.loads(line)["time"] for line in out.splitlines()] == [100, 200]
-    assert "readings is 2" in err
+    assert [when for when, _ in readings(out)] == [100, 200]
+    said = (
+        "dphist: the bound of 2 readings is reached, and no further one was made; all input was "
+        "counted, and the state holds {} events\n"
+    )
+    assert err == said.format(350)
     assert dh.Release.load("r.json").value.times.tolist() == [100, 200]
+    # Later runs count too, and write what was read before.
+    assert run(monkeypatch, "a\n" * 25, "--quiet", "--output", "o2.json") == 1
+    assert capsys.readouterr() == ("", said.format(375))
+    assert dh.Release.load("o2.json").value.times.tolist() == [100, 200]
+    assert held() == 375
+
+
+def test_the_first_error_is_the_one_that_is_said(monkeypatch, capsys) -> None:
+    """No reading is left, nor can an output be written: neither hides that the input is short."""
+    options = ("--every", 100, "--readings", 1, "--json")
+    assert run(monkeypatch, "a\n" * 150, *BUDGET, *options) == 1
+    short = "dphist: the input has 1 event less than the state holds, so it is not the stream "
+    capsys.readouterr()
+    assert run(monkeypatch, "a\n" * 149, "--resume", "--json") == 1
+    assert capsys.readouterr().err.startswith(short)
+    monkeypatch.setattr("dphist.commands.stream_run.write_outputs", refuse)
+    assert run(monkeypatch, "a\n" * 149, "--resume", "--json", "--output", "r.json") == 1
+    err = capsys.readouterr().err
+    assert err.startswith(short)
+    assert err.endswith("; the state holds 150 events; r.json cannot be written\n")
+
+
+def refuse(*_: object) -> None:
+    raise OutputFileError("r.json cannot be written")
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "code", "said"),
+    [
+        ("lable\na\n", ["--format", "csv"], 2, "column 'label'"),
+        ("", ["--format", "csv"], 2, "column 'label'"),
+        ("[1]\n", ["--format", "ndjson", "--output", "r.json"], 1, "no state is kept"),
+    ],
+)
+def test_a_new_state_is_kept_only_if_it_counted_an_event(
+    content, options, code, said, monkeypatch, capsys
+) -> None:
+    assert run(monkeypatch, content, *BUDGET, *options) == code
+    assert said in capsys.readouterr().err
+    assert [path.name for path in Path().iterdir()] == ["input.tmp"]
+    other = (*BUDGET[:4], "--horizon", 70)
+    assert run(monkeypatch, "a\n" * 60, *other, "--json") == 0
+    # An old one stays, whatever comes, as does one that is made of an input without events.
+    assert run(monkeypatch, content, "--state", "new.db", *BUDGET, "--json") == 0
+    assert run(monkeypatch, content, *options) == code
+    assert held() == 60
+    assert run(monkeypatch, "", *BUDGET, "--state", "empty.db", "--json") == 0
+    assert run(monkeypatch, "x\n", "--state", "empty.db", "--format", "csv", "--json") == 2
+    assert held("empty.db") == 0
+
+
+def test_a_state_without_events_yet_is_locked_and_removed_when_stopped() -> None:
+    with started(*BUDGET, "--every-seconds", 0.2, "--json") as child:
+        assert reading(child) == (0, {})
+        second = subprocess.run(
+            [*STREAM, *texts("--state", "s.db", *BUDGET, "--json")],
+            input="b\n", capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert second.returncode == 1
+        assert "s.db is in use" in second.stderr
+        child.send_signal(signal.SIGINT)
+        assert child.wait(60) == 1
+        assert child.stderr.read() == (
+            "dphist: stopped; no event was counted, so that no state is kept\n"
+        )
+    assert list(Path().iterdir()) == []
+
+
+def test_one_is_not_written_as_many(monkeypatch, capsys) -> None:
+    Path("known.txt").write_text("a\n")
+    assert run(monkeypatch, "a\n", *BUDGET, "--known-labels", "known.txt") == 0
+    out = capsys.readouterr().out
+    assert "After 1 event: 1 label\n" in out
+    assert out.endswith("The state holds 1 event.\n")
+    assert run(monkeypatch, "") == 0
+    assert "Going on from a state of 1 event.\n" in capsys.readouterr().out
 
 
 def test_resume_skips_what_the_state_holds(monkeypatch, capsys) -> None:
@@ -355,8 +438,7 @@ def test_bad_use_exits_2_with_a_reason(arguments, said, monkeypatch, capsys) -> 
     assert captured.err.startswith("dphist: ")
     assert said in captured.err
     assert Path("input.tmp").read_text() == "label\na\n"
-    if "csv" not in arguments:
-        assert [path.name for path in Path().iterdir()] == ["input.tmp"]
+    assert [path.name for path in Path().iterdir()] == ["input.tmp"]
 
 
 def test_dry_run_reads_nothing_and_makes_nothing(capsys) -> None:
@@ -384,7 +466,15 @@ def test_dry_run_reads_nothing_and_makes_nothing(capsys) -> None:
     assert shown["shares"]["0.95"] == likely / 10**5
     assert shown["guarantee"]["unit"] == "one event"
     assert list(Path().iterdir()) == []
+    assert main(texts(*asked, "--horizon", 9, "--max-events-per-user", 1, "--readings", 2,
+                      "--format", "csv", "--user", "who")) == 0  # fmt: skip
+    out = capsys.readouterr().out
+    assert "Of a user, at most one event is counted over the whole stream" in out
+    assert "at most 2, whenever they are made" in out
+    # Nothing has happened yet but this run, which its last line is about.
+    assert not re.search(r"\b(was|were|had)\b", out.removesuffix(out.splitlines(True)[-1]))
     assert main(texts(*asked[:4])) == 2
+    assert "--horizon are needed for a dry run, such as" in capsys.readouterr().err
 
 
 def test_a_complete_line_counts_before_the_next_comes() -> None:

@@ -13,12 +13,13 @@ from dphist.commands.stream_dry_run import print_dry_run
 from dphist.commands.stream_events import Form, Lines, Objects, Rows
 from dphist.commands.stream_outputs import check_stream_paths, outputs_of
 from dphist.commands.stream_run import Run
+from dphist.commands.stream_state import removed_if_unused
 from dphist.commands.stream_stop import Stopping
 from dphist.continual import ContinualHistogram, ContinualMechanism
 from dphist.errors import ParameterError
 from dphist.parameters import positive_number, probability
 from dphist.privacy import ApproxDP
-from dphist.report.running_words import protected_unit, total_guarantee
+from dphist.report.running_words import how_many, protected_unit, total_guarantee
 
 _EPILOG = (
     "Events come on standard input, one a line, and are counted as soon as their line is complete; "
@@ -28,8 +29,10 @@ _EPILOG = (
     "with --separator several, an empty one an event without), ndjson (an object a line, its "
     "field a text, a list of texts or null), csv (with a header line; an empty field is no label). "
     "However the input ends, also by Ctrl-C, SIGTERM or a malformed line, what came before is "
-    "counted, the last reading is made, and the outputs are written; the exit code is 0 only if "
-    "the whole input was counted."
+    "counted, the last reading is made, and the outputs are written; only a new state of which no "
+    "event was counted then is removed again. Once there were as many --readings as were allowed, "
+    "events are counted without further ones. The exit code is 0 only if the whole input was "
+    "counted and the last reading was made."
 )
 _NEW = ("epsilon", "delta", "horizon")
 _OTHERS = ("max_labels", "method", "max_events_per_user", "readings")
@@ -156,12 +159,13 @@ def _stream(options: argparse.Namespace) -> None:
         ContinualHistogram.open(
             options.state, moved=options.moved, budget=budget, **parameters
         ) as stream,
+        removed_if_unused(stream, options.state, new),
     ):
         _check_same(stream.mechanism, options)
         _check_users(stream.mechanism, options)
         _announce(stream, options)
         skip = stream.time if options.resume else 0
-        Run(stream, form, options, skip, stopping).run(sys.stdin.fileno())
+        Run(stream, form, options, skip, stopping, new).run(sys.stdin.fileno())
 
 
 def _check_options(options: argparse.Namespace) -> None:
@@ -204,8 +208,9 @@ def _parameters(options: argparse.Namespace, new: bool) -> tuple[ApproxDP | None
     """Return what the whole stream may cost, and its parameters; none to go on as it was made."""
     if options.epsilon is None:
         if new:
+            what = "a dry run" if options.dry_run else "a new stream"
             raise UsageError(
-                "--epsilon, --delta and --horizon are needed for a new stream, such as "
+                f"--epsilon, --delta and --horizon are needed for {what}, such as "
                 "--epsilon 1 --delta 1e-6 --horizon 1000000"
             )
         return None, {}
@@ -255,7 +260,7 @@ def _announce(stream: ContinualHistogram, options: argparse.Namespace) -> None:
     unit = protected_unit(mechanism, {})
     print(f"Guarantee: {total_guarantee(mechanism, stream.budget)} in all, for {unit}.")
     if stream.time:
-        print(f"Going on from a state of {stream.time:,} events.")
+        print(f"Going on from a state of {how_many(stream.time, 'event')}.")
     print(flush=True)
 
 

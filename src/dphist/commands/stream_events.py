@@ -9,6 +9,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from dphist.errors import ColumnError, DataError
 
@@ -107,8 +108,8 @@ class Objects(Form):
                 )
             if self._user is not None and user is None:
                 raise DataError(
-                    f"line {self.lines:,} must have a user, a text or a whole number, in field "
-                    f"{self._user!r}"
+                    f"line {self.lines:,} must have a user in field {self._user!r}: a whole "
+                    "number, or a text that is not empty"
                 )
             yield Event(labels, user)
 
@@ -126,7 +127,7 @@ class Objects(Form):
             return None, None
         if isinstance(user, int) and not isinstance(user, bool):
             user = str(user)
-        return labels, user if isinstance(user, str) and _is_text(user) else None
+        return labels, user if user and _is_text(user) else None
 
 
 class Rows(Form):
@@ -206,7 +207,7 @@ def split(text: str, separator: str | None) -> list[str]:
     return [text] if separator is None else [part for part in text.split(separator) if part]
 
 
-def _is_text(found: object) -> bool:
+def _is_text(found: object) -> TypeGuard[str]:
     """Whether a JSON value is text, and not lone surrogates, of which no UTF-8 can be made."""
     if not isinstance(found, str):
         return False

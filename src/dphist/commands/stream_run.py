@@ -1,6 +1,7 @@
 """Feeding a stream from standard input, and reading it as it goes."""
 
 import argparse
+import contextlib
 import json
 import os
 import select
@@ -16,8 +17,17 @@ from dphist.commands.stream_events import Event, Form
 from dphist.commands.stream_outputs import outputs_of, write_outputs
 from dphist.commands.stream_stop import Stopping
 from dphist.continual import ContinualHistogram
-from dphist.errors import ColumnError, DataError, DphistError, HorizonError, InputFileError
+from dphist.errors import (
+    ColumnError,
+    DataError,
+    DphistError,
+    HorizonError,
+    InputFileError,
+    OutputFileError,
+    ParameterError,
+)
 from dphist.report.labels_shown import harmless, in_columns
+from dphist.report.running_words import how_many
 
 _READ = 2**20  # bytes at once: a chunk that is counted takes a fraction of a second
 _ROWS = 10  # of a printed reading
@@ -34,6 +44,7 @@ class Run:
     Attributes
     ----------
     skip : events of the input that the state already holds.
+    new : whether this run began the state.
     """
 
     stream: ContinualHistogram
@@ -41,39 +52,50 @@ class Run:
     options: argparse.Namespace
     skip: int
     stopping: Stopping
+    new: bool
     _printing: bool = True
     _read_at: int | None = None
+    _no_reading_left: bool = False
+    _problem: Exception | None = None
 
     def run(self, descriptor: int) -> None:
         """Count all events of the input, then read and write what is asked for.
 
         Whatever ends the input, also a malformed line or being asked to stop, the last reading is
-        made and the outputs are written before the error is raised.
+        made and the outputs are written before the error is raised; of several, the first.
 
         Raises
         ------
         DphistError
-            If the input ended other than at its end.
+            If the input ended other than at its end, or no reading was left for all of it.
         """
         self._printing = not self.options.quiet
-        problem: Exception | None = None
-        try:
+        with self._noted():
             self._count(descriptor)
+        self.stopping.forget()
+        if self._problem is None or not self._unused():
+            self._finish()
+        if self._problem is not None:
+            raise self._problem
+
+    @contextlib.contextmanager
+    def _noted(self) -> Iterator[None]:
+        """Note what ends the block, if it is the first problem, and go on."""
+        try:
+            yield
+            return
         except ColumnError:  # in the header, before anything was counted
             raise
         except (DataError, HorizonError, InputFileError) as error:
-            problem = type(error)(f"{error}; {self._held()}")
+            problem: Exception = type(error)(f"{error}; {self._held()}")
+        except DphistError as error:  # of the state or an output
+            problem = error
         except KeyboardInterrupt:
             problem = DphistError(f"stopped; {self._held()}")
         except OSError as error:  # of printing: ours are DphistErrors
             problem, self._printing = error, False
-        self.stopping.forget()
-        try:
-            self._finish()
-        except KeyboardInterrupt:
-            problem = DphistError(f"stopped; {self._held()}")
-        if problem is not None:
-            raise problem
+        if self._problem is None:
+            self._problem = problem
 
     def _count(self, descriptor: int) -> None:
         seconds = self.options.every_seconds
@@ -90,8 +112,8 @@ class Run:
                 due = time.monotonic() + seconds
         if self.skip:
             raise DataError(
-                f"the input has {self.skip:,} events less than the state holds, so it is not the "
-                "stream from its first event on, as --resume needs it"
+                f"the input has {how_many(self.skip, 'event')} less than the state holds, so it is "
+                "not the stream from its first event on, as --resume needs it"
             )
 
     def _take(self, events: Iterator[Event]) -> None:
@@ -118,8 +140,8 @@ class Run:
             room = stream.horizon - stream.time
             if room <= 0:
                 raise HorizonError(
-                    f"the horizon of {stream.horizon:,} events is reached; further ones were not "
-                    "counted"
+                    f"the horizon of {how_many(stream.horizon, 'event')} is reached; further ones "
+                    "were not counted"
                 )
             if every is not None:
                 room = min(room, every - stream.time % every)
@@ -140,10 +162,14 @@ class Run:
         self.stream.update_many(table, label="label", user="user")
 
     def _read(self) -> None:
-        """Make a reading and print it, unless there was one at this time."""
-        if self._read_at == self.stream.time:
+        """Make a reading and print it, unless there was one at this time or none is left."""
+        if self._no_reading_left or self._read_at == self.stream.time:
             return
-        counts = self.stream.record()
+        try:
+            counts = self.stream.record()
+        except HorizonError:  # of readings, not of events: those are counted on
+            self._no_reading_left = True
+            return
         self._read_at = self.stream.time
         if self._printing:
             with self.stopping.anywhere():
@@ -156,7 +182,8 @@ class Run:
                 shown = dict(islice(reading.items(), top))
                 print(json.dumps({"time": self.stream.time, "counts": shown}), flush=True)
                 return
-            print(f"After {self.stream.time:,} events: {len(reading):,} labels")
+            events, labels = how_many(self.stream.time, "event"), how_many(len(reading), "label")
+            print(f"After {events}: {labels}")
             most = _ROWS if top is None else top
             width = max((len(f"{count:,}") for count in reading.values()), default=0)
             for label, count in islice(reading.items(), most):
@@ -176,25 +203,45 @@ class Run:
         paths = outputs_of(self.options)
         if not (self._printing or paths):
             return
-        problem: BaseException | None = None
-        try:
+        with self._noted():
             self._read()
-        except (KeyboardInterrupt, OSError) as error:  # of printing: outputs are still wanted
-            problem, self._printing = error, False
-        except HorizonError as error:  # no reading is left: those before are written
-            problem = error
-        if paths and self._read_at is not None:
-            write_outputs(self.stream.released(), paths)
-        if problem is not None:
-            raise problem
-        if self._printing and not self.options.json:
-            with self.stopping.anywhere():
+        if paths:
+            self._write(paths)
+        if self._no_reading_left and self._problem is None:
+            most = how_many(self.stream.mechanism.most_readings, "reading")
+            self._problem = HorizonError(
+                f"the bound of {most} is reached, and no further one was made; all input was "
+                f"counted, and {self._held()}"
+            )
+        if self._problem is None and self._printing and not self.options.json:
+            with self._noted(), self.stopping.anywhere():
                 for kind, path in paths.items():
                     print(f"wrote {path} ({kind})")
-                print(f"The state holds {self.stream.time:,} events.", flush=True)
+                print(f"The state holds {how_many(self.stream.time, 'event')}.", flush=True)
+
+    def _write(self, paths: dict[str, str]) -> None:
+        """Write the outputs of all recorded readings, also of earlier runs, if there are any."""
+        try:
+            release = self.stream.released()
+        except ParameterError:  # nothing was recorded
+            return
+        first = self._problem
+        try:
+            write_outputs(release, paths)
+        except OutputFileError as error:
+            if first is None:
+                self._problem = error
+            elif isinstance(first, DphistError):
+                self._problem = type(first)(f"{first}; {error}")
+
+    def _unused(self) -> bool:
+        """Whether the state would be none if the run failed now: see `removed_if_unused`."""
+        return self.new and self.stream.time == 0
 
     def _held(self) -> str:
-        return f"the state holds {self.stream.time:,} events"
+        if self._unused():
+            return "no event was counted, so that no state is kept"
+        return f"the state holds {how_many(self.stream.time, 'event')}"
 
 
 def _available(descriptor: int, due: float | None) -> bytes | None:

@@ -52,15 +52,24 @@ def promise_in_words(total: PureDP | ApproxDP, unit: str) -> str:
     return said.replace(" is in the data", " are in the data") if unit.startswith("all ") else said
 
 
+def how_many(number: int, noun: str) -> str:
+    """Write a number of things.
+
+    >>> how_many(1, "event"), how_many(2000, "label")
+    ('1 event', '2,000 labels')
+    """
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
 def coverage_in_words(mechanism: Any) -> str:
     """Say that the guarantee is for all readings together."""
     if mechanism.readings is None:
-        readings = "however many there were and whenever"
+        readings = "however many there are and whenever"
     else:
-        readings = f"at most {mechanism.readings:,}, whenever they were made"
+        readings = f"at most {mechanism.readings:,}, whenever they are made"
     return (
         f"That holds for all readings together, {readings}: for the whole stream of up to "
-        f"{mechanism.horizon:,} events."
+        f"{how_many(mechanism.horizon, 'event')}."
     )
 
 
@@ -72,7 +81,7 @@ def neighbours_in_words(mechanism: Any) -> str:
     else:
         replaced = (
             "the events of one user replaced by events without labels; of each user, at most "
-            f"{bound:,} events were counted"
+            f"{how_many(bound, 'event')} {'is' if bound == 1 else 'are'} counted"
         )
     return (
         f"D and D′ are neighbours if one of them is the other with {replaced}. How many events "
@@ -81,17 +90,18 @@ def neighbours_in_words(mechanism: Any) -> str:
 
 
 def bounding_in_words(mechanism: Any) -> list[str]:
-    """Say how events were bounded.
+    """Say how events are bounded, of a stream that goes on or is only planned.
 
     Each sentence holds for any mechanism of the kind.
     """
-    labels = mechanism.max_labels
-    most = "one label was" if labels == 1 else f"{labels:,} labels were"
-    lines = [f"Of an event, at most {most} counted, chosen at random where it had more."]
-    if mechanism.max_events_per_user is not None:
+    labels, bound = mechanism.max_labels, mechanism.max_events_per_user
+    most = "one label is" if labels == 1 else f"{labels:,} labels are"
+    lines = [f"Of an event, at most {most} counted, chosen at random where it has more."]
+    if bound is not None:
+        most = "one event is" if bound == 1 else f"{bound:,} events are"
         lines.append(
-            f"Of a user, at most {mechanism.max_events_per_user:,} events were counted over the "
-            "whole stream; a further one was counted as an event without labels."
+            f"Of a user, at most {most} counted over the whole stream; a further one is counted "
+            "as an event without labels."
         )
     return lines
 
