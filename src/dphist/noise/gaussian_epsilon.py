@@ -76,8 +76,9 @@ def _least(mu_squared: Fraction, delta: Fraction, proposal: Fraction, bits: int)
     for step in range(_MOST_STEPS):
         chance, slope = _chance_and_slope(candidate, mu_squared, bits)
         excess = chance - delta * (1 << bits)
-        # Bits with which the 14th digit of the candidate still changes the chance.
-        wanted = bits + 50 - math.floor(candidate * slope).bit_length() if slope > 0 else bits
+        # Bits with which the 17th digit of the candidate still changes the chance: enough to tell
+        # the least of 12 digits from the next, but for one candidate in some hundred thousand.
+        wanted = bits + 60 - math.floor(candidate * slope).bit_length() if slope > 0 else bits
         decided = min(wanted, _MOST_BITS) <= bits
         if excess <= 0:
             best = candidate if best is None else min(candidate, best)
