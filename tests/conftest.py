@@ -1,7 +1,8 @@
 """Shared fixtures: seeded randomness, which only tests may use."""
 
 import random
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -29,3 +30,11 @@ def yahoo() -> Profile:
 def shakespeare() -> Profile:
     """Word counts of Shakespeare's works, as shipped."""
     return Profile.read(DATA / "words_shakespeare.csv")
+
+
+@pytest.fixture
+def hangups_heard() -> Iterator[None]:
+    """Children hear a hangup, also where the tests run under nohup, which they inherit."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
