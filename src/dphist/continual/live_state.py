@@ -39,7 +39,7 @@ class LiveState:
         self._handed_over: Path | None = None
 
     def count(self, events: Events, source: Source | None) -> None:
-        """Count events; all of them, or up to a mark of windows, or none."""
+        """Count all events, or none; where windows are kept, those up to a mark may count alone."""
         with self.ready():
             self._refuse_if_handed_over()
             horizon = self.state.mechanism.horizon

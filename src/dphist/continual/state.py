@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 
 import numpy as np
-import numpy.typing as npt
 
-from dphist.continual.cutting import Events, cut, emptied, known_only
+from dphist.continual.cutting import BoolArray, Events, cut, emptied, known_only
 from dphist.continual.mechanism import ContinualMechanism
 from dphist.continual.noise_table import NoiseTable, are_above, rounded
 from dphist.continual.users import UserEvents
@@ -19,8 +18,6 @@ from dphist.errors import HorizonError
 from dphist.noise import Source
 from dphist.noise.inversion import IntArray
 from dphist.privacy import ApproxDP
-
-BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
