@@ -1,6 +1,6 @@
 """Histograms released with differential privacy."""
 
-from dphist import noise
+from dphist import noise, properties
 from dphist.anonymized import (
     AdaptiveScan,
     CumulativeCounts,
@@ -80,5 +80,6 @@ __all__ = [
     "compose",
     "noise",
     "plot",
+    "properties",
     "write_report",
 ]

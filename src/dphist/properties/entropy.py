@@ -1,0 +1,222 @@
+"""Shannon entropy of the population behind a profile."""
+
+import math
+from typing import Literal, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from dphist.errors import ParameterError
+from dphist.parameters import Exact, positive_number, whole_number
+from dphist.profile import Profile
+from dphist.properties.entropy_polynomial import corrected, jvhw, polynomial_weights, wu_yang
+from dphist.properties.estimate import Estimate
+from dphist.properties.labels_seen import chao1, seen_once
+from dphist.properties.polynomials import Entropy
+from dphist.properties.profile_likelihood import likeliest_population
+from dphist.properties.source import Source, profile_of
+from dphist.release import Release
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+LINEAR = ("plug-in", "miller-madow", "wu-yang", "jvhw")
+METHODS = (*LINEAR, "apml")
+# Without the number of labels, no interval if a larger part of the records is alone in its label.
+_MOST_ALONE = 0.3
+
+
+@overload
+def entropy(
+    source: Source,
+    *,
+    method: str = ...,
+    labels: int | None = ...,
+    base: Exact = ...,
+    full: Literal[False] = ...,
+) -> float: ...
+
+
+@overload
+def entropy(
+    source: Source,
+    *,
+    method: str = ...,
+    labels: int | None = ...,
+    base: Exact = ...,
+    full: Literal[True],
+) -> Estimate: ...
+
+
+def entropy(
+    source: Source,
+    *,
+    method: str = "wu-yang",
+    labels: int | None = None,
+    base: Exact = 2,
+    full: bool = False,
+) -> float | Estimate:
+    """Estimate the Shannon entropy of the population that the records were drawn from.
+
+    Parameters
+    ----------
+    source : Profile or Release of one.
+    method : one of
+
+        - "plug-in": the entropy of the profile itself, too low by about K/(2 n) nats for K
+          labels and n records, and by far more if most labels are rare;
+        - "miller-madow": the plug-in, raised by (K - 1)/(2 n), K the labels that occur
+          (Miller 1955);
+        - "wu-yang", "jvhw": rare labels by an unbiased estimate of a polynomial that is near
+          -p log p (`dphist.properties.entropy_polynomial`); the rate at which their largest
+          error over all populations falls is the best there is;
+        - "apml": entropy of the population that makes the profile likeliest, about
+          (`dphist.properties.profile_likelihood`): best where many labels share few
+          probabilities.
+    labels : how many labels the population has, unseen ones included, if that is known. It
+        matters for "wu-yang", "jvhw" and "apml": unseen labels count too, and no estimate
+        exceeds log(labels). Without it, Chao's lower bound takes its place.
+    base : of the logarithm, above 1; 2 gives bits.
+    full : return an `Estimate`, with its standard error, rather than a float.
+
+    Raises
+    ------
+    ParameterError
+        If the method is unknown, `labels` below 1, or `base` not above 1.
+
+    Notes
+    -----
+    Of nothing, the entropy is 0. All methods but "apml" are sums of a weight f(r, n) for each
+    label with count r (`weights`), which the standard error comes from: the jackknife over
+    records, which knows of the sampling of records, not of bias or of a release's noise.
+
+    >>> profile = Profile.from_counts([4] * 8)
+    >>> entropy(profile, method="plug-in"), entropy(profile, labels=8)
+    (3.0, 3.0)
+    """
+    profile = profile_of(source)
+    if method not in METHODS:
+        raise ParameterError(f"method must be one of {', '.join(METHODS)}")
+    if labels is not None:
+        labels = whole_number(labels, "labels", 1)
+    unit_nats = math.log(logarithm_base(base))
+    known = chao1(profile) if labels is None else float(max(labels, profile.labels))
+    if method == "apml":
+        nats = likeliest_population(profile, known).entropy()
+    else:
+        nats = _linear(profile, method, labels, known)
+    most = math.log(max(known if labels is None else labels, 1))
+    value = min(max(nats, 0.0), most if _uses_labels(method) else math.inf) / unit_nats
+    if not full:
+        return value
+    error = None
+    if method in LINEAR:
+        error = _jackknife_error(profile, method, labels) / unit_nats
+    interval = None
+    if error is not None and _interval_holds(source, method, labels):
+        # Chao's bound is one on the number of labels from below: none on the interval's end.
+        highest = math.inf if labels is None else most / unit_nats
+        interval = (max(0.0, value - 1.96 * error), min(value + 1.96 * error, highest))
+    notes = _notes(profile, method, labels)
+    return Estimate(value, method, error, interval, unit_of(unit_nats), notes)
+
+
+def weights(counts: IntArray, n: int, *, method: str, labels: int | None = None) -> FloatArray:
+    """Return f(r, n) for each count r >= 0: the estimate is their sum over all labels.
+
+    Parameters
+    ----------
+    counts : (k,) int64, records per label; 0 stands for a label that does not occur.
+    n : number of records.
+    method : one of `LINEAR`.
+    labels : as for `entropy`.
+
+    Returns
+    -------
+    (k,) float64, nats. Each is of the form of Suresh 2019, section 3.2.
+    """
+    if method == "wu-yang":
+        return polynomial_weights(wu_yang(n, labels), counts, n)
+    if method == "jvhw":
+        return polynomial_weights(jvhw(n, labels), counts, n)
+    if method == "miller-madow":
+        # The 1 in (K - 1)/(2 n) is the sum of all counts over n.
+        found = corrected(counts, n) - counts / n / (2 * n)
+        return np.where(counts > 0, found, 0.0)
+    return Entropy().values(counts / n)
+
+
+def logarithm_base(base: Exact) -> float:
+    """Return the base as a float, refusing what is not above 1."""
+    number = float(positive_number(base, "base"))
+    if not number > 1:
+        raise ParameterError("base must be greater than 1: 2 for bits, math.e for nats")
+    return number
+
+
+def unit_of(unit_nats: float) -> str:
+    """Name the unit of so many nats."""
+    named = {math.log(2): "bits", 1.0: "nats", math.log(10): "hartleys"}
+    return named.get(unit_nats, f"units of {unit_nats:.6g} nats")
+
+
+def _uses_labels(method: str) -> bool:
+    return method in ("wu-yang", "jvhw", "apml")
+
+
+def _interval_holds(source: Source, method: str, labels: int | None) -> bool:
+    """Whether bias is small beside the standard error, and no noise of a release comes on top.
+
+    Measured: 89 % to 100 % of such intervals hold the truth. Where more records are alone in
+    their label, and nobody says how many labels there are, 54 % to 96 % do.
+    """
+    if method not in ("wu-yang", "jvhw") or isinstance(source, Release):
+        return False
+    return labels is not None or seen_once(source) <= _MOST_ALONE * source.total
+
+
+def _linear(profile: Profile, method: str, labels: int | None, known: float) -> float:
+    """Sum of the weights of all labels, seen and unseen, in nats."""
+    n = profile.total
+    if n == 0:
+        return 0.0
+    each = weights(profile.counts, n, method=method, labels=labels)
+    unseen = weights(np.zeros(1, np.int64), n, method=method, labels=labels)[0]
+    return float(profile.prevalences @ each + (known - profile.labels) * unseen)
+
+
+def _jackknife_error(profile: Profile, method: str, labels: int | None) -> float:
+    """Standard error from leaving out each record in turn (Efron and Stein 1981), in nats.
+
+    A record of a label with count r changes its weight from f(r, n) to f(r - 1, n); that n
+    falls too changes all terms about alike, and differences from the mean hardly.
+    """
+    n = profile.total
+    if n == 0:
+        return 0.0
+    now, before = (
+        weights(at, n, method=method, labels=labels) for at in (profile.counts, profile.counts - 1)
+    )
+    share = profile.counts * profile.prevalences / n
+    change = before - now
+    spread = float(share @ (change - share @ change) ** 2)
+    return math.sqrt((n - 1) * spread)
+
+
+def _notes(profile: Profile, method: str, labels: int | None) -> tuple[str, ...]:
+    """What an estimate rests on."""
+    notes = []
+    if _uses_labels(method):
+        notes.append(
+            "number of labels: Chao's lower bound, from the profile"
+            if labels is None
+            else "number of labels: as given"
+        )
+    if labels is not None and labels < profile.labels:
+        notes.append("the profile has more labels than were given")
+    n = profile.total
+    if labels is not None and n * math.log(max(n, 2)) < labels:
+        notes.append("fewer records than labels/log(labels): no method is accurate")
+    if method in LINEAR:
+        notes.append("standard error: jackknife over records; not of bias, nor a release's noise")
+    return tuple(notes)

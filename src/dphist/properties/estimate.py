@@ -1,0 +1,32 @@
+"""What an estimator found, and how far it is to be trusted."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """An estimated property of a population.
+
+    Attributes
+    ----------
+    value : the estimate, in `unit`.
+    method : name of the estimator.
+    standard_error : standard deviation that sampling gives the estimate, or None where it is
+        not known. Neither bias nor noise of a release is part of it unless `notes` says so.
+    interval : lower and upper end of a 95 % interval, or None where none can be stood by.
+    unit : what `value` counts: "bits", "labels", "1" for a plain number.
+    notes : what the estimate rests on, and what speaks against it.
+
+    >>> float(Estimate(1.5, "plug-in", None, None, "bits", ()))
+    1.5
+    """
+
+    value: float
+    method: str
+    standard_error: float | None
+    interval: tuple[float, float] | None
+    unit: str
+    notes: tuple[str, ...]
+
+    def __float__(self) -> float:
+        return self.value

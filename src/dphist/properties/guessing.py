@@ -1,0 +1,249 @@
+"""How well labels are guessed: passwords, by somebody who knows which are the most frequent.
+
+All of it on the empirical law, which is what the profile says: the attacker tries labels in the
+order of their counts. Source: J. Bonneau, "The science of guessing: analyzing an anonymized
+corpus of 70 million passwords", IEEE Symposium on Security and Privacy 2012, section III.
+"""
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, Literal, NamedTuple, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from dphist.errors import ParameterError
+from dphist.parameters import Exact, exact_number, whole_number
+from dphist.profile import Profile
+from dphist.properties.estimate import Estimate
+from dphist.properties.source import Source, profile_of
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+_NORMAL = 1.959963984540054  # 97.5 % point
+_TRUSTED = 6  # records of a label, from which its share is taken as known; a rule of thumb
+
+
+@overload
+def guessing(
+    source: Source,
+    *,
+    guesses: int | None = ...,
+    share: Exact | None = ...,
+    measure: str = ...,
+    bits: bool = ...,
+    full: Literal[False] = ...,
+) -> float: ...
+@overload
+def guessing(
+    source: Source,
+    *,
+    guesses: int | None = ...,
+    share: Exact | None = ...,
+    measure: str = ...,
+    bits: bool = ...,
+    full: Literal[True],
+) -> Estimate: ...
+@overload
+def guessing(source: Source, *, guesses: Sequence[int] | IntArray) -> FloatArray: ...
+def guessing(
+    source: Source,
+    *,
+    guesses: int | Sequence[int] | IntArray | None = None,
+    share: Exact | None = None,
+    measure: str = "guesswork",
+    bits: bool = False,
+    full: bool = False,
+) -> float | FloatArray | Estimate:
+    """Return what guesses open, or the guesses it takes to open a share of the accounts.
+
+    Parameters
+    ----------
+    source : Profile or Release of one: labels are passwords, records accounts.
+    guesses : int of 0 or more, or several of them, (b,)
+        Tries at each account, beta. The answer is lambda_beta, the share of accounts opened.
+    share : number in (0, 1]
+        Accounts to be opened, alpha. Give this or `guesses`. The answer is the `measure`.
+    measure : str, with `share`
+        "guesswork": G_alpha, the mean number of tries an account takes, where the attacker gives
+        up on an account after the mu_alpha tries that open the share alpha.
+        "dictionary": mu_alpha, the fewest labels that open the share alpha.
+    bits : with `share`: as the entropy in bits of a uniform law that would be as hard.
+    full : return an `Estimate`; not with several `guesses`.
+
+    Returns
+    -------
+    float, or (b,) float64 for several `guesses`. Without records: nothing is opened, in no tries.
+
+    Raises
+    ------
+    ParameterError
+        If not exactly one of `guesses` and `share` is given, or if one is not as above.
+
+    Notes
+    -----
+    Exact for the accounts the profile has. For those of others, not in it, it is flattering to
+    the attacker, and the more so the rarer the labels: of those that were seen once many would
+    not be seen again, and others would. Shares that rest on labels of at least six records are
+    little affected; `full` says where that ends. G_1 and mu_1 rest on single records always.
+    The standard error is that of a fixed dictionary, and leaves this out.
+
+    >>> from dphist import Profile
+    >>> profile = Profile.from_counts([4, 2, 1, 1])
+    >>> guessing(profile, guesses=[0, 1, 2])
+    array([0.  , 0.5 , 0.75])
+    >>> guessing(profile, share="3/4"), guessing(profile, share="3/4", measure="dictionary")
+    (1.5, 2.0)
+    """
+    profile = profile_of(source)
+    if (guesses is None) == (share is None):
+        raise ParameterError("guesses or share must be given, and not both")
+    if measure not in ("guesswork", "dictionary"):
+        raise ParameterError("measure must be 'guesswork' or 'dictionary'")
+    if share is None:
+        if measure != "guesswork" or bits:
+            raise ParameterError("measure and bits go with share, not with guesses")
+        several = np.ndim(guesses) > 0  # type: ignore[arg-type]
+        if several and full:
+            raise ParameterError("full needs guesses to be one number")
+        tries = _tries(guesses)
+        opened = opened_share(profile, tries)
+        if several:
+            return opened
+        value = float(opened[0])
+        return _opened_estimate(profile, int(tries[0]), value) if full else value
+    alpha = exact_number(share, "share")
+    if not 0 < alpha <= 1:
+        raise ParameterError("share must be above 0 and at most 1")
+    found = guesswork(profile, alpha)
+    names = {(False, False): "guesswork", (True, False): "guesswork_bits"}
+    names |= {(False, True): "dictionary", (True, True): "dictionary_bits"}
+    value = float(getattr(found, names[bits, measure == "dictionary"]))
+    if not full:
+        return value
+    return Estimate(
+        value=value,
+        method="plug-in",
+        standard_error=None,
+        interval=None,
+        unit="bits" if bits else "guesses",
+        notes=_notes(profile, int(found.dictionary)),
+    )
+
+
+class Guesswork(NamedTuple):
+    """What opening a share alpha of the accounts takes.
+
+    `dictionary` is mu_alpha, labels tried at most; `opened` is lambda of that many, alpha or
+    a little more; `guesswork` is G_alpha, mean tries per account.
+    """
+
+    dictionary: float
+    opened: float
+    guesswork: float
+
+    @property
+    def dictionary_bits(self) -> float:
+        """Return lg(mu_alpha / lambda), which for a uniform law is the lg of its labels."""
+        return math.log2(self.dictionary / self.opened) if self.opened else 0.0
+
+    @property
+    def guesswork_bits(self) -> float:
+        """Return lg(2 G_alpha/lambda - 1) - lg(2 - lambda), likewise."""
+        if not self.opened:
+            return 0.0
+        # Rounding may take the first argument below 1, where one label has everything.
+        odds = max(2 * self.guesswork / self.opened - 1, 1.0)
+        return math.log2(odds) - math.log2(2 - self.opened)
+
+
+def opened_share(profile: Profile, tries: IntArray) -> FloatArray:
+    """Return lambda_beta, the share of records that have one of the beta most frequent labels.
+
+    Parameters
+    ----------
+    tries : (b,) int64, beta, 0 or more.
+
+    Returns
+    -------
+    (b,) float64 in [0, 1], non-decreasing in beta; O(b log c) for c distinct counts.
+    """
+    if profile.total == 0:
+        return np.zeros(len(tries))
+    shares: FloatArray = _records_of_top(profile, tries) / profile.total
+    return shares
+
+
+def guesswork(profile: Profile, alpha: Fraction) -> Guesswork:
+    """Return dictionary, share opened and mean tries for a share alpha, in O(distinct counts).
+
+    G_alpha = (1 - lambda) mu_alpha + sum over i <= mu_alpha of i p_i.
+    """
+    if profile.total == 0:
+        return Guesswork(0.0, 0.0, 0.0)
+    counts, ends, records = _cumulated(profile)
+    wanted = -(-alpha.numerator * profile.total // alpha.denominator)  # exact, rounded up
+    block = int(np.searchsorted(records, wanted)) - 1  # the last that is tried, maybe in part
+    into = -(-(wanted - int(records[block])) // int(counts[block]))
+    last = int(ends[block]) + into
+    found = int(records[block]) + into * int(counts[block])
+    # Ranks s+1..s+m have the sum m s + m (m+1)/2. All terms are positive: floats lose nothing.
+    sizes = np.append(np.diff(ends)[:block], into).astype(np.float64)
+    ranks = sizes * ends[: block + 1] + sizes * (sizes + 1) / 2
+    spent = float(np.sum(counts[: block + 1] * ranks)) / profile.total
+    opened = found / profile.total
+    return Guesswork(float(last), opened, (1 - opened) * last + spent)
+
+
+def _cumulated(profile: Profile) -> tuple[IntArray, IntArray, IntArray]:
+    """Counts descending (c,), and labels and records before each and after the last (c+1,)."""
+    counts, prevalences = profile.counts[::-1], profile.prevalences[::-1]
+    ends = np.append(0, np.cumsum(prevalences))
+    return counts, ends, np.append(0, np.cumsum(counts * prevalences))
+
+
+def _records_of_top(profile: Profile, tries: IntArray) -> IntArray:
+    counts, ends, records = _cumulated(profile)
+    block = np.searchsorted(ends, tries, side="right") - 1
+    each = np.append(counts, 0)[block]  # past the last label there is nothing
+    top: IntArray = records[block] + (np.minimum(tries, ends[-1]) - ends[block]) * each
+    return top
+
+
+def _tries(guesses: Any) -> IntArray:
+    """Return one or several numbers of guesses as (b,) int64."""
+    if np.ndim(guesses) == 0:
+        return np.array([whole_number(guesses, "guesses", 0)], np.int64)
+    many = np.asarray(guesses)
+    if many.ndim != 1 or (many.size and many.dtype.kind not in "iu"):
+        raise ParameterError("guesses must be a whole number, or a list of them")
+    if np.any(many < 0) or np.any(many > 2**62):
+        raise ParameterError("guesses must be at least 0 and at most 2**62")
+    return many.astype(np.int64)
+
+
+def _opened_estimate(profile: Profile, tries: int, opened: float) -> Estimate:
+    spread = math.sqrt(opened * (1 - opened) / profile.total) if profile.total else 0.0
+    return Estimate(
+        value=opened,
+        method="plug-in",
+        standard_error=spread,
+        interval=(max(opened - _NORMAL * spread, 0.0), min(opened + _NORMAL * spread, 1.0)),
+        unit="share of records",
+        notes=_notes(profile, tries),
+    )
+
+
+def _notes(profile: Profile, tries: int) -> tuple[str, ...]:
+    trusted = int(profile.cumulative_prevalences(_TRUSTED))
+    notes = ["the empirical law, which flatters who guesses rare labels"]
+    if tries > trusted:
+        notes.append(
+            f"beyond {trusted} guesses labels have fewer than {_TRUSTED} records, and the shares "
+            "of others than these accounts cannot be told"
+        )
+    if tries > profile.labels:
+        notes.append("there are fewer labels than guesses")
+    return tuple(notes)

@@ -1,0 +1,32 @@
+"""How many labels there are when nobody says so: those seen, and Chao's bound on the rest."""
+
+from dphist.profile import Profile
+
+
+def chao1(profile: Profile) -> float:
+    """Return at least how many labels the population must have had, in expectation.
+
+    Notes
+    -----
+    K + (n - 1)/n f1 (f1 - 1)/(2 (f2 + 1)) with K labels seen, f1 of them once and f2 twice:
+    the form with less bias of Chao 1984 (equation 4 of Chao and Chiu 2016, "Species
+    richness: estimation and comparison"), which is defined if f2 is 0.
+
+    >>> chao1(Profile.from_counts([5, 2, 1, 1, 1]))
+    6.35
+    """
+    if profile.labels == 0:
+        return 0.0
+    once, twice = seen_once(profile), _seen_times(profile, 2)
+    unseen = once * (once - 1) / (2 * (twice + 1))
+    return profile.labels + unseen * (profile.total - 1) / profile.total
+
+
+def seen_once(profile: Profile) -> int:
+    """Return how many labels have one record."""
+    return _seen_times(profile, 1)
+
+
+def _seen_times(profile: Profile, r: int) -> int:
+    from_r, above = profile.cumulative_prevalences([r, r + 1]).tolist()
+    return int(from_r - above)

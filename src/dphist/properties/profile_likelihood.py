@@ -1,0 +1,102 @@
+"""Approximate profile maximum likelihood: the population under which a profile is likeliest.
+
+The likelihood of a profile is a sum over all ways to give its counts to labels, which
+nobody can compute. It is near to that of a population in which labels of neighbouring
+counts share one probability: the counts, in order, are cut into runs, and a dynamic
+programme finds the best cuts (Pavlichin, Jiao and Weissman 2019, "Approximate profile
+maximum likelihood", sections 3 and 4).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import gammaln
+
+from dphist.profile import Profile
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+# Counts whose roots differ by more are not of one probability: the root of a count has
+# standard deviation 1/2, so that 6 is twelve of them.
+_REACH = 6.0
+# Numbers of unseen labels that are tried, evenly on a scale of logarithms.
+_TRIES = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Population:
+    """Labels by their probability.
+
+    Attributes
+    ----------
+    probabilities : (g,) float64, ascending, positive.
+    labels : (g,) float64, how many labels have each; the products add up to 1.
+    """
+
+    probabilities: FloatArray
+    labels: FloatArray
+
+    def entropy(self) -> float:
+        """Return the Shannon entropy, in nats."""
+        return float(-np.sum(self.labels * self.probabilities * np.log(self.probabilities)))
+
+
+def likeliest_population(profile: Profile, most_labels: float) -> Population:
+    """Return the population of at most `most_labels` labels that makes a profile likeliest.
+
+    Notes
+    -----
+    A run of m labels with N records in all, and u labels unseen beside them, adds
+    log((m + u)!/u!) + N log(N / ((m + u) n)) to the approximate log-likelihood; u may be
+    above 0 in the run of the smallest counts only. Time is O(d w) for d distinct counts of
+    which no more than w are within 6 of each other's roots.
+    """
+    counts, n = profile.counts, profile.total
+    if n == 0:
+        return Population(np.empty(0), np.empty(0))
+    labels = np.append(0, np.cumsum(profile.prevalences)).astype(np.float64)
+    records = np.append(0, np.cumsum(profile.prevalences * counts)).astype(np.float64)
+    roots = np.sqrt(counts)
+    starts = np.searchsorted(roots, roots - _REACH)
+    unseen = _tries(max(0.0, most_labels - profile.labels))
+    best, cut = np.zeros(len(counts) + 1), np.zeros(len(counts) + 1, np.int64)
+    beside = np.zeros(len(counts) + 1)  # unseen labels, if the first run ends there
+    for end in range(1, len(counts) + 1):
+        start = starts[end - 1]
+        held, seen = labels[end] - labels[start:end], records[end] - records[start:end]
+        gain = best[start:end] + gammaln(held + 1) + seen * np.log(seen / (held * n))
+        if start == 0:
+            first = _with_unseen(held[0], seen[0], unseen, n)
+            beside[end] = unseen[np.argmax(first)]
+            gain[0] = first.max()
+        choice = int(np.argmax(gain))
+        best[end], cut[end] = gain[choice], start + choice
+    return _runs(cut, labels, records, beside, n)
+
+
+def _tries(most: float) -> FloatArray:
+    """Numbers of unseen labels to try, from 0 to `most`."""
+    if most < 1:
+        return np.zeros(1)
+    return np.unique(np.append(0, np.floor(np.geomspace(1, most, _TRIES))))
+
+
+def _with_unseen(held: float, seen: float, unseen: FloatArray, n: int) -> FloatArray:
+    """Log-likelihood that a first run adds with each number of unseen labels beside it."""
+    ways = gammaln(held + unseen + 1) - gammaln(unseen + 1)
+    return np.asarray(ways + seen * np.log(seen / ((held + unseen) * n)))
+
+
+def _runs(
+    cut: IntArray, labels: FloatArray, records: FloatArray, beside: FloatArray, n: int
+) -> Population:
+    """Follow the cuts back from the last count."""
+    ends = [len(cut) - 1]
+    while ends[-1] > 0:
+        ends.append(int(cut[ends[-1]]))
+    at = np.array(ends[::-1])
+    held, seen = np.diff(labels[at]), np.diff(records[at])
+    held[0] += beside[at[1]]
+    return Population(seen / (held * n), held)

@@ -1,0 +1,191 @@
+"""Rényi entropy of the population behind a profile.
+
+Of order a it is log(sum of p**a)/(1 - a). For whole orders the sum has an unbiased estimate,
+and few records tell it: those of labels that occur a times or more.
+"""
+
+import math
+from fractions import Fraction
+from typing import Literal, overload
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import logsumexp
+
+from dphist.errors import ParameterError
+from dphist.parameters import Exact, exact_number
+from dphist.profile import Profile
+from dphist.properties.entropy import entropy, logarithm_base, unit_of
+from dphist.properties.estimate import Estimate
+from dphist.properties.source import Source, profile_of
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+METHODS = ("plug-in", "unbiased")
+MAX_ORDER = 1000
+
+
+@overload
+def renyi_entropy(
+    source: Source,
+    *,
+    order: Exact,
+    base: Exact = ...,
+    method: str | None = ...,
+    full: Literal[False] = ...,
+) -> float: ...
+
+
+@overload
+def renyi_entropy(
+    source: Source,
+    *,
+    order: Exact,
+    base: Exact = ...,
+    method: str | None = ...,
+    full: Literal[True],
+) -> Estimate: ...
+
+
+def renyi_entropy(
+    source: Source,
+    *,
+    order: Exact,
+    base: Exact = 2,
+    method: str | None = None,
+    full: bool = False,
+) -> float | Estimate:
+    """Estimate the Rényi entropy of the population that the records were drawn from.
+
+    Parameters
+    ----------
+    source : Profile or Release of one.
+    order : from 0 to 1000, or math.inf. Order 0 is the logarithm of the number of labels, 1
+        Shannon's entropy, 2 that of a collision, infinity that of the first guess.
+    base : of the logarithm, above 1; 2 gives bits.
+    method : "unbiased", for whole orders from 2: the sum of p**order is estimated without
+        bias, so that its logarithm has little. "plug-in", for all orders: the entropy of the
+        profile itself. By default the former where there is one, for order 1 what
+        `dphist.properties.entropy` does by default, else the latter.
+    full : return an `Estimate`, with its standard error, rather than a float.
+
+    Returns
+    -------
+    The entropy; 0 of nothing. Infinity, by "unbiased", if no label has `order` records: the
+    records then bound the entropy from below only.
+
+    Raises
+    ------
+    ParameterError
+        If order, base or method is not among these.
+
+    Notes
+    -----
+    The unbiased sum is that of r(r - 1)...(r - a + 1)/(n(n - 1)...(n - a + 1)) over labels with
+    count r (Acharya, Orlitsky, Suresh and Tyagi 2017, "Estimating Rényi entropy of discrete
+    distributions", section 3, with Poisson's n**a for the denominator). The standard error is
+    the jackknife's over records, by the derivative of the logarithm.
+
+    >>> profile = Profile.from_counts([2, 2])
+    >>> renyi_entropy(profile, order=2, method="plug-in"), round(renyi_entropy(profile, order=2), 6)
+    (1.0, 1.584963)
+    """
+    profile = profile_of(source)
+    unit_nats = math.log(logarithm_base(base))
+    exact = _checked_order(order)
+    chosen = _method_for(exact, method)
+    if chosen == "shannon":
+        if full:
+            return entropy(source, base=base, full=True)
+        return entropy(source, base=base)
+    nats, error = _entropy_and_error(profile, exact, chosen == "unbiased")
+    value = nats / unit_nats
+    if not full:
+        return value
+    notes = ["standard error: jackknife over records; not of bias, nor a release's noise"]
+    if math.isinf(value):
+        notes = ["no label has as many records as the order: no upper bound"]
+    scaled = None if error is None else error / unit_nats
+    return Estimate(value, chosen, scaled, None, unit_of(unit_nats), tuple(notes))
+
+
+def power_weights(counts: IntArray, n: int, order: int) -> FloatArray:
+    """Return log f(r, n) for each count: their sum estimates the sum of p**order, unbiased.
+
+    Parameters
+    ----------
+    counts : (k,) int64, records per label, 0 or more.
+    n : number of records, at least `order`.
+    order : at least 1.
+
+    Returns
+    -------
+    (k,) float64; minus infinity for counts below `order`.
+    """
+    logs = np.zeros(len(counts))
+    enough = counts >= order
+    for i in range(order):
+        logs[enough] += np.log((counts[enough] - i) / (n - i))
+    logs[~enough] = -math.inf
+    return logs
+
+
+def _checked_order(order: Exact) -> Fraction | None:
+    """Return the order; None stands for infinity."""
+    if isinstance(order, float) and order == math.inf:
+        return None
+    exact = exact_number(order, "order")
+    if not 0 <= exact <= MAX_ORDER:
+        raise ParameterError(f"order must be between 0 and {MAX_ORDER}, or math.inf")
+    return exact
+
+
+def _method_for(order: Fraction | None, method: str | None) -> str:
+    """Return "plug-in", "unbiased", or "shannon" for order 1 by default."""
+    whole = order is not None and order.denominator == 1 and order >= 2
+    if method is None:
+        return "shannon" if order == 1 else "unbiased" if whole else "plug-in"
+    if method not in METHODS:
+        raise ParameterError(f"method must be one of {', '.join(METHODS)}, or None")
+    if method == "unbiased" and not whole:
+        raise ParameterError("method 'unbiased' needs a whole order from 2; use 'plug-in'")
+    return method
+
+
+def _entropy_and_error(
+    profile: Profile, order: Fraction | None, unbiased: bool
+) -> tuple[float, float | None]:
+    """Entropy in nats, and its standard error where there is one."""
+    n = profile.total
+    if n == 0:
+        return 0.0, None
+    if order is None:
+        return -math.log(profile.counts[-1] / n), None
+    power = float(order)
+    if power == 0:
+        return math.log(profile.labels), None
+    if power == 1:
+        return entropy(profile, method="plug-in", base=math.e), None
+    if unbiased:
+        if profile.counts[-1] < order:
+            return math.inf, None
+        now, before = (
+            power_weights(counts, n, int(order)) for counts in (profile.counts, profile.counts - 1)
+        )
+    else:
+        with np.errstate(divide="ignore"):
+            now, before = (
+                power * np.log(counts / n) for counts in (profile.counts, profile.counts - 1)
+            )
+    log_sum = float(logsumexp(now, b=profile.prevalences))
+    share = profile.counts * profile.prevalences / n
+    # Both relative to the sum, which may be too small for a float.
+    change = np.exp(before - log_sum) - np.exp(now - log_sum)
+    spread = float(share @ (change - share @ change) ** 2)
+    error = math.sqrt((n - 1) * spread) / abs(1 - power)
+    if abs(1 - power) < 0.5:
+        # Near order 1 the sum is near 1: what it is off is kept to all digits.
+        logs = np.log(profile.counts / n)
+        log_sum = math.log1p(float(share @ np.expm1((power - 1) * logs)))
+    return max(log_sum / (1 - power), 0.0), error

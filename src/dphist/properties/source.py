@@ -1,0 +1,32 @@
+"""What an estimator may be asked about: a profile, or a release of one."""
+
+from typing import TypeAlias
+
+from dphist.errors import ParameterError
+from dphist.profile import Profile
+from dphist.release import Release
+
+Source: TypeAlias = Profile | Release
+
+
+def profile_of(source: Source) -> Profile:
+    """Return the anonymized histogram that `source` is or holds.
+
+    Of a release it is the released one, with its own total: profile and number of records
+    must agree, and a total that was estimated apart does not agree with it.
+
+    Raises
+    ------
+    ParameterError
+        If `source` is neither, or a release of something else.
+
+    >>> profile_of(Profile.from_counts([8, 3])).total
+    11
+    """
+    value = source.value if isinstance(source, Release) else source
+    if not isinstance(value, Profile):
+        raise ParameterError(
+            "source must be a dphist.Profile, or a dphist.Release whose value is one"
+            " (what dphist.anonymize returns)"
+        )
+    return value

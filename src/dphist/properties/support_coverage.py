@@ -1,0 +1,176 @@
+"""How many new labels further records would bring.
+
+A linear estimator in the prevalences: labels seen r times count -(-t)^r each, for t n more
+records (Good and Toulmin 1956), which has the right mean if counts are Poisson. Above t = 1 the
+weights explode, and are damped by the chance that a random cut lies at r or beyond (Efron and
+Thisted 1976; Orlitsky, Suresh and Wu 2016, whose cuts are the defaults).
+"""
+
+import math
+from fractions import Fraction
+from typing import Literal, overload
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import bdtrc, pdtrc
+
+from dphist.errors import ParameterError
+from dphist.parameters import Exact, positive_number
+from dphist.properties.estimate import Estimate
+from dphist.properties.source import Source, profile_of
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+GOOD_TOULMIN, SMOOTHED, POISSON = "good-toulmin", "smoothed", "smoothed-poisson"
+METHODS = (GOOD_TOULMIN, SMOOTHED, POISSON)
+_NORMAL = 1.959963984540054  # 97.5 % point
+
+
+@overload
+def support_coverage(
+    source: Source, *, extra: Exact, method: str | None = None, full: Literal[False] = False
+) -> float: ...
+@overload
+def support_coverage(
+    source: Source, *, extra: Exact, method: str | None = None, full: Literal[True]
+) -> Estimate: ...
+def support_coverage(
+    source: Source, *, extra: Exact, method: str | None = None, full: bool = False
+) -> float | Estimate:
+    """Estimate how many labels would be new in `extra` times as many further records.
+
+    Parameters
+    ----------
+    source : Profile or Release of one, of n records.
+    extra : number above 0, t
+        Further records, in units of n: 1 doubles the data.
+    method : str, optional
+        "good-toulmin": unbiased, for extra <= 1; the default there.
+        "smoothed": cut by a binomial(k, 2/(t + 2)) number, k the whole number next to
+        log_3(n t^2/(t - 1))/2; the default beyond 1. Up to extra = 1, where nothing needs to be
+        damped, k is next to log_3(n)/2, which takes a little of the variance away for a little
+        bias.
+        "smoothed-poisson": cut by a Poisson number of mean ln(n (t + 1)^2/(t - 1))/(2 t), the
+        t - 1 left out up to extra = 1.
+    full : return an `Estimate`, with standard error and interval.
+
+    Returns
+    -------
+    float, labels; between 0 and the number of further records. 0 for a profile without records.
+
+    Raises
+    ------
+    ParameterError
+        If `extra` or `method` is none of these; if "good-toulmin" is asked beyond 1; or if
+        `extra` is above ln n: no estimator can see farther ahead than a multiple of that
+        (Orlitsky et al. 2016).
+
+    Notes
+    -----
+    The standard error, sqrt(sum f(r)^2 phi_r), is that of the expected number (Efron and Thisted
+    1976; an upper bound). The interval is for the number that will be seen, which varies by
+    itself: to the variance it adds the estimate. The bias of smoothing is not in it.
+
+    Butterflies caught by Corbet (Fisher, Corbet and Williams 1943), as many again:
+
+    >>> from dphist import Profile
+    >>> caught = [118, 74, 44, 24, 29, 22, 20, 19, 20, 15, 12, 14]
+    >>> caught += [6, 12, 6, 9, 9, 6, 10, 10, 11, 5, 3, 3]
+    >>> butterflies = Profile.from_prevalences(list(range(1, 25)), caught)
+    >>> support_coverage(butterflies, extra=1)
+    75.0
+    """
+    profile = profile_of(source)
+    more = positive_number(extra, "extra")
+    if method is None:
+        method = GOOD_TOULMIN if more <= 1 else SMOOTHED
+    if method not in METHODS:
+        raise ParameterError(f"method must be one of {', '.join(METHODS)}")
+    if method == GOOD_TOULMIN and more > 1:
+        raise ParameterError("extra must be at most 1 for 'good-toulmin'; use method='smoothed'")
+    if profile.total and more > max(1.0, math.log(profile.total)):
+        raise ParameterError(
+            "extra must be at most the logarithm of the number of records: further on nothing "
+            "can be foreseen"
+        )
+    factors = weights(profile.counts, profile.total, more, method)
+    raw = math.fsum(factors * profile.prevalences)
+    value = _possible(raw, more, profile.total)
+    if not full:
+        return value
+    variance = math.fsum(factors**2 * profile.prevalences)
+    half = _NORMAL * math.sqrt(variance + value)
+    interval = tuple(_possible(end, more, profile.total) for end in (raw - half, raw + half))
+    return Estimate(
+        value=value,
+        method=method,
+        standard_error=math.sqrt(variance),
+        interval=(interval[0], interval[1]),
+        unit="labels",
+        notes=_notes(method, profile.total, float(more)),
+    )
+
+
+def weights(counts: IntArray, total: int, extra: Fraction, method: str) -> FloatArray:
+    """Return f(r, n) of each count r, so that the new labels are sum f(r, n) phi_r.
+
+    Parameters
+    ----------
+    counts : (c,) int64, records per label, positive.
+    total : records, n.
+    extra : further records in units of n, t.
+    method : "good-toulmin", "smoothed" or "smoothed-poisson".
+
+    Returns
+    -------
+    (c,) float64, dimensionless: -(-t)^r, times the chance that the cut is r or more.
+    """
+    t = float(extra)
+    if len(counts) == 0:
+        return np.zeros(0)
+    if method == GOOD_TOULMIN:
+        kept = np.ones(len(counts))
+    elif method == SMOOTHED:
+        tries, chance = binomial_cut(total, t)
+        # Below the first count the chance is 1; bdtrc takes no count above the tries.
+        kept = np.where(counts > tries, 0.0, bdtrc(np.minimum(counts, tries) - 1, tries, chance))
+    else:
+        kept = pdtrc(counts - 1.0, poisson_cut(total, t))
+    sign = np.where(counts % 2 == 1, 1.0, -1.0)
+    # A power too large for a float meets a chance of 0 there, so it is taken with its chance.
+    some = kept > 0
+    size = np.zeros(len(counts))
+    size[some] = np.exp(counts[some] * math.log(t) + np.log(kept[some])) if t != 1 else kept[some]
+    return sign * size
+
+
+def binomial_cut(total: int, t: float) -> tuple[int, float]:
+    """Tries and chance of the binomial cut (Orlitsky et al. 2016), no fewer than one."""
+    within = math.log(total) + (2 * math.log(t) - math.log(t - 1) if t > 1 else 0.0)
+    return max(1, round(within / (2 * math.log(3)))), 2 / (t + 2)
+
+
+def poisson_cut(total: int, t: float) -> float:
+    """Mean of the Poisson cut (Orlitsky et al. 2016)."""
+    within = math.log(total) + 2 * math.log1p(t) - (math.log(t - 1) if t > 1 else 0.0)
+    return within / (2 * t)
+
+
+def _possible(labels: float, extra: Fraction, total: int) -> float:
+    """Clip to what there can be: none, up to one new label a record."""
+    return min(max(labels, 0.0), float(extra * total))
+
+
+def _notes(method: str, total: int, t: float) -> tuple[str, ...]:
+    notes = ["the interval is for the number that will be seen"]
+    if method != GOOD_TOULMIN:
+        notes.append("biased by smoothing, which the interval leaves out")
+    if t > 1 and total > 1:
+        power = math.log1p(2 / t) / math.log(3) if method == SMOOTHED else 1 / t
+        share = 100 * total ** (-power / 2)
+        notes.append(
+            f"in the worst case wrong by about {share:.2g} % of the further records "
+            "(Orlitsky et al. 2016)"
+        )
+    return tuple(notes)

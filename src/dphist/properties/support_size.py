@@ -1,0 +1,199 @@
+"""How many labels there are, seen or not."""
+
+import math
+from fractions import Fraction
+from typing import Literal, overload
+
+import numpy as np
+
+from dphist.errors import ParameterError
+from dphist.parameters import Exact, exact_number
+from dphist.profile import Profile
+from dphist.properties import chebyshev_support, unseen_programme
+from dphist.properties.estimate import Estimate
+from dphist.properties.labels_seen import chao1
+from dphist.properties.source import Source, profile_of
+
+METHODS = ("wu-yang", "valiant-valiant", "chao1", "plug-in")
+_NORMAL = 1.959963984540054  # 97.5 % point
+_LEAST_P_MIN = Fraction(1, 10**18)  # no data are long enough to tell it from 0
+
+
+@overload
+def support_size(
+    source: Source, *, p_min: Exact | None = None, method: str = ..., full: Literal[False] = False
+) -> float: ...
+@overload
+def support_size(
+    source: Source, *, p_min: Exact | None = None, method: str = ..., full: Literal[True]
+) -> Estimate: ...
+def support_size(
+    source: Source, *, p_min: Exact | None = None, method: str = "wu-yang", full: bool = False
+) -> float | Estimate:
+    """Estimate how many labels have a positive probability.
+
+    Parameters
+    ----------
+    source : Profile or Release of one.
+    p_min : number in (0, 1]
+        A promise: every label that exists has at least this probability, for example 1/k if
+        labels are drawn evenly out of at most k. Without one the question has no answer, for
+        there may always be more labels that are rarer still. Needed but by "chao1" and "plug-in".
+    method : str
+        "wu-yang": the Chebyshev estimator, at the best rate there is (see `chebyshev_support`).
+        "valiant-valiant": a linear programme (see `unseen_programme`).
+        "chao1": a lower bound, from the labels seen once and twice (Chao 1984, with less bias).
+        "plug-in": the labels seen.
+    full : return an `Estimate`, with a standard error or an interval.
+
+    Returns
+    -------
+    float, labels; at least as many as `source` has, and at most 1/p_min unless it has more.
+    0 for a profile without records.
+
+    Raises
+    ------
+    ParameterError
+        If `source`, `p_min` or `method` is none of these, or the programme cannot be solved.
+
+    >>> from dphist import Profile
+    >>> profile = Profile.from_prevalences([1, 2, 3], [20, 10, 5])
+    >>> support_size(profile, method="plug-in"), round(support_size(profile, p_min="1/80"), 1)
+    (35.0, 48.9)
+    """
+    profile = profile_of(source)
+    if method not in METHODS:
+        raise ParameterError(f"method must be one of {', '.join(METHODS)}")
+    least = None if p_min is None else exact_number(p_min, "p_min")
+    if least is not None and not _LEAST_P_MIN <= least <= 1:
+        raise ParameterError("p_min must be at most 1, and at least 1e-18")
+    if method == "plug-in":
+        note = "labels not seen are left out"
+        found = _labels(float(profile.labels), method, None, None, note)
+    elif method == "chao1":
+        found = _chao1(profile)
+    elif least is None:
+        raise ParameterError(
+            f"method {method!r} needs p_min, the least probability of a label; "
+            "method='chao1' needs none"
+        )
+    else:
+        found = (_wu_yang if method == "wu-yang" else _valiant_valiant)(profile, least)
+    return found if full else found.value
+
+
+def _wu_yang(profile: Profile, p_min: Fraction) -> Estimate:
+    """Return Wu and Yang's estimate, with error and bias bounded.
+
+    The error is the sum over labels of f(N) - 1, with N Poisson and f(0) = 0. Its variance is at
+    most the sum of E (f(N) - 1)^2, which sum (f(r) - 1)^2 phi_r estimates, and the unseen labels,
+    each of which adds 1, are put at what was found. Its mean is at most a share of the support
+    size, for some laws (uniform ones of probability p_min) all of it, so the interval has to hold
+    both.
+    """
+    weights = chebyshev_support.weights(profile.counts, profile.total, p_min)
+    raw = math.fsum(weights * profile.prevalences)
+    lost = math.fsum((weights - 1) ** 2 * profile.prevalences)
+    spread = math.sqrt(lost + max(raw - profile.labels, 0.0))
+    share = chebyshev_support.bias_share(profile.total, p_min)
+    notes = [
+        _promise(profile, p_min),
+        f"the interval allows for a bias of {100 * share:.2g} % of the support size, the most "
+        "that any law has",
+    ]
+    if chebyshev_support.all_are_seen(profile.total, p_min):
+        notes.append("so many records that every such label is likely seen: the labels seen")
+    most = (raw + _NORMAL * spread) / (1 - share) if share < 1 else math.inf
+    interval = (
+        _possible((raw - _NORMAL * spread) / (1 + share), profile, p_min),
+        _possible(most, profile, p_min),
+    )
+    return _labels(_possible(raw, profile, p_min), "wu-yang", spread, interval, *notes)
+
+
+def _valiant_valiant(profile: Profile, p_min: Fraction) -> Estimate:
+    missing = unseen_programme.unseen(profile, float(p_min))
+    value, least, most = (_possible(profile.labels + m, profile, p_min) for m in missing)
+    return _labels(
+        value,
+        "valiant-valiant",
+        None,
+        (least, most),
+        _promise(profile, p_min),
+        "the interval holds what all populations say that fit little worse than the best; "
+        "its level was measured, not proved",
+    )
+
+
+def _chao1(profile: Profile) -> Estimate:
+    """Return Chao's lower bound, and its interval, in which the logarithm is normal (Chao 1987).
+
+    The variances are those of the form with less bias, with the factor (n - 1)/n, as in Chao and
+    Chiu's SpadeR and in EstimateS (appendix B, equations 6, 7 and 14).
+    """
+    once, twice = (int(profile.prevalences[profile.counts == r].sum()) for r in (1, 2))
+    value = chao1(profile)
+    missing = value - profile.labels
+    interval: tuple[float, float] | None
+    if missing == 0:
+        spread, interval = _all_twice(profile)
+    else:
+        shrink = (profile.total - 1) / profile.total
+        variance = missing + shrink**2 * once * (2 * once - 1) ** 2 / (4 * (twice + 1) ** 2)
+        if twice:
+            variance += shrink**2 * once**2 * twice * (once - 1) ** 2 / (4 * (twice + 1) ** 4)
+        else:
+            variance -= shrink**2 * once**4 / (4 * value)
+        spread = math.sqrt(variance)
+        factor = math.exp(_NORMAL * math.sqrt(math.log1p(variance / missing**2)))
+        interval = (profile.labels + missing / factor, profile.labels + missing * factor)
+    note = "a lower bound: there may be any number of rarer labels"
+    return _labels(value, "chao1", spread, interval, note)
+
+
+def _all_twice(profile: Profile) -> tuple[float, tuple[float, float] | None]:
+    """Return error and interval of the labels seen, where Chao's bound adds none to them.
+
+    Chao's interval may begin above the labels seen; here it never does, as they are the estimate.
+    """
+    seen = profile.labels
+    if seen == 0:
+        return 0.0, None
+    counts, prevalences = profile.counts.astype(np.float64), profile.prevalences
+    missed = np.exp(-counts)
+    variance = float(np.sum(prevalences * missed * (1 - missed)))
+    variance -= float(np.sum(counts * missed * prevalences)) ** 2 / profile.total
+    spread = math.sqrt(max(variance, 0.0))
+    kept = 1 - float(np.sum(missed * prevalences)) / seen
+    around, half = seen / kept, _NORMAL * spread / kept
+    return spread, (float(seen), around + half)
+
+
+def _promise(profile: Profile, p_min: Fraction) -> str:
+    """Say what was promised, and whether the profile has more labels than that leaves room for."""
+    promise = f"every label has probability {float(p_min):.3g} or more"
+    if profile.labels * p_min > 1:
+        promise += ", which cannot be: there are more labels than 1/p_min"
+    return promise
+
+
+def _labels(
+    value: float,
+    method: str,
+    standard_error: float | None,
+    interval: tuple[float, float] | None,
+    *notes: str,
+) -> Estimate:
+    return Estimate(
+        value=value,
+        method=method,
+        standard_error=standard_error,
+        interval=interval,
+        unit="labels",
+        notes=notes,
+    )
+
+
+def _possible(labels: float, profile: Profile, p_min: Fraction) -> float:
+    """Clip to what there can be: all labels seen, and no more than fit into probability 1."""
+    return max(float(profile.labels), min(labels, float(1 / p_min)))

@@ -1,0 +1,194 @@
+"""How far the population behind a profile is from uniform: half the L1 distance.
+
+It is also the largest difference between the two probabilities of any event. The plug-in
+sees chance as distance: records of a uniform population are not spread evenly. Terms
+abs(p - 1/k) are therefore replaced, for counts near n/k, by unbiased estimates of the
+polynomial that comes nearest to them (Jiao, Han and Weissman 2018, "Minimax estimation of
+the L1 distance"); elsewhere the plug-in has no bias, for the sign is known.
+"""
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache
+from typing import Literal, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from dphist.errors import ParameterError
+from dphist.parameters import whole_number
+from dphist.profile import Profile
+from dphist.properties.estimate import Estimate
+from dphist.properties.polynomials import Distance, best_approximation
+from dphist.properties.source import Source, profile_of
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+METHODS = ("polynomial", "plug-in")
+# Degree and width in units of log n; part of the width within which the polynomial is used.
+_DEGREE, _WIDTH, _USED = 1.2, 1.75, 0.4
+# With 1/labels nearer to 0, in units of the window, nothing tells whether p is below it.
+_LEAST_CORNER = 1e-6
+# Beyond, coefficients times Krawtchouk polynomials lose too many of a float's digits.
+_MAX_DEGREE = 17
+
+
+@overload
+def distance_to_uniformity(
+    source: Source, *, labels: int, method: str = ..., full: Literal[False] = ...
+) -> float: ...
+
+
+@overload
+def distance_to_uniformity(
+    source: Source, *, labels: int, method: str = ..., full: Literal[True]
+) -> Estimate: ...
+
+
+def distance_to_uniformity(
+    source: Source, *, labels: int, method: str = "polynomial", full: bool = False
+) -> float | Estimate:
+    """Estimate half the L1 distance of the population from uniform on `labels` labels.
+
+    Parameters
+    ----------
+    source : Profile or Release of one.
+    labels : k, labels of the uniform population, those without records included. Labels of
+        the profile beyond that many are taken to have probability 1/k there too, so that
+        noise of a release is no error.
+    method : "polynomial", or "plug-in" for the distance of the profile itself.
+    full : return an `Estimate`, with its standard error, rather than a float.
+
+    Returns
+    -------
+    The distance, from 0 to 1 - 1/k. Of nothing it is 0: no record speaks against uniform.
+
+    Raises
+    ------
+    ParameterError
+        If `labels` is below 1, or the method unknown.
+
+    >>> profile = Profile.from_counts([30, 10])
+    >>> distance_to_uniformity(profile, labels=2, method="plug-in")
+    0.25
+    """
+    profile = profile_of(source)
+    k = whole_number(labels, "labels", 1)
+    if method not in METHODS:
+        raise ParameterError(f"method must be one of {', '.join(METHODS)}")
+    value, error = 0.0, 0.0
+    if profile.total > 0:
+        value, error = _distance_and_error(profile, k, method)
+    value = min(max(value, 0.0), 1 - 1 / k)
+    if not full:
+        return value
+    notes = ["standard error: jackknife over records; not of bias, nor a release's noise"]
+    if profile.labels > k:
+        notes.append("the profile has more labels than were given")
+    if profile.total * math.log(max(profile.total, 2)) < k:
+        notes.append("fewer records than labels/log(labels): no method is accurate")
+    return Estimate(value, method, error, None, "1", tuple(notes))
+
+
+def weights(counts: IntArray, n: int, *, labels: int, method: str) -> FloatArray:
+    """Return f(r, n) for each count r >= 0: the estimate is their sum over all labels.
+
+    Parameters
+    ----------
+    counts : (k,) int64, records per label; 0 stands for a label that does not occur.
+    n : number of records, at least 1.
+    labels, method : as for `distance_to_uniformity`.
+    """
+    even = 1 / labels
+    found = np.abs(counts / n - even) / 2
+    if method == "plug-in" or labels == 1 or n < 2:
+        return found
+    low, high, limit = _window(n, labels)
+    if even < _LEAST_CORNER * high:
+        return found
+    near = np.abs(counts / n - even) <= limit if low > 0 else counts / n <= limit
+    found[near] = _polynomial_part(counts[near], n, labels, low, high) / 2
+    return found
+
+
+def _window(n: int, labels: int) -> tuple[float, float, float]:
+    """Interval of probabilities that the polynomial is for, and the limit of its use.
+
+    The limit is one of probabilities if the interval begins at 0, of distances from
+    1/labels otherwise.
+    """
+    log_n = math.log(n)
+    if n <= labels * _WIDTH * log_n:
+        high = min(2 * _WIDTH * log_n / n, 1.0)
+        # 1/labels itself must be inside.
+        high = max(high, min(2 / labels, 1.0))
+        return 0.0, high, _USED * high
+    half = math.sqrt(_WIDTH * log_n / n / labels)
+    return 1 / labels - half, 1 / labels + half, _USED * half
+
+
+def _polynomial_part(counts: IntArray, n: int, labels: int, low: float, high: float) -> FloatArray:
+    """Unbiased estimates of the polynomial nearest to abs(p - 1/labels) on [low, high]."""
+    degree = min(math.floor(_DEGREE * math.log(n)), n, _MAX_DEGREE)
+    # About a corner in the middle the best approximation is even, and that of an odd degree
+    # is the even one below; odd degrees are computed, whose extremes are of the usual number.
+    if degree % 2 == 0 and degree < n:
+        degree += 1 if low == 0 else -1
+    # abs(z) needs a square at least, and where low > 0 there are more than 3 records.
+    degree = max(degree, 3) if low > 0 else degree
+    corner = Fraction(1, 2) if low > 0 else Fraction(1, labels) / Fraction(high)
+    powers = np.array(_centred(corner, degree), np.float64)
+    centre, half = (low + high) / 2, (high - low) / 2
+    scaled = scaled_krawtchouk(counts, n, centre, half, len(powers) - 1)
+    # abs(p - 1/k) = (high - low) abs(x - corner), with p = low + (high - low) x.
+    return np.asarray((high - low) * (powers @ scaled))
+
+
+@lru_cache(maxsize=256)
+def _centred(corner: Fraction, degree: int) -> tuple[Decimal, ...]:
+    return best_approximation(Distance(corner), degree).centred_powers()
+
+
+def scaled_krawtchouk(
+    counts: IntArray, n: int, centre: float, half: float, degree: int
+) -> FloatArray:
+    """Return unbiased estimates of ((p - centre)/half)**m for m = 0..degree.
+
+    Parameters
+    ----------
+    counts : (k,) int64, records of labels of probability p each, among n.
+    n : number of records, at least `degree`.
+
+    Returns
+    -------
+    (degree + 1, k) float64. Krawtchouk polynomials with parameter `centre` have the
+    generating function (1 + (1 - centre) t)**r (1 - centre t)**(n - r), whose expectation is
+    (1 + (p - centre) t)**n: so the m-th, over n(n - 1)...(n - m + 1), is unbiased. Their
+    recurrence subtracts no large numbers where r is near n times the centre.
+    """
+    values = np.ones((degree + 1, len(counts)))
+    offset = counts - n * centre
+    if degree >= 1:
+        values[1] = offset / (n * half)
+    for m in range(1, degree):
+        rest = (n - m) * half
+        first = (offset - m * (1 - 2 * centre)) * values[m] / rest
+        second = m * centre * (1 - centre) / (rest * half) * values[m - 1]
+        values[m + 1] = first - second
+    return values
+
+
+def _distance_and_error(profile: Profile, labels: int, method: str) -> tuple[float, float]:
+    """Sum of the weights of all labels, and its jackknife standard error over records."""
+    n = profile.total
+    now, before, unseen = (
+        weights(counts, n, labels=labels, method=method)
+        for counts in (profile.counts, profile.counts - 1, np.zeros(1, np.int64))
+    )
+    value = float(profile.prevalences @ now) + max(labels - profile.labels, 0) * float(unseen[0])
+    share = profile.counts * profile.prevalences / n
+    change = before - now
+    spread = float(share @ (change - share @ change) ** 2)
+    return value, math.sqrt((n - 1) * spread)

@@ -1,0 +1,160 @@
+"""Guessing: the definitions, word by word, on every small profile; uniform laws; errors."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks import data
+from dphist import Profile, anonymize
+from dphist.errors import ParameterError
+from dphist.properties.estimate import Estimate
+from dphist.properties.guessing import guessing, guesswork
+
+some_counts = st.lists(st.integers(1, 9), min_size=1, max_size=8)
+shares = st.fractions(min_value=Fraction(1, 100), max_value=1, max_denominator=100)
+
+
+def law(counts: list[int]) -> list[Fraction]:
+    return [Fraction(c, sum(counts)) for c in sorted(counts, reverse=True)]
+
+
+def by_definition(counts: list[int], alpha: Fraction) -> tuple[int, Fraction, Fraction]:
+    """mu_alpha, lambda of it and G_alpha, summed label by label (Bonneau 2012, section III)."""
+    p = law(counts)
+    mu = next(j for j in range(1, len(p) + 1) if sum(p[:j]) >= alpha)
+    opened = sum(p[:mu], Fraction(0))
+    return mu, opened, (1 - opened) * mu + sum(i * q for i, q in enumerate(p[:mu], 1))
+
+
+@given(some_counts, shares)
+def test_share_is_what_the_definitions_say(counts: list[int], alpha: Fraction) -> None:
+    profile = Profile.from_counts(counts)
+    mu, opened, mean = by_definition(counts, alpha)
+    found = guesswork(profile, alpha)
+    assert found.dictionary == mu
+    assert found.opened == pytest.approx(float(opened), rel=1e-14)
+    assert found.guesswork == pytest.approx(float(mean), rel=1e-13)
+    assert guessing(profile, share=alpha) == found.guesswork
+    assert guessing(profile, share=alpha, measure="dictionary") == mu
+
+
+@given(some_counts, st.integers(0, 12))
+def test_guesses_open_the_most_frequent_labels(counts: list[int], tries: int) -> None:
+    opened = guessing(Profile.from_counts(counts), guesses=tries)
+    assert isinstance(opened, float)
+    assert opened == pytest.approx(float(sum(law(counts)[:tries])), rel=1e-15)
+
+
+@given(some_counts)
+def test_several_guesses_are_the_single_ones_and_do_not_fall(counts: list[int]) -> None:
+    profile = Profile.from_counts(counts)
+    tries = np.arange(12)
+    several = guessing(profile, guesses=tries)
+    assert several.tolist() == [guessing(profile, guesses=int(b)) for b in tries]
+    assert np.all(np.diff(several) >= 0)
+    assert several[0] == 0
+    assert several[-1] == 1
+    assert guessing(profile, guesses=[]).shape == (0,)
+
+
+@given(some_counts)
+def test_more_accounts_take_more_guesses(counts: list[int]) -> None:
+    profile = Profile.from_counts(counts)
+    rising = [Fraction(i, 20) for i in range(1, 21)]
+    for measure in ("guesswork", "dictionary"):
+        found = [guessing(profile, share=alpha, measure=measure) for alpha in rising]
+        assert all(a <= b for a, b in itertools.pairwise(found))
+
+
+@pytest.mark.parametrize("measure", ["guesswork", "dictionary"])
+@pytest.mark.parametrize("labels", [1, 2, 10, 1000])
+@pytest.mark.parametrize("share", ["1/10", "1/2", 1])
+def test_bits_of_a_uniform_law_are_the_logarithm_of_its_labels(
+    measure: str, labels: int, share: str
+) -> None:
+    profile = Profile.from_prevalences([7], [labels])
+    bits = guessing(profile, share=share, measure=measure, bits=True)
+    # A share that ends within a label opens all of this label.
+    assert bits == pytest.approx(math.log2(labels), abs=1e-12)
+
+
+def test_shares_are_exact() -> None:
+    """3/10 of ten accounts are three: float arithmetic would ask for a fourth."""
+    profile = Profile.from_prevalences([1], [10])
+    assert guessing(profile, share=0.3, measure="dictionary") == 3
+    assert guessing(profile, share="0.3000000000000001", measure="dictionary") == 4
+
+
+def test_nothing_is_opened_without_records() -> None:
+    empty = Profile.from_counts([])
+    assert guessing(empty, guesses=5) == 0
+    assert guessing(empty, guesses=[0, 5]).tolist() == [0, 0]
+    for bits, measure in itertools.product((False, True), ("guesswork", "dictionary")):
+        assert guessing(empty, share=1, measure=measure, bits=bits) == 0
+
+
+def test_yahoo_is_as_hard_as_published() -> None:
+    """Bonneau 2012, in bits: one guess 6.5, ten guesses 9.1, a quarter 17.6."""
+    yahoo = Profile.read(data.ROOT / "data" / "passwords_yahoo.csv")
+    one, ten = guessing(yahoo, guesses=[1, 10])
+    assert -math.log2(one) == pytest.approx(6.5, abs=0.06)
+    assert math.log2(10 / ten) == pytest.approx(9.1, abs=0.06)
+    assert guessing(yahoo, share="1/4", bits=True) == pytest.approx(17.6, abs=0.06)
+
+
+def test_large_profiles_need_no_expansion() -> None:
+    profile = Profile.from_prevalences([1, 10**6], [2**61, 2**40])
+    assert guessing(profile, guesses=2**40) == pytest.approx(2**40 * 10**6 / profile.total)
+    assert guessing(profile, share=1, measure="dictionary") == 2.0**61 + 2.0**40
+
+
+def test_full_says_what_it_rests_on() -> None:
+    profile = Profile.from_prevalences([1, 6, 30], [40, 5, 2])
+    found = guessing(profile, guesses=7, full=True)
+    assert isinstance(found, Estimate)
+    assert found.value == 90 / 130
+    assert found.standard_error == pytest.approx(math.sqrt(90 / 130 * 40 / 130 / 130))
+    assert found.interval is not None
+    assert found.interval[0] < found.value < found.interval[1]
+    assert not any("beyond" in note for note in found.notes)
+    assert any("beyond 7 guesses" in n for n in guessing(profile, guesses=8, full=True).notes)
+    assert any("fewer labels" in n for n in guessing(profile, guesses=48, full=True).notes)
+    bits = guessing(profile, share="1/2", bits=True, full=True)
+    assert (bits.unit, bits.standard_error) == ("bits", None)
+    assert guessing(profile, share="1/2", full=True).unit == "guesses"
+
+
+def test_a_release_answers_with_its_own_total() -> None:
+    rng = np.random.default_rng(8)
+    release = anonymize(Profile.from_prevalences([1, 40], [50, 5]), epsilon=1, source=rng.bytes)
+    assert guessing(release, guesses=3) == guessing(release.value, guesses=3)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {},
+        {"guesses": 1, "share": 1},
+        {"guesses": -1},
+        {"guesses": 1.0},
+        {"guesses": True},
+        {"guesses": [1, -1]},
+        {"guesses": [0.5]},
+        {"guesses": [[1]]},
+        {"guesses": [1], "full": True},
+        {"guesses": 1, "bits": True},
+        {"guesses": 1, "measure": "dictionary"},
+        {"share": 0},
+        {"share": "1.01"},
+        {"share": float("nan")},
+        {"share": 1, "measure": "entropy"},
+    ],
+)
+def test_errors_name_the_parameter(asked: dict[str, object]) -> None:
+    with pytest.raises(ParameterError, match=r"guesses|share|measure"):
+        guessing(Profile.from_counts([2, 1]), **asked)  # type: ignore[call-overload]
