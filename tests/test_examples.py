@@ -201,3 +201,81 @@ def test_pharmacy_goes_on_day_by_day_also_when_killed(tmp_path: Path) -> None:
     again = run("pharmacy.py", folder / "drugs.json", folder)
     assert again.returncode == 1
     assert again.stderr.startswith("error: ")
+
+
+PASSWORDS = ROOT / "data" / "passwords_yahoo.csv"
+
+
+def test_guessing_curve_of_yahoo(tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "folder"
+    done = run("guessing_curve.py", PASSWORDS, folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    release = dh.Release.load(folder / "passwords.json")
+    assert release.guarantee == dh.PureDP(1)
+    # As of the file itself: among 69 million accounts noise changes none of these digits.
+    assert "10 guesses open   1.89% of the accounts" in done.stdout
+    assert "1,000 guesses open   8.32% of the accounts" in done.stdout
+    assert "as hard as 21.5 random bits" in done.stdout
+    lines = (folder / "guessing.csv").read_text().splitlines()
+    assert lines[0] == "guesses,share_opened"
+    rows = [(int(guesses), float(share)) for guesses, share in (x.split(",") for x in lines[1:])]
+    assert rows == sorted(set(rows))
+    assert rows[0][0] == 1
+    assert rows[-1] == (release.value.labels, 1.0)
+    for guesses, share in rows[::40]:
+        assert share == dh.properties.guessing(release, guesses=guesses)
+    picture = (folder / "guessing.svg").read_text()
+    assert picture.startswith("<?xml")
+    assert "accounts opened" in picture
+
+
+def test_guessing_curve_as_png_of_few_accounts(tmp_path: Path) -> None:
+    for content in ("", "5000,1\n"):
+        (tmp_path / "p.csv").write_text("count,prevalence\n" + content)
+        done = run("guessing_curve.py", tmp_path / "p.csv", tmp_path, "--picture", "curve.png")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
+        (tmp_path / "curve.png").unlink()
+
+
+def test_guessing_curve_refuses_what_it_cannot_read(tmp_path: Path) -> None:
+    path = tmp_path / "p.csv"
+    path.write_text(f"count,prevalence\n{SENTINEL},1\n")
+    done = run("guessing_curve.py", path, tmp_path / "out")
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: ")
+    assert "Traceback" not in done.stderr
+    assert SENTINEL not in done.stderr
+    assert run("guessing_curve.py", path, tmp_path / "out", "--picture", "x.doc").returncode == 2
+    assert not (tmp_path / "out").exists()
+    assert "one account" in run("guessing_curve.py", "--help").stdout
+
+
+def test_unseen_species_of_butterflies() -> None:
+    done = run("unseen_species.py")
+    assert (done.returncode, done.stderr) == (0, "")
+    table = {line[:30].strip(): line[30:].split("  ") for line in done.stdout.splitlines()}
+    cells = {name: [cell.strip() for cell in row if cell] for name, row in table.items()}
+    assert cells["species caught"][0] == "501"
+    # Good and Toulmin 1956: 75 new species in as much time again.
+    assert cells["new ones, in 1 × the time"][0].startswith("75 (")
+    assert cells["new ones, in 1/2 × the time"][0].startswith("45 (")
+    # At epsilon 1 the noise moves 501 species by a few. That it does more is out of the question.
+    assert 400 < int(cells["species caught"][1]) < 600
+    assert "(epsilon 1)" in done.stdout
+    assert "not foretold" not in done.stdout
+
+
+def test_unseen_species_of_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "p.csv"
+    path.write_text("count,prevalence\n1,3\n")
+    done = run("unseen_species.py", "--counts", path, "--epsilon", "1/2")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "not foretold" in done.stdout
+    path.write_text(f"count,prevalence\n{SENTINEL},1\n")
+    for arguments in (["--counts", path], ["--epsilon", "0"]):
+        done = run("unseen_species.py", *arguments)
+        assert done.returncode == 1
+        assert done.stderr.startswith("error: ")
+        assert "Traceback" not in done.stderr
+        assert SENTINEL not in done.stderr

@@ -19,6 +19,7 @@ from typing import NoReturn
 from dphist.commands.anonymize import add_anonymize
 from dphist.commands.labels import add_labels
 from dphist.commands.options import Parser, UsageError, with_negative_values
+from dphist.commands.properties import add_properties
 from dphist.commands.ranges import EDGE_OPTIONS, add_ranges
 from dphist.commands.show import add_show
 from dphist.commands.stream import add_stream
@@ -91,7 +92,15 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"dphist {version('dphist')}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
-    for add in (add_anonymize, add_ranges, add_labels, add_top, add_stream, add_show):
+    for add in (
+        add_anonymize,
+        add_ranges,
+        add_labels,
+        add_top,
+        add_stream,
+        add_properties,
+        add_show,
+    ):
         add(commands)
     return parser
 

@@ -17,6 +17,7 @@ from dphist.errors import ParameterError
 from dphist.parameters import Exact, exact_number, whole_number
 from dphist.profile import Profile
 from dphist.properties.estimate import Estimate
+from dphist.properties.resampling import RESAMPLES, including_noise
 from dphist.properties.source import Source, profile_of
 
 IntArray = npt.NDArray[np.int64]
@@ -35,6 +36,7 @@ def guessing(
     measure: str = ...,
     bits: bool = ...,
     full: Literal[False] = ...,
+    resamples: int = ...,
 ) -> float: ...
 @overload
 def guessing(
@@ -45,6 +47,7 @@ def guessing(
     measure: str = ...,
     bits: bool = ...,
     full: Literal[True],
+    resamples: int = ...,
 ) -> Estimate: ...
 @overload
 def guessing(source: Source, *, guesses: Sequence[int] | IntArray) -> FloatArray: ...
@@ -56,6 +59,7 @@ def guessing(
     measure: str = "guesswork",
     bits: bool = False,
     full: bool = False,
+    resamples: int = RESAMPLES,
 ) -> float | FloatArray | Estimate:
     """Return what guesses open, or the guesses it takes to open a share of the accounts.
 
@@ -72,6 +76,8 @@ def guessing(
         "dictionary": mu_alpha, the fewest labels that open the share alpha.
     bits : with `share`: as the entropy in bits of a uniform law that would be as hard.
     full : return an `Estimate`; not with several `guesses`.
+    resamples : of a release, how often it is released again to learn what its noise does to
+        standard error and interval (`dphist.properties.resampling`); with `full`.
 
     Returns
     -------
@@ -80,7 +86,8 @@ def guessing(
     Raises
     ------
     ParameterError
-        If not exactly one of `guesses` and `share` is given, or if one is not as above.
+        If not exactly one of `guesses` and `share` is given, or if one is not as above; if
+        `resamples` is below 10.
 
     Notes
     -----
@@ -113,17 +120,25 @@ def guessing(
         if several:
             return opened
         value = float(opened[0])
-        return _opened_estimate(profile, int(tries[0]), value) if full else value
+        if not full:
+            return value
+        estimate = _opened_estimate(profile, int(tries[0]), value)
+
+        def opened_again(other: Profile) -> float:
+            return float(opened_share(other, tries)[0])
+
+        return including_noise(source, estimate, opened_again, resamples, (0.0, 1.0))
     alpha = exact_number(share, "share")
     if not 0 < alpha <= 1:
         raise ParameterError("share must be above 0 and at most 1")
     found = guesswork(profile, alpha)
     names = {(False, False): "guesswork", (True, False): "guesswork_bits"}
     names |= {(False, True): "dictionary", (True, True): "dictionary_bits"}
-    value = float(getattr(found, names[bits, measure == "dictionary"]))
+    name = names[bits, measure == "dictionary"]
+    value = float(getattr(found, name))
     if not full:
         return value
-    return Estimate(
+    estimate = Estimate(
         value=value,
         method="plug-in",
         standard_error=None,
@@ -131,6 +146,11 @@ def guessing(
         unit="bits" if bits else "guesses",
         notes=_notes(profile, int(found.dictionary)),
     )
+
+    def again(other: Profile) -> float:
+        return float(getattr(guesswork(other, alpha), name))
+
+    return including_noise(source, estimate, again, resamples, (0.0, math.inf))
 
 
 class Guesswork(NamedTuple):

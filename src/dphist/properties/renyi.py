@@ -17,6 +17,7 @@ from dphist.parameters import Exact, exact_number
 from dphist.profile import Profile
 from dphist.properties.entropy import entropy, logarithm_base, unit_of
 from dphist.properties.estimate import Estimate
+from dphist.properties.resampling import RESAMPLES, including_noise
 from dphist.properties.source import Source, profile_of
 
 IntArray = npt.NDArray[np.int64]
@@ -34,6 +35,7 @@ def renyi_entropy(
     base: Exact = ...,
     method: str | None = ...,
     full: Literal[False] = ...,
+    resamples: int = ...,
 ) -> float: ...
 
 
@@ -45,6 +47,7 @@ def renyi_entropy(
     base: Exact = ...,
     method: str | None = ...,
     full: Literal[True],
+    resamples: int = ...,
 ) -> Estimate: ...
 
 
@@ -55,6 +58,7 @@ def renyi_entropy(
     base: Exact = 2,
     method: str | None = None,
     full: bool = False,
+    resamples: int = RESAMPLES,
 ) -> float | Estimate:
     """Estimate the Rényi entropy of the population that the records were drawn from.
 
@@ -69,6 +73,8 @@ def renyi_entropy(
         profile itself. By default the former where there is one, for order 1 what
         `dphist.properties.entropy` does by default, else the latter.
     full : return an `Estimate`, with its standard error, rather than a float.
+    resamples : of a release, how often it is released again to learn what its noise does to
+        standard error and interval (`dphist.properties.resampling`); with `full`.
 
     Returns
     -------
@@ -78,7 +84,7 @@ def renyi_entropy(
     Raises
     ------
     ParameterError
-        If order, base or method is not among these.
+        If order, base, method or resamples is not among these.
 
     Notes
     -----
@@ -97,17 +103,22 @@ def renyi_entropy(
     chosen = _method_for(exact, method)
     if chosen == "shannon":
         if full:
-            return entropy(source, base=base, full=True)
+            return entropy(source, base=base, full=True, resamples=resamples)
         return entropy(source, base=base)
     nats, error = _entropy_and_error(profile, exact, chosen == "unbiased")
     value = nats / unit_nats
     if not full:
         return value
-    notes = ["standard error: jackknife over records; not of bias, nor a release's noise"]
+    notes = ["standard error: jackknife over records; not of bias"]
     if math.isinf(value):
         notes = ["no label has as many records as the order: no upper bound"]
     scaled = None if error is None else error / unit_nats
-    return Estimate(value, chosen, scaled, None, unit_of(unit_nats), tuple(notes))
+    found = Estimate(value, chosen, scaled, None, unit_of(unit_nats), tuple(notes))
+
+    def again(other: Profile) -> float:
+        return _entropy_and_error(other, exact, chosen == "unbiased")[0] / unit_nats
+
+    return including_noise(source, found, again, resamples, (0.0, math.inf))
 
 
 def power_weights(counts: IntArray, n: int, order: int) -> FloatArray:

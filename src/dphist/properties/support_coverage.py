@@ -16,7 +16,9 @@ from scipy.special import bdtrc, pdtrc
 
 from dphist.errors import ParameterError
 from dphist.parameters import Exact, positive_number
+from dphist.profile import Profile
 from dphist.properties.estimate import Estimate
+from dphist.properties.resampling import RESAMPLES, including_noise
 from dphist.properties.source import Source, profile_of
 
 IntArray = npt.NDArray[np.int64]
@@ -29,14 +31,29 @@ _NORMAL = 1.959963984540054  # 97.5 % point
 
 @overload
 def support_coverage(
-    source: Source, *, extra: Exact, method: str | None = None, full: Literal[False] = False
+    source: Source,
+    *,
+    extra: Exact,
+    method: str | None = None,
+    full: Literal[False] = False,
+    resamples: int = ...,
 ) -> float: ...
 @overload
 def support_coverage(
-    source: Source, *, extra: Exact, method: str | None = None, full: Literal[True]
+    source: Source,
+    *,
+    extra: Exact,
+    method: str | None = None,
+    full: Literal[True],
+    resamples: int = ...,
 ) -> Estimate: ...
 def support_coverage(
-    source: Source, *, extra: Exact, method: str | None = None, full: bool = False
+    source: Source,
+    *,
+    extra: Exact,
+    method: str | None = None,
+    full: bool = False,
+    resamples: int = RESAMPLES,
 ) -> float | Estimate:
     """Estimate how many labels would be new in `extra` times as many further records.
 
@@ -54,6 +71,8 @@ def support_coverage(
         "smoothed-poisson": cut by a Poisson number of mean ln(n (t + 1)^2/(t - 1))/(2 t), the
         t - 1 left out up to extra = 1.
     full : return an `Estimate`, with standard error and interval.
+    resamples : of a release, how often it is released again to learn what its noise does to
+        standard error and interval (`dphist.properties.resampling`); with `full`.
 
     Returns
     -------
@@ -62,8 +81,8 @@ def support_coverage(
     Raises
     ------
     ParameterError
-        If `extra` or `method` is none of these; if "good-toulmin" is asked beyond 1; or if
-        `extra` is above ln n: no estimator can see farther ahead than a multiple of that
+        If `extra`, `method` or `resamples` is none of these; if "good-toulmin" is asked beyond 1;
+        or if `extra` is above ln n: no estimator can see farther ahead than a multiple of that
         (Orlitsky et al. 2016).
 
     Notes
@@ -102,7 +121,7 @@ def support_coverage(
     variance = math.fsum(factors**2 * profile.prevalences)
     half = _NORMAL * math.sqrt(variance + value)
     interval = tuple(_possible(end, more, profile.total) for end in (raw - half, raw + half))
-    return Estimate(
+    found = Estimate(
         value=value,
         method=method,
         standard_error=math.sqrt(variance),
@@ -110,6 +129,13 @@ def support_coverage(
         unit="labels",
         notes=_notes(method, profile.total, float(more)),
     )
+
+    def again(other: Profile) -> float:
+        # Of a few records less, `extra` may be too much to ask; here it is not asked.
+        each = weights(other.counts, other.total, more, method)
+        return _possible(math.fsum(each * other.prevalences), more, other.total)
+
+    return including_noise(source, found, again, resamples, (0.0, float(more * profile.total)))
 
 
 def weights(counts: IntArray, total: int, extra: Fraction, method: str) -> FloatArray:

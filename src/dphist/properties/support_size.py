@@ -12,6 +12,7 @@ from dphist.profile import Profile
 from dphist.properties import chebyshev_support, unseen_programme
 from dphist.properties.estimate import Estimate
 from dphist.properties.labels_seen import chao1
+from dphist.properties.resampling import RESAMPLES, including_noise
 from dphist.properties.source import Source, profile_of
 
 METHODS = ("wu-yang", "valiant-valiant", "chao1", "plug-in")
@@ -21,14 +22,29 @@ _LEAST_P_MIN = Fraction(1, 10**18)  # no data are long enough to tell it from 0
 
 @overload
 def support_size(
-    source: Source, *, p_min: Exact | None = None, method: str = ..., full: Literal[False] = False
+    source: Source,
+    *,
+    p_min: Exact | None = None,
+    method: str = ...,
+    full: Literal[False] = False,
+    resamples: int = ...,
 ) -> float: ...
 @overload
 def support_size(
-    source: Source, *, p_min: Exact | None = None, method: str = ..., full: Literal[True]
+    source: Source,
+    *,
+    p_min: Exact | None = None,
+    method: str = ...,
+    full: Literal[True],
+    resamples: int = ...,
 ) -> Estimate: ...
 def support_size(
-    source: Source, *, p_min: Exact | None = None, method: str = "wu-yang", full: bool = False
+    source: Source,
+    *,
+    p_min: Exact | None = None,
+    method: str = "wu-yang",
+    full: bool = False,
+    resamples: int = RESAMPLES,
 ) -> float | Estimate:
     """Estimate how many labels have a positive probability.
 
@@ -45,6 +61,8 @@ def support_size(
         "chao1": a lower bound, from the labels seen once and twice (Chao 1984, with less bias).
         "plug-in": the labels seen.
     full : return an `Estimate`, with a standard error or an interval.
+    resamples : of a release, how often it is released again to learn what its noise does to
+        standard error and interval (`dphist.properties.resampling`); with `full`.
 
     Returns
     -------
@@ -54,7 +72,8 @@ def support_size(
     Raises
     ------
     ParameterError
-        If `source`, `p_min` or `method` is none of these, or the programme cannot be solved.
+        If `source`, `p_min`, `method` or `resamples` is none of these, or the programme cannot be
+        solved.
 
     >>> from dphist import Profile
     >>> profile = Profile.from_prevalences([1, 2, 3], [20, 10, 5])
@@ -79,7 +98,16 @@ def support_size(
         )
     else:
         found = (_wu_yang if method == "wu-yang" else _valiant_valiant)(profile, least)
-    return found if full else found.value
+    if not full:
+        return found.value
+
+    def again(other: Profile) -> float:
+        return support_size(other, p_min=least, method=method)
+
+    promised = least is not None and method not in ("chao1", "plug-in")
+    # A release with more labels than 1/p_min has an estimate above that, too.
+    most = max(float(1 / least), found.value) if least is not None and promised else math.inf
+    return including_noise(source, found, again, resamples, (0.0, most))
 
 
 def _wu_yang(profile: Profile, p_min: Fraction) -> Estimate:

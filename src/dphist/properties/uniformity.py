@@ -21,6 +21,7 @@ from dphist.parameters import whole_number
 from dphist.profile import Profile
 from dphist.properties.estimate import Estimate
 from dphist.properties.polynomials import Distance, best_approximation
+from dphist.properties.resampling import RESAMPLES, including_noise
 from dphist.properties.source import Source, profile_of
 
 IntArray = npt.NDArray[np.int64]
@@ -37,18 +38,33 @@ _MAX_DEGREE = 17
 
 @overload
 def distance_to_uniformity(
-    source: Source, *, labels: int, method: str = ..., full: Literal[False] = ...
+    source: Source,
+    *,
+    labels: int,
+    method: str = ...,
+    full: Literal[False] = ...,
+    resamples: int = ...,
 ) -> float: ...
 
 
 @overload
 def distance_to_uniformity(
-    source: Source, *, labels: int, method: str = ..., full: Literal[True]
+    source: Source,
+    *,
+    labels: int,
+    method: str = ...,
+    full: Literal[True],
+    resamples: int = ...,
 ) -> Estimate: ...
 
 
 def distance_to_uniformity(
-    source: Source, *, labels: int, method: str = "polynomial", full: bool = False
+    source: Source,
+    *,
+    labels: int,
+    method: str = "polynomial",
+    full: bool = False,
+    resamples: int = RESAMPLES,
 ) -> float | Estimate:
     """Estimate half the L1 distance of the population from uniform on `labels` labels.
 
@@ -60,6 +76,8 @@ def distance_to_uniformity(
         noise of a release is no error.
     method : "polynomial", or "plug-in" for the distance of the profile itself.
     full : return an `Estimate`, with its standard error, rather than a float.
+    resamples : of a release, how often it is released again to learn what its noise does to
+        standard error and interval (`dphist.properties.resampling`); with `full`.
 
     Returns
     -------
@@ -68,7 +86,7 @@ def distance_to_uniformity(
     Raises
     ------
     ParameterError
-        If `labels` is below 1, or the method unknown.
+        If `labels` is below 1, `resamples` below 10, or the method unknown.
 
     >>> profile = Profile.from_counts([30, 10])
     >>> distance_to_uniformity(profile, labels=2, method="plug-in")
@@ -84,12 +102,17 @@ def distance_to_uniformity(
     value = min(max(value, 0.0), 1 - 1 / k)
     if not full:
         return value
-    notes = ["standard error: jackknife over records; not of bias, nor a release's noise"]
+    notes = ["standard error: jackknife over records; not of bias"]
     if profile.labels > k:
         notes.append("the profile has more labels than were given")
     if profile.total * math.log(max(profile.total, 2)) < k:
         notes.append("fewer records than labels/log(labels): no method is accurate")
-    return Estimate(value, method, error, None, "1", tuple(notes))
+    found = Estimate(value, method, error, None, "1", tuple(notes))
+
+    def again(other: Profile) -> float:
+        return distance_to_uniformity(other, labels=k, method=method)
+
+    return including_noise(source, found, again, resamples, (0.0, 1 - 1 / k))
 
 
 def weights(counts: IntArray, n: int, *, labels: int, method: str) -> FloatArray:

@@ -7,6 +7,7 @@ from dphist.release import Release
 from dphist.report import described, words
 from dphist.report.head import head
 from dphist.report.plots import panels
+from dphist.report.properties_section import population
 from dphist.report.svg import inline_svg
 
 _BY_RANK = "Labels are ranked by their count, the most common first; the curve falls to the rarest."
@@ -44,6 +45,7 @@ def content(release: Release) -> dict[str, Any]:
         "band": words.band_in_words(band),
         "bars": words.bars_in_words(bars),
         "head": head(value),
+        "population": population(release),
         "made": mechanism.in_words(),
         "mechanism": type(mechanism).__name__,
         "call": described.call(mechanism),

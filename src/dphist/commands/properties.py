@@ -1,0 +1,196 @@
+"""dphist properties: what a histogram says about the population behind it."""
+
+import argparse
+import json
+import math
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from dphist.commands.options import Commands, UsageError, whole
+from dphist.parameters import Exact
+from dphist.profile import Profile
+from dphist.properties.resampling import RESAMPLES
+from dphist.properties.source import Source, profile_of
+from dphist.release import Release
+from dphist.report import words
+from dphist.report.guarantees import guarantee_json
+from dphist.report.kinds import kind_of
+from dphist.report.properties_rows import Property, properties_of
+from dphist.report.properties_words import interval_of, name_of, notes_of, value_of
+from dphist.report.summary import WIDTH
+
+_NOT_PRIVATE = "computed from the data themselves, so what is printed is not private"
+_SAMPLING = "Intervals and standard errors are those of the records being a sample"
+
+
+def add_properties(commands: Commands) -> None:
+    """Add the command."""
+    command = commands.add_parser(
+        "properties",
+        help="estimate entropy, number of labels and more",
+        description=(
+            "Estimate properties of the population behind an anonymized histogram: entropy, how "
+            "many labels there are, how many new ones further records would bring, and what so "
+            "many guesses open. From a release this costs no further privacy."
+        ),
+        epilog=(
+            "FILE is an anonymized release (JSON), or a profile with columns count,prevalence "
+            "(CSV, TSV, Parquet). What is printed about a profile is not private."
+        ),
+        allow_abbrev=False,
+    )
+    command.set_defaults(run=_properties)
+    command.add_argument("file", metavar="FILE", help="a release, or a profile")
+    command.add_argument(
+        "--labels",
+        type=whole,
+        metavar="K",
+        help="how many labels there are, unseen ones included, if that is known",
+    )
+    command.add_argument(
+        "--p-min",
+        metavar="P",
+        help="least probability of a label, if that is known, for example 1e-6 or 1/5000",
+    )
+    command.add_argument(
+        "--extra",
+        metavar="T,...",
+        help="further records to look ahead, in units of those there are; 1,2 unless given",
+    )
+    command.add_argument(
+        "--base", default="2", metavar="B", help="of the logarithms, or e; 2 unless given: bits"
+    )
+    command.add_argument(
+        "--resamples",
+        type=whole,
+        default=RESAMPLES,
+        metavar="N",
+        help=(
+            "how often the mechanism is run again on the release, to learn what its noise does to "
+            f"errors and intervals; {RESAMPLES} unless given; 0 leaves the noise out, and is fast"
+        ),
+    )
+    command.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _properties(options: argparse.Namespace) -> None:
+    source = _read(options.file)
+    found = properties_of(
+        source,
+        labels=options.labels,
+        p_min=options.p_min,
+        extra=_extra(options.extra),
+        base=math.e if options.base == "e" else options.base,
+        resamples=options.resamples,
+    )
+    print(json.dumps(_as_json(source, found)) if options.json else _text(source, found, options))
+
+
+def _read(name: str) -> Source:
+    """Read a release or a profile; as everywhere, the name says which of them a file is."""
+    if not Path(name).exists():
+        raise UsageError(f"{name} does not exist")
+    if Path(name).suffix.lower() != ".json":
+        return Profile.read(name)
+    release = Release.load(name)
+    if not isinstance(release.value, Profile):
+        kind = kind_of(release).name.lower()
+        raise UsageError(
+            f"{name} is a release of a {kind} histogram; properties are estimated from an "
+            "anonymized one, which 'dphist anonymize' makes"
+        )
+    return release
+
+
+def _extra(text: str | None) -> list[Exact] | None:
+    if text is None:
+        return None
+    parts: list[Exact] = [part.strip() for part in text.split(",")]
+    if "" in parts:
+        raise UsageError("--extra needs numbers with commas between them, such as 1/2,1,2")
+    return parts
+
+
+def _as_json(source: Source, found: Sequence[Property]) -> dict[str, Any]:
+    """Return everything; null where a number is missing or infinite."""
+    profile = profile_of(source)
+    guarantee = guarantee_json(source.mechanism) if isinstance(source, Release) else None
+    return {
+        "private": guarantee is not None,
+        "guarantee": guarantee,
+        "records": profile.total,
+        "labels": profile.labels,
+        "properties": [
+            {
+                "property": item.function,
+                "name": item.name,
+                "parameters": item.parameters,
+                "value": _finite(item.estimate.value),
+                "standard_error": _finite(item.estimate.standard_error),
+                "interval": (
+                    None
+                    if item.estimate.interval is None
+                    else [_finite(end) for end in item.estimate.interval]
+                ),
+                "unit": item.estimate.unit,
+                "method": item.estimate.method,
+                "notes": list(item.estimate.notes),
+            }
+            for item in found
+        ],
+    }
+
+
+def _finite(number: float | None) -> float | None:
+    return None if number is None or not math.isfinite(number) else number
+
+
+def _text(source: Source, found: Sequence[Property], options: argparse.Namespace) -> str:
+    profile = profile_of(source)
+    lines = ["Properties of the population behind a histogram", ""]
+    lines += _wrapped(f"{options.file}: {_made(source)}", "  Source          ")
+    lines += [f"  Records (n)     {profile.total:,}", f"  Labels          {profile.labels:,}", ""]
+    lines += _table(found)
+    lines.append("")
+    lines += _wrapped(_errors(source, options.resamples), "  ")
+    lines += ["", "What the estimates rest on"]
+    for name, text in notes_of(found):
+        lines += textwrap.wrap(
+            f"{name}: {text}", WIDTH, initial_indent="  ", subsequent_indent="    "
+        )
+    return "\n".join(lines)
+
+
+def _made(source: Source) -> str:
+    if not isinstance(source, Release):
+        return _NOT_PRIVATE
+    unit = words.privacy_unit(source.mechanism.sensitivity, source.stated.get("unit"))
+    return f"released under {source.guarantee}, for {unit}"
+
+
+def _errors(source: Source, resamples: int) -> str:
+    """Say what intervals and standard errors cover."""
+    if not isinstance(source, Release):
+        covered = "."
+    elif resamples == 0:
+        covered = "; the noise of the release comes on top of them."
+    else:
+        covered = ", and of the noise of the release."
+    return f"{_SAMPLING}{covered} ± stands for one standard error."
+
+
+def _table(found: Sequence[Property]) -> list[str]:
+    """Return names to the left, numbers to the right."""
+    rows = [("property", "estimate", "95 % interval, or ± error")]
+    rows += [(name_of(item), value_of(item.estimate), interval_of(item.estimate)) for item in found]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        f"  {name:<{widths[0]}}  {value:>{widths[1]}}  {interval:>{widths[2]}}"
+        for name, value, interval in rows
+    ]
+
+
+def _wrapped(text: str, first: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=" " * len(first))

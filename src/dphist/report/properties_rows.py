@@ -1,0 +1,180 @@
+"""The properties of a population that the command and the report list, each estimated once."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TypeAlias
+
+from dphist.errors import ParameterError
+from dphist.parameters import Exact, decimal_text, exact_number, whole_number
+from dphist.properties import (
+    Estimate,
+    distance_to_uniformity,
+    entropy,
+    guessing,
+    renyi_entropy,
+    support_coverage,
+    support_size,
+)
+from dphist.properties.resampling import RESAMPLES
+from dphist.properties.source import Source, profile_of
+from dphist.release import Release
+from dphist.report.properties_noise import run_ahead
+
+# The numbers of guesses that are shown, where there are more labels than that.
+_GUESSES = (10, 1000, 100_000)
+_EXTRA = (Fraction(1), Fraction(2))
+# Sums over records stay within int64 below this; noise may lift a released total above it.
+_MOST_RECORDS = 2**62
+
+# Further releases: so few tell a standard deviation to a quarter, and so many fit into memory.
+FEWEST, MOST = 10, 10_000
+
+_Parameter: TypeAlias = int | str
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """One property and its estimate.
+
+    Attributes
+    ----------
+    function : name in `dphist.properties`.
+    name : what a reader calls it, without its unit.
+    estimate : value, method, error, unit and notes.
+    parameters : what the function was called with, exact numbers as text.
+    """
+
+    function: str
+    name: str
+    estimate: Estimate
+    parameters: dict[str, _Parameter] = field(default_factory=dict)
+
+
+def can_be_estimated(source: Source) -> bool:
+    """Whether there is something to estimate from, of a size that the estimators are made for."""
+    return 0 < profile_of(source).total < _MOST_RECORDS
+
+
+def properties_of(
+    source: Source,
+    *,
+    labels: int | None = None,
+    p_min: Exact | None = None,
+    extra: Sequence[Exact] | None = None,
+    base: Exact = 2,
+    resamples: int = RESAMPLES,
+) -> list[Property]:
+    """Estimate everything that can be said about the population behind a histogram.
+
+    Parameters
+    ----------
+    source : Profile or Release of one.
+    labels : how many labels the population has, if known; the distance to uniformity needs it.
+    p_min : least probability of a label, if known: gives an estimate of the number of labels
+        beside the lower bound.
+    extra : further records to look ahead, in units of those there are; 1 and 2 by default, as
+        far as the records allow.
+    base : of the logarithms.
+    resamples : how often a release is released again to learn what its noise does, 10 to 10,000
+        times; or 0 to leave the noise out of errors and intervals.
+
+    Raises
+    ------
+    ParameterError
+        If an argument is none of these, if `extra` is farther than can be foreseen, or if there
+        are more records than the estimators are made for.
+
+    >>> from dphist import Profile
+    >>> rows = properties_of(Profile.from_counts([1, 1, 2, 4]), extra=[1])
+    >>> [row.name for row in rows][:3]
+    ['Shannon entropy', 'Rényi entropy of order 2', 'Min-entropy']
+    """
+    profile = profile_of(source)
+    if profile.total >= _MOST_RECORDS:
+        raise ParameterError("source has more records than properties can be estimated from")
+    if labels is not None:
+        labels = whole_number(labels, "labels", 1)
+    runs = whole_number(resamples, "resamples", 0, MOST)
+    if 0 < runs < FEWEST:
+        raise ParameterError(f"resamples must be at least {FEWEST}, or 0 to leave the noise out")
+    if isinstance(source, Release):
+        if runs:
+            # In milliseconds it is found what is wrong with the arguments; the runs take seconds.
+            properties_of(profile, labels=labels, p_min=p_min, extra=extra, base=base, resamples=0)
+        source = run_ahead(source, runs) if runs else profile
+    again = max(runs, FEWEST)  # is not looked at for a profile, but checked
+    return [
+        *_entropies(source, again, labels, base),
+        *_sizes(source, again, p_min),
+        *_new_labels(source, again, extra),
+        *_distances(source, again, labels),
+        *_guesses(source, again),
+    ]
+
+
+def _entropies(source: Source, runs: int, labels: int | None, base: Exact) -> list[Property]:
+    at: dict[str, _Parameter] = {"base": str(base)}
+    known: dict[str, _Parameter] = {} if labels is None else {"labels": labels}
+    shannon = entropy(source, labels=labels, base=base, full=True, resamples=runs)
+    collision = renyi_entropy(source, order=2, base=base, full=True, resamples=runs)
+    least = renyi_entropy(source, order=math.inf, base=base, full=True, resamples=runs)
+    return [
+        Property("entropy", "Shannon entropy", shannon, at | known),
+        Property("renyi_entropy", "Rényi entropy of order 2", collision, at | {"order": 2}),
+        Property("renyi_entropy", "Min-entropy", least, at | {"order": "infinity"}),
+    ]
+
+
+def _sizes(source: Source, runs: int, p_min: Exact | None) -> list[Property]:
+    bound = support_size(source, method="chao1", full=True, resamples=runs)
+    found = [Property("support_size", "Labels there are, at least", bound, {"method": "chao1"})]
+    if p_min is not None:
+        estimate = support_size(source, p_min=p_min, full=True, resamples=runs)
+        least = decimal_text(exact_number(p_min, "p_min"))
+        at: dict[str, _Parameter] = {"method": estimate.method, "p_min": least}
+        found.append(Property("support_size", "Labels there are", estimate, at))
+    return found
+
+
+def _new_labels(source: Source, runs: int, extra: Sequence[Exact] | None) -> list[Property]:
+    if extra is None:
+        farthest = max(1.0, math.log(max(profile_of(source).total, 1)))
+        times: Sequence[Fraction] = [more for more in _EXTRA if more <= farthest]
+    else:
+        times = [exact_number(more, "extra") for more in extra]
+    found = []
+    for more in times:
+        estimate = support_coverage(source, extra=more, full=True, resamples=runs)
+        text = decimal_text(more)
+        times_n = "n" if more == 1 else f"{text}n" if "/" not in text else f"({text})n"
+        name = f"New labels in {times_n} further records"
+        found.append(Property("support_coverage", name, estimate, {"extra": text}))
+    return found
+
+
+def _distances(source: Source, runs: int, labels: int | None) -> list[Property]:
+    if labels is None:
+        return []
+    estimate = distance_to_uniformity(source, labels=labels, full=True, resamples=runs)
+    found = Property("distance_to_uniformity", "Distance to uniform", estimate, {"labels": labels})
+    return [found]
+
+
+def _guesses(source: Source, runs: int) -> list[Property]:
+    """What the commonest labels hold: of passwords, what so many guesses open."""
+    have = profile_of(source).labels
+    found = []
+    for tries in [tries for tries in _GUESSES if tries < have] or [1]:
+        estimate = guessing(source, guesses=tries, full=True, resamples=runs)
+        name = f"Share of {tries:,} commonest label{'s'[: tries > 1]}"
+        found.append(Property("guessing", name, estimate, {"guesses": tries}))
+    at: dict[str, _Parameter] = {"share": "1/2", "measure": "dictionary"}
+    dictionary = guessing(source, share="1/2", measure="dictionary", full=True, resamples=runs)
+    guesswork = guessing(source, share="1/2", bits=True, full=True, resamples=runs)
+    return [
+        *found,
+        Property("guessing", "Labels of half the records", dictionary, at),
+        Property("guessing", "Guesswork for a half", guesswork, {"share": "1/2", "bits": True}),
+    ]

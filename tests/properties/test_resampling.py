@@ -1,0 +1,370 @@
+"""Errors of estimates from a release include its noise; weights are as smooth as is claimed."""
+
+import math
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from benchmarks.properties_entropy import LABELS, LAWS, samples
+
+import dphist as dh
+from dphist.errors import ParameterError
+from dphist.properties import (
+    Estimate,
+    distance_to_uniformity,
+    entropy,
+    guessing,
+    renyi_entropy,
+    support_coverage,
+    support_size,
+)
+from dphist.properties.linear_forms import (
+    LinearForm,
+    distance_form,
+    entropy_form,
+    power_sum_form,
+    support_coverage_form,
+    support_size_form,
+)
+from dphist.properties.resampling import combined, further_releases, including_noise
+
+PAGE = Path(__file__).parents[2] / "docs" / "properties.md"
+PROFILE = dh.Profile.from_prevalences([1, 2, 3, 5, 9, 40], [60, 25, 12, 6, 3, 1])
+
+# What each estimator answers with `full`, and whether that has an error and an interval.
+ASKED: list[tuple[Callable[..., Any], dict[str, Any], bool, bool]] = [
+    (entropy, {"labels": 300}, True, True),
+    (entropy, {"method": "jvhw", "labels": 300}, True, True),
+    (entropy, {"method": "plug-in"}, True, False),
+    (entropy, {"method": "apml"}, False, False),
+    (support_size, {"p_min": "1/300"}, True, True),
+    (support_size, {"p_min": "1/300", "method": "valiant-valiant"}, False, True),
+    (support_size, {"method": "chao1"}, True, True),
+    (support_size, {"method": "plug-in"}, False, False),
+    (support_coverage, {"extra": 1}, True, True),
+    (support_coverage, {"extra": 3}, True, True),
+    (renyi_entropy, {"order": 2}, True, False),
+    (renyi_entropy, {"order": 1}, True, False),
+    (renyi_entropy, {"order": math.inf}, False, False),
+    (distance_to_uniformity, {"labels": 300}, True, False),
+    (guessing, {"guesses": 5}, True, True),
+    (guessing, {"share": "1/2"}, False, False),
+    (guessing, {"share": "1/2", "measure": "dictionary", "bits": True}, False, False),
+]
+
+
+@dataclass(frozen=True)
+class Shifted:
+    """Stands for a mechanism: no noise, or one label more with so many records."""
+
+    count: int = 0
+
+    def release(self, profile: dh.Profile, source: object = None) -> dh.Release:
+        more = dh.Profile.of_released(np.array([self.count or 1]), np.array([self.count > 0]) + 0)
+        counts = np.append(profile.counts, more.counts)
+        value = dh.Profile.of_released(counts, np.append(profile.prevalences, more.prevalences))
+        return dh.Release(value, dh.PureDP(1), self)
+
+
+@pytest.mark.parametrize(("ask", "asked", "has_error", "has_interval"), ASKED)
+def test_errors_of_a_release_are_those_of_its_profile_and_its_noise(
+    ask: Callable[..., Any], asked: dict[str, Any], has_error: bool, has_interval: bool
+) -> None:
+    release = dh.anonymize(PROFILE, epsilon="0.2", source=random.Random(5).randbytes)
+    of_profile = ask(release.value, full=True, **asked)
+    found = ask(release, full=True, resamples=12, **asked)
+    noise = np.std([ask(p, **asked) for p in further_releases(release, 12)], ddof=1)
+    assert found.value == of_profile.value == ask(release, **asked)
+    assert found.notes[:-1] == of_profile.notes
+    assert "by 12 further releases" in found.notes[-1]
+    assert ("neither error nor interval" in found.notes[-1]) == (not has_error and not has_interval)
+    assert (found.standard_error is not None) == has_error
+    if has_error:
+        assert found.standard_error == pytest.approx(math.hypot(of_profile.standard_error, noise))
+    # Without the number of labels entropy has an interval for some releases and not for others.
+    if (ask, asked.get("order")) != (renyi_entropy, 1):
+        assert (found.interval is not None) == has_interval
+    if found.interval is not None:
+        assert found.interval[0] <= of_profile.interval[0]
+        assert of_profile.interval[1] <= found.interval[1]
+        assert found.interval[1] - found.interval[0] > noise
+
+
+@pytest.mark.parametrize(("ask", "asked", "_error", "_interval"), ASKED)
+def test_a_profile_has_no_noise(
+    ask: Callable[..., Any], asked: dict[str, Any], _error: bool, _interval: bool
+) -> None:
+    assert not any("noise" in note for note in ask(PROFILE, full=True, **asked).notes)
+    without = dh.Release(PROFILE, dh.PureDP(1), Shifted())
+    found, exact = (ask(source, full=True, **asked) for source in (without, PROFILE))
+    assert found.standard_error == pytest.approx(exact.standard_error)
+    if exact.interval is not None:
+        assert found.interval == pytest.approx(exact.interval)
+
+
+def test_parts_are_added_in_squares_and_the_shift_to_one_end() -> None:
+    sampling = Estimate(10.0, "m", 3.0, (7.0, 14.0), "labels", ("note",))
+    low, high = 9.0, 15.0  # mean 12, standard deviation with one degree of freedom less
+    found = combined(sampling, np.array([low, high]), (0.0, 100.0))
+    noise, shift = math.sqrt(18), 2.0
+    assert found.standard_error == pytest.approx(math.hypot(3, noise))
+    assert found.interval is not None
+    assert found.interval[0] == pytest.approx(
+        max(10 - math.hypot(3, 1.959964 * noise) - shift, 0.0)
+    )
+    assert found.interval[1] == pytest.approx(10 + math.hypot(4, 1.959964 * noise))
+    other = combined(sampling, np.array([20 - low, 20 - high]), (-100.0, 18.0))
+    assert other.interval == pytest.approx((10 - math.hypot(3, 1.959964 * noise), 18.0))
+    assert "standard deviation 4.2, shift -2, by 2 further releases" in other.notes[-1]
+
+
+def test_only_the_release_is_used_and_for_all_properties_once() -> None:
+    seen: list[dh.Profile] = []
+
+    @dataclass(frozen=True)
+    class Watched:
+        def release(self, profile: dh.Profile, source: object = None) -> dh.Release:
+            seen.append(profile)
+            return dh.Release(profile, dh.PureDP(1), self)
+
+    release = dh.Release(PROFILE, dh.PureDP(1), Watched())
+    for ask, asked, _, _ in ASKED:
+        ask(release, full=True, resamples=10, **asked)
+    assert len(seen) == 10
+    assert all(profile is PROFILE for profile in seen)
+    entropy(release)
+    guessing(release, guesses=[1, 2])
+    assert len(seen) == 10
+    other = dh.Release(dh.Profile.from_counts([3]), dh.PureDP(1), Watched())
+    assert [p.total for p in further_releases(other, 10)] == [3] * 10
+
+
+def test_further_releases_differ() -> None:
+    release = dh.anonymize(PROFILE, epsilon=1)
+    drawn = further_releases(release, 10)
+    assert len({tuple(profile.sorted_counts().tolist()) for profile in drawn}) > 1
+    seeds = [random.Random(1).randbytes for _ in range(2)]
+    first, second = (further_releases(release, 10, seed) for seed in seeds)
+    assert first == second
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        dh.RankSplit(epsilon=1),
+        dh.PrivHist(epsilon=1),
+        dh.SortedCounts(epsilon=1, labels=120),
+        dh.CumulativeCounts(epsilon=1, largest=60),
+        dh.PartitionSampler(epsilon=1, delta="1e-6"),
+        dh.AdaptiveScan(epsilon=1, sensitivity=2),
+    ],
+)
+def test_every_mechanism_can_be_run_again(mechanism: Any, tmp_path: Path) -> None:
+    path = tmp_path / "release.json"
+    mechanism.release(PROFILE).save(path)
+    found = entropy(dh.Release.load(path), labels=300, full=True, resamples=10)
+    assert found.interval is not None
+    assert found.interval[0] < found.value <= found.interval[1]
+
+
+@pytest.mark.parametrize("counts", [[], [1], [2, 1]])
+def test_small_releases(counts: list[int]) -> None:
+    for epsilon in ("0.05", 8):
+        release = dh.anonymize(dh.Profile.from_counts(counts), epsilon=epsilon)
+        for ask, asked, _, _ in ASKED:
+            if asked.get("extra") == 3:  # too far ahead for so few, of a profile too
+                continue
+            found = ask(release, full=True, resamples=10, **asked)
+            # Of order 2, records that share no label have an entropy without bound.
+            assert math.isfinite(found.value) or asked == {"order": 2}
+            assert found.standard_error is None or math.isfinite(found.standard_error)
+
+
+def test_what_has_no_bound_has_no_error() -> None:
+    nobody_twice = dh.Release(dh.Profile.from_counts([1] * 30), dh.PureDP(1), Shifted())
+    found = renyi_entropy(nobody_twice, order=2, full=True)
+    assert found.value == math.inf
+    assert found.standard_error is None
+    assert "without bound" in found.notes[-1]
+    sometimes = Estimate(1.0, "m", 0.1, (0.8, 1.2), "bits", ())
+    none = combined(sometimes, np.array([1.0, math.inf]), (0.0, math.inf))
+    assert (none.value, none.standard_error, none.interval) == (1.0, None, None)
+
+
+def test_noise_may_have_added_labels() -> None:
+    """The labels of a profile are no lower bound if they are those of a release."""
+    release = dh.Release(PROFILE, dh.PureDP(1), Shifted(1))
+    found = support_size(release, p_min="1/300", full=True, resamples=10)
+    assert found.interval is not None
+    assert found.interval[0] < support_size(PROFILE, p_min="1/300", full=True).interval[0]
+
+
+@pytest.mark.parametrize("resamples", [9, 0, -1, 10.0, True, 10**6 + 1, "100"])
+def test_resamples_are_checked(resamples: Any) -> None:
+    for source in (PROFILE, dh.Release(PROFILE, dh.PureDP(1), Shifted())):
+        with pytest.raises(ParameterError, match="resamples must be"):
+            entropy(source, full=True, resamples=resamples)
+
+
+def test_a_release_without_its_mechanism_is_refused() -> None:
+    release = dh.Release(PROFILE, dh.PureDP(1), None)
+    with pytest.raises(ParameterError, match=r"source=release\.value"):
+        entropy(release, full=True)
+    assert entropy(release) == entropy(PROFILE)
+
+
+def runs(law: int, epsilon: str, many: int, again: int) -> Iterator[tuple[dh.Release, Any, float]]:
+    """Releases of profiles, further releases of each, and the entropy of the population."""
+    bytes_of = random.Random(law).randbytes
+    for profile, true in samples(LAWS[law], 1000, many):
+        release = dh.anonymize(profile, epsilon=epsilon, source=bytes_of)
+        yield release, further_releases(release, again, bytes_of), true
+
+
+@pytest.mark.parametrize("law", [0, 1, 2])
+def test_intervals_hold_the_truth(law: int) -> None:
+    """Seeded: 30, 30 and 29 of 30 do; with the noise left out 24, 20 and 18."""
+    held, without, many = 0, 0, 30
+    for release, again, true in runs(law, "0.05", many, 12):
+        bare = entropy(release.value, labels=LABELS, full=True)
+        estimates = np.array([entropy(p, labels=LABELS) for p in again])
+        found = combined(bare, estimates, (0.0, math.log2(LABELS)))
+        assert bare.interval is not None
+        assert found.interval is not None
+        held += found.interval[0] - 1e-9 <= true <= found.interval[1] + 1e-9
+        without += bare.interval[0] - 1e-9 <= true <= bare.interval[1] + 1e-9
+    assert held >= 0.8 * many
+    assert without <= held - 0.1 * many
+
+
+@pytest.mark.parametrize(("factor", "agrees"), [("1", True), ("2.5", False), ("0.4", False)])
+def test_the_spread_is_that_of_releases(factor: str, agrees: bool) -> None:
+    """Resampled and true standard deviation are alike, but not if epsilon is another one."""
+    bytes_of = random.Random(3).randbytes
+    profile = samples(LAWS[1], 1000, 1)[0][0]
+    releases = [dh.anonymize(profile, epsilon="0.2", source=bytes_of) for _ in range(40)]
+    true = np.std([entropy(r, labels=LABELS) for r in releases])
+    other = dh.AdaptiveScan(epsilon=0.2 * float(factor))
+    spreads = []
+    for release in releases[:10]:
+        wrong = dh.Release(release.value, other.guarantee, other)
+        again = further_releases(wrong, 20, bytes_of)
+        spreads.append(np.std([entropy(p, labels=LABELS) for p in again]))
+    ratio = math.sqrt(np.mean(np.square(spreads))) / true
+    assert (0.65 < ratio < 1.55) == agrees
+
+
+def forms(n: int) -> list[LinearForm]:
+    """The forms that the guide has constants of, for n records and as many labels."""
+    return [
+        entropy_form("plug-in"),
+        entropy_form("miller-madow"),
+        entropy_form("wu-yang", n),
+        entropy_form("jvhw"),
+        support_size_form(f"1/{n}", "plug-in"),
+        support_size_form(f"1/{n}"),
+        support_coverage_form(1),
+        support_coverage_form(2),
+        support_coverage_form(2, "smoothed-poisson"),
+        power_sum_form(2),
+        power_sum_form(3),
+        distance_form(n, "plug-in"),
+        distance_form(n),
+    ]
+
+
+@pytest.mark.parametrize("n", [1000, 10_000, 100_000, 1_000_000])
+def test_constants_are_those_of_the_guide(n: int) -> None:
+    column = round(math.log10(n)) - 2
+    rows = [line.split(" | ") for line in PAGE.read_text().splitlines() if line.startswith("| ")]
+    known = {row[0].removeprefix("| "): row for row in rows}
+    for form in forms(n):
+        said = known[form.name][column].removesuffix(" |")
+        assert said == f"{form.lipschitz(n) * n:.3g} ({form.exponent(n):.2f})", form.name
+        assert form.exponent(n) <= 0.5  # Corollary 1
+
+
+def partitions(total: int, most: int) -> Iterator[list[int]]:
+    if total == 0:
+        yield []
+    for first in range(min(total, most), 0, -1):
+        for rest in partitions(total - first, first):
+            yield [first, *rest]
+
+
+@pytest.mark.parametrize("place", range(13))
+def test_one_cell_moves_the_sum_by_the_constant_at_most(place: int) -> None:
+    """All diagrams of up to 8 cells, with every cell that can be added; n is held at 9."""
+    n = 9
+    form = forms(n)[place]
+    largest = 0.0
+    for total in range(n):
+        for counts in partitions(total, total):
+            for i in range(len(counts) + 1):
+                more = [*counts, 0]
+                more[i] += 1
+                sums = [
+                    math.fsum(form.weights(np.array([c for c in held if c], np.int64), n))
+                    for held in (counts, more)
+                ]
+                largest = max(largest, abs(sums[1] - sums[0]))
+    assert largest == pytest.approx(form.lipschitz(n), rel=1e-9)
+
+
+def test_sums_of_the_forms_are_the_estimates() -> None:
+    n, k = PROFILE.total, 300
+    counts, phi = PROFILE.counts, PROFILE.prevalences
+    for method in ("plug-in", "miller-madow"):
+        found = phi @ entropy_form(method).weights(counts, n)
+        assert found == pytest.approx(entropy(PROFILE, method=method, base=math.e))
+    size = phi @ support_size_form(f"1/{k}").weights(counts, n)
+    assert size * k == pytest.approx(support_size(PROFILE, p_min=f"1/{k}"))
+    new = phi @ support_coverage_form(2).weights(counts, n)
+    assert new * 2 * n == pytest.approx(support_coverage(PROFILE, extra=2))
+    collisions = phi @ power_sum_form(2).weights(counts, n)
+    assert -math.log2(collisions) == pytest.approx(renyi_entropy(PROFILE, order=2))
+    # Here all k labels have a weight: that of a label without records is taken off.
+    distance = phi @ distance_form(k, "plug-in").weights(counts, n) + 1 / 2
+    assert distance == pytest.approx(distance_to_uniformity(PROFILE, labels=k, method="plug-in"))
+
+
+def test_constants_in_closed_form() -> None:
+    n = 500
+    assert entropy_form("plug-in").lipschitz(n) == pytest.approx(math.log(n) / n)
+    assert support_size_form("1/70", "plug-in").lipschitz(n) == pytest.approx(1 / 70)
+    assert support_coverage_form(1).lipschitz(n) == pytest.approx(2 / n)
+    assert power_sum_form(3).lipschitz(n) == pytest.approx(3 / n)
+    assert distance_form(40, "plug-in").lipschitz(n) == pytest.approx(1 / (2 * n))
+    # The largest step may be far right, and pieces must not lose it.
+    late = LinearForm("step", lambda counts, n: (counts > 2**16) * 1.0)
+    assert late.lipschitz(2**17) == 1
+    assert late.lipschitz(2**16) == 0
+    assert late.exponent(2**16) == -math.inf
+
+
+def test_what_forms_refuse() -> None:
+    for make in (entropy_form, lambda m: support_size_form("1/9", m)):
+        with pytest.raises(ParameterError, match="method"):
+            make("apml")
+    with pytest.raises(ParameterError, match="order"):
+        power_sum_form(1)
+    with pytest.raises(ParameterError, match="order"):
+        power_sum_form(5).lipschitz(4)
+    for n in (0, 10**7 + 1):
+        with pytest.raises(ParameterError, match="n must be"):
+            entropy_form().lipschitz(n)
+    with pytest.raises(ParameterError, match="n must be"):
+        entropy_form().exponent(1)
+    with pytest.raises(ParameterError, match="extra"):
+        support_coverage_form(0)
+    with pytest.raises(ParameterError, match="p_min"):
+        support_size_form(2)
+
+
+def test_a_call_for_anything_that_is_not_a_release_returns_what_was_found() -> None:
+    found = Estimate(1.0, "m", None, None, "bits", ())
+    assert including_noise(PROFILE, found, lambda p: 2.0, 10) is found

@@ -1,0 +1,130 @@
+"""The section about the population: what it says, of every release, and how fast."""
+
+import random
+import time
+
+import pytest
+
+from dphist import AdaptiveScan, Profile, RankSplit, Release, properties
+from dphist.properties import Estimate
+from dphist.report import report_html
+from dphist.report.properties_rows import Property, can_be_estimated, properties_of
+from dphist.report.properties_section import population
+from dphist.report.properties_words import error_of, interval_of, name_of, notes_of, value_of
+from tests.report import releases
+from tests.report.test_html import Page
+
+HEADING = "What it says about the population"
+
+
+@pytest.mark.parametrize("make", releases.ALL.values(), ids=releases.ALL)
+def test_every_page_has_it(make) -> None:
+    release = make()
+    text = Page(report_html(release)).text
+    assert text.count(HEADING) == 1
+    assert text.index("What was released") < text.index(HEADING) < text.index("How it was made")
+    section = population(release)
+    assert bool(section.lines) == (release.value.total > 0)
+    assert ("Nothing is estimated" in text) == (not section.lines)
+    for line in section.lines:
+        assert f"{line.name} {line.value} {line.interval} " in text
+    for name, rests in section.notes:
+        assert name in text
+        assert rests in text
+
+
+def test_its_numbers_are_those_of_the_functions() -> None:
+    release = releases.usual_release()
+    shown = {line.name: line for line in population(release).lines}
+    assert shown["Shannon entropy (bits)"].value == f"{properties.entropy(release):.3f}"
+    bound = properties.support_size(release.value, method="chao1", full=True)
+    assert bound.interval is not None
+    low, high = bound.interval
+    assert shown["Labels there are, at least"].value == f"{bound.value:,.1f}"
+    assert shown["Labels there are, at least"].interval == f"{low:,.1f} to {high:,.1f}"
+    coverage = properties.support_coverage(release, extra=1)
+    assert shown["New labels in n further records"].value == f"{coverage:,.0f}"
+    opened = 100 * properties.guessing(release, guesses=1000)
+    assert shown["Share of 1,000 commonest labels"].value == f"{opened:.2f} %"
+
+
+def test_it_says_that_noise_is_not_in_its_intervals() -> None:
+    text = Page(report_html(releases.usual_release())).text
+    assert "the noise of the release comes on top of them" in text
+    assert "dphist properties release.json" in text
+
+
+def test_it_does_not_run_the_mechanism(monkeypatch) -> None:
+    """A page is a function of the release, and takes no seconds."""
+    release = releases.usual_release()
+
+    def refuse(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(RankSplit, "release", refuse)
+    assert population(release) == population(release)
+
+
+def test_it_is_fast(yahoo: Profile) -> None:
+    release = AdaptiveScan(epsilon=1).release(yahoo, random.Random(1).randbytes)
+    start = time.process_time()
+    assert len(population(release).lines) > 8
+    assert time.process_time() - start < 0.3
+
+
+def test_what_is_too_large_is_left_out() -> None:
+    release = releases.tiny_release()
+    endless = Release(
+        Profile.of_saved([2**62, 2**62 + 1], [3, 3]), release.guarantee, release.mechanism
+    )
+    assert not can_be_estimated(endless)
+    assert population(endless).lines == []
+
+
+def estimate(value: float, unit: str, error: float | None = None) -> Estimate:
+    return Estimate(value, "plug-in", error, None, unit, ())
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (3.14159, "bits", "3.142"),
+        (75.0, "labels", "75"),
+        (12.34, "labels", "12.3"),
+        (225686770.4, "labels", "225,686,770"),
+        (float("inf"), "bits", "no bound"),
+        (0.0188513, "share of records", "1.885 %"),
+        (0.0000012345, "share of records", "0.0001234 %"),
+        (1.0, "share of records", "100.0 %"),
+        (0.0, "share of records", "0 %"),
+    ],
+)
+def test_numbers(value: float, unit: str, text: str) -> None:
+    assert value_of(estimate(value, unit)) == text
+
+
+def test_errors_stand_where_there_is_no_interval() -> None:
+    assert interval_of(estimate(1.0, "bits")) == "—"
+    assert interval_of(estimate(1.0, "bits", 0.01234)) == "± 0.012"
+    assert error_of(estimate(0.5, "share of records", 0.01)) == "1.0 %"
+    assert error_of(estimate(5.0, "labels", 1234.5)) == "1,234"
+    assert error_of(estimate(5.0, "labels", float("inf"))) == "—"
+    both = Estimate(2.0, "m", 0.1, (1.5, float("inf")), "labels", ())
+    assert interval_of(both) == "1.5 to no bound"
+
+
+def test_names_and_notes() -> None:
+    thirds = Property("entropy", "Shannon entropy", estimate(1.0, "units"), {"base": "3"})
+    assert name_of(thirds) == "Shannon entropy (base 3)"
+    one = Property("guessing", "A", Estimate(0.1, "m", None, None, "labels", ("first", "second")))
+    two = Property("guessing", "B", Estimate(0.2, "m", None, None, "labels", ("first", "second")))
+    assert notes_of([one, thirds, two]) == [
+        ("A; B", "Method m. First. Second."),
+        ("Shannon entropy", "Method plug-in."),
+    ]
+
+
+def test_names_of_further_records() -> None:
+    rows = properties_of(releases.tiny_release().value, extra=["1/3", "1/2", 1])
+    names = [row.name for row in rows if row.function == "support_coverage"]
+    assert names == [f"New labels in {n} further records" for n in ("(1/3)n", "0.5n", "n")]
