@@ -21,7 +21,9 @@ from dphist.parameters import whole_number
 from dphist.profile import Profile
 from dphist.properties.estimate import Estimate
 from dphist.properties.polynomials import Distance, best_approximation
+from dphist.properties.profile_likelihood import Population
 from dphist.properties.resampling import RESAMPLES, including_noise
+from dphist.properties.sampling import Sampling, sampling
 from dphist.properties.source import Source, profile_of
 
 IntArray = npt.NDArray[np.int64]
@@ -96,18 +98,16 @@ def distance_to_uniformity(
     k = whole_number(labels, "labels", 1)
     if method not in METHODS:
         raise ParameterError(f"method must be one of {', '.join(METHODS)}")
-    value, error = 0.0, 0.0
-    if profile.total > 0:
-        value, error = _distance_and_error(profile, k, method)
-    value = min(max(value, 0.0), 1 - 1 / k)
+    value = min(max(_sum(profile, k, method), 0.0), 1 - 1 / k)
     if not full:
         return value
-    notes = ["standard error: jackknife over records; not of bias"]
+    strays = _sampling(profile, k, method)
+    notes = [f"standard error: of sampling; bias, about {strays.bias:.2g}, is no part of it"]
     if profile.labels > k:
         notes.append("the profile has more labels than were given")
     if profile.total * math.log(max(profile.total, 2)) < k:
         notes.append("fewer records than labels/log(labels): no method is accurate")
-    found = Estimate(value, method, error, None, "1", tuple(notes))
+    found = Estimate(value, method, strays.spread, None, "1", tuple(notes))
 
     def again(other: Profile) -> float:
         return distance_to_uniformity(other, labels=k, method=method)
@@ -203,15 +203,23 @@ def scaled_krawtchouk(
     return values
 
 
-def _distance_and_error(profile: Profile, labels: int, method: str) -> tuple[float, float]:
-    """Sum of the weights of all labels, and its jackknife standard error over records."""
+def _sum(profile: Profile, labels: int, method: str) -> float:
+    """Sum of the weights of all labels, seen and unseen."""
     n = profile.total
-    now, before, unseen = (
-        weights(counts, n, labels=labels, method=method)
-        for counts in (profile.counts, profile.counts - 1, np.zeros(1, np.int64))
-    )
-    value = float(profile.prevalences @ now) + max(labels - profile.labels, 0) * float(unseen[0])
-    share = profile.counts * profile.prevalences / n
-    change = before - now
-    spread = float(share @ (change - share @ change) ** 2)
-    return value, math.sqrt((n - 1) * spread)
+    if n == 0:
+        return 0.0
+    seen = weights(profile.counts, n, labels=labels, method=method)
+    unseen = weights(np.zeros(1, np.int64), n, labels=labels, method=method)[0]
+    return float(profile.prevalences @ seen + max(labels - profile.labels, 0) * unseen)
+
+
+def _sampling(profile: Profile, labels: int, method: str) -> Sampling:
+    def weigh(counts: IntArray) -> FloatArray:
+        return weights(counts, profile.total, labels=labels, method=method)
+
+    def distance(population: Population) -> float:
+        missing = max(labels - float(np.sum(population.labels)), 0.0)
+        apart = np.abs(population.probabilities - 1 / labels)
+        return float(population.labels @ apart + missing / labels) / 2
+
+    return sampling(profile, weigh, float(max(labels, profile.labels)), distance)
