@@ -24,7 +24,7 @@ FloatArray = npt.NDArray[np.float64]
 LINEAR = ("plug-in", "miller-madow", "wu-yang", "jvhw")
 METHODS = (*LINEAR, "apml")
 # Without the number of labels, no interval if a larger part of the records is alone in its label.
-_MOST_ALONE = 0.3
+_MOST_ALONE = 0.25
 
 
 @overload
@@ -195,14 +195,15 @@ def _whole_error(profile: Profile, method: str, labels: int | None, strays: Samp
 
     The likeliest population has few probabilities, and its spread can be too small by a quarter;
     the jackknife's is too large, by up to twice and more where labels are rare. Their mean
-    product is between. Without the number of labels, the bias found is that of a population as
-    small as Chao's bound lets it be, and the jackknife's excess makes up for that. Both were
-    chosen by what intervals hold (docs/benchmarks.md).
+    product is between. If Chao's bound says how many labels are unseen, it may be off by as many.
+    Chosen by what share of intervals holds the truth (docs/benchmarks.md).
     """
-    jackknife = _jackknife_error(profile, method, labels)
-    if labels is None:
-        return max(math.hypot(strays.spread, strays.bias), jackknife)
-    return math.sqrt(strays.spread * jackknife + strays.bias**2)
+    variance = strays.spread * _jackknife_error(profile, method, labels)
+    unseen = 0.0
+    if labels is None and profile.total > 0:
+        each = weights(np.zeros(1, np.int64), profile.total, method=method)[0]
+        unseen = (chao1(profile) - profile.labels) * float(each)
+    return math.sqrt(variance + strays.bias**2 + unseen**2)
 
 
 def _linear(profile: Profile, method: str, labels: int | None, known: float) -> float:

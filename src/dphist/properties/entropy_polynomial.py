@@ -49,7 +49,7 @@ def wu_yang(n: int, labels: int | None) -> Design:
     Notes
     -----
     "Minimax rates of entropy estimation on large alphabets via best polynomial
-    approximation", section V: degree 1.6 log k, reach 3.5 log k, threshold 1.5 log k, k the
+    approximation": degree 1.6 log k, reach 3.5 log k, threshold 1.5 log k, k the
     number of labels; n stands for it where it is not known. Here k is not let be above n**2,
     beyond which nothing is known of most labels, and log k not above `_MOST`.
     """
@@ -63,11 +63,11 @@ def jvhw(n: int, labels: int | None) -> Design:
 
     Notes
     -----
-    "Minimax estimation of functionals of discrete distributions", section III: reach
-    4 c log n. There the sample is split to tell rare labels from frequent ones; as the
-    authors do in practice, nothing is split here, and the shares change linearly from
-    reach / 2 to reach. c = 1 (theirs depends on the data, which would make the estimator no
-    sum over labels) and degree 4 + 1.2 log n. Independent of `labels`.
+    "Minimax estimation of functionals of discrete distributions": reach 4 c log n. There the
+    sample is split to tell rare labels from frequent ones; as the authors do in practice, nothing
+    is split here, and the shares change linearly from reach / 2 to reach. c = 1 (theirs depends
+    on the data, which would make the estimator no sum over labels) and degree 4 + 1.2 log n, log n
+    not above `_MOST`. Independent of `labels`.
     """
     scale = _scale(n, None)
     degree = 4 + math.ceil(1.2 * scale)

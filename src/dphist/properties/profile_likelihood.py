@@ -4,7 +4,7 @@ The likelihood of a profile is a sum over all ways to give its counts to labels,
 nobody can compute. It is near to that of a population in which labels of neighbouring
 counts share one probability: the counts, in order, are cut into runs, and a dynamic
 programme finds the best cuts (Pavlichin, Jiao and Weissman 2019, "Approximate profile
-maximum likelihood", sections 3 and 4).
+maximum likelihood").
 """
 
 from dataclasses import dataclass

@@ -157,7 +157,7 @@ def _chao1(profile: Profile) -> Estimate:
     """Return Chao's lower bound, and its interval, in which the logarithm is normal (Chao 1987).
 
     The variances are those of the form with less bias, with the factor (n - 1)/n, as in Chao and
-    Chiu's SpadeR and in EstimateS (appendix B, equations 6, 7 and 14).
+    Chiu's SpadeR and in EstimateS.
     """
     once, twice = (int(profile.prevalences[profile.counts == r].sum()) for r in (1, 2))
     value = chao1(profile)
