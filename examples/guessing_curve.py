@@ -87,8 +87,11 @@ def draw(release: dh.Release, path: Path) -> None:
     rest = tries >= max(sure_guesses(release), 1)
     figure = Figure(figsize=(6.4, 4.2), layout="constrained")
     ax = figure.add_subplot()
-    ax.semilogx(tries[sure], percent[sure], color="#1f5fa8", linewidth=2)
-    ax.semilogx(tries[rest], percent[rest], color="#1f5fa8", linewidth=2, linestyle="--")
+    line = {"color": "#1f5fa8", "linewidth": 2}
+    ax.semilogx(tries[sure], percent[sure], **line, label=f"passwords of {FEW} accounts or more")
+    rarer = "rarer ones: for these accounts alone"
+    ax.semilogx(tries[rest], percent[rest], **line, linestyle="--", label=rarer)
+    ax.legend(loc="upper left", frameon=False, fontsize=9)
     ax.set_xlabel("guesses at each account")
     ax.set_ylabel("accounts opened (%)")
     ax.set_ylim(0, 100)
@@ -106,7 +109,8 @@ def tell(release: dh.Release, folder: Path, picture: str) -> None:
     for guesses in SHOWN:
         if guesses <= passwords:
             share = dh.properties.guessing(release, guesses=guesses)
-            print(f"{guesses:>12,} guesses open {share:7.2%} of the accounts")
+            open_ = "guess opens " if guesses == 1 else "guesses open"
+            print(f"{guesses:>12,} {open_} {share:7.2%} of the accounts")
     if passwords:
         half = dh.properties.guessing(release, share="1/2", measure="dictionary")
         bits = dh.properties.guessing(release, share="1/2", bits=True)

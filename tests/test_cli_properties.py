@@ -3,6 +3,7 @@
 import json
 import math
 import random
+import re
 from pathlib import Path
 
 import pyarrow as pa
@@ -143,12 +144,32 @@ def test_the_mechanism_runs_once_for_all_properties(monkeypatch, saved: Path, ca
     monkeypatch.setattr(dh.RankSplit, "release", counted)
     assert run("properties", saved, "--resamples", 12) == 0
     assert len(runs) == 12
-    assert all(profile == dh.Release.load(saved).value for profile in runs)
+    # Of samples: the released profile is not released again.
+    total = dh.Release.load(saved).value.total
+    assert all(abs(profile.total - total) < 6 * math.sqrt(total) for profile in runs)
     assert run("properties", saved, "--resamples", 0) == 0
     assert len(runs) == 12
     assert run("properties", saved, "--resamples", 12, "--p-min", "2") == 2
     assert len(runs) == 12  # what is wrong is found before
     assert "the noise of the release comes on top" in " ".join(capsys.readouterr().out.split())
+
+
+def test_too_far_ahead_is_said_in_its_row(butterflies: Path, capsys) -> None:
+    assert run("properties", butterflies, "--extra", "1,99") == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "New labels in 99n further records cannot be told — " in text
+    assert run("properties", butterflies, "--extra", "1,99", "--json") == 0
+    found = strict_json(capsys.readouterr().out)["properties"]
+    far = next(item for item in found if item["parameters"] == {"extra": "99"})
+    assert (far["value"], far["interval"], far["standard_error"]) == (None, None, None)
+    assert far["notes"] == ["cannot be told: too far ahead for so few records"]
+
+
+def test_no_number_has_an_exponent(saved: Path, capsys) -> None:
+    assert run("properties", saved, "--labels", 4000) == 0
+    out = capsys.readouterr().out
+    assert not re.search(r"\de[-+]?\d", out)
+    assert not re.search(r"\d{5}", re.sub(r"\.\d+", "", out))  # thousands are set apart
 
 
 def test_noise_widens_intervals() -> None:
@@ -192,7 +213,7 @@ def test_other_kinds_are_refused(kind: str, how: list[str], tmp_path: Path, caps
         (["--extra", "1,,2"], "--extra"),
         (["--extra", ""], "--extra"),
         (["--extra", "soon"], "extra"),
-        (["--extra", "99"], "extra"),
+        (["--extra", "1,-1"], "extra"),
         (["--base", "1"], "base"),
         (["--base", "two"], "base"),
         (["--p-min", "2"], "p_min"),

@@ -3,6 +3,7 @@
 import itertools
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ def law(counts: list[int]) -> list[Fraction]:
 
 
 def by_definition(counts: list[int], alpha: Fraction) -> tuple[int, Fraction, Fraction]:
-    """mu_alpha, lambda of it and G_alpha, summed label by label (Bonneau 2012, section III)."""
+    """mu_alpha, lambda of it and G_alpha, summed label by label (Bonneau 2012)."""
     p = law(counts)
     mu = next(j for j in range(1, len(p) + 1) if sum(p[:j]) >= alpha)
     opened = sum(p[:mu], Fraction(0))
@@ -113,6 +114,28 @@ def test_large_profiles_need_no_expansion() -> None:
     assert guessing(profile, share=1, measure="dictionary") == 2.0**61 + 2.0**40
 
 
+def test_the_largest_data_do_not_wrap() -> None:
+    """Just below 2**62 records, the most that data may have."""
+    profile = Profile.from_prevalences([2**31 - 1, 2**31], [2**30, 2**30 - 1])
+    assert 2**62 - 2**33 < profile.total < 2**62
+    exact = Fraction(2**31 * 1000, profile.total)
+    assert guessing(profile, guesses=1000) == pytest.approx(float(exact), rel=1e-15)
+    assert guessing(profile, guesses=2**62) == 1
+    assert guessing(profile, share=1, measure="dictionary") == 2.0**31 - 1
+    half = guessing(profile, share="1/2", measure="dictionary")
+    assert half == math.ceil(Fraction(profile.total, 2**32))
+    assert 2**29 < guessing(profile, share=1) < 2**31
+
+
+@pytest.mark.parametrize("asked", [{"guesses": 3}, {"guesses": [1, 9]}, {"share": "1/2"}])
+@pytest.mark.parametrize("counts", [[2**61], [2**62, 2**62 + 1]])
+def test_totals_that_no_data_have_are_refused(asked: dict[str, Any], counts: list[int]) -> None:
+    """Noise may lift a release so far that sums of its counts wrap."""
+    endless = Profile.of_saved(counts, [4] * len(counts))
+    with pytest.raises(ParameterError, match="source must have fewer than 2\\*\\*62 records"):
+        guessing(endless, **asked)
+
+
 def test_full_says_what_it_rests_on() -> None:
     profile = Profile.from_prevalences([1, 6, 30], [40, 5, 2])
     found = guessing(profile, guesses=7, full=True)
@@ -123,6 +146,9 @@ def test_full_says_what_it_rests_on() -> None:
     assert found.interval[0] < found.value < found.interval[1]
     assert not any("beyond" in note for note in found.notes)
     assert any("beyond 7 guesses" in n for n in guessing(profile, guesses=8, full=True).notes)
+    many = Profile.from_prevalences([1, 6], [1, 12_345])
+    notes = guessing(many, guesses=12_346, full=True).notes
+    assert any("beyond 12,345 guesses" in note for note in notes)
     assert any("fewer labels" in n for n in guessing(profile, guesses=48, full=True).notes)
     bits = guessing(profile, share="1/2", bits=True, full=True)
     assert (bits.unit, bits.standard_error) == ("bits", None)

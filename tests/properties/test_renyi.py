@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import dphist as dh
 from dphist.errors import ParameterError
+from dphist.parameters import Exact
 from dphist.properties.entropy import entropy
 from dphist.properties.estimate import Estimate
 from dphist.properties.renyi import power_weights, renyi_entropy
@@ -132,3 +133,47 @@ def test_standard_errors_are_those_of_sampling(order: float) -> None:
 def test_what_is_refused(arguments: dict[str, Any], named: str) -> None:
     with pytest.raises(ParameterError, match=named):
         renyi_entropy(dh.Profile.from_counts([3]), **arguments)
+
+
+ERROR = "standard error: jackknife over records; not of bias"
+
+
+@pytest.mark.parametrize(
+    ("order", "method", "notes"),
+    [
+        (0, None, ("labels not seen are left out; no standard error",)),
+        (math.inf, None, ("rests on the largest count alone; no standard error",)),
+        ("1/2", None, ("labels not seen are left out", ERROR)),
+        (2, None, (ERROR,)),
+        (2, "plug-in", (ERROR,)),
+        (40, None, ("no label has as many records as the order: no upper bound",)),
+    ],
+)
+def test_notes_claim_no_more_than_there_is(
+    order: Exact, method: str | None, notes: tuple[str, ...]
+) -> None:
+    found = renyi_entropy(
+        dh.Profile.from_counts([30, 10, 5, 1, 1]), order=order, method=method, full=True
+    )
+    assert found.notes == notes
+    assert (ERROR in notes) == (found.standard_error is not None)
+
+
+def test_order_one_is_what_shannon_says() -> None:
+    profile = dh.Profile.from_counts([30, 10, 5, 1, 1])
+    for order in (1, Fraction(10**20 + 1, 10**20)):  # the latter is 1 as a float
+        found = renyi_entropy(profile, order=order, method="plug-in", full=True)
+        assert found == entropy(profile, method="plug-in", full=True)
+        assert found.standard_error is not None
+        assert renyi_entropy(profile, order=order, method="plug-in") == found.value
+
+
+@pytest.mark.parametrize("order", [0, "1/2", 1, 2, 7, math.inf])
+def test_no_minus_zero_and_no_error_of_nothing(order: Exact) -> None:
+    for counts in ([], [9]):
+        found = renyi_entropy(dh.Profile.from_counts(counts), order=order, full=True)
+        assert math.copysign(1, found.value) == 1
+        if not counts:
+            assert found.value == 0
+            if order != 1:
+                assert (found.standard_error, ERROR in found.notes) == (None, False)

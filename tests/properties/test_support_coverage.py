@@ -7,12 +7,16 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
+from scipy.special import gammaln
 
 from dphist import Profile, anonymize
 from dphist.errors import ParameterError
+from dphist.properties.resampling import plain_number
 from dphist.properties.support_coverage import (
     binomial_cut,
+    farthest,
     poisson_cut,
+    smoothing_bias,
     support_coverage,
     weights,
 )
@@ -160,6 +164,47 @@ def test_intervals_hold_what_is_seen(extra: int, method: str) -> None:
     assert narrow < 175
 
 
+@pytest.mark.parametrize(
+    ("method", "labels", "records", "extra"),
+    [
+        ("smoothed", 1000, 2000, 4),
+        ("smoothed", 20_000, 20_000, 6),
+        ("smoothed", 100_000, 200_000, 4),
+        ("smoothed-poisson", 2000, 2000, 4),
+        ("smoothed-poisson", 20_000, 20_000, 2),
+    ],
+)
+def test_bias_of_smoothing_is_found_and_in_the_interval(
+    method: str, labels: int, records: int, extra: int
+) -> None:
+    """Of labels drawn evenly the bias is a sum over Poisson's law, from -620 to 1200 here."""
+    more, mean, counts = Fraction(extra), records / labels, np.arange(1, 80)
+    chances = np.exp(counts * math.log(mean) - mean - gammaln(counts + 1.0))
+    new = math.exp(-mean) - math.exp(-mean * (1 + extra))
+    true = labels * (chances @ weights(counts, records, more, method) - new)
+    rng = np.random.default_rng(4)
+    profile = Profile.from_counts(rng.multinomial(records, np.full(labels, 1 / labels)))
+    bias = smoothing_bias(profile, more, method)
+    assert bias == pytest.approx(true, rel=0.15)
+    found = support_coverage(profile, extra=extra, method=method, full=True)
+    assert found.interval is not None
+    assert found.standard_error is not None
+    half = 1.959964 * math.sqrt(found.standard_error**2 + found.value + bias**2)
+    ends = max(found.value - half, 0), found.value + half
+    assert found.interval == pytest.approx(ends, rel=1e-6)
+    side = "few" if true < 0 else "many"
+    assert f"about {plain_number(abs(bias))} labels too {side}" in found.notes[1]
+
+
+def test_weights_of_good_and_toulmin_have_no_bias() -> None:
+    found = support_coverage(butterflies(), extra=1, full=True)
+    assert found.interval is not None
+    assert found.standard_error is not None
+    half = 1.959964 * math.sqrt(found.standard_error**2 + 75)
+    assert found.interval == pytest.approx((75 - half, 75 + half))
+    assert smoothing_bias(butterflies(), Fraction(1), "good-toulmin") == pytest.approx(0, abs=0.05)
+
+
 def test_a_release_answers_with_its_own_total() -> None:
     rng = np.random.default_rng(3)
     release = anonymize(butterflies(), epsilon=1, source=rng.bytes)
@@ -181,6 +226,21 @@ def test_a_release_answers_with_its_own_total() -> None:
 def test_errors_name_the_parameter(asked: dict[str, object], name: str) -> None:
     with pytest.raises(ParameterError, match=name):
         support_coverage(butterflies(), **asked)  # type: ignore[call-overload]
+
+
+def test_too_far_says_nothing_of_how_far_that_is() -> None:
+    """The bound is the data's own; the message is the same for all of them."""
+    said = set()
+    for counts in ([1] * 20, [1] * 918273):
+        profile = Profile.from_counts(counts)
+        at = Fraction(farthest(profile))
+        assert support_coverage(profile, extra=at) >= 0
+        with pytest.raises(ParameterError) as error:
+            support_coverage(profile, extra=at + Fraction(1, 10**9))
+        said.add(str(error.value))
+    assert len(said) == 1
+    assert not any(character.isdigit() for character in said.pop())
+    assert farthest(Profile.from_counts([])) == farthest(Profile.from_counts([1])) == 1
 
 
 def test_only_profiles_are_asked() -> None:

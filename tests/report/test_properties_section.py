@@ -6,6 +6,7 @@ import time
 import pytest
 
 from dphist import AdaptiveScan, Profile, RankSplit, Release, properties
+from dphist.errors import ParameterError
 from dphist.properties import Estimate
 from dphist.report import report_html
 from dphist.report.properties_rows import Property, can_be_estimated, properties_of
@@ -40,8 +41,8 @@ def test_its_numbers_are_those_of_the_functions() -> None:
     bound = properties.support_size(release.value, method="chao1", full=True)
     assert bound.interval is not None
     low, high = bound.interval
-    assert shown["Labels there are, at least"].value == f"{bound.value:,.1f}"
-    assert shown["Labels there are, at least"].interval == f"{low:,.1f} to {high:,.1f}"
+    assert shown["Labels there are, at least"].value == f"{bound.value:,.0f}"
+    assert shown["Labels there are, at least"].interval == f"{low:,.0f} to {high:,.0f}"
     coverage = properties.support_coverage(release, extra=1)
     assert shown["New labels in n further records"].value == f"{coverage:,.0f}"
     opened = 100 * properties.guessing(release, guesses=1000)
@@ -91,11 +92,14 @@ def estimate(value: float, unit: str, error: float | None = None) -> Estimate:
         (3.14159, "bits", "3.142"),
         (75.0, "labels", "75"),
         (12.34, "labels", "12.3"),
+        (7281.4, "labels", "7,281"),
         (225686770.4, "labels", "225,686,770"),
         (float("inf"), "bits", "no bound"),
+        (float("nan"), "labels", "cannot be told"),
         (0.0188513, "share of records", "1.885 %"),
         (0.0000012345, "share of records", "0.0001234 %"),
         (1.0, "share of records", "100.0 %"),
+        (0.99999, "share of records", "100.0 %"),
         (0.0, "share of records", "0 %"),
     ],
 )
@@ -107,7 +111,7 @@ def test_errors_stand_where_there_is_no_interval() -> None:
     assert interval_of(estimate(1.0, "bits")) == "—"
     assert interval_of(estimate(1.0, "bits", 0.01234)) == "± 0.012"
     assert error_of(estimate(0.5, "share of records", 0.01)) == "1.0 %"
-    assert error_of(estimate(5.0, "labels", 1234.5)) == "1,234"
+    assert error_of(estimate(5.0, "labels", 1234.5)) == "1,200"
     assert error_of(estimate(5.0, "labels", float("inf"))) == "—"
     both = Estimate(2.0, "m", 0.1, (1.5, float("inf")), "labels", ())
     assert interval_of(both) == "1.5 to no bound"
@@ -128,3 +132,20 @@ def test_names_of_further_records() -> None:
     rows = properties_of(releases.tiny_release().value, extra=["1/3", "1/2", 1])
     names = [row.name for row in rows if row.function == "support_coverage"]
     assert names == [f"New labels in {n} further records" for n in ("(1/3)n", "0.5n", "n")]
+
+
+def test_what_is_too_far_ahead_is_a_row() -> None:
+    rows = properties_of(Profile.from_counts([1, 1, 3]), extra=[1, 2])
+    near, far = [row for row in rows if row.function == "support_coverage"]
+    assert value_of(near.estimate) == "3"
+    assert name_of(far) == "New labels in 2n further records"
+    assert (value_of(far.estimate), interval_of(far.estimate)) == ("cannot be told", "—")
+    assert notes_of([far])[0][1].endswith("Cannot be told: too far ahead for so few records.")
+    for extra in (0, -1, "soon"):
+        with pytest.raises(ParameterError, match="extra"):
+            properties_of(Profile.from_counts([1, 1, 3]), extra=[extra])
+
+
+def test_one_label_is_the_commonest() -> None:
+    rows = properties_of(Profile.from_counts([4]))
+    assert "Share of the commonest label" in [row.name for row in rows]

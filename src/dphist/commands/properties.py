@@ -68,8 +68,9 @@ def add_properties(commands: Commands) -> None:
         default=RESAMPLES,
         metavar="N",
         help=(
-            "how often the mechanism is run again on the release, to learn what its noise does to "
-            f"errors and intervals; {RESAMPLES} unless given; 0 leaves the noise out, and is fast"
+            "how often the mechanism is run on samples like the data, drawn from what the release "
+            "says, to learn what its noise does to errors and intervals; "
+            f"{RESAMPLES} unless given; 0 leaves the noise out, and is fast"
         ),
     )
     command.add_argument("--json", action="store_true", help="print JSON")

@@ -2,7 +2,7 @@
 
 All of it on the empirical law, which is what the profile says: the attacker tries labels in the
 order of their counts. Source: J. Bonneau, "The science of guessing: analyzing an anonymized
-corpus of 70 million passwords", IEEE Symposium on Security and Privacy 2012, section III.
+corpus of 70 million passwords", IEEE Symposium on Security and Privacy 2012.
 """
 
 import math
@@ -24,6 +24,7 @@ IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
 _NORMAL = 1.959963984540054  # 97.5 % point
+_MOST_RECORDS = 2**62
 _TRUSTED = 6  # records of a label, from which its share is taken as known; a rule of thumb
 
 
@@ -76,7 +77,7 @@ def guessing(
         "dictionary": mu_alpha, the fewest labels that open the share alpha.
     bits : with `share`: as the entropy in bits of a uniform law that would be as hard.
     full : return an `Estimate`; not with several `guesses`.
-    resamples : of a release, how often it is released again to learn what its noise does to
+    resamples : of a release, how often its mechanism is run to learn what its noise does to
         standard error and interval (`dphist.properties.resampling`); with `full`.
 
     Returns
@@ -87,7 +88,7 @@ def guessing(
     ------
     ParameterError
         If not exactly one of `guesses` and `share` is given, or if one is not as above; if
-        `resamples` is below 10.
+        `resamples` is below 10; or if noise has lifted the total of a release to 2**62 or more.
 
     Notes
     -----
@@ -219,6 +220,9 @@ def guesswork(profile: Profile, alpha: Fraction) -> Guesswork:
 
 def _cumulated(profile: Profile) -> tuple[IntArray, IntArray, IntArray]:
     """Counts descending (c,), and labels and records before each and after the last (c+1,)."""
+    if profile.total >= _MOST_RECORDS:
+        # Data have fewer; noise may lift a release above them, to where sums would wrap.
+        raise ParameterError("source must have fewer than 2**62 records for its ranks to be told")
     counts, prevalences = profile.counts[::-1], profile.prevalences[::-1]
     ends = np.append(0, np.cumsum(prevalences))
     return counts, ends, np.append(0, np.cumsum(counts * prevalences))
@@ -258,10 +262,10 @@ def _opened_estimate(profile: Profile, tries: int, opened: float) -> Estimate:
 
 def _notes(profile: Profile, tries: int) -> tuple[str, ...]:
     trusted = int(profile.cumulative_prevalences(_TRUSTED))
-    notes = ["the empirical law, which flatters who guesses rare labels"]
+    notes = ["the empirical law, which flatters whoever guesses rare labels"]
     if tries > trusted:
         notes.append(
-            f"beyond {trusted} guesses labels have fewer than {_TRUSTED} records, and the shares "
+            f"beyond {trusted:,} guesses labels have fewer than {_TRUSTED} records, and the shares "
             "of others than these accounts cannot be told"
         )
     if tries > profile.labels:

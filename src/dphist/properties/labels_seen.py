@@ -9,8 +9,9 @@ def chao1(profile: Profile) -> float:
     Notes
     -----
     K + (n - 1)/n f1 (f1 - 1)/(2 (f2 + 1)) with K labels seen, f1 of them once and f2 twice:
-    the form with less bias of Chao 1984 (equation 4 of Chao and Chiu 2016, "Species
-    richness: estimation and comparison"), which is defined if f2 is 0.
+    the form with less bias of Chao 1984, "Nonparametric estimation of the number of classes
+    in a population" (in Chao and Chiu 2016, "Species richness: estimation and comparison"),
+    which is defined if f2 is 0.
 
     >>> chao1(Profile.from_counts([5, 2, 1, 1, 1]))
     6.35

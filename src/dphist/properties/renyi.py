@@ -70,10 +70,10 @@ def renyi_entropy(
     base : of the logarithm, above 1; 2 gives bits.
     method : "unbiased", for whole orders from 2: the sum of p**order is estimated without
         bias, so that its logarithm has little. "plug-in", for all orders: the entropy of the
-        profile itself. By default the former where there is one, for order 1 what
-        `dphist.properties.entropy` does by default, else the latter.
+        profile itself, which leaves out labels that were not seen. By default the former where
+        there is one, for order 1 what `dphist.properties.entropy` does by default, else the latter.
     full : return an `Estimate`, with its standard error, rather than a float.
-    resamples : of a release, how often it is released again to learn what its noise does to
+    resamples : of a release, how often its mechanism is run to learn what its noise does to
         standard error and interval (`dphist.properties.resampling`); with `full`.
 
     Returns
@@ -90,8 +90,9 @@ def renyi_entropy(
     -----
     The unbiased sum is that of r(r - 1)...(r - a + 1)/(n(n - 1)...(n - a + 1)) over labels with
     count r (Acharya, Orlitsky, Suresh and Tyagi 2017, "Estimating Rényi entropy of discrete
-    distributions", section 3, with Poisson's n**a for the denominator). The standard error is
-    the jackknife's over records, by the derivative of the logarithm.
+    distributions", who have n**a for the denominator, as for Poisson counts). The standard error
+    is the jackknife's over records, by the derivative of the logarithm. Orders 0 and infinity
+    have none: they rest on which labels were seen, and on the largest count.
 
     >>> profile = Profile.from_counts([2, 2])
     >>> renyi_entropy(profile, order=2, method="plug-in"), round(renyi_entropy(profile, order=2), 6)
@@ -101,19 +102,18 @@ def renyi_entropy(
     unit_nats = math.log(logarithm_base(base))
     exact = _checked_order(order)
     chosen = _method_for(exact, method)
-    if chosen == "shannon":
+    if exact is not None and float(exact) == 1:
+        shannon = "wu-yang" if method is None else "plug-in"
         if full:
-            return entropy(source, base=base, full=True, resamples=resamples)
-        return entropy(source, base=base)
+            return entropy(source, method=shannon, base=base, full=True, resamples=resamples)
+        return entropy(source, method=shannon, base=base)
     nats, error = _entropy_and_error(profile, exact, chosen == "unbiased")
     value = nats / unit_nats
     if not full:
         return value
-    notes = ["standard error: jackknife over records; not of bias"]
-    if math.isinf(value):
-        notes = ["no label has as many records as the order: no upper bound"]
     scaled = None if error is None else error / unit_nats
-    found = Estimate(value, chosen, scaled, None, unit_of(unit_nats), tuple(notes))
+    notes = _notes(exact, value, error is not None)
+    found = Estimate(value, chosen, scaled, None, unit_of(unit_nats), notes)
 
     def again(other: Profile) -> float:
         return _entropy_and_error(other, exact, chosen == "unbiased")[0] / unit_nats
@@ -153,10 +153,10 @@ def _checked_order(order: Exact) -> Fraction | None:
 
 
 def _method_for(order: Fraction | None, method: str | None) -> str:
-    """Return "plug-in", "unbiased", or "shannon" for order 1 by default."""
+    """Return "plug-in" or "unbiased"."""
     whole = order is not None and order.denominator == 1 and order >= 2
     if method is None:
-        return "shannon" if order == 1 else "unbiased" if whole else "plug-in"
+        return "unbiased" if whole else "plug-in"
     if method not in METHODS:
         raise ParameterError(f"method must be one of {', '.join(METHODS)}, or None")
     if method == "unbiased" and not whole:
@@ -164,20 +164,34 @@ def _method_for(order: Fraction | None, method: str | None) -> str:
     return method
 
 
+def _notes(order: Fraction | None, value: float, has_error: bool) -> tuple[str, ...]:
+    """What an estimate rests on; of order 1 `entropy` says it."""
+    notes = []
+    if math.isinf(value):
+        notes.append("no label has as many records as the order: no upper bound")
+    elif order is None:
+        notes.append("rests on the largest count alone; no standard error")
+    elif order == 0:
+        notes.append("labels not seen are left out; no standard error")
+    elif order < 1:
+        notes.append("labels not seen are left out")
+    if has_error:
+        notes.append("standard error: jackknife over records; not of bias")
+    return tuple(notes)
+
+
 def _entropy_and_error(
     profile: Profile, order: Fraction | None, unbiased: bool
 ) -> tuple[float, float | None]:
-    """Entropy in nats, and its standard error where there is one."""
+    """Entropy in nats of an order that is not 1, and its standard error where there is one."""
     n = profile.total
     if n == 0:
         return 0.0, None
     if order is None:
-        return -math.log(profile.counts[-1] / n), None
+        return math.log(n / profile.counts[-1]), None
     power = float(order)
     if power == 0:
         return math.log(profile.labels), None
-    if power == 1:
-        return entropy(profile, method="plug-in", base=math.e), None
     if unbiased:
         if profile.counts[-1] < order:
             return math.inf, None
@@ -190,7 +204,7 @@ def _entropy_and_error(
                 power * np.log(counts / n) for counts in (profile.counts, profile.counts - 1)
             )
     log_sum = float(logsumexp(now, b=profile.prevalences))
-    share = profile.counts * profile.prevalences / n
+    share = profile.counts / n * profile.prevalences  # so that no product wraps
     # Both relative to the sum, which may be too small for a float.
     change = np.exp(before - log_sum) - np.exp(now - log_sum)
     spread = float(share @ (change - share @ change) ** 2)
@@ -199,4 +213,4 @@ def _entropy_and_error(
         # Near order 1 the sum is near 1: what it is off is kept to all digits.
         logs = np.log(profile.counts / n)
         log_sum = math.log1p(float(share @ np.expm1((power - 1) * logs)))
-    return max(log_sum / (1 - power), 0.0), error
+    return max(0.0, log_sum / (1 - power)), error

@@ -1,32 +1,44 @@
-"""What a release's own noise does to an estimate: its mechanism is run again, on the release.
+"""What a release's own noise does to an estimate: its mechanism is run again, on samples.
 
-The released profile stands for the secret one. Released again, with fresh noise, it gives
-profiles that differ from it about as it differs from the secret one, and estimates from them
-differ likewise: a parametric bootstrap (Efron and Tibshirani 1993, "An introduction to the
-bootstrap", section 6.5). Only the release is used, so it is post-processing and costs no privacy.
+The secret profile is gone, but the population that makes the released one likeliest can be drawn
+from. A sample of it stands for the secret profile; released, with fresh noise, it gives a profile
+whose estimates stray from the sample's about as those of the release stray from the secret one's:
+a parametric bootstrap (Efron and Tibshirani 1993, "An introduction to the bootstrap"). Only the
+release is used, so it is post-processing and costs no privacy.
+
+The released profile itself would not do in place of samples: it is smoother than data are, and a
+mechanism that looks for smooth parts does better on it than it did on the data. Measured, estimates
+then strayed by three quarters of what they should.
 """
 
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from decimal import Decimal
 from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import gammaln
 
 from dphist.errors import ParameterError
 from dphist.noise import Source as Randomness
 from dphist.parameters import whole_number
 from dphist.profile import Profile
 from dphist.properties.estimate import Estimate
+from dphist.properties.labels_seen import chao1
+from dphist.properties.profile_likelihood import Population, likeliest_population
 from dphist.properties.source import Source, profile_of
 from dphist.release import Release
 
+IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
 RESAMPLES = 100
 # A standard deviation of ten is known to a quarter; more than so many tell nothing more.
 _FEWEST, _MOST = 10, 10**6
+_MOST_RECORDS = 2**62  # data have fewer; sums of more, to which noise may lift, would wrap
+_MOST_LABELS = 1e15  # of which no release says anything
 _NORMAL = 1.959963984540054  # 97.5 % point
 
 
@@ -52,22 +64,27 @@ def including_noise(
     Raises
     ------
     ParameterError
-        If `resamples` is out of range, or the mechanism of the release cannot be run.
+        If `resamples` is out of range, the mechanism of the release cannot be run, or noise has
+        lifted its total to 2**62 or more.
     """
     runs = whole_number(resamples, "resamples", _FEWEST, _MOST)
     if not isinstance(source, Release):
         return found
-    again = [estimate(profile) for profile in further_releases(source, runs)]
-    return combined(found, np.array(again, np.float64), within)
+    strays = [
+        estimate(released) - estimate(sample) for sample, released in further_releases(source, runs)
+    ]
+    return combined(found, np.array(strays, np.float64), within)
 
 
+# Releases are equal if their content is, and cannot change, so what is kept is never another's.
+# That of the last one alone is kept, for all its properties to be told from the same noise: some
+# 20 MB for 69 million passwords, until another release is asked about. Two threads may both run
+# the mechanism, and have equally good answers.
 @lru_cache(maxsize=1)
 def further_releases(
     release: Release, resamples: int, randomness: Randomness | None = None
-) -> tuple[Profile, ...]:
-    """Return profiles that the mechanism makes of the released one, each with noise of its own.
-
-    Those of the last release are kept, for all properties of it to be told from the same ones.
+) -> tuple[tuple[Profile, Profile], ...]:
+    """Return samples like the secret one, each with what the mechanism releases of it.
 
     Parameters
     ----------
@@ -75,7 +92,8 @@ def further_releases(
 
     Notes
     -----
-    Each takes as long as a release of the data did.
+    Each takes about as long as a release of the data did. Samples are of the population that makes
+    the released profile likeliest, with no more labels than Chao's bound.
     """
     released, mechanism = profile_of(release), release.mechanism
     if not hasattr(mechanism, "release"):
@@ -83,15 +101,46 @@ def further_releases(
             "source must be a release whose mechanism can be run again; for an estimate without"
             " its noise, give source=release.value"
         )
-    return tuple(mechanism.release(released, randomness).value for _ in range(resamples))
+    if released.total >= _MOST_RECORDS:
+        raise ParameterError("source must have fewer than 2**62 records for its noise to be told")
+    seed = None if randomness is None else int.from_bytes(randomness(16), "big")
+    random = np.random.default_rng(seed)
+    population = likeliest_population(released, min(chao1(released), _MOST_LABELS))
+    samples = [sample_of(population, released.total, random) for _ in range(resamples)]
+    return tuple((each, mechanism.release(each, randomness).value) for each in samples)
 
 
-def combined(found: Estimate, again: FloatArray, within: tuple[float, float]) -> Estimate:
-    """Return `found` with the spread and the shift of `again` in its error and interval.
+def sample_of(population: Population, records: int, random: np.random.Generator) -> Profile:
+    """Draw a profile: the count of a label is a Poisson number of mean `records` times its share.
+
+    So the total varies, by the root of `records`. Time is O(distinct counts), not O(labels).
+    """
+    counts, prevalences = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    for share, labels in zip(population.probabilities, population.labels, strict=True):
+        mean, many = float(share) * records, round(float(labels))
+        # All but 1e-12 of Poisson's law. Of counts and labels, the fewer are gone through.
+        reach = 8 * math.sqrt(mean) + 20
+        if many <= 2 * reach:
+            counts.append(random.poisson(mean, many))
+            prevalences.append(np.ones(many, np.int64))
+        else:
+            counts.append(np.arange(max(0, math.floor(mean - reach)), math.ceil(mean + reach) + 1))
+            prevalences.append(random.multinomial(many, _poisson(counts[-1], mean)))
+    return Profile.of_released(np.concatenate(counts), np.concatenate(prevalences))
+
+
+def _poisson(support: IntArray, mean: float) -> FloatArray:
+    """Return the chances of such counts, in proportion so that they add up to 1."""
+    chances = np.exp(support * math.log(mean) - mean - gammaln(support + 1.0))
+    return np.asarray(chances / chances.sum())
+
+
+def combined(found: Estimate, strays: FloatArray, within: tuple[float, float]) -> Estimate:
+    """Return `found` with the spread and the shift of `strays` in its error and interval.
 
     Parameters
     ----------
-    again : (b,) float64, estimates from further releases.
+    strays : (b,) float64, estimates from further releases less those of what was released.
     within : least and largest value the property can have.
 
     Notes
@@ -100,19 +149,19 @@ def combined(found: Estimate, again: FloatArray, within: tuple[float, float]) ->
     from the noise, which is drawn independently of the records:
 
     - standard errors are added in squares, and so are the distances of either end of the interval
-      from the value: 1.96 standard deviations of `again` to those of sampling;
-    - the mean of `again` less the value estimates the bias that noise and decoding have. The
-      value is not corrected by it, which would add noise, and a profile released twice has
-      been smoothed twice; but the end on whose side the truth is then likely to be, is moved
-      by it.
+      from the value: 1.96 standard deviations of `strays` to those of sampling;
+    - the mean of `strays` estimates the bias that noise and decoding have. The value is not
+      corrected by it, which would add noise, and it is too large where probabilities fall
+      smoothly, for those of the likeliest population fall in steps; but the end on whose side the
+      truth is then likely to be, is moved by it.
 
     Ends that were clipped for the released profile are not clipped by it any more: noise may
     have added labels.
     """
-    if not (math.isfinite(found.value) and np.all(np.isfinite(again))):
+    if not (math.isfinite(found.value) and np.all(np.isfinite(strays))):
         note = "a release's noise: not told, as without bound in some of its further releases"
         return replace(found, standard_error=None, interval=None, notes=(*found.notes, note))
-    noise, shift = float(np.std(again, ddof=1)), float(np.mean(again)) - found.value
+    noise, shift = float(np.std(strays, ddof=1)), float(np.mean(strays))
     error = found.standard_error
     interval = found.interval
     if interval is not None:
@@ -123,8 +172,8 @@ def combined(found: Estimate, again: FloatArray, within: tuple[float, float]) ->
         interval = (max(low, within[0]), min(high, within[1]))
     what = "is in the error" if interval is None else "is in error and interval"
     note = (
-        f"a release's noise: standard deviation {noise:.2g}, shift {shift:.2g}, by"
-        f" {len(again)} further releases of the released profile; it "
+        f"a release's noise: standard deviation {_in_unit(noise, found.unit)}, shift"
+        f" {_in_unit(shift, found.unit)}, by {len(strays)} further releases; it "
         + ("is in neither error nor interval" if error is None and interval is None else what)
     )
     return replace(
@@ -133,3 +182,19 @@ def combined(found: Estimate, again: FloatArray, within: tuple[float, float]) ->
         interval=interval,
         notes=(*found.notes, note),
     )
+
+
+def _in_unit(number: float, unit: str) -> str:
+    """Write a number without its unit, but shares in percent, as readers are told them."""
+    return f"{plain_number(100 * number)} %" if unit == "share of records" else plain_number(number)
+
+
+def plain_number(number: float, digits: int = 2) -> str:
+    """Write a number rounded to so many digits, and never with an exponent.
+
+    >>> plain_number(173.2), plain_number(0.004217), plain_number(-12345.0, 3)
+    ('170', '0.0042', '-12,300')
+    """
+    if number == 0:
+        return "0"
+    return f"{Decimal(f'{number:.{digits - 1}e}'):,f}"

@@ -18,7 +18,10 @@ from dphist.errors import ParameterError
 from dphist.parameters import Exact, positive_number
 from dphist.profile import Profile
 from dphist.properties.estimate import Estimate
-from dphist.properties.resampling import RESAMPLES, including_noise
+from dphist.properties.labels_seen import chao1
+from dphist.properties.profile_likelihood import Population
+from dphist.properties.resampling import RESAMPLES, including_noise, plain_number
+from dphist.properties.sampling import sampling
 from dphist.properties.source import Source, profile_of
 
 IntArray = npt.NDArray[np.int64]
@@ -71,7 +74,7 @@ def support_coverage(
         "smoothed-poisson": cut by a Poisson number of mean ln(n (t + 1)^2/(t - 1))/(2 t), the
         t - 1 left out up to extra = 1.
     full : return an `Estimate`, with standard error and interval.
-    resamples : of a release, how often it is released again to learn what its noise does to
+    resamples : of a release, how often its mechanism is run to learn what its noise does to
         standard error and interval (`dphist.properties.resampling`); with `full`.
 
     Returns
@@ -89,7 +92,8 @@ def support_coverage(
     -----
     The standard error, sqrt(sum f(r)^2 phi_r), is that of the expected number (Efron and Thisted
     1976; an upper bound). The interval is for the number that will be seen, which varies by
-    itself: to the variance it adds the estimate. The bias of smoothing is not in it.
+    itself: to the variance it adds the estimate. The bias of smoothing is added in squares, as it
+    would be for the population that makes the profile likeliest (`dphist.properties.sampling`).
 
     Butterflies caught by Corbet (Fisher, Corbet and Williams 1943), as many again:
 
@@ -108,7 +112,7 @@ def support_coverage(
         raise ParameterError(f"method must be one of {', '.join(METHODS)}")
     if method == GOOD_TOULMIN and more > 1:
         raise ParameterError("extra must be at most 1 for 'good-toulmin'; use method='smoothed'")
-    if profile.total and more > max(1.0, math.log(profile.total)):
+    if profile.total and more > farthest(profile):
         raise ParameterError(
             "extra must be at most the logarithm of the number of records: further on nothing "
             "can be foreseen"
@@ -119,7 +123,8 @@ def support_coverage(
     if not full:
         return value
     variance = math.fsum(factors**2 * profile.prevalences)
-    half = _NORMAL * math.sqrt(variance + value)
+    bias = 0.0 if method == GOOD_TOULMIN else smoothing_bias(profile, more, method)
+    half = _NORMAL * math.sqrt(variance + value + bias**2)
     interval = tuple(_possible(end, more, profile.total) for end in (raw - half, raw + half))
     found = Estimate(
         value=value,
@@ -127,7 +132,7 @@ def support_coverage(
         standard_error=math.sqrt(variance),
         interval=(interval[0], interval[1]),
         unit="labels",
-        notes=_notes(method, profile.total, float(more)),
+        notes=_notes(method, profile.total, float(more), bias),
     )
 
     def again(other: Profile) -> float:
@@ -136,6 +141,25 @@ def support_coverage(
         return _possible(math.fsum(each * other.prevalences), more, other.total)
 
     return including_noise(source, found, again, resamples, (0.0, float(more * profile.total)))
+
+
+def farthest(profile: Profile) -> float:
+    """Return the largest `extra` that can be asked for: ln n, but 1 at least."""
+    return max(1.0, math.log(max(profile.total, 1)))
+
+
+def smoothing_bias(profile: Profile, extra: Fraction, method: str) -> float:
+    """Return by how many labels the sum is too large, for the likeliest population."""
+    n, t = profile.total, float(extra)
+
+    def weigh(counts: IntArray) -> FloatArray:
+        return np.where(counts > 0, weights(np.maximum(counts, 1), n, extra, method), 0.0)
+
+    def new(population: Population) -> float:
+        means = n * population.probabilities
+        return float(population.labels @ (np.exp(-means) * -np.expm1(-t * means)))
+
+    return sampling(profile, weigh, chao1(profile), new).bias
 
 
 def weights(counts: IntArray, total: int, extra: Fraction, method: str) -> FloatArray:
@@ -188,15 +212,18 @@ def _possible(labels: float, extra: Fraction, total: int) -> float:
     return min(max(labels, 0.0), float(extra * total))
 
 
-def _notes(method: str, total: int, t: float) -> tuple[str, ...]:
+def _notes(method: str, total: int, t: float, bias: float) -> tuple[str, ...]:
     notes = ["the interval is for the number that will be seen"]
     if method != GOOD_TOULMIN:
-        notes.append("biased by smoothing, which the interval leaves out")
+        size, side = plain_number(abs(bias)), "few" if bias < 0 else "many"
+        notes.append(
+            f"smoothing takes about {size} labels too {side}, which the interval allows for"
+        )
     if t > 1 and total > 1:
         power = math.log1p(2 / t) / math.log(3) if method == SMOOTHED else 1 / t
         share = 100 * total ** (-power / 2)
         notes.append(
-            f"in the worst case wrong by about {share:.2g} % of the further records "
+            f"in the worst case wrong by about {plain_number(share)} % of the further records "
             "(Orlitsky et al. 2016)"
         )
     return tuple(notes)

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from dphist.errors import ParameterError
-from dphist.parameters import Exact, decimal_text, exact_number, whole_number
+from dphist.parameters import Exact, decimal_text, exact_number, positive_number, whole_number
 from dphist.properties import (
     Estimate,
     distance_to_uniformity,
@@ -19,12 +19,13 @@ from dphist.properties import (
 )
 from dphist.properties.resampling import RESAMPLES
 from dphist.properties.source import Source, profile_of
+from dphist.properties.support_coverage import SMOOTHED, farthest
 from dphist.release import Release
-from dphist.report.properties_noise import run_ahead
 
 # The numbers of guesses that are shown, where there are more labels than that.
 _GUESSES = (10, 1000, 100_000)
 _EXTRA = (Fraction(1), Fraction(2))
+_TOO_FAR = "cannot be told: too far ahead for so few records"
 # Sums over records stay within int64 below this; noise may lift a released total above it.
 _MOST_RECORDS = 2**62
 
@@ -74,17 +75,17 @@ def properties_of(
     labels : how many labels the population has, if known; the distance to uniformity needs it.
     p_min : least probability of a label, if known: gives an estimate of the number of labels
         beside the lower bound.
-    extra : further records to look ahead, in units of those there are; 1 and 2 by default, as
-        far as the records allow.
+    extra : further records to look ahead, in units of those there are; 1 and 2 by default.
+        How many new labels there are cannot be told, and is NaN, farther than the records allow.
     base : of the logarithms.
-    resamples : how often a release is released again to learn what its noise does, 10 to 10,000
+    resamples : how often a release's mechanism is run to learn what its noise does, 10 to 10,000
         times; or 0 to leave the noise out of errors and intervals.
 
     Raises
     ------
     ParameterError
-        If an argument is none of these, if `extra` is farther than can be foreseen, or if there
-        are more records than the estimators are made for.
+        If an argument is none of these, or if there are more records than the estimators are made
+        for.
 
     >>> from dphist import Profile
     >>> rows = properties_of(Profile.from_counts([1, 1, 2, 4]), extra=[1])
@@ -103,7 +104,7 @@ def properties_of(
         if runs:
             # In milliseconds it is found what is wrong with the arguments; the runs take seconds.
             properties_of(profile, labels=labels, p_min=p_min, extra=extra, base=base, resamples=0)
-        source = run_ahead(source, runs) if runs else profile
+        source = source if runs else profile
     again = max(runs, FEWEST)  # is not looked at for a profile, but checked
     return [
         *_entropies(source, again, labels, base),
@@ -139,17 +140,15 @@ def _sizes(source: Source, runs: int, p_min: Exact | None) -> list[Property]:
 
 
 def _new_labels(source: Source, runs: int, extra: Sequence[Exact] | None) -> list[Property]:
-    if extra is None:
-        farthest = max(1.0, math.log(max(profile_of(source).total, 1)))
-        times: Sequence[Fraction] = [more for more in _EXTRA if more <= farthest]
-    else:
-        times = [exact_number(more, "extra") for more in extra]
     found = []
-    for more in times:
-        estimate = support_coverage(source, extra=more, full=True, resamples=runs)
+    for more in [positive_number(times, "extra") for times in (_EXTRA if extra is None else extra)]:
         text = decimal_text(more)
         times_n = "n" if more == 1 else f"{text}n" if "/" not in text else f"({text})n"
         name = f"New labels in {times_n} further records"
+        if more <= farthest(profile_of(source)):
+            estimate = support_coverage(source, extra=more, full=True, resamples=runs)
+        else:
+            estimate = Estimate(math.nan, SMOOTHED, None, None, "labels", (_TOO_FAR,))
         found.append(Property("support_coverage", name, estimate, {"extra": text}))
     return found
 
@@ -168,7 +167,8 @@ def _guesses(source: Source, runs: int) -> list[Property]:
     found = []
     for tries in [tries for tries in _GUESSES if tries < have] or [1]:
         estimate = guessing(source, guesses=tries, full=True, resamples=runs)
-        name = f"Share of {tries:,} commonest label{'s'[: tries > 1]}"
+        some = "the commonest label" if tries == 1 else f"{tries:,} commonest labels"
+        name = f"Share of {some}"
         found.append(Property("guessing", name, estimate, {"guesses": tries}))
     at: dict[str, _Parameter] = {"share": "1/2", "measure": "dictionary"}
     dictionary = guessing(source, share="1/2", measure="dictionary", full=True, resamples=runs)

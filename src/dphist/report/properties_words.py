@@ -4,13 +4,14 @@ import math
 from collections.abc import Sequence
 
 from dphist.properties import Estimate
+from dphist.properties.resampling import plain_number
 from dphist.report.properties_rows import Property
 
 NONE = "—"
 _NAMED_UNITS = ("bits", "nats", "hartleys")
 _COUNTED = ("labels", "guesses")
 _SHARE = "share of records"
-_WHOLE_FROM = 1e4  # of labels: fractions of a label are shown below, for small estimates
+_WHOLE_FROM = 1e3  # of labels: fractions of a label are shown below, for small estimates
 
 
 def name_of(item: Property) -> str:
@@ -52,7 +53,7 @@ def error_of(estimate: Estimate) -> str:
     error = estimate.standard_error
     if error is None or not math.isfinite(error):
         return NONE
-    return _two_digits(error * 100) + " %" if estimate.unit == _SHARE else _two_digits(error)
+    return f"{plain_number(100 * error)} %" if estimate.unit == _SHARE else plain_number(error)
 
 
 def notes_of(items: Sequence[Property]) -> list[tuple[str, str]]:
@@ -69,23 +70,13 @@ def _sentences(method: str, notes: Sequence[str]) -> str:
 
 
 def _number(value: float, unit: str) -> str:
+    if math.isnan(value):
+        return "cannot be told"
     if math.isinf(value):
         return "no bound"
     if unit == _SHARE:
-        return f"{_digits(100 * value, 4)} %"
+        return f"{plain_number(100 * value, 4)} %"
     if unit in _COUNTED:
         near = value == round(value) or value >= _WHOLE_FROM
         return f"{value:,.0f}" if near else f"{value:,.1f}"
     return f"{value:,.3f}"
-
-
-def _digits(value: float, digits: int) -> str:
-    """Write a number with so many digits, and never with an exponent."""
-    if value == 0:
-        return "0"
-    places = max(0, digits - 1 - math.floor(math.log10(abs(value))))
-    return f"{value:,.{places}f}"
-
-
-def _two_digits(value: float) -> str:
-    return _digits(value, 2)
