@@ -21,7 +21,7 @@ from dphist.properties.entropy import LINEAR, METHODS, entropy, weights
 from dphist.properties.entropy_polynomial import Design, jvhw, wu_yang
 from dphist.properties.labels_seen import chao1, seen_once
 from dphist.properties.polynomials import Entropy, best_approximation, unbiased
-from dphist.properties.profile_likelihood import likeliest_population
+from dphist.properties.profile_likelihood import _log_rising, likeliest_population
 
 some_counts = st.lists(st.integers(1, 80), max_size=25)
 
@@ -197,6 +197,41 @@ def test_intervals_hold_the_truth(method: str, n: int, labels: int | None) -> No
         assert held >= 88
 
 
+@pytest.mark.parametrize(
+    ("exponent", "many", "n"), [(1.2, 10**6, 10_000), (1.5, 10**5, 300), (1.5, 10**5, 10_000)]
+)
+def test_intervals_hold_where_most_labels_are_rarer_than_any_seen(
+    exponent: float, many: int, n: int
+) -> None:
+    law = np.arange(1.0, many + 1) ** -exponent
+    law /= law.sum()
+    random, held, short = np.random.default_rng(4), 0, 0
+    for _ in range(40):
+        profile = dh.Profile.from_counts(np.bincount(random.choice(many, n, p=law)))
+        found = entropy(profile, full=True)
+        assert found.interval is not None
+        held += found.interval[0] <= bits(law) <= found.interval[1]
+        short += found.value + (found.value - found.interval[0]) < bits(law)
+    assert held >= 36
+    # An interval that is even on both sides would not do.
+    assert short >= 10
+
+
+def test_labels_that_were_hardly_seen_twice_do_not_run_away() -> None:
+    law = np.concatenate([np.full(50, 0.8 / 50), np.full(10**6, 0.2 / 10**6)])
+    law /= law.sum()
+    drawn = np.bincount(np.random.default_rng(1).choice(len(law), 10_000, p=law))
+    found = entropy(dh.Profile.from_counts(drawn))
+    assert abs(found - bits(law)) < 2
+    assert chao1(dh.Profile.from_counts(drawn)) > 10**5
+
+
+def test_more_labels_than_there_are_have_no_interval() -> None:
+    profile = dh.Profile.from_counts([3, 2, 2, 1])
+    assert entropy(profile, labels=4, full=True).interval is not None
+    assert entropy(profile, labels=3, full=True).interval is None
+
+
 def test_what_an_estimate_says() -> None:
     profile = dh.Profile.from_counts([20, 10, 5, 5, 5, 3, 1])
     found = entropy(profile, full=True)
@@ -236,7 +271,9 @@ def likelihood(counts: list[int], cuts: tuple[int, ...], unseen: int) -> float:
     return total
 
 
-@pytest.mark.parametrize("counts", [[1, 1, 2], [1, 2, 3, 9, 10], [1, 1, 1, 4, 5, 30], [7]])
+@pytest.mark.parametrize(
+    "counts", [[1, 1, 2], [1, 2, 3, 9, 10], [1, 1, 1, 4, 5, 30], [7], [15, 22, 26, 30, 33, 38, 48]]
+)
 def test_the_likeliest_population_against_all_cuts(counts: list[int]) -> None:
     places = [i for i in range(1, len(counts)) if counts[i] != counts[i - 1]]
     best = (-math.inf, ((), 0))
@@ -251,6 +288,31 @@ def test_the_likeliest_population_against_all_cuts(counts: list[int]) -> None:
     assert found.labels.tolist() == [sizes[0] + unseen, *sizes[1:]]
     assert found.probabilities @ found.labels == pytest.approx(1)
     assert np.all(np.diff(found.probabilities) > 0)
+
+
+def test_the_fewest_of_equally_likely_populations() -> None:
+    """Of one label seen once, any number of labels beside it is as likely."""
+    for labels in (1, 3, 10**6, 10**9, 2**62):
+        found = entropy(dh.Profile.from_counts([1]), method="apml", labels=labels)
+        assert (found, math.copysign(1, found)) == (0, 1)
+        others = dh.Profile.from_counts([5, 5, 1])
+        beside = entropy(others, method="apml", labels=max(labels, 3))
+        assert beside == pytest.approx(entropy(others, method="plug-in"))
+
+
+@pytest.mark.parametrize("many", [10**6, 10**12, 10**16, 10**17, 10**18])
+def test_many_possible_labels_lose_no_digits(many: int) -> None:
+    profile = samples(LAWS[0], 1000, 1)[0][0]
+    found = entropy(profile, method="apml", labels=many)
+    assert found == pytest.approx(entropy(profile, method="apml", labels=5000), abs=0.05)
+
+
+@given(st.floats(1, 1e17), st.floats(1, 1e8))
+def test_rising_factorials(first: float, factors: float) -> None:
+    with mpmath.workdps(50):
+        exact = mpmath.loggamma(mpmath.mpf(first) + factors) - mpmath.loggamma(first)
+    found = float(_log_rising(np.array([first]), factors)[0])
+    assert found == pytest.approx(float(exact), rel=1e-12, abs=1e-10)
 
 
 def test_apml_finds_a_uniform_population() -> None:
@@ -272,8 +334,13 @@ def test_large_totals(yahoo: dh.Profile) -> None:
     found = {method: entropy(yahoo, method=method) for method in METHODS}
     assert found["plug-in"] < found["miller-madow"] < found["wu-yang"]
     assert all(22 < value < 26 for value in found.values())
-    huge = dh.Profile.of_released(np.array([1, 2**62]), np.array([5, 1]))
+    huge = dh.Profile.from_counts([1, 1, 1, 1, 1, 2**62 - 9])
     assert all(entropy(huge, method=method) < 1e-6 for method in METHODS)
+    # 2**59 labels of one record beside one of 2**41, which floats would lose.
+    wide = dh.Profile.from_prevalences([1, 2**41], [2**59, 1])
+    for method in METHODS:
+        found = entropy(wide, method=method, labels=2**61, full=True)
+        assert 58 < found.value <= 61
 
 
 @pytest.mark.parametrize("method", METHODS)

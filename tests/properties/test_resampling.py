@@ -2,6 +2,7 @@
 
 import math
 import random
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.properties_entropy import LABELS, LAWS, samples
+from benchmarks.properties.populations import LABELS, LAWS, samples
 
 import dphist as dh
 from dphist.errors import ParameterError
@@ -22,6 +23,7 @@ from dphist.properties import (
     support_coverage,
     support_size,
 )
+from dphist.properties.estimate import plain_number
 from dphist.properties.linear_forms import (
     LinearForm,
     distance_form,
@@ -30,7 +32,13 @@ from dphist.properties.linear_forms import (
     support_coverage_form,
     support_size_form,
 )
-from dphist.properties.resampling import combined, further_releases, including_noise
+from dphist.properties.profile_likelihood import Population, likeliest_population
+from dphist.properties.resampling import (
+    combined,
+    further_releases,
+    including_noise,
+    sample_of,
+)
 
 PAGE = Path(__file__).parents[2] / "docs" / "properties.md"
 PROFILE = dh.Profile.from_prevalences([1, 2, 3, 5, 9, 40], [60, 25, 12, 6, 3, 1])
@@ -77,7 +85,8 @@ def test_errors_of_a_release_are_those_of_its_profile_and_its_noise(
     release = dh.anonymize(PROFILE, epsilon="0.2", source=random.Random(5).randbytes)
     of_profile = ask(release.value, full=True, **asked)
     found = ask(release, full=True, resamples=12, **asked)
-    noise = np.std([ask(p, **asked) for p in further_releases(release, 12)], ddof=1)
+    drawn = further_releases(release, 12)
+    noise = np.std([ask(other, **asked) - ask(sample, **asked) for sample, other in drawn], ddof=1)
     assert found.value == of_profile.value == ask(release, **asked)
     assert found.notes[:-1] == of_profile.notes
     assert "by 12 further releases" in found.notes[-1]
@@ -108,18 +117,46 @@ def test_a_profile_has_no_noise(
 
 def test_parts_are_added_in_squares_and_the_shift_to_one_end() -> None:
     sampling = Estimate(10.0, "m", 3.0, (7.0, 14.0), "labels", ("note",))
-    low, high = 9.0, 15.0  # mean 12, standard deviation with one degree of freedom less
+    low, high = -1.0, 5.0  # mean 2, standard deviation with one degree of freedom less
     found = combined(sampling, np.array([low, high]), (0.0, 100.0))
     noise, shift = math.sqrt(18), 2.0
+    below, above = math.hypot(3, 1.959964 * noise), math.hypot(4, 1.959964 * noise)
     assert found.standard_error == pytest.approx(math.hypot(3, noise))
-    assert found.interval is not None
-    assert found.interval[0] == pytest.approx(
-        max(10 - math.hypot(3, 1.959964 * noise) - shift, 0.0)
-    )
-    assert found.interval[1] == pytest.approx(10 + math.hypot(4, 1.959964 * noise))
-    other = combined(sampling, np.array([20 - low, 20 - high]), (-100.0, 18.0))
-    assert other.interval == pytest.approx((10 - math.hypot(3, 1.959964 * noise), 18.0))
-    assert "standard deviation 4.2, shift -2, by 2 further releases" in other.notes[-1]
+    assert found.interval == pytest.approx((max(10 - below - shift, 0.0), 10 + above))
+    other = combined(sampling, np.array([-low, -high]), (-100.0, 19.0))
+    assert other.interval == pytest.approx((10 - below, 19.0))
+    assert "standard deviation 4.2, shift -2.0, by 2 further releases" in other.notes[-1]
+
+
+@pytest.mark.parametrize("scale", [1e-9, 0.0042, 173.0, 1e7])
+def test_notes_have_plain_numbers(scale: float) -> None:
+    found = Estimate(10.0, "m", 3.0, (7.0, 14.0), "labels", ())
+    note = combined(found, scale * np.array([1.0, 2.0, 4.0]), (-1e9, 1e9)).notes[-1]
+    assert not re.search(r"\de[-+]\d", note)
+    assert plain_number(scale * math.sqrt(7 / 3)) in note
+
+
+def test_notes_have_shares_in_percent() -> None:
+    share = Estimate(0.5, "m", 0.1, None, "share of records", ())
+    note = combined(share, np.array([-0.001, 0.002]), (0.0, 1.0)).notes[-1]
+    assert "standard deviation 0.21 %, shift 0.050 %, by 2" in note
+
+
+@pytest.mark.parametrize(
+    ("number", "digits", "text"),
+    [
+        (173.2, 2, "170"),
+        (0.004217, 2, "0.0042"),
+        (1234567.0, 2, "1,200,000"),
+        (99.6, 2, "100"),
+        (0.0996, 2, "0.10"),
+        (-0.6, 2, "-0.60"),
+        (0.0, 2, "0"),
+        (100.0, 4, "100.0"),
+    ],
+)
+def test_plain_numbers(number: float, digits: int, text: str) -> None:
+    assert plain_number(number, digits) == text
 
 
 def test_only_the_release_is_used_and_for_all_properties_once() -> None:
@@ -135,18 +172,21 @@ def test_only_the_release_is_used_and_for_all_properties_once() -> None:
     for ask, asked, _, _ in ASKED:
         ask(release, full=True, resamples=10, **asked)
     assert len(seen) == 10
-    assert all(profile is PROFILE for profile in seen)
+    assert [sample for sample, _ in further_releases(release, 10)] == seen
     entropy(release)
     guessing(release, guesses=[1, 2])
     assert len(seen) == 10
-    other = dh.Release(dh.Profile.from_counts([3]), dh.PureDP(1), Watched())
-    assert [p.total for p in further_releases(other, 10)] == [3] * 10
+    # Another value under the same guarantee and mechanism is another release.
+    other = dh.Release(dh.Profile.from_counts([3000]), dh.PureDP(1), Watched())
+    assert all(abs(p.total - 3000) < 600 for _, p in further_releases(other, 10))
+    assert len(seen) == 20
 
 
 def test_further_releases_differ() -> None:
     release = dh.anonymize(PROFILE, epsilon=1)
     drawn = further_releases(release, 10)
-    assert len({tuple(profile.sorted_counts().tolist()) for profile in drawn}) > 1
+    for profiles in zip(*drawn, strict=True):
+        assert len({tuple(profile.sorted_counts().tolist()) for profile in profiles}) > 1
     seeds = [random.Random(1).randbytes for _ in range(2)]
     first, second = (further_releases(release, 10, seed) for seed in seeds)
     assert first == second
@@ -217,6 +257,61 @@ def test_a_release_without_its_mechanism_is_refused() -> None:
     assert entropy(release) == entropy(PROFILE)
 
 
+@pytest.mark.parametrize("count", [2**62, 2**63 - 1])
+def test_totals_that_no_data_have_are_refused(count: int) -> None:
+    endless = dh.Release(dh.Profile.of_saved([count], [1]), dh.PureDP(1), Shifted())
+    with pytest.raises(ParameterError, match=r"fewer than 2\*\*62 records"):
+        further_releases(endless, 10)
+
+
+def test_samples_are_as_rough_as_data() -> None:
+    """Seeded: spread 1.05 of the true one, 0.71 if the release itself were released again."""
+    bytes_of = random.Random(9).randbytes
+    rough, smooth, true = [], [], []
+    for place, (profile, _) in enumerate(samples(LAWS[0], 1000, 100)):
+        release = dh.anonymize(profile, epsilon="0.1", source=bytes_of)
+        true.append(support_coverage(release, extra=2) - support_coverage(profile, extra=2))
+        if place < 15:
+            pairs = further_releases(release, 20, bytes_of)
+            new = [[support_coverage(other, extra=2) for other in pair] for pair in pairs]
+            rough.append(np.std([released - sample for sample, released in new]))
+            again = [release.mechanism.release(release.value, bytes_of).value for _ in range(20)]
+            smooth.append(np.std([support_coverage(other, extra=2) for other in again]))
+    assert 0.85 < math.sqrt(np.mean(np.square(rough))) / np.std(true) < 1.15
+    assert math.sqrt(np.mean(np.square(smooth))) / np.std(true) < 0.85
+
+
+def test_samples_are_poisson() -> None:
+    """Labels that are gone through, counts that are, and a count too large for either."""
+    population = Population(
+        np.array([1e-5, 4e-4, 3e-3, 0.5]), np.array([30_000.0, 300.0, 20.0, 1.0])
+    )
+    n, many, random = 10_000, 400, np.random.default_rng(4)
+    drawn = [sample_of(population, n, random) for _ in range(many)]
+    mean = population.probabilities * n
+    for r in range(1, 60):
+        chances = np.exp(r * np.log(mean) - mean - math.lgamma(r + 1))
+        expected = float(population.labels @ chances)
+        found = [float(p.prevalences[p.counts == r].sum()) for p in drawn]
+        # Five standard deviations: fewer than one such test in 30,000 fails by chance.
+        assert np.mean(found) == pytest.approx(expected, abs=5 * math.sqrt(expected / many))
+        if expected > 5:
+            assert 0.8 < np.var(found) / float(population.labels @ (chances * (1 - chances))) < 1.25
+    totals = [p.total for p in drawn]
+    assert np.mean(totals) == pytest.approx(mean @ population.labels, abs=5 * math.sqrt(n / many))
+
+
+@pytest.mark.parametrize(
+    ("counts", "prevalences"),
+    [([2**61], [1]), ([1], [2**61]), ([2**40], [2**21])],
+)
+def test_samples_of_the_largest_profiles(counts: list[int], prevalences: list[int]) -> None:
+    profile = dh.Profile.from_prevalences(counts, prevalences)
+    population = likeliest_population(profile, 1e15)
+    found = sample_of(population, profile.total, np.random.default_rng(1))
+    assert found.total == pytest.approx(profile.total, rel=1e-6)
+
+
 def runs(law: int, epsilon: str, many: int, again: int) -> Iterator[tuple[dh.Release, Any, float]]:
     """Releases of profiles, further releases of each, and the entropy of the population."""
     bytes_of = random.Random(law).randbytes
@@ -231,8 +326,9 @@ def test_intervals_hold_the_truth(law: int) -> None:
     held, without, many = 0, 0, 30
     for release, again, true in runs(law, "0.05", many, 12):
         bare = entropy(release.value, labels=LABELS, full=True)
-        estimates = np.array([entropy(p, labels=LABELS) for p in again])
-        found = combined(bare, estimates, (0.0, math.log2(LABELS)))
+        pairs = [[entropy(p, labels=LABELS) for p in pair] for pair in again]
+        strays = np.array([released - sample for sample, released in pairs])
+        found = combined(bare, strays, (0.0, math.log2(LABELS)))
         assert bare.interval is not None
         assert found.interval is not None
         held += found.interval[0] - 1e-9 <= true <= found.interval[1] + 1e-9
@@ -253,7 +349,8 @@ def test_the_spread_is_that_of_releases(factor: str, agrees: bool) -> None:
     for release in releases[:10]:
         wrong = dh.Release(release.value, other.guarantee, other)
         again = further_releases(wrong, 20, bytes_of)
-        spreads.append(np.std([entropy(p, labels=LABELS) for p in again]))
+        pairs = [[entropy(p, labels=LABELS) for p in pair] for pair in again]
+        spreads.append(np.std([released - sample for sample, released in pairs]))
     ratio = math.sqrt(np.mean(np.square(spreads))) / true
     assert (0.65 < ratio < 1.55) == agrees
 

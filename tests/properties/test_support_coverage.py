@@ -11,7 +11,7 @@ from scipy.special import gammaln
 
 from dphist import Profile, anonymize
 from dphist.errors import ParameterError
-from dphist.properties.resampling import plain_number
+from dphist.properties.estimate import plain_number
 from dphist.properties.support_coverage import (
     binomial_cut,
     farthest,

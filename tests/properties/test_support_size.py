@@ -7,6 +7,7 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
+from scipy.stats import poisson
 
 from dphist import Profile, anonymize
 from dphist.errors import ParameterError
@@ -68,7 +69,7 @@ def test_frequent_labels_count_as_they_are() -> None:
     profile = Profile.from_prevalences([1, 50], [1, 19])
     found = support_size(profile, p_min="1/20", full=True)
     assert found.value == 20
-    assert any("all" in note or "likely seen" in note for note in found.notes)
+    assert "left out" in found.notes[1]
 
 
 def test_a_promise_that_cannot_hold_is_told() -> None:
@@ -220,3 +221,64 @@ def test_errors_name_the_parameter(asked: dict[str, object], name: str) -> None:
 def test_only_profiles_are_asked() -> None:
     with pytest.raises(ParameterError, match="source"):
         support_size([3, 1], p_min="0.1")  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize(("labels", "n"), [(1000, 3600), (1000, 5000), (20, 60), (20, 100)])
+def test_the_interval_holds_where_few_labels_are_missed(labels: int, n: int) -> None:
+    random, held = np.random.default_rng(6), 0
+    for _ in range(200):
+        profile = Profile.from_counts(random.multinomial(n, np.full(labels, 1 / labels)))
+        found = support_size(profile, p_min=Fraction(50, 51 * labels), full=True)
+        assert all_are_seen(n, Fraction(50, 51 * labels))
+        assert found.interval is not None
+        held += found.interval[0] <= labels <= found.interval[1]
+    assert held >= 188
+
+
+def test_the_interval_is_of_all_that_may_have_been() -> None:
+    """Against the definition, for n p_min on either side of where labels count as they are."""
+    profile = Profile.from_prevalences([1, 2, 3, 9], [30, 20, 9, 2])
+    p_min = Fraction(1, 100)
+    found = support_size(profile, p_min=p_min, full=True)
+    factors, share = weights(profile.counts, profile.total, p_min), bias_share(profile.total, p_min)
+    raw = float(factors @ profile.prevalences)
+    lost = float((factors - 1) ** 2 @ profile.prevalences)
+    half = 1.959963984540054 * math.sqrt(lost + raw - profile.labels)
+    assert found.interval is not None
+    assert found.interval[0] == pytest.approx(max((raw - half) / (1 + share), 61))
+    assert found.interval[1] == pytest.approx(min((raw + half) / (1 - share), 100))
+    many = Profile.from_prevalences([1, 3, 9], [7, 20, 10])
+    seen = support_size(many, p_min=Fraction(1, 60), full=True)
+    share = math.exp(-many.total / 60)
+    likely = [u for u in range(24) if poisson.sf(u - 1, (37 + u) * share) >= 0.025]
+    assert seen.interval == (37, 37 + max(likely))
+    assert 0 < max(likely) < 23
+
+
+def test_data_that_break_the_promise_have_no_interval() -> None:
+    profile = Profile.from_counts([5] * 30)
+    for method in ("wu-yang", "valiant-valiant"):
+        found = support_size(profile, p_min="1/20", method=method, full=True)
+        assert (found.value, found.standard_error, found.interval) == (30, None, None)
+        assert "cannot be" in found.notes[0]
+    # In a release it may be noise.
+    release = anonymize(profile, epsilon=1)
+    assert support_size(release, p_min="1/20", full=True).interval is not None
+
+
+@pytest.mark.parametrize("counts", [[1], [1, 1, 1], [9, 4, 1, 1], [3] * 20])
+@pytest.mark.parametrize("p_min", ["1e-6", "1e-9", "1e-12", "1e-18"])
+def test_the_programme_is_solved_for_any_promise(counts: list[int], p_min: str) -> None:
+    found = support_size(
+        Profile.from_counts(counts), p_min=p_min, method="valiant-valiant", full=True
+    )
+    assert found.interval is not None
+    assert len(counts) <= found.interval[0] <= found.value <= found.interval[1]
+    assert found.interval[1] == float(1 / Fraction(p_min))
+
+
+def test_a_fit_need_not_be_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
+    profile = Profile.from_counts(np.random.default_rng(1).multinomial(600, np.full(1000, 1e-3)))
+    slack = support_size(profile, p_min="1/2000", method="valiant-valiant")
+    monkeypatch.setattr(unseen_programme, "_SLACK", 0.0)
+    assert slack < support_size(profile, p_min="1/2000", method="valiant-valiant") - 1

@@ -142,3 +142,13 @@ def test_more_labels_than_were_given() -> None:
 def test_what_is_refused(arguments: dict[str, Any], named: str) -> None:
     with pytest.raises(ParameterError, match=named):
         distance_to_uniformity(dh.Profile.from_counts([3]), **arguments)
+
+
+@pytest.mark.parametrize("method", ["plug-in", "polynomial"])
+def test_labels_beyond_those_given_add_nothing(method: str) -> None:
+    """A release has a few labels too many, and unseen ones there are none then."""
+    profile = dh.Profile.from_counts([40] * 10)
+    found = distance_to_uniformity(profile, labels=8, method=method)
+    each = weights(np.array([40]), 400, labels=8, method=method)[0]
+    assert found == pytest.approx(10 * each)
+    assert found > 0

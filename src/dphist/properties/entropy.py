@@ -25,6 +25,8 @@ LINEAR = ("plug-in", "miller-madow", "wu-yang", "jvhw")
 METHODS = (*LINEAR, "apml")
 # Without the number of labels, no interval if a larger part of the records is alone in its label.
 _MOST_ALONE = 0.25
+_RARER = 2.0  # nats
+_NORMAL = 1.959963984540054  # 97.5 % point
 
 
 @overload
@@ -107,33 +109,29 @@ def entropy(
     if labels is not None:
         labels = whole_number(labels, "labels", 1)
     unit_nats = math.log(logarithm_base(base))
-    known = chao1(profile) if labels is None else float(max(labels, profile.labels))
     if method == "apml":
-        nats = likeliest_population(profile, known).entropy()
+        nats = likeliest_population(profile, _labels_there_are(profile, labels)).entropy()
     else:
-        nats = _linear(profile, method, labels, known)
-    most = math.log(max(known if labels is None else labels, 1))
-    value = min(max(nats, 0.0), most if _uses_labels(method) else math.inf) / unit_nats
+        nats = _linear(profile, method, labels)
+    value = max(0.0, min(nats, _most(profile, method, labels))) / unit_nats
     if not full:
         return value
-    strays = _sampling(profile, method, labels, known) if method in LINEAR else None
-    error = None if strays is None else strays.spread / unit_nats
-    # Chao's bound is one on the number of labels from below: none on the interval's end.
-    highest = math.inf if labels is None else most / unit_nats
-    interval = None
-    if strays is not None and _interval_holds(profile, method, labels):
-        half = 1.96 * _whole_error(profile, method, labels, strays) / unit_nats
-        interval = (max(0.0, value - half), min(value + half, highest))
     notes = _notes(profile, method, labels)
-    if strays is not None:
-        bias = strays.bias / unit_nats
-        notes += (f"standard error: of sampling; bias, about {bias:.2g}, is no part of it",)
+    error, interval, highest = None, None, math.inf if labels is None else math.log(labels)
+    if method in LINEAR:
+        strays = _sampling(profile, method, labels)
+        error = strays.spread / unit_nats
+        notes += (strays.note(unit_nats),)
+        if _interval_holds(profile, method, labels):
+            below, above = _distances(profile, method, labels, strays)
+            ends = value - below / unit_nats, value + above / unit_nats
+            interval = max(0.0, ends[0]), min(ends[1], highest / unit_nats)
     found = Estimate(value, method, error, interval, unit_of(unit_nats), notes)
 
     def again(other: Profile) -> float:
         return entropy(other, method=method, labels=labels, base=base)
 
-    return including_noise(source, found, again, resamples, (0.0, highest))
+    return including_noise(source, found, again, resamples, (0.0, highest / unit_nats))
 
 
 def weights(counts: IntArray, n: int, *, method: str, labels: int | None = None) -> FloatArray:
@@ -179,48 +177,65 @@ def _uses_labels(method: str) -> bool:
     return method in ("wu-yang", "jvhw", "apml")
 
 
-def _interval_holds(profile: Profile, method: str, labels: int | None) -> bool:
-    """Whether bias is small enough to be known.
+def _labels_there_are(profile: Profile, labels: int | None) -> float:
+    return chao1(profile) if labels is None else float(max(labels, profile.labels))
 
-    Where more records are alone in their label, and nobody says how many labels there are, 65 %
-    to 90 % of intervals held the truth.
-    """
+
+def _most(profile: Profile, method: str, labels: int | None) -> float:
+    """Return what an estimate is cut to, in nats."""
+    if not _uses_labels(method):
+        return math.inf
+    return math.log(max(_labels_there_are(profile, None) if labels is None else labels, 1))
+
+
+def _interval_holds(profile: Profile, method: str, labels: int | None) -> bool:
+    """Whether enough is known of the labels that were not seen."""
     if method not in ("wu-yang", "jvhw"):
         return False
-    return labels is not None or seen_once(profile) <= _MOST_ALONE * profile.total
+    if labels is None:
+        return seen_once(profile) <= _MOST_ALONE * profile.total
+    return profile.labels <= labels
 
 
-def _whole_error(profile: Profile, method: str, labels: int | None, strays: Sampling) -> float:
-    """Root mean square error that the interval is for, in nats.
+def _distances(
+    profile: Profile, method: str, labels: int | None, strays: Sampling
+) -> tuple[float, float]:
+    """How far below and above the estimate the interval goes, in nats.
 
     The likeliest population has few probabilities, and its spread can be too small by a quarter;
     the jackknife's is too large, by up to twice and more where labels are rare. Their mean
-    product is between. If Chao's bound says how many labels are unseen, it may be off by as many.
-    Chosen by what share of intervals holds the truth (docs/benchmarks.md).
+    product is between. Without the number of labels, labels may be far rarer than Chao's bound
+    says, and the entropy larger: by 2 nats, it is allowed for, times the share of records that
+    they have. All this was chosen by what share of intervals holds the truth (docs/benchmarks.md).
     """
     variance = strays.spread * _jackknife_error(profile, method, labels)
-    unseen = 0.0
-    if labels is None and profile.total > 0:
-        each = weights(np.zeros(1, np.int64), profile.total, method=method)[0]
-        unseen = (chao1(profile) - profile.labels) * float(each)
-    return math.sqrt(variance + strays.bias**2 + unseen**2)
+    around = _NORMAL * math.sqrt(variance + strays.bias**2)
+    if labels is not None or profile.total == 0:
+        return around, around
+    # That share is about that of records alone in their label (Good 1953).
+    return around, around + _RARER * seen_once(profile) / profile.total
 
 
-def _linear(profile: Profile, method: str, labels: int | None, known: float) -> float:
+def _linear(profile: Profile, method: str, labels: int | None) -> float:
     """Sum of the weights of all labels, seen and unseen, in nats."""
     n = profile.total
     if n == 0:
         return 0.0
     each = weights(profile.counts, n, method=method, labels=labels)
-    unseen = weights(np.zeros(1, np.int64), n, method=method, labels=labels)[0]
-    return float(profile.prevalences @ each + (known - profile.labels) * unseen)
+    weight = float(weights(np.zeros(1, np.int64), n, method=method, labels=labels)[0])
+    unseen = (_labels_there_are(profile, labels) - profile.labels) * weight
+    if labels is None:
+        # Chao's bound has no bound itself if hardly a label was seen twice. As much as if all
+        # unseen labels had 1/n.
+        unseen = min(unseen, seen_once(profile) / n * math.log(n))
+    return float(profile.prevalences @ each + unseen)
 
 
-def _sampling(profile: Profile, method: str, labels: int | None, known: float) -> Sampling:
+def _sampling(profile: Profile, method: str, labels: int | None) -> Sampling:
     def weigh(counts: IntArray) -> FloatArray:
         return weights(counts, profile.total, method=method, labels=labels)
 
-    return sampling(profile, weigh, known, Population.entropy)
+    return sampling(profile, weigh, _labels_there_are(profile, labels), Population.entropy)
 
 
 def _jackknife_error(profile: Profile, method: str, labels: int | None) -> float:
@@ -246,7 +261,8 @@ def _notes(profile: Profile, method: str, labels: int | None) -> tuple[str, ...]
     notes = []
     if _uses_labels(method):
         notes.append(
-            "number of labels: Chao's lower bound, from the profile"
+            "number of labels: Chao's lower bound, from the profile; if most unseen labels are far"
+            " rarer, the entropy is larger"
             if labels is None
             else "number of labels: as given"
         )

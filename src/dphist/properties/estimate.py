@@ -1,6 +1,7 @@
 """What an estimator found, and how far it is to be trusted."""
 
 from dataclasses import dataclass
+from decimal import Decimal
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,3 +31,14 @@ class Estimate:
 
     def __float__(self) -> float:
         return self.value
+
+
+def plain_number(number: float, digits: int = 2) -> str:
+    """Write a number rounded to so many digits, and never with an exponent.
+
+    >>> plain_number(173.2), plain_number(0.004217), plain_number(-12345.0, 3)
+    ('170', '0.0042', '-12,300')
+    """
+    if number == 0:
+        return "0"
+    return f"{Decimal(f'{number:.{digits - 1}e}'):,f}"

@@ -24,7 +24,6 @@ IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
 _NORMAL = 1.959963984540054  # 97.5 % point
-_MOST_RECORDS = 2**62
 _TRUSTED = 6  # records of a label, from which its share is taken as known; a rule of thumb
 
 
@@ -88,7 +87,7 @@ def guessing(
     ------
     ParameterError
         If not exactly one of `guesses` and `share` is given, or if one is not as above; if
-        `resamples` is below 10; or if noise has lifted the total of a release to 2**62 or more.
+        `resamples` is below 10.
 
     Notes
     -----
@@ -220,9 +219,6 @@ def guesswork(profile: Profile, alpha: Fraction) -> Guesswork:
 
 def _cumulated(profile: Profile) -> tuple[IntArray, IntArray, IntArray]:
     """Counts descending (c,), and labels and records before each and after the last (c+1,)."""
-    if profile.total >= _MOST_RECORDS:
-        # Data have fewer; noise may lift a release above them, to where sums would wrap.
-        raise ParameterError("source must have fewer than 2**62 records for its ranks to be told")
     counts, prevalences = profile.counts[::-1], profile.prevalences[::-1]
     ends = np.append(0, np.cumsum(prevalences))
     return counts, ends, np.append(0, np.cumsum(counts * prevalences))

@@ -23,6 +23,9 @@ FloatArray = npt.NDArray[np.float64]
 _REACH = 6.0
 # Numbers of unseen labels that are tried, evenly on a scale of logarithms.
 _TRIES = 400
+# Log-likelihoods that differ by less are equal; so are they if rounding alone tells them apart.
+_AS_GOOD, _ROUNDING = 1e-9, 1e-15
+_STIRLING = 100.0  # from there two terms of his series are good to 1e-13
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +59,8 @@ def likeliest_population(profile: Profile, most_labels: float) -> Population:
     counts, n = profile.counts, profile.total
     if n == 0:
         return Population(np.empty(0), np.empty(0))
-    labels = np.append(0, np.cumsum(profile.prevalences)).astype(np.float64)
-    records = np.append(0, np.cumsum(profile.prevalences * counts)).astype(np.float64)
+    labels = np.append(0, np.cumsum(profile.prevalences))
+    records = np.append(0, np.cumsum(profile.prevalences * counts))
     roots = np.sqrt(counts)
     starts = np.searchsorted(roots, roots - _REACH)
     unseen = _tries(max(0.0, most_labels - profile.labels))
@@ -65,11 +68,15 @@ def likeliest_population(profile: Profile, most_labels: float) -> Population:
     beside = np.zeros(len(counts) + 1)  # unseen labels, if the first run ends there
     for end in range(1, len(counts) + 1):
         start = starts[end - 1]
-        held, seen = labels[end] - labels[start:end], records[end] - records[start:end]
+        # Differences of whole numbers: those of floats would lose small runs beside large ones.
+        held = (labels[end] - labels[start:end]).astype(np.float64)
+        seen = (records[end] - records[start:end]).astype(np.float64)
         gain = best[start:end] + gammaln(held + 1) + seen * np.log(seen / (held * n))
         if start == 0:
             first = _with_unseen(held[0], seen[0], unseen, n)
-            beside[end] = unseen[np.argmax(first)]
+            # The fewest of those that are as good: for one label seen once, any number is.
+            close = _ROUNDING * np.abs(first).max() + _AS_GOOD
+            beside[end] = unseen[np.argmax(first >= first.max() - close)]
             gain[0] = first.max()
         choice = int(np.argmax(gain))
         best[end], cut[end] = gain[choice], start + choice
@@ -85,18 +92,30 @@ def _tries(most: float) -> FloatArray:
 
 def _with_unseen(held: float, seen: float, unseen: FloatArray, n: int) -> FloatArray:
     """Log-likelihood that a first run adds with each number of unseen labels beside it."""
-    ways = gammaln(held + unseen + 1) - gammaln(unseen + 1)
-    return np.asarray(ways + seen * np.log(seen / ((held + unseen) * n)))
+    shared = seen * np.log(seen / ((held + unseen) * n))
+    return np.asarray(_log_rising(unseen + 1, held) + shared)
+
+
+def _log_rising(first: FloatArray, factors: float) -> FloatArray:
+    """Logarithm of first (first + 1) ... (first + factors - 1), also of a large `first`.
+
+    There it is the difference of Stirling's series for both factorials, whose large terms are
+    subtracted on paper: the factorials themselves are alike to all digits.
+    """
+    after = first + factors
+    series = factors * np.log(first) + (after - 0.5) * np.log1p(factors / first) - factors
+    series += (1 / after - 1 / first) / 12 - (1 / after**3 - 1 / first**3) / 360
+    return np.where(first < _STIRLING, gammaln(after) - gammaln(first), series)
 
 
 def _runs(
-    cut: IntArray, labels: FloatArray, records: FloatArray, beside: FloatArray, n: int
+    cut: IntArray, labels: IntArray, records: IntArray, beside: FloatArray, n: int
 ) -> Population:
     """Follow the cuts back from the last count."""
     ends = [len(cut) - 1]
     while ends[-1] > 0:
         ends.append(int(cut[ends[-1]]))
     at = np.array(ends[::-1])
-    held, seen = np.diff(labels[at]), np.diff(records[at])
+    held, seen = (np.diff(each[at]).astype(np.float64) for each in (labels, records))
     held[0] += beside[at[1]]
     return Population(seen / (held * n), held)

@@ -14,7 +14,6 @@ then strayed by three quarters of what they should.
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from decimal import Decimal
 from functools import lru_cache
 
 import numpy as np
@@ -25,7 +24,7 @@ from dphist.errors import ParameterError
 from dphist.noise import Source as Randomness
 from dphist.parameters import whole_number
 from dphist.profile import Profile
-from dphist.properties.estimate import Estimate
+from dphist.properties.estimate import Estimate, plain_number
 from dphist.properties.labels_seen import chao1
 from dphist.properties.profile_likelihood import Population, likeliest_population
 from dphist.properties.source import Source, profile_of
@@ -37,7 +36,6 @@ FloatArray = npt.NDArray[np.float64]
 RESAMPLES = 100
 # A standard deviation of ten is known to a quarter; more than so many tell nothing more.
 _FEWEST, _MOST = 10, 10**6
-_MOST_RECORDS = 2**62  # data have fewer; sums of more, to which noise may lift, would wrap
 _MOST_LABELS = 1e15  # of which no release says anything
 _NORMAL = 1.959963984540054  # 97.5 % point
 
@@ -64,8 +62,7 @@ def including_noise(
     Raises
     ------
     ParameterError
-        If `resamples` is out of range, the mechanism of the release cannot be run, or noise has
-        lifted its total to 2**62 or more.
+        If `resamples` is out of range, or the mechanism of the release cannot be run.
     """
     runs = whole_number(resamples, "resamples", _FEWEST, _MOST)
     if not isinstance(source, Release):
@@ -101,8 +98,6 @@ def further_releases(
             "source must be a release whose mechanism can be run again; for an estimate without"
             " its noise, give source=release.value"
         )
-    if released.total >= _MOST_RECORDS:
-        raise ParameterError("source must have fewer than 2**62 records for its noise to be told")
     seed = None if randomness is None else int.from_bytes(randomness(16), "big")
     random = np.random.default_rng(seed)
     population = likeliest_population(released, min(chao1(released), _MOST_LABELS))
@@ -187,14 +182,3 @@ def combined(found: Estimate, strays: FloatArray, within: tuple[float, float]) -
 def _in_unit(number: float, unit: str) -> str:
     """Write a number without its unit, but shares in percent, as readers are told them."""
     return f"{plain_number(100 * number)} %" if unit == "share of records" else plain_number(number)
-
-
-def plain_number(number: float, digits: int = 2) -> str:
-    """Write a number rounded to so many digits, and never with an exponent.
-
-    >>> plain_number(173.2), plain_number(0.004217), plain_number(-12345.0, 3)
-    ('170', '0.0042', '-12,300')
-    """
-    if number == 0:
-        return "0"
-    return f"{Decimal(f'{number:.{digits - 1}e}'):,f}"

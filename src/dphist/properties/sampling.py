@@ -13,6 +13,7 @@ import numpy.typing as npt
 from scipy.special import gammaln
 
 from dphist.profile import Profile
+from dphist.properties.estimate import plain_number
 from dphist.properties.profile_likelihood import Population, likeliest_population
 
 IntArray = npt.NDArray[np.int64]
@@ -33,6 +34,13 @@ class Sampling:
 
     spread: float
     bias: float
+
+    def note(self, unit: float = 1.0) -> str:
+        """Say what they are, of an estimate in such units."""
+        return (
+            f"standard error: of sampling; bias, {plain_number(self.bias / unit)} if the population"
+            " is about the one that makes the profile likeliest, is no part of it"
+        )
 
 
 def sampling(

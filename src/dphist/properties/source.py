@@ -8,6 +8,9 @@ from dphist.release import Release
 
 Source: TypeAlias = Profile | Release
 
+# Data have fewer; noise may lift a release above them, to where sums would wrap.
+MOST_RECORDS = 2**62
+
 
 def profile_of(source: Source) -> Profile:
     """Return the anonymized histogram that `source` is or holds.
@@ -18,7 +21,8 @@ def profile_of(source: Source) -> Profile:
     Raises
     ------
     ParameterError
-        If `source` is neither, or a release of something else.
+        If `source` is neither, or a release of something else; or if noise has lifted the total
+        of a release to 2**62 or more.
 
     >>> profile_of(Profile.from_counts([8, 3])).total
     11
@@ -29,4 +33,6 @@ def profile_of(source: Source) -> Profile:
             "source must be a dphist.Profile, or a dphist.Release whose value is one"
             " (what dphist.anonymize returns)"
         )
+    if value.total >= MOST_RECORDS:
+        raise ParameterError("source must have fewer than 2**62 records")
     return value

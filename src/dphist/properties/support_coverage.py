@@ -17,10 +17,10 @@ from scipy.special import bdtrc, pdtrc
 from dphist.errors import ParameterError
 from dphist.parameters import Exact, positive_number
 from dphist.profile import Profile
-from dphist.properties.estimate import Estimate
+from dphist.properties.estimate import Estimate, plain_number
 from dphist.properties.labels_seen import chao1
 from dphist.properties.profile_likelihood import Population
-from dphist.properties.resampling import RESAMPLES, including_noise, plain_number
+from dphist.properties.resampling import RESAMPLES, including_noise
 from dphist.properties.sampling import sampling
 from dphist.properties.source import Source, profile_of
 

@@ -1,19 +1,22 @@
 """How many labels there are, seen or not."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import Literal, overload
 
 import numpy as np
+from scipy.special import pdtrc
 
 from dphist.errors import ParameterError
 from dphist.parameters import Exact, exact_number
 from dphist.profile import Profile
 from dphist.properties import chebyshev_support, unseen_programme
-from dphist.properties.estimate import Estimate
+from dphist.properties.estimate import Estimate, plain_number
 from dphist.properties.labels_seen import chao1
 from dphist.properties.resampling import RESAMPLES, including_noise
 from dphist.properties.source import Source, profile_of
+from dphist.release import Release
 
 METHODS = ("wu-yang", "valiant-valiant", "chao1", "plug-in")
 _NORMAL = 1.959963984540054  # 97.5 % point
@@ -100,13 +103,16 @@ def support_size(
         found = (_wu_yang if method == "wu-yang" else _valiant_valiant)(profile, least)
     if not full:
         return found.value
+    promise = None if method in ("chao1", "plug-in") else least
+    # Data with more labels break the promise; in a release it may be noise that added labels.
+    if promise and profile.labels * promise > 1 and not isinstance(source, Release):
+        found = replace(found, standard_error=None, interval=None)
 
     def again(other: Profile) -> float:
         return support_size(other, p_min=least, method=method)
 
-    promised = least is not None and method not in ("chao1", "plug-in")
     # A release with more labels than 1/p_min has an estimate above that, too.
-    most = max(float(1 / least), found.value) if least is not None and promised else math.inf
+    most = max(float(1 / promise), found.value) if promise else math.inf
     return including_noise(source, found, again, resamples, (0.0, most))
 
 
@@ -119,24 +125,44 @@ def _wu_yang(profile: Profile, p_min: Fraction) -> Estimate:
     size, for some laws (uniform ones of probability p_min) all of it, so the interval has to hold
     both.
     """
+    if chebyshev_support.all_are_seen(profile.total, p_min):
+        return _nearly_all_seen(profile, p_min)
     weights = chebyshev_support.weights(profile.counts, profile.total, p_min)
     raw = math.fsum(weights * profile.prevalences)
     lost = math.fsum((weights - 1) ** 2 * profile.prevalences)
     spread = math.sqrt(lost + max(raw - profile.labels, 0.0))
     share = chebyshev_support.bias_share(profile.total, p_min)
-    notes = [
-        _promise(profile, p_min),
-        f"the interval allows for a bias of {100 * share:.2g} % of the support size, the most "
-        "that any law has",
-    ]
-    if chebyshev_support.all_are_seen(profile.total, p_min):
-        notes.append("so many records that every such label is likely seen: the labels seen")
+    note = (
+        f"the interval allows for a bias of {plain_number(100 * share)} % of the support size, the"
+        " most that any law has"
+    )
     most = (raw + _NORMAL * spread) / (1 - share) if share < 1 else math.inf
     interval = (
         _possible((raw - _NORMAL * spread) / (1 + share), profile, p_min),
         _possible(most, profile, p_min),
     )
-    return _labels(_possible(raw, profile, p_min), "wu-yang", spread, interval, *notes)
+    value = _possible(raw, profile, p_min)
+    return _labels(value, "wu-yang", spread, interval, _promise(profile, p_min), note)
+
+
+def _nearly_all_seen(profile: Profile, p_min: Fraction) -> Estimate:
+    """Return the labels seen, where the estimator counts each of them as one.
+
+    Of S labels u are missed, about Poisson with mean S exp(-n p_min) at most; the interval ends
+    at the largest S of which so few seen are not too unlikely, at 97.5 %.
+    """
+    seen, share = profile.labels, chebyshev_support.bias_share(profile.total, p_min)
+    note = f"labels not seen are left out: each is missed with a chance of {plain_number(share)} or"
+    fewest, most = 0, max(math.floor(1 / p_min) - seen, 0)
+    while fewest < most:
+        missed = (fewest + most + 1) // 2
+        likely = pdtrc(missed - 1, (seen + missed) * share) >= 0.025
+        fewest, most = (missed, most) if likely else (fewest, missed - 1)
+    spread = math.sqrt(seen * share / (1 - share)) if share < 1 else 0.0
+    interval = (float(seen), float(seen + most))
+    return _labels(
+        float(seen), "wu-yang", spread, interval, _promise(profile, p_min), f"{note} less"
+    )
 
 
 def _valiant_valiant(profile: Profile, p_min: Fraction) -> Estimate:

@@ -102,7 +102,7 @@ def distance_to_uniformity(
     if not full:
         return value
     strays = _sampling(profile, k, method)
-    notes = [f"standard error: of sampling; bias, about {strays.bias:.2g}, is no part of it"]
+    notes = [strays.note()]
     if profile.labels > k:
         notes.append("the profile has more labels than were given")
     if profile.total * math.log(max(profile.total, 2)) < k:

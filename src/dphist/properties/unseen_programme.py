@@ -29,6 +29,8 @@ FloatArray = npt.NDArray[np.float64]
 
 _ROWS = 30  # of the profile that are fitted: a label seen more often says nothing of the unseen
 _FARTHEST = 70.0  # expected count; exp(-70) 70^30/30!, the chance of at most 30, is 1e-8
+# Rarer labels are as many as one likes: the records say nothing of them, and the solver gives up.
+_RAREST = 1e-4  # expected count
 _RATIO = 1.05  # of neighbours in the grid of expected counts
 _SLACK = 0.5  # by which a fit may be worse than the best, in weighted absolute deviations
 # The same for the range. On uniform, geometric, mixed and Zipf laws of 1000 and 20,000 labels, with
@@ -98,7 +100,7 @@ def unseen(profile: Profile, p_min: float) -> Unseen:
 
     labels = max(least_cost(missing, _SLACK), 0.0)
     fewest = max(least_cost(missing, _SLACK_OF_RANGE), 0.0)
-    most = max(-least_cost(-missing, _SLACK_OF_RANGE), labels)
+    most = max(-least_cost(-missing, _SLACK_OF_RANGE), labels) if least >= _RAREST else math.inf
     # The expected number is found; the number itself is about Poisson.
     return Unseen(
         labels,
@@ -108,7 +110,8 @@ def unseen(profile: Profile, p_min: float) -> Unseen:
 
 
 def _grid(least: float) -> FloatArray:
-    """Expected counts from `least` up to _FARTHEST, in equal ratios."""
+    """Expected counts from `least`, or `_RAREST`, up to _FARTHEST, in equal ratios."""
+    least = max(least, _RAREST)
     steps = math.ceil(math.log(_FARTHEST / least) / math.log(_RATIO))
     return np.asarray(np.geomspace(least, _FARTHEST, steps + 1))
 

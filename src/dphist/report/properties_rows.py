@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from dphist.errors import ParameterError
 from dphist.parameters import Exact, decimal_text, exact_number, positive_number, whole_number
+from dphist.profile import Profile
 from dphist.properties import (
     Estimate,
     distance_to_uniformity,
@@ -18,7 +19,7 @@ from dphist.properties import (
     support_size,
 )
 from dphist.properties.resampling import RESAMPLES
-from dphist.properties.source import Source, profile_of
+from dphist.properties.source import MOST_RECORDS, Source, profile_of
 from dphist.properties.support_coverage import SMOOTHED, farthest
 from dphist.release import Release
 
@@ -26,8 +27,6 @@ from dphist.release import Release
 _GUESSES = (10, 1000, 100_000)
 _EXTRA = (Fraction(1), Fraction(2))
 _TOO_FAR = "cannot be told: too far ahead for so few records"
-# Sums over records stay within int64 below this; noise may lift a released total above it.
-_MOST_RECORDS = 2**62
 
 # Further releases: so few tell a standard deviation to a quarter, and so many fit into memory.
 FEWEST, MOST = 10, 10_000
@@ -53,9 +52,9 @@ class Property:
     parameters: dict[str, _Parameter] = field(default_factory=dict)
 
 
-def can_be_estimated(source: Source) -> bool:
+def can_be_estimated(profile: Profile) -> bool:
     """Whether there is something to estimate from, of a size that the estimators are made for."""
-    return 0 < profile_of(source).total < _MOST_RECORDS
+    return 0 < profile.total < MOST_RECORDS
 
 
 def properties_of(
@@ -84,8 +83,7 @@ def properties_of(
     Raises
     ------
     ParameterError
-        If an argument is none of these, or if there are more records than the estimators are made
-        for.
+        If an argument is none of these.
 
     >>> from dphist import Profile
     >>> rows = properties_of(Profile.from_counts([1, 1, 2, 4]), extra=[1])
@@ -93,8 +91,6 @@ def properties_of(
     ['Shannon entropy', 'Rényi entropy of order 2', 'Min-entropy']
     """
     profile = profile_of(source)
-    if profile.total >= _MOST_RECORDS:
-        raise ParameterError("source has more records than properties can be estimated from")
     if labels is not None:
         labels = whole_number(labels, "labels", 1)
     runs = whole_number(resamples, "resamples", 0, MOST)

@@ -42,7 +42,7 @@ class Section:
 
 def population(release: Release) -> Section:
     """Return what an anonymized release says about its population: functions of it alone."""
-    if not can_be_estimated(release):
+    if not can_be_estimated(release.value):
         return Section([], [], "")
     items = properties_of(release, resamples=0)
     lines = [

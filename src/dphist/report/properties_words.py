@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from dphist.properties import Estimate
-from dphist.properties.resampling import plain_number
+from dphist.properties.estimate import plain_number
 from dphist.report.properties_rows import Property
 
 NONE = "—"

@@ -1,15 +1,12 @@
 """Unseen words: how many words a whole text has, foretold from a part of its tokens.
 
-    python -m benchmarks.properties_unseen [--runs N] [--epsilon E] [--seed N]
-
 A third or a half of the tokens of Hamlet, and of all Shakespeare, is drawn at random (without
-replacement: multivariate hypergeometric), N times. What is estimated is the number of distinct
-words of the whole text. Root mean square errors, from the part itself and from an anonymized
-release of it; the last columns are the shares of runs in which the 95 % interval for the unseen
-words held them (that of a release knows of sampling, not of the release's noise).
+replacement: multivariate hypergeometric). What is estimated is the number of distinct words of the
+whole text. Root mean square errors, from the part itself and from an anonymized release of it; the
+last columns are the shares of runs in which the 95 % interval for the unseen words held them (that
+of a release knows of sampling, not of the release's noise).
 """
 
-import argparse
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -30,6 +27,9 @@ from dphist.properties.support_coverage import (
 
 IntArray = npt.NDArray[np.int64]
 
+RUNS = 400
+SEED = 20190
+EPSILON = "1"
 PARTS = {"third": Fraction(1, 3), "half": Fraction(1, 2)}
 HEAD = ["text", "part", "words", "method", "RMSE", "bias", "private RMSE", "ratio"]
 HEAD += ["interval holds", "private"]
@@ -94,22 +94,14 @@ def _pair(values: list[float]) -> tuple[float, float]:
     return float(values[0]), float(values[1])
 
 
-def main() -> None:
+def print_words(runs: int) -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=400)
-    parser.add_argument("--epsilon", default="1")
-    parser.add_argument("--seed", type=int, default=20190)
-    chosen = parser.parse_args()
-    rng = np.random.default_rng(chosen.seed)
+    rng = np.random.default_rng(SEED)
     rows = [
         row
         for name, counts in texts()
         for part in PARTS
-        for row in rows_of(name, counts, part, chosen.runs, chosen.epsilon, rng)
+        for row in rows_of(name, counts, part, runs, EPSILON, rng)
     ]
+    print(f"{runs} parts of each text; private at ε = {EPSILON}.\n")
     print_table(HEAD, rows)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,1 @@
+"""How well properties of a population are told from its profile, exact or released."""

@@ -1,0 +1,63 @@
+"""Properties of a population, told from its profile, exact or released.
+
+    python -m benchmarks.properties [--runs N] [--only PART ...] [--figure FOLDER]
+
+Parts: "entropy", errors of its estimators; "words", unseen words of Hamlet and Shakespeare;
+"noise", one release for all properties beside noise on each estimate; "coverage", how many
+intervals hold the truth. The figure shows the first and the third of them.
+"""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.properties import coverage, entropy_errors, figure, noise_errors, unseen_words
+
+PARTS = {
+    "entropy": entropy_errors.RUNS,
+    "words": unseen_words.RUNS,
+    "noise": noise_errors.RUNS,
+    "coverage": coverage.RUNS,
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure, print and draw."""
+    description, _, more = (__doc__ or "").partition("\n")
+    form = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=description, epilog=more, formatter_class=form)
+    add = parser.add_argument
+    usual = ", ".join(f"{part} {runs}" for part, runs in PARTS.items())
+    add("--runs", type=int, metavar="N", help=f"samples of each part; by default {usual}")
+    add("--only", nargs="+", choices=PARTS, default=list(PARTS), metavar="PART", help="see below")
+    add("--figure", type=Path, metavar="FOLDER", help="where properties.png is to be written")
+    chosen = parser.parse_args(arguments)
+    if chosen.runs is not None and chosen.runs < 1:
+        parser.error("--runs must be at least 1")
+    if chosen.figure is not None and not {"entropy", "noise"} <= set(chosen.only):
+        parser.error("--figure needs the parts entropy and noise")
+    errors, noises = None, None
+    for part, usual_runs in PARTS.items():
+        if part not in chosen.only:
+            continue
+        print(f"\n## {part}\n", flush=True)
+        runs = chosen.runs or usual_runs
+        if part == "entropy":
+            errors = entropy_errors.measure(runs)
+            entropy_errors.print_errors(errors, runs)
+            entropy_errors.print_without_limit(runs)
+        elif part == "words":
+            unseen_words.print_words(runs)
+        elif part == "noise":
+            noises = noise_errors.measure(runs)
+            noise_errors.print_errors(noises, runs)
+            noise_errors.print_sensitivities(runs)
+        else:
+            coverage.print_coverage(coverage.measure(runs), runs)
+    if chosen.figure is not None and errors is not None and noises is not None:
+        chosen.figure.mkdir(parents=True, exist_ok=True)
+        figure.draw(chosen.figure / "properties.png", errors, noises)
+
+
+if __name__ == "__main__":
+    main()
