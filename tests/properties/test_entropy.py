@@ -272,7 +272,15 @@ def likelihood(counts: list[int], cuts: tuple[int, ...], unseen: int) -> float:
 
 
 @pytest.mark.parametrize(
-    "counts", [[1, 1, 2], [1, 2, 3, 9, 10], [1, 1, 1, 4, 5, 30], [7], [15, 22, 26, 30, 33, 38, 48]]
+    "counts",
+    [
+        [1, 1, 2],
+        [1, 2, 3, 9, 10],
+        [1, 1, 1, 4, 5, 30],
+        [7],
+        # One run, though the roots of its ends are two apart.
+        [39, 46, 47, 47, 48, 51, 52, 59, 59, 64, 68],
+    ],
 )
 def test_the_likeliest_population_against_all_cuts(counts: list[int]) -> None:
     places = [i for i in range(1, len(counts)) if counts[i] != counts[i - 1]]

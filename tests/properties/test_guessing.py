@@ -184,3 +184,21 @@ def test_a_release_answers_with_its_own_total() -> None:
 def test_errors_name_the_parameter(asked: dict[str, object]) -> None:
     with pytest.raises(ParameterError, match=r"guesses|share|measure"):
         guessing(Profile.from_counts([2, 1]), **asked)  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("guesses", [10, 100])
+@pytest.mark.parametrize(("n", "even"), [(1000, True), (3000, True), (1000, False)])
+def test_intervals_hold_the_share_of_the_most_probable(guesses: int, n: int, even: bool) -> None:
+    """Of an even law, which labels come first is chance; that of the profile is no estimate."""
+    law = np.full(1000, 1e-3) if even else 1 / np.arange(1, 1001) / np.sum(1 / np.arange(1, 1001))
+    true, random, held, flat = law[:guesses].sum(), np.random.default_rng(7), 0, 0
+    for _ in range(60):
+        found = guessing(
+            Profile.from_counts(random.multinomial(n, law)), guesses=guesses, full=True
+        )
+        assert found.interval is not None
+        assert found.standard_error is not None
+        held += found.interval[0] <= true <= found.interval[1]
+        flat += abs(found.value - true) <= 1.96 * found.standard_error
+    assert held >= 54
+    assert flat <= 10 or (not even and guesses == 10)

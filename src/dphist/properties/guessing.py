@@ -17,6 +17,8 @@ from dphist.errors import ParameterError
 from dphist.parameters import Exact, exact_number, whole_number
 from dphist.profile import Profile
 from dphist.properties.estimate import Estimate
+from dphist.properties.labels_seen import chao1
+from dphist.properties.profile_likelihood import likeliest_population
 from dphist.properties.resampling import RESAMPLES, including_noise
 from dphist.properties.source import Source, profile_of
 
@@ -92,10 +94,12 @@ def guessing(
     Notes
     -----
     Exact for the accounts the profile has. For those of others, not in it, it is flattering to
-    the attacker, and the more so the rarer the labels: of those that were seen once many would
-    not be seen again, and others would. Shares that rest on labels of at least six records are
-    little affected; `full` says where that ends. G_1 and mu_1 rest on single records always.
-    The standard error is that of a fixed dictionary, and leaves this out.
+    the attacker: which labels are the most frequent is in part chance, and the more so the rarer
+    they are and the more alike. Of those that were seen once many would not be seen again, and
+    others would; G_1 and mu_1 rest on single records always. The standard error is that of a
+    fixed dictionary, and leaves this out. The interval is for the share of the labels that are
+    the most probable in the population: it reaches down to their share in the population that
+    makes the profile likeliest (`dphist.properties.profile_likelihood`).
 
     >>> from dphist import Profile
     >>> profile = Profile.from_counts([4, 2, 1, 1])
@@ -246,11 +250,13 @@ def _tries(guesses: Any) -> IntArray:
 
 def _opened_estimate(profile: Profile, tries: int, opened: float) -> Estimate:
     spread = math.sqrt(opened * (1 - opened) / profile.total) if profile.total else 0.0
+    likely = likeliest_population(profile, chao1(profile)).share_of_top(tries)
+    low, high = min(opened, likely) - _NORMAL * spread, opened + _NORMAL * spread
     return Estimate(
         value=opened,
         method="plug-in",
         standard_error=spread,
-        interval=(max(opened - _NORMAL * spread, 0.0), min(opened + _NORMAL * spread, 1.0)),
+        interval=(max(low, 0.0), min(high, 1.0)),
         unit="share of records",
         notes=_notes(profile, tries),
     )
@@ -258,11 +264,11 @@ def _opened_estimate(profile: Profile, tries: int, opened: float) -> Estimate:
 
 def _notes(profile: Profile, tries: int) -> tuple[str, ...]:
     trusted = int(profile.cumulative_prevalences(_TRUSTED))
-    notes = ["the empirical law, which flatters whoever guesses rare labels"]
+    notes = ["of the records in the profile; others are guessed less easily"]
     if tries > trusted:
         notes.append(
-            f"beyond {trusted:,} guesses labels have fewer than {_TRUSTED} records, and the shares "
-            "of others than these accounts cannot be told"
+            f"beyond {trusted:,} guesses labels have fewer than {_TRUSTED} records, and which are "
+            "the commonest is mostly chance"
         )
     if tries > profile.labels:
         notes.append("there are fewer labels than guesses")

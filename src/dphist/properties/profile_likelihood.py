@@ -45,6 +45,12 @@ class Population:
         """Return the Shannon entropy, in nats."""
         return float(-np.sum(self.labels * self.probabilities * np.log(self.probabilities)))
 
+    def share_of_top(self, many: int) -> float:
+        """Return the probability of the so many most probable labels together."""
+        labels, shares = self.labels[::-1], (self.labels * self.probabilities)[::-1]
+        ends, totals = np.append(0, np.cumsum(labels)), np.append(0, np.cumsum(shares))
+        return float(np.interp(many, ends, totals))
+
 
 def likeliest_population(profile: Profile, most_labels: float) -> Population:
     """Return the population of at most `most_labels` labels that makes a profile likeliest.
