@@ -84,7 +84,7 @@ def entropy(
         exceeds log(labels). Without it, Chao's lower bound takes its place.
     base : of the logarithm, above 1; 2 gives bits.
     full : return an `Estimate`, with its standard error, rather than a float.
-    resamples : of a release, how often it is released again to learn what its noise does to
+    resamples : of a release, how often its mechanism is run to learn what its noise does to
         standard error and interval (`dphist.properties.resampling`); with `full`.
 
     Raises

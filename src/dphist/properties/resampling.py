@@ -15,6 +15,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
+from random import Random
 
 import numpy as np
 import numpy.typing as npt
@@ -55,8 +56,7 @@ def including_noise(
     found : the estimate, its standard error and interval those of sampling alone.
     estimate : the same estimator, for any profile.
     resamples : int, from 10 to 10**6
-        How often the mechanism is run again. Randomness is the operating system's, so that
-        two answers differ a little.
+        How often the mechanism is run again.
     within : least and largest value the property can have.
 
     Raises
@@ -73,6 +73,11 @@ def including_noise(
     return combined(found, np.array(strays, np.float64), within)
 
 
+def can_be_run_again(release: Release) -> bool:
+    """Whether the mechanism is one of dphist's, and not the mere record of another."""
+    return hasattr(release.mechanism, "release")
+
+
 # Releases are equal if their content is, and cannot change, so what is kept is never another's.
 # That of the last one alone is kept, for all its properties to be told from the same noise: some
 # 20 MB for 69 million passwords, until another release is asked about. Two threads may both run
@@ -85,7 +90,8 @@ def further_releases(
 
     Parameters
     ----------
-    randomness : for tests only.
+    randomness : for tests only. Otherwise always the same, so that a release has one answer: what
+        is drawn here is no secret, and protects nobody.
 
     Notes
     -----
@@ -93,16 +99,16 @@ def further_releases(
     the released profile likeliest, with no more labels than Chao's bound.
     """
     released, mechanism = profile_of(release), release.mechanism
-    if not hasattr(mechanism, "release"):
+    if not can_be_run_again(release):
         raise ParameterError(
             "source must be a release whose mechanism can be run again; for an estimate without"
             " its noise, give source=release.value"
         )
-    seed = None if randomness is None else int.from_bytes(randomness(16), "big")
-    random = np.random.default_rng(seed)
+    drawn = Random(0).randbytes if randomness is None else randomness  # noqa: S311
+    generator = np.random.default_rng(int.from_bytes(drawn(16), "big"))
     population = likeliest_population(released, min(chao1(released), _MOST_LABELS))
-    samples = [sample_of(population, released.total, random) for _ in range(resamples)]
-    return tuple((each, mechanism.release(each, randomness).value) for each in samples)
+    samples = [sample_of(population, released.total, generator) for _ in range(resamples)]
+    return tuple((each, mechanism.release(each, drawn).value) for each in samples)
 
 
 def sample_of(population: Population, records: int, random: np.random.Generator) -> Profile:

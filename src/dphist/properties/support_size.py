@@ -64,7 +64,7 @@ def support_size(
         "chao1": a lower bound, from the labels seen once and twice (Chao 1984, with less bias).
         "plug-in": the labels seen.
     full : return an `Estimate`, with a standard error or an interval.
-    resamples : of a release, how often it is released again to learn what its noise does to
+    resamples : of a release, how often its mechanism is run to learn what its noise does to
         standard error and interval (`dphist.properties.resampling`); with `full`.
 
     Returns

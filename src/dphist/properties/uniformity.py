@@ -78,7 +78,7 @@ def distance_to_uniformity(
         noise of a release is no error.
     method : "polynomial", or "plug-in" for the distance of the profile itself.
     full : return an `Estimate`, with its standard error, rather than a float.
-    resamples : of a release, how often it is released again to learn what its noise does to
+    resamples : of a release, how often its mechanism is run to learn what its noise does to
         standard error and interval (`dphist.properties.resampling`); with `full`.
 
     Returns

@@ -2,17 +2,17 @@
 
 from dataclasses import dataclass
 
+from dphist.properties.resampling import can_be_run_again
 from dphist.release import Release
 from dphist.report.properties_rows import can_be_estimated, properties_of
 from dphist.report.properties_words import interval_of, name_of, notes_of, value_of
 
-# Not so in the terminal: what noise does is found by further releases, which take seconds and
-# come out a little different every time. A page is a function of the release alone.
-_ERRORS = (
-    "Intervals and standard errors are those of the records being a sample; the noise of the "
-    "release comes on top of them, and matters where epsilon is small or records are few. "
-    "This command includes it:"
-)
+# A page must not take long. So many further releases tell the noise's size to 11 %; of more records
+# than this they take too long, and the noise is nothing beside them.
+_RESAMPLES, _MOST_RECORDS = 40, 2**30
+_ERRORS = "Intervals and standard errors are those of the records being a sample"
+_WITH_NOISE = ", and of the noise of the release. This command prints them too:"
+_WITHOUT_NOISE = "; the noise of the release comes on top of them. This command includes it where it can be told:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,8 @@ def population(release: Release) -> Section:
     """Return what an anonymized release says about its population: functions of it alone."""
     if not can_be_estimated(release.value):
         return Section([], [], "")
-    items = properties_of(release, resamples=0)
+    noise = release.value.total <= _MOST_RECORDS and can_be_run_again(release)
+    items = properties_of(release, resamples=_RESAMPLES if noise else 0)
     lines = [
         Line(
             name_of(item),
@@ -53,4 +54,5 @@ def population(release: Release) -> Section:
         )
         for item in items
     ]
-    return Section(lines, notes_of(items), _ERRORS)
+    errors = _ERRORS + (_WITH_NOISE if noise else _WITHOUT_NOISE)
+    return Section(lines, notes_of(items), errors)
