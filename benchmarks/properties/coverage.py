@@ -87,6 +87,10 @@ def _new_labels(extra: int) -> Truth:
     return lambda sample, random: sample.new_labels(extra, random)
 
 
+def _top(many: int) -> Truth:
+    return lambda sample, _: float(np.sum(np.sort(sample.probabilities)[-many:]))
+
+
 def _questions() -> Iterable[Question]:
     for method in ("wu-yang", "jvhw"):
         for labels, said in ((LABELS, f"labels={LABELS}"), (None, "labels not known")):
@@ -100,6 +104,9 @@ def _questions() -> Iterable[Question]:
     for extra in (1, 2):
         ask = _by(properties.support_coverage, extra=extra)
         yield Question(f"support_coverage, extra={extra}", ask, _new_labels(extra))
+    for guesses in (10, 100):
+        ask = _by(properties.guessing, guesses=guesses)
+        yield Question(f"guessing, guesses={guesses}", ask, _top(guesses))
     ask = _by(properties.distance_to_uniformity, labels=LABELS)
     yield Question("distance_to_uniformity", ask, lambda s, _: distance(s.probabilities))
     ask = _by(properties.renyi_entropy, order=2)

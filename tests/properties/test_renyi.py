@@ -177,3 +177,21 @@ def test_no_minus_zero_and_no_error_of_nothing(order: Exact) -> None:
             assert found.value == 0
             if order != 1:
                 assert (found.standard_error, ERROR in found.notes) == (None, False)
+
+
+@pytest.mark.parametrize("order", [2, 3])
+@pytest.mark.parametrize("exponent", [0.0, 0.5, 1.0, 1.5])
+def test_intervals_hold_the_truth(order: int, exponent: float) -> None:
+    law = np.arange(1.0, 1001) ** -exponent
+    law /= law.sum()
+    true = math.log2((law**order).sum()) / (1 - order)
+    random, held = np.random.default_rng(2), 0
+    for _ in range(100):
+        profile = dh.Profile.from_counts(random.multinomial(3000, law))
+        interval = renyi_entropy(profile, order=order, full=True).interval
+        assert interval is not None
+        held += interval[0] <= true <= interval[1]
+    assert held >= 88
+    few = dh.Profile.from_counts([2, 1, 1, 1])
+    assert renyi_entropy(few, order=2, full=True).interval is None
+    assert renyi_entropy(few, order=2, method="plug-in", full=True).interval is None

@@ -55,7 +55,7 @@ ASKED: list[tuple[Callable[..., Any], dict[str, Any], bool, bool]] = [
     (support_size, {"method": "plug-in"}, False, False),
     (support_coverage, {"extra": 1}, True, True),
     (support_coverage, {"extra": 3}, True, True),
-    (renyi_entropy, {"order": 2}, True, False),
+    (renyi_entropy, {"order": 2}, True, True),
     (renyi_entropy, {"order": 1}, True, False),
     (renyi_entropy, {"order": math.inf}, False, False),
     (distance_to_uniformity, {"labels": 300}, True, False),

