@@ -1,8 +1,8 @@
 """Estimates made private one at a time: Laplace noise on a sum over labels.
 
-What a release of the whole profile competes with (Zhang, Kamath, Kulkarni and Wu 2020, "Privately
-learning the properties of distributions", call theirs INSPECTRE). For comparison only: the noise
-is drawn in floating point, whose outcomes can tell neighbours apart (Mironov 2012).
+What a release of the whole profile competes with (Acharya, Kamath, Sun and Zhang 2018, "INSPECTRE:
+Privately estimating the unseen"). For comparison only: the noise is drawn in floating point, whose
+outcomes can tell neighbours apart (Mironov 2012).
 
 An estimate is constant + sum of f(r, n) phi_r, with f(0, n) = 0. Two neighbouring relations:
 

@@ -216,6 +216,7 @@ def test_a_release_answers_with_its_own_total() -> None:
     [
         ({"extra": 0}, "extra"),
         ({"extra": -1}, "extra"),
+        ({"extra": "1e-400"}, "extra"),
         ({"extra": float("nan")}, "extra"),
         ({"extra": "much"}, "extra"),
         ({"extra": 2, "method": "good-toulmin"}, "smoothed"),

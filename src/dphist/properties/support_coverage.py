@@ -29,6 +29,7 @@ FloatArray = npt.NDArray[np.float64]
 
 GOOD_TOULMIN, SMOOTHED, POISSON = "good-toulmin", "smoothed", "smoothed-poisson"
 METHODS = (GOOD_TOULMIN, SMOOTHED, POISSON)
+_LEAST_EXTRA = Fraction(1, 10**18)  # of no profile is it a record
 _NORMAL = 1.959963984540054  # 97.5 % point
 
 
@@ -106,6 +107,8 @@ def support_coverage(
     """
     profile = profile_of(source)
     more = positive_number(extra, "extra")
+    if more < _LEAST_EXTRA:
+        raise ParameterError("extra must be at least 1e-18")
     if method is None:
         method = GOOD_TOULMIN if more <= 1 else SMOOTHED
     if method not in METHODS:
