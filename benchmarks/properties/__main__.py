@@ -4,20 +4,29 @@
 
 Parts: "entropy", errors of its estimators; "words", unseen words of Hamlet and Shakespeare;
 "noise", one release for all properties beside noise on each estimate; "coverage", how many
-intervals hold the truth. The figure shows the first and the third of them.
+intervals hold the truth; "scales", the degree of Wu and Yang's polynomial. The figure shows
+the first and the third of them.
 """
 
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.properties import coverage, entropy_errors, figure, noise_errors, unseen_words
+from benchmarks.properties import (
+    coverage,
+    entropy_errors,
+    figure,
+    noise_errors,
+    scales,
+    unseen_words,
+)
 
 PARTS = {
     "entropy": entropy_errors.RUNS,
     "words": unseen_words.RUNS,
     "noise": noise_errors.RUNS,
     "coverage": coverage.RUNS,
+    "scales": 1,
 }
 
 
@@ -52,6 +61,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             noises = noise_errors.measure(runs)
             noise_errors.print_errors(noises, runs)
             noise_errors.print_sensitivities(runs)
+        elif part == "scales":
+            scales.print_scales()
         else:
             coverage.print_coverage(coverage.measure(runs), runs)
     if chosen.figure is not None and errors is not None and noises is not None:

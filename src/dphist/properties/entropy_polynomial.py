@@ -19,8 +19,7 @@ IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
 # A polynomial of higher degree follows the curve more closely, but between the counts it is used
-# for and those it is not, its error grows faster than that falls: of all populations tried with
-# up to 100,000 labels, the error is least between 7 and 12 (docs/benchmarks.md).
+# for and those it is not, its error grows faster than that falls (docs/benchmarks.md).
 _MOST = 11.0
 
 
@@ -53,7 +52,11 @@ def wu_yang(n: int, labels: int | None) -> Design:
     number of labels; n stands for it where it is not known. Here k is not let be above n**2,
     beyond which nothing is known of most labels, and log k not above `_MOST`.
     """
-    scale = _scale(n, labels)
+    return wu_yang_at(n, _scale(n, labels))
+
+
+def wu_yang_at(n: int, scale: float) -> Design:
+    """Return their design with `scale` in place of log k."""
     until = math.floor(1.5 * scale)
     return _design(n, math.floor(1.6 * scale), 3.5 * scale, until, until + 1)
 

@@ -63,7 +63,17 @@ def sampling(
     n = profile.total
     if n == 0:
         return Sampling(0.0, 0.0)
-    population = likeliest_population(profile, most_labels)
+    return sampling_of(likeliest_population(profile, most_labels), n, weigh, most_labels, truth)
+
+
+def sampling_of(
+    population: Population,
+    n: int,
+    weigh: Weigh,
+    most_labels: float,
+    truth: Callable[[Population], float],
+) -> Sampling:
+    """Return the same for samples of n records from a population that is known."""
     means = n * population.probabilities
     grids = [_grid(mean) for mean in means.tolist()]
     sizes = np.array([len(grid) for grid in grids])
