@@ -32,6 +32,7 @@ FloatArray = npt.NDArray[np.float64]
 METHODS = ("polynomial", "plug-in")
 # Degree and width in units of log n; part of the width within which the polynomial is used.
 _DEGREE, _WIDTH, _USED = 1.2, 1.75, 0.4
+_STEPS = 32  # in a factor of 2, of the width
 # With 1/labels nearer to 0, in units of the window, nothing tells whether p is below it.
 _LEAST_CORNER = 1e-6
 # Beyond, coefficients times Krawtchouk polynomials lose too many of a float's digits.
@@ -147,6 +148,10 @@ def _window(n: int, labels: int) -> tuple[float, float, float]:
         high = min(2 * _WIDTH * log_n / n, 1.0)
         # 1/labels itself must be inside.
         high = max(high, min(2 / labels, 1.0))
+        if 2 / labels < high < 1:
+            # In steps of 2 %, so that samples of nearly as many records share a polynomial.
+            steps = math.floor(_STEPS * math.log2(high * labels / 2))
+            high = 2 / labels * 2 ** (steps / _STEPS)
         return 0.0, high, _USED * high
     half = math.sqrt(_WIDTH * log_n / n / labels)
     return 1 / labels - half, 1 / labels + half, _USED * half
