@@ -12,7 +12,7 @@ demo: $(VENV)/.run
 	  --output demo/release.json --table demo/release.csv --report demo/report.html
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -m "not audit"
+	$(BIN)/python -m pytest -m "not audit" -n 2 --dist loadfile
 
 audit: $(VENV)/.dev
 	$(BIN)/python -m pytest -m audit

@@ -138,7 +138,6 @@ def test_edges_in_all_forms() -> None:
         {"width": 1, "stop": 5},
         {"start": 0, "stop": 5},
     ],
-    ids=str,
 )
 def test_bins_are_fixed_without_the_data(bins: dict[str, Any]) -> None:
     with pytest.raises(ParameterError, match=r"without looking at the data.*width, start and stop"):

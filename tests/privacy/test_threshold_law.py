@@ -219,7 +219,9 @@ def unmultiplied_rho(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(ThresholdHistogram, "changed_labels", property(lambda self: 1))
 
 
-@pytest.mark.parametrize("bug", [lowered(1), lowered(2), weak_noise], ids=str)
+@pytest.mark.parametrize(
+    "bug", [lowered(1), lowered(2), weak_noise], ids=["lowered 1", "lowered 2", "weak noise"]
+)
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
 def test_planted_bugs_are_caught(
     mechanism: ThresholdHistogram, bug: Callable[..., None], monkeypatch: pytest.MonkeyPatch
