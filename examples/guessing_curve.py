@@ -56,7 +56,10 @@ def release_passwords(chosen: argparse.Namespace) -> None:
 
     # From here on only the release is used, so all of it may be published.
     tries, opened = curve(release)
-    chosen.folder.mkdir(parents=True, exist_ok=True)
+    try:
+        chosen.folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        raise dh.OutputFileError(f"{chosen.folder} is no folder that can be written to") from None
     release.save(chosen.folder / "passwords.json")
     with (chosen.folder / "guessing.csv").open("w", newline="", encoding="utf-8") as file:
         table = csv.writer(file)
@@ -113,9 +116,9 @@ def tell(release: dh.Release, folder: Path, picture: str) -> None:
             print(f"{guesses:>12,} {open_} {share:7.2%} of the accounts")
     if passwords:
         half = dh.properties.guessing(release, share="1/2", measure="dictionary")
-        bits = dh.properties.guessing(release, share="1/2", bits=True)
+        bits = dh.properties.guessing(release, share="1/2", measure="dictionary", bits=True)
         print(f"Half of the accounts take {half:,.0f} guesses: as hard as {bits:.1f} random bits")
-    print(f"Sure beyond these accounts: up to {sure_guesses(release):,} guesses")
+    print(f"About the same for other accounts: up to {sure_guesses(release):,} guesses")
     names = ("passwords.json", "guessing.csv", picture)
     print(f"Written: {', '.join(str(folder / name) for name in names)}")
 

@@ -90,7 +90,7 @@ def test_errors_of_a_release_are_those_of_its_profile_and_its_noise(
     assert found.value == of_profile.value == ask(release, **asked)
     assert found.notes[:-1] == of_profile.notes
     assert "by 12 further releases" in found.notes[-1]
-    assert ("neither error nor interval" in found.notes[-1]) == (not has_error and not has_interval)
+    assert ("in no error given" in found.notes[-1]) == (not has_error and not has_interval)
     assert (found.standard_error is not None) == has_error
     if has_error:
         assert found.standard_error == pytest.approx(math.hypot(of_profile.standard_error, noise))
@@ -125,7 +125,7 @@ def test_parts_are_added_in_squares_and_the_shift_to_one_end() -> None:
     assert found.interval == pytest.approx((max(10 - below - shift, 0.0), 10 + above))
     other = combined(sampling, np.array([-low, -high]), (-100.0, 19.0))
     assert other.interval == pytest.approx((10 - below, 19.0))
-    assert "standard deviation 4.2, shift -2.0, by 2 further releases" in other.notes[-1]
+    assert "standard deviation 4.2 and mean -2.0, by 2 further releases" in other.notes[-1]
 
 
 @pytest.mark.parametrize("scale", [1e-9, 0.0042, 173.0, 1e7])
@@ -139,7 +139,7 @@ def test_notes_have_plain_numbers(scale: float) -> None:
 def test_notes_have_shares_in_percent() -> None:
     share = Estimate(0.5, "m", 0.1, None, "share of records", ())
     note = combined(share, np.array([-0.001, 0.002]), (0.0, 1.0)).notes[-1]
-    assert "standard deviation 0.21 %, shift 0.050 %, by 2" in note
+    assert "standard deviation 0.21 % and mean 0.050 %, by 2" in note
 
 
 @pytest.mark.parametrize(

@@ -134,7 +134,7 @@ def test_value_and_error_are_the_linear_forms(extra: str) -> None:
 
 def test_small_profiles() -> None:
     empty = support_coverage(Profile.from_counts([]), extra=5, full=True)
-    assert (empty.value, empty.standard_error, empty.interval) == (0, 0, (0, 0))
+    assert (empty.value, empty.standard_error, empty.interval) == (0, None, None)
     assert support_coverage(Profile.from_counts([1]), extra=1) == 1
     assert support_coverage(Profile.from_counts([2]), extra=1) == 0  # -1 labels cannot be
     assert support_coverage(Profile.from_counts([1] * 7), extra="0.5") == 3.5
@@ -241,7 +241,7 @@ def test_too_far_says_nothing_of_how_far_that_is() -> None:
         said.add(str(error.value))
     assert len(said) == 1
     assert not any(character.isdigit() for character in said.pop())
-    assert farthest(Profile.from_counts([])) == farthest(Profile.from_counts([1])) == 1
+    assert (farthest(Profile.from_counts([])), farthest(Profile.from_counts([1]))) == (math.inf, 1)
 
 
 def test_only_profiles_are_asked() -> None:

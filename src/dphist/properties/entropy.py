@@ -5,18 +5,20 @@ from typing import Literal, overload
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import xlog1py, xlogy
 
 from dphist.errors import ParameterError
 from dphist.parameters import Exact, positive_number, whole_number
 from dphist.profile import Profile
 from dphist.properties.entropy_polynomial import corrected, jvhw, polynomial_weights, wu_yang
-from dphist.properties.estimate import Estimate
+from dphist.properties.estimate import NORMAL, Estimate, may_be_unseen, nothing_known
 from dphist.properties.labels_seen import chao1, seen_once
 from dphist.properties.polynomials import Entropy
 from dphist.properties.profile_likelihood import Population, likeliest_population
 from dphist.properties.resampling import RESAMPLES, including_noise
 from dphist.properties.sampling import Sampling, sampling
 from dphist.properties.source import Source, profile_of
+from dphist.release import Release
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -26,7 +28,6 @@ METHODS = (*LINEAR, "apml")
 # Without the number of labels, no interval if a larger part of the records is alone in its label.
 _MOST_ALONE = 0.25
 _RARER = 2.0  # nats
-_NORMAL = 1.959963984540054  # 97.5 % point
 
 
 @overload
@@ -116,13 +117,17 @@ def entropy(
     value = max(0.0, min(nats, _most(profile, method, labels))) / unit_nats
     if not full:
         return value
+    if profile.total == 0:
+        return nothing_known(value, method, unit_of(unit_nats))
     notes = _notes(profile, method, labels)
     error, interval, highest = None, None, math.inf if labels is None else math.log(labels)
-    if method in LINEAR:
+    # More labels than there are: data break the promise, but in a release it may be noise.
+    if method in LINEAR and (_may_be(profile, labels) or isinstance(source, Release)):
         strays = _sampling(profile, method, labels)
         error = strays.spread / unit_nats
-        notes += (strays.note(unit_nats),)
-        if _interval_holds(profile, method, labels):
+        held = _interval_holds(profile, method, labels)
+        notes += (strays.note(unit_nats, held),)
+        if held:
             below, above = _distances(profile, method, labels, strays)
             ends = value - below / unit_nats, value + above / unit_nats
             interval = max(0.0, ends[0]), min(ends[1], highest / unit_nats)
@@ -163,7 +168,7 @@ def logarithm_base(base: Exact) -> float:
     """Return the base as a float, refusing what is not above 1."""
     number = float(positive_number(base, "base"))
     if not number > 1:
-        raise ParameterError("base must be greater than 1: 2 for bits, math.e for nats")
+        raise ParameterError("base must be a number above 1, such as 2 for bits")
     return number
 
 
@@ -185,7 +190,11 @@ def _most(profile: Profile, method: str, labels: int | None) -> float:
     """Return what an estimate is cut to, in nats."""
     if not _uses_labels(method):
         return math.inf
-    return math.log(max(_labels_there_are(profile, None) if labels is None else labels, 1))
+    return math.log(max(chao1(profile) if labels is None else labels, 1))
+
+
+def _may_be(profile: Profile, labels: int | None) -> bool:
+    return labels is None or profile.labels <= labels
 
 
 def _interval_holds(profile: Profile, method: str, labels: int | None) -> bool:
@@ -194,7 +203,7 @@ def _interval_holds(profile: Profile, method: str, labels: int | None) -> bool:
         return False
     if labels is None:
         return seen_once(profile) <= _MOST_ALONE * profile.total
-    return profile.labels <= labels
+    return _may_be(profile, labels)
 
 
 def _distances(
@@ -207,13 +216,17 @@ def _distances(
     product is between. Without the number of labels, labels may be far rarer than Chao's bound
     says, and the entropy larger: by 2 nats, it is allowed for, times the share of records that
     they have. All this was chosen by what share of intervals holds the truth (docs/benchmarks.md).
+
+    Few records may all miss something: it would add the entropy of whether a record is that.
     """
     variance = strays.spread * _jackknife_error(profile, method, labels)
-    around = _NORMAL * math.sqrt(variance + strays.bias**2)
-    if labels is not None or profile.total == 0:
-        return around, around
-    # That share is about that of records alone in their label (Good 1953).
-    return around, around + _RARER * seen_once(profile) / profile.total
+    below = NORMAL * math.sqrt(variance + strays.bias**2)
+    missed = may_be_unseen(profile.total)
+    above = math.hypot(below, -xlogy(missed, missed) - xlog1py(1 - missed, -missed))
+    if labels is None:
+        # The share is about that of records alone in their label (Good 1953).
+        above += _RARER * seen_once(profile) / profile.total
+    return below, above
 
 
 def _linear(profile: Profile, method: str, labels: int | None) -> float:

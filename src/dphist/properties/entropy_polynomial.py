@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from dphist.properties.polynomials import MAX_DEGREE, Entropy, best_approximation, unbiased
+from dphist.properties.polynomials import Entropy, best_approximation, unbiased
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -114,4 +114,4 @@ def _scale(n: int, labels: int | None) -> float:
 
 def _design(n: int, degree: int, reach: float, until: float, plug_in_from: float) -> Design:
     """Keep a design within what n records and probabilities up to 1 allow."""
-    return Design(max(1, min(degree, n, MAX_DEGREE)), min(reach, n), until, plug_in_from)
+    return Design(max(1, min(degree, n)), min(reach, n), until, plug_in_from)

@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from decimal import Decimal
 
+NORMAL = 1.959963984540054  # 97.5 % point
+_TAIL = 0.025
+
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
@@ -31,6 +34,19 @@ class Estimate:
 
     def __float__(self) -> float:
         return self.value
+
+
+def nothing_known(value: float, method: str, unit: str) -> Estimate:
+    """Return the estimate from no records: a value by convention, without error or interval."""
+    return Estimate(value, method, None, None, unit, ("no records: nothing is known",))
+
+
+def may_be_unseen(n: int) -> float:
+    """Return the largest probability of which `n` records hold nothing, at 97.5 %.
+
+    An event of that probability is missed by all of them with a chance of 2.5 %.
+    """
+    return float(1 - _TAIL ** (1 / n))
 
 
 def plain_number(number: float, digits: int = 2) -> str:

@@ -6,17 +6,18 @@ corpus of 70 million passwords", IEEE Symposium on Security and Privacy 2012.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import betaincinv
 
 from dphist.errors import ParameterError
 from dphist.parameters import Exact, exact_number, whole_number
 from dphist.profile import Profile
-from dphist.properties.estimate import Estimate
+from dphist.properties.estimate import Estimate, nothing_known
 from dphist.properties.labels_seen import chao1
 from dphist.properties.profile_likelihood import likeliest_population
 from dphist.properties.resampling import RESAMPLES, including_noise
@@ -25,7 +26,8 @@ from dphist.properties.source import Source, profile_of
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
-_NORMAL = 1.959963984540054  # 97.5 % point
+_TAIL = 0.025
+_SHARE = "share of records"
 _TRUSTED = 6  # records of a label, from which its share is taken as known; a rule of thumb
 
 
@@ -109,50 +111,60 @@ def guessing(
     (1.5, 2.0)
     """
     profile = profile_of(source)
-    if (guesses is None) == (share is None):
-        raise ParameterError("guesses or share must be given, and not both")
     if measure not in ("guesswork", "dictionary"):
         raise ParameterError("measure must be 'guesswork' or 'dictionary'")
-    if share is None:
-        if measure != "guesswork" or bits:
-            raise ParameterError("measure and bits go with share, not with guesses")
-        several = np.ndim(guesses) > 0  # type: ignore[arg-type]
-        if several and full:
-            raise ParameterError("full needs guesses to be one number")
-        tries = _tries(guesses)
-        opened = opened_share(profile, tries)
-        if several:
-            return opened
-        value = float(opened[0])
-        if not full:
-            return value
-        estimate = _opened_estimate(profile, int(tries[0]), value)
+    if share is not None and guesses is None:
+        alpha = exact_number(share, "share")
+        if not 0 < alpha <= 1:
+            raise ParameterError("share must be above 0 and at most 1")
+        ask = _MEASURES[measure, bits]
+        if full:
+            return _taken(source, alpha, ask, bits, resamples)
+        return ask(guesswork(profile, alpha))
+    if guesses is None or share is not None:
+        raise ParameterError("guesses or share must be given, and not both")
+    if measure != "guesswork" or bits:
+        raise ParameterError("measure and bits go with share, not with guesses")
+    tries, several = _tries(guesses), np.ndim(guesses) > 0
+    if several and full:
+        raise ParameterError("full needs guesses to be one number")
+    if full:
+        return _opened(source, tries, resamples)
+    opened = opened_share(profile, tries)
+    return opened if several else float(opened[0])
 
-        def opened_again(other: Profile) -> float:
-            return float(opened_share(other, tries)[0])
 
-        return including_noise(source, estimate, opened_again, resamples, (0.0, 1.0))
-    alpha = exact_number(share, "share")
-    if not 0 < alpha <= 1:
-        raise ParameterError("share must be above 0 and at most 1")
-    found = guesswork(profile, alpha)
-    names = {(False, False): "guesswork", (True, False): "guesswork_bits"}
-    names |= {(False, True): "dictionary", (True, True): "dictionary_bits"}
-    name = names[bits, measure == "dictionary"]
-    value = float(getattr(found, name))
-    if not full:
-        return value
-    estimate = Estimate(
-        value=value,
-        method="plug-in",
-        standard_error=None,
-        interval=None,
-        unit="bits" if bits else "guesses",
-        notes=_notes(profile, int(found.dictionary)),
-    )
+def _opened(source: Source, tries: IntArray, resamples: int) -> Estimate:
+    """Return what one number of guesses opens, in full."""
+    profile = profile_of(source)
+    value = float(opened_share(profile, tries)[0])
+    if profile.total == 0:
+        return nothing_known(value, "plug-in", _SHARE)
+    estimate = _opened_estimate(profile, int(tries[0]), value)
 
     def again(other: Profile) -> float:
-        return float(getattr(guesswork(other, alpha), name))
+        return float(opened_share(other, tries)[0])
+
+    return including_noise(source, estimate, again, resamples, (0.0, 1.0))
+
+
+def _taken(
+    source: Source,
+    alpha: Fraction,
+    ask: Callable[["Guesswork"], float],
+    bits: bool,
+    resamples: int,
+) -> Estimate:
+    """Return what opening a share takes, in full."""
+    profile, unit = profile_of(source), "bits" if bits else "guesses"
+    found = guesswork(profile, alpha)
+    if profile.total == 0:
+        return nothing_known(ask(found), "plug-in", unit)
+    notes = _notes(profile, int(found.dictionary))
+    estimate = Estimate(ask(found), "plug-in", None, None, unit, notes)
+
+    def again(other: Profile) -> float:
+        return ask(guesswork(other, alpha))
 
     return including_noise(source, estimate, again, resamples, (0.0, math.inf))
 
@@ -181,6 +193,14 @@ class Guesswork(NamedTuple):
         # Rounding may take the first argument below 1, where one label has everything.
         odds = max(2 * self.guesswork / self.opened - 1, 1.0)
         return math.log2(odds) - math.log2(2 - self.opened)
+
+
+_MEASURES: dict[tuple[str, bool], Callable[[Guesswork], float]] = {
+    ("guesswork", False): lambda found: found.guesswork,
+    ("guesswork", True): lambda found: found.guesswork_bits,
+    ("dictionary", False): lambda found: found.dictionary,
+    ("dictionary", True): lambda found: found.dictionary_bits,
+}
 
 
 def opened_share(profile: Profile, tries: IntArray) -> FloatArray:
@@ -249,17 +269,28 @@ def _tries(guesses: Any) -> IntArray:
 
 
 def _opened_estimate(profile: Profile, tries: int, opened: float) -> Estimate:
-    spread = math.sqrt(opened * (1 - opened) / profile.total) if profile.total else 0.0
     likely = likeliest_population(profile, chao1(profile)).share_of_top(tries)
-    low, high = min(opened, likely) - _NORMAL * spread, opened + _NORMAL * spread
+    low, high = _around(min(opened, likely), profile.total)[0], _around(opened, profile.total)[1]
     return Estimate(
         value=opened,
         method="plug-in",
-        standard_error=spread,
-        interval=(max(low, 0.0), min(high, 1.0)),
-        unit="share of records",
+        standard_error=math.sqrt(opened * (1 - opened) / profile.total),
+        interval=(low, high) if tries else (0.0, 0.0),
+        unit=_SHARE,
         notes=_notes(profile, tries),
     )
+
+
+def _around(share: float, n: int) -> tuple[float, float]:
+    """Return the interval of a probability that had such a share of n records.
+
+    Clopper and Pearson 1934, "The use of confidence or fiducial limits illustrated in the case of
+    the binomial": of all records, too, it is no point.
+    """
+    had = share * n
+    low = float(betaincinv(had, n - had + 1, _TAIL)) if had > 0 else 0.0
+    high = float(betaincinv(had + 1, n - had, 1 - _TAIL)) if had < n else 1.0
+    return low, high
 
 
 def _notes(profile: Profile, tries: int) -> tuple[str, ...]:

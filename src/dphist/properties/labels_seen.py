@@ -18,16 +18,17 @@ def chao1(profile: Profile) -> float:
     """
     if profile.labels == 0:
         return 0.0
-    once, twice = seen_once(profile), _seen_times(profile, 2)
+    once, twice = seen_once(profile), seen_times(profile, 2)
     unseen = once * (once - 1) / (2 * (twice + 1))
     return profile.labels + unseen * (profile.total - 1) / profile.total
 
 
 def seen_once(profile: Profile) -> int:
     """Return how many labels have one record."""
-    return _seen_times(profile, 1)
+    return seen_times(profile, 1)
 
 
-def _seen_times(profile: Profile, r: int) -> int:
+def seen_times(profile: Profile, r: int) -> int:
+    """Return how many labels have r records."""
     from_r, above = profile.cumulative_prevalences([r, r + 1]).tolist()
     return int(from_r - above)

@@ -22,7 +22,7 @@ from dphist.parameters import Exact, positive_number, whole_number
 from dphist.properties.chebyshev_support import weights as support_weights
 from dphist.properties.entropy import LINEAR
 from dphist.properties.entropy import weights as entropy_weights
-from dphist.properties.renyi import power_weights
+from dphist.properties.renyi import log_power_weights
 from dphist.properties.support_coverage import GOOD_TOULMIN, SMOOTHED
 from dphist.properties.support_coverage import METHODS as COVERAGE_METHODS
 from dphist.properties.support_coverage import weights as coverage_weights
@@ -125,7 +125,7 @@ def power_sum_form(order: int) -> LinearForm:
     def weights(counts: IntArray, n: int) -> FloatArray:
         if n < power:
             raise ParameterError("n must be at least the order")
-        return np.exp(power_weights(counts, n, power))
+        return np.exp(log_power_weights(counts, n, power))
 
     return LinearForm(f"sum of p**{power}, unbiased", weights)
 

@@ -25,7 +25,7 @@ from dphist.errors import ParameterError
 from dphist.noise import Source as Randomness
 from dphist.parameters import whole_number
 from dphist.profile import Profile
-from dphist.properties.estimate import Estimate, plain_number
+from dphist.properties.estimate import NORMAL, Estimate, plain_number
 from dphist.properties.labels_seen import chao1
 from dphist.properties.profile_likelihood import Population, likeliest_population
 from dphist.properties.source import Source, profile_of
@@ -35,10 +35,9 @@ IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
 RESAMPLES = 100
-# A standard deviation of ten is known to a quarter; more than so many tell nothing more.
-_FEWEST, _MOST = 10, 10**6
+# A standard deviation of ten is known to a quarter; thousands tell no more, and all are kept.
+FEWEST, MOST = 10, 10_000
 _MOST_LABELS = 1e15  # of which no release says anything
-_NORMAL = 1.959963984540054  # 97.5 % point
 
 
 def including_noise(
@@ -55,7 +54,7 @@ def including_noise(
     source : what `found` was estimated from.
     found : the estimate, its standard error and interval those of sampling alone.
     estimate : the same estimator, for any profile.
-    resamples : int, from 10 to 10**6
+    resamples : int, from 10 to 10,000
         How often the mechanism is run again.
     within : least and largest value the property can have.
 
@@ -64,7 +63,7 @@ def including_noise(
     ParameterError
         If `resamples` is out of range, or the mechanism of the release cannot be run.
     """
-    runs = whole_number(resamples, "resamples", _FEWEST, _MOST)
+    runs = whole_number(resamples, "resamples", FEWEST, MOST)
     if not isinstance(source, Release):
         return found
     strays = [
@@ -160,22 +159,23 @@ def combined(found: Estimate, strays: FloatArray, within: tuple[float, float]) -
     have added labels.
     """
     if not (math.isfinite(found.value) and np.all(np.isfinite(strays))):
-        note = "a release's noise: not told, as without bound in some of its further releases"
+        note = "the noise of the release is not told: without bound in some of its further releases"
         return replace(found, standard_error=None, interval=None, notes=(*found.notes, note))
     noise, shift = float(np.std(strays, ddof=1)), float(np.mean(strays))
     error = found.standard_error
     interval = found.interval
     if interval is not None:
-        below = math.hypot(max(found.value - interval[0], 0.0), _NORMAL * noise)
-        above = math.hypot(max(interval[1] - found.value, 0.0), _NORMAL * noise)
+        below = math.hypot(max(found.value - interval[0], 0.0), NORMAL * noise)
+        above = math.hypot(max(interval[1] - found.value, 0.0), NORMAL * noise)
         low = found.value - below - max(shift, 0.0)
         high = found.value + above + max(-shift, 0.0)
         interval = (max(low, within[0]), min(high, within[1]))
-    what = "is in the error" if interval is None else "is in error and interval"
+    held = "in the standard error" if error is not None else "in no error given"
+    if interval is not None:
+        held = "in the interval" if error is None else "in standard error and interval"
     note = (
-        f"a release's noise: standard deviation {_in_unit(noise, found.unit)}, shift"
-        f" {_in_unit(shift, found.unit)}, by {len(strays)} further releases; it "
-        + ("is in neither error nor interval" if error is None and interval is None else what)
+        f"the noise of the release has standard deviation {_in_unit(noise, found.unit)} and mean"
+        f" {_in_unit(shift, found.unit)}, by {len(strays)} further releases; it is {held}"
     )
     return replace(
         found,

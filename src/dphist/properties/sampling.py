@@ -35,11 +35,12 @@ class Sampling:
     spread: float
     bias: float
 
-    def note(self, unit: float = 1.0) -> str:
-        """Say what they are, of an estimate in such units."""
+    def note(self, unit: float = 1.0, in_interval: bool = False) -> str:
+        """Say what the bias is, of an estimate in such units."""
         return (
-            f"standard error: of sampling; bias, {plain_number(self.bias / unit)} if the population"
-            " is about the one that makes the profile likeliest, is no part of it"
+            f"a bias of {plain_number(self.bias / unit)}, if the population is about the one that"
+            " makes the profile likeliest, is in "
+            + ("the interval, not in the standard error" if in_interval else "no error given")
         )
 
 

@@ -17,7 +17,7 @@ from scipy.special import bdtrc, pdtrc
 from dphist.errors import ParameterError
 from dphist.parameters import Exact, positive_number
 from dphist.profile import Profile
-from dphist.properties.estimate import Estimate, plain_number
+from dphist.properties.estimate import NORMAL, Estimate, nothing_known, plain_number
 from dphist.properties.labels_seen import chao1
 from dphist.properties.profile_likelihood import Population
 from dphist.properties.resampling import RESAMPLES, including_noise
@@ -30,7 +30,6 @@ FloatArray = npt.NDArray[np.float64]
 GOOD_TOULMIN, SMOOTHED, POISSON = "good-toulmin", "smoothed", "smoothed-poisson"
 METHODS = (GOOD_TOULMIN, SMOOTHED, POISSON)
 _LEAST_EXTRA = Fraction(1, 10**18)  # of no profile is it a record
-_NORMAL = 1.959963984540054  # 97.5 % point
 
 
 @overload
@@ -115,7 +114,7 @@ def support_coverage(
         raise ParameterError(f"method must be one of {', '.join(METHODS)}")
     if method == GOOD_TOULMIN and more > 1:
         raise ParameterError("extra must be at most 1 for 'good-toulmin'; use method='smoothed'")
-    if profile.total and more > farthest(profile):
+    if more > farthest(profile):
         raise ParameterError(
             "extra must be at most the logarithm of the number of records: further on nothing "
             "can be foreseen"
@@ -125,9 +124,11 @@ def support_coverage(
     value = _possible(raw, more, profile.total)
     if not full:
         return value
+    if profile.total == 0:
+        return nothing_known(value, method, "labels")
     variance = math.fsum(factors**2 * profile.prevalences)
     bias = 0.0 if method == GOOD_TOULMIN else smoothing_bias(profile, more, method)
-    half = _NORMAL * math.sqrt(variance + value + bias**2)
+    half = NORMAL * math.sqrt(variance + value + bias**2)
     interval = tuple(_possible(end, more, profile.total) for end in (raw - half, raw + half))
     found = Estimate(
         value=value,
@@ -147,8 +148,8 @@ def support_coverage(
 
 
 def farthest(profile: Profile) -> float:
-    """Return the largest `extra` that can be asked for: ln n, but 1 at least."""
-    return max(1.0, math.log(max(profile.total, 1)))
+    """Return the largest `extra` that can be asked for: ln n, but 1 at least; of nothing any."""
+    return max(1.0, math.log(profile.total)) if profile.total else math.inf
 
 
 def smoothing_bias(profile: Profile, extra: Fraction, method: str) -> float:

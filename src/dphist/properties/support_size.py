@@ -12,14 +12,13 @@ from dphist.errors import ParameterError
 from dphist.parameters import Exact, exact_number
 from dphist.profile import Profile
 from dphist.properties import chebyshev_support, unseen_programme
-from dphist.properties.estimate import Estimate, plain_number
-from dphist.properties.labels_seen import chao1
+from dphist.properties.estimate import NORMAL, Estimate, plain_number
+from dphist.properties.labels_seen import chao1, seen_times
 from dphist.properties.resampling import RESAMPLES, including_noise
 from dphist.properties.source import Source, profile_of
 from dphist.release import Release
 
 METHODS = ("wu-yang", "valiant-valiant", "chao1", "plug-in")
-_NORMAL = 1.959963984540054  # 97.5 % point
 _LEAST_P_MIN = Fraction(1, 10**18)  # no data are long enough to tell it from 0
 
 
@@ -99,8 +98,10 @@ def support_size(
             f"method {method!r} needs p_min, the least probability of a label; "
             "method='chao1' needs none"
         )
+    elif method == "wu-yang":
+        found = _wu_yang(profile, least)
     else:
-        found = (_wu_yang if method == "wu-yang" else _valiant_valiant)(profile, least)
+        found = _valiant_valiant(profile, least, full)
     if not full:
         return found.value
     promise = None if method in ("chao1", "plug-in") else least
@@ -136,9 +137,9 @@ def _wu_yang(profile: Profile, p_min: Fraction) -> Estimate:
         f"the interval allows for a bias of {plain_number(100 * share)} % of the support size, the"
         " most that any law has"
     )
-    most = (raw + _NORMAL * spread) / (1 - share) if share < 1 else math.inf
+    most = (raw + NORMAL * spread) / (1 - share) if share < 1 else math.inf
     interval = (
-        _possible((raw - _NORMAL * spread) / (1 + share), profile, p_min),
+        _possible((raw - NORMAL * spread) / (1 + share), profile, p_min),
         _possible(most, profile, p_min),
     )
     value = _possible(raw, profile, p_min)
@@ -165,8 +166,8 @@ def _nearly_all_seen(profile: Profile, p_min: Fraction) -> Estimate:
     )
 
 
-def _valiant_valiant(profile: Profile, p_min: Fraction) -> Estimate:
-    missing = unseen_programme.unseen(profile, float(p_min))
+def _valiant_valiant(profile: Profile, p_min: Fraction, ranged: bool) -> Estimate:
+    missing = unseen_programme.unseen(profile, float(p_min), ranged)
     value, least, most = (_possible(profile.labels + m, profile, p_min) for m in missing)
     return _labels(
         value,
@@ -185,7 +186,7 @@ def _chao1(profile: Profile) -> Estimate:
     The variances are those of the form with less bias, with the factor (n - 1)/n, as in Chao and
     Chiu's SpadeR and in EstimateS.
     """
-    once, twice = (int(profile.prevalences[profile.counts == r].sum()) for r in (1, 2))
+    once, twice = seen_times(profile, 1), seen_times(profile, 2)
     value = chao1(profile)
     missing = value - profile.labels
     interval: tuple[float, float] | None
@@ -199,7 +200,7 @@ def _chao1(profile: Profile) -> Estimate:
         else:
             variance -= shrink**2 * once**4 / (4 * value)
         spread = math.sqrt(variance)
-        factor = math.exp(_NORMAL * math.sqrt(math.log1p(variance / missing**2)))
+        factor = math.exp(NORMAL * math.sqrt(math.log1p(variance / missing**2)))
         interval = (profile.labels + missing / factor, profile.labels + missing * factor)
     note = "a lower bound: there may be any number of rarer labels"
     return _labels(value, "chao1", spread, interval, note)
@@ -219,7 +220,7 @@ def _all_twice(profile: Profile) -> tuple[float, tuple[float, float] | None]:
     variance -= float(np.sum(counts * missed * prevalences)) ** 2 / profile.total
     spread = math.sqrt(max(variance, 0.0))
     kept = 1 - float(np.sum(missed * prevalences)) / seen
-    around, half = seen / kept, _NORMAL * spread / kept
+    around, half = seen / kept, NORMAL * spread / kept
     return spread, (float(seen), around + half)
 
 

@@ -19,12 +19,13 @@ import numpy.typing as npt
 from dphist.errors import ParameterError
 from dphist.parameters import whole_number
 from dphist.profile import Profile
-from dphist.properties.estimate import Estimate
+from dphist.properties.estimate import Estimate, nothing_known
 from dphist.properties.polynomials import Distance, best_approximation
 from dphist.properties.profile_likelihood import Population
 from dphist.properties.resampling import RESAMPLES, including_noise
 from dphist.properties.sampling import Sampling, sampling
 from dphist.properties.source import Source, profile_of
+from dphist.release import Release
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -102,13 +103,19 @@ def distance_to_uniformity(
     value = min(max(_sum(profile, k, method), 0.0), 1 - 1 / k)
     if not full:
         return value
-    strays = _sampling(profile, k, method)
-    notes = [strays.note()]
+    if profile.total == 0:
+        return nothing_known(value, method, "1")
+    notes, error = [], None
     if profile.labels > k:
         notes.append("the profile has more labels than were given")
+    # Data break the promise then, but in a release it may be noise.
+    if profile.labels <= k or isinstance(source, Release):
+        strays = _sampling(profile, k, method)
+        error = strays.spread
+        notes.append(strays.note())
     if profile.total * math.log(max(profile.total, 2)) < k:
         notes.append("fewer records than labels/log(labels): no method is accurate")
-    found = Estimate(value, method, strays.spread, None, "1", tuple(notes))
+    found = Estimate(value, method, error, None, "1", tuple(notes))
 
     def again(other: Profile) -> float:
         return distance_to_uniformity(other, labels=k, method=method)

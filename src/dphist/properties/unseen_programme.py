@@ -24,6 +24,7 @@ from scipy.special import gammaln
 
 from dphist.errors import ParameterError
 from dphist.profile import Profile
+from dphist.properties.estimate import NORMAL
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -36,7 +37,6 @@ _SLACK = 0.5  # by which a fit may be worse than the best, in weighted absolute 
 # The same for the range. On uniform, geometric, mixed and Zipf laws of 1000 and 20,000 labels, with
 # n of k/3 to 3k, so wide a range held the truth in 9 of 10 samples or more.
 _SLACK_OF_RANGE = 2.0
-_NORMAL = 1.959963984540054  # 97.5 % point
 # What a grid of this ratio leaves of any row, in labels seen: a fit that is worse by no more is as
 # good, however many the labels. It also keeps the solver's coefficients below 1e4.
 _ROUGH = 1e-4
@@ -51,8 +51,10 @@ class Unseen(NamedTuple):
     most: float
 
 
-def unseen(profile: Profile, p_min: float) -> Unseen:
+def unseen(profile: Profile, p_min: float, ranged: bool = True) -> Unseen:
     """Return how many labels of probability `p_min` or more are missing from `profile`.
+
+    Without `ranged` the ends of the range are not looked for, and stand for all there can be.
 
     Raises
     ------
@@ -99,13 +101,15 @@ def unseen(profile: Profile, p_min: float) -> Unseen:
         return _solved(cost, rows, np.append(bounds, best + slack)) * size
 
     labels = max(least_cost(missing, _SLACK), 0.0)
+    if not ranged:
+        return Unseen(labels, 0.0, math.inf)
     fewest = max(least_cost(missing, _SLACK_OF_RANGE), 0.0)
     most = max(-least_cost(-missing, _SLACK_OF_RANGE), labels) if least >= _RAREST else math.inf
     # The expected number is found; the number itself is about Poisson.
     return Unseen(
         labels,
-        max(min(fewest, labels) - _NORMAL * math.sqrt(fewest), 0.0),
-        most + _NORMAL * math.sqrt(most),
+        max(min(fewest, labels) - NORMAL * math.sqrt(fewest), 0.0),
+        most + NORMAL * math.sqrt(most),
     )
 
 

@@ -18,7 +18,7 @@ from dphist.properties import (
     support_coverage,
     support_size,
 )
-from dphist.properties.resampling import RESAMPLES
+from dphist.properties.resampling import FEWEST, MOST, RESAMPLES
 from dphist.properties.source import MOST_RECORDS, Source, profile_of
 from dphist.properties.support_coverage import SMOOTHED, farthest
 from dphist.release import Release
@@ -27,9 +27,6 @@ from dphist.release import Release
 _GUESSES = (10, 1000, 100_000)
 _EXTRA = (Fraction(1), Fraction(2))
 _TOO_FAR = "cannot be told: too far ahead for so few records"
-
-# Further releases: so few tell a standard deviation to a quarter, and so many fit into memory.
-FEWEST, MOST = 10, 10_000
 
 _Parameter: TypeAlias = int | str
 
@@ -43,7 +40,7 @@ class Property:
     function : name in `dphist.properties`.
     name : what a reader calls it, without its unit.
     estimate : value, method, error, unit and notes.
-    parameters : what the function was called with, exact numbers as text.
+    parameters : what the function was called with, exact numbers and infinity as text.
     """
 
     function: str

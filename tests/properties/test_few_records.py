@@ -1,0 +1,83 @@
+"""Intervals where hardly anything is known: few records, one label that has nearly all, none."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dphist as dh
+from dphist.properties import (
+    Estimate,
+    distance_to_uniformity,
+    entropy,
+    guessing,
+    renyi_entropy,
+    support_coverage,
+    support_size,
+)
+from dphist.properties.estimate import may_be_unseen
+
+ASKED: list[tuple[Callable[..., Any], dict[str, Any]]] = [
+    (entropy, {}),
+    (entropy, {"labels": 9}),
+    (entropy, {"method": "plug-in"}),
+    (entropy, {"method": "apml"}),
+    (renyi_entropy, {"order": 1}),
+    (renyi_entropy, {"order": 2}),
+    (renyi_entropy, {"order": math.inf}),
+    (support_coverage, {"extra": 1}),
+    (support_coverage, {"extra": 7}),
+    (distance_to_uniformity, {"labels": 9}),
+    (guessing, {"guesses": 1}),
+    (guessing, {"share": "1/2"}),
+]
+
+
+@pytest.mark.parametrize(("ask", "asked"), ASKED)
+def test_of_nothing_nothing_is_known(ask: Callable[..., Any], asked: dict[str, Any]) -> None:
+    nothing = dh.Profile.from_counts([])
+    for source in (nothing, dh.Release(nothing, dh.PureDP(1), dh.AdaptiveScan(epsilon=1))):
+        found = ask(source, full=True, **asked)
+        assert isinstance(found, Estimate)
+        assert found.value == ask(source, **asked)
+        assert (found.standard_error, found.interval) == (None, None)
+        assert "nothing is known" in found.notes[0]
+
+
+def test_of_nothing_there_may_be_any_number_of_labels() -> None:
+    found = support_size(dh.Profile.from_counts([]), p_min="1/50", full=True)
+    assert found.interval == (0, 50)
+
+
+def test_an_event_that_all_records_missed() -> None:
+    for n in (1, 5, 100):
+        assert (1 - may_be_unseen(n)) ** n == pytest.approx(0.025)
+
+
+@pytest.mark.parametrize("n", [5, 10, 20, 100])
+@pytest.mark.parametrize("law", [(0.99, 0.01), (0.9, 0.1), (0.8, 0.15, 0.05), (0.5, 0.5)])
+def test_intervals_hold_the_truth(law: tuple[float, ...], n: int) -> None:
+    """With ends that know only what was seen, down to a fifth of them did."""
+    shares, random, many = np.array(law), np.random.default_rng(3), 200
+    shannon, collision = -shares @ np.log2(shares), -math.log2(shares @ shares)
+    truths = [(entropy, {}, shannon), (entropy, {"labels": len(law)}, shannon)]
+    truths += [(renyi_entropy, {"order": 2}, collision), (guessing, {"guesses": 1}, law[0])]
+    drawn = [dh.Profile.from_counts(random.multinomial(n, shares)) for _ in range(many)]
+    for ask, asked, true in truths:
+        intervals = [ask(profile, full=True, **asked).interval for profile in drawn]
+        given = [ends for ends in intervals if ends is not None]
+        held = sum(low - 1e-9 <= true <= high + 1e-9 for low, high in given)
+        print(law, n, ask.__name__, asked, held, len(given))
+        assert held >= 0.88 * len(given)
+
+
+@pytest.mark.parametrize("counts", [[1], [5], [100], [4, 1], [99, 1]])
+@pytest.mark.parametrize(("ask", "asked"), ASKED[:2] + ASKED[4:6] + ASKED[-2:-1])
+def test_an_interval_is_no_point(
+    ask: Callable[..., Any], asked: dict[str, Any], counts: list[int]
+) -> None:
+    found = ask(dh.Profile.from_counts(counts), full=True, **asked)
+    if found.interval is not None:
+        assert found.interval[1] - found.interval[0] > (found.standard_error or 0)
