@@ -3,7 +3,7 @@
 A third or a half of the tokens of Hamlet, and of all Shakespeare, is drawn at random (without
 replacement: multivariate hypergeometric). What is estimated is the number of distinct words of the
 whole text. Root mean square errors, from the part itself and from an anonymized release of it; the
-last column is the share of runs in which the part's own 95 % interval for the unseen words held them.
+last column is the share of runs in which the part's own 95 % interval held the unseen words.
 """
 
 from collections.abc import Iterator

@@ -69,7 +69,6 @@ def test_intervals_hold_the_truth(law: tuple[float, ...], n: int) -> None:
         intervals = [ask(profile, full=True, **asked).interval for profile in drawn]
         given = [ends for ends in intervals if ends is not None]
         held = sum(low - 1e-9 <= true <= high + 1e-9 for low, high in given)
-        print(law, n, ask.__name__, asked, held, len(given))
         assert held >= 0.88 * len(given)
 
 
