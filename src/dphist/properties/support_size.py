@@ -12,7 +12,7 @@ from dphist.errors import ParameterError
 from dphist.parameters import Exact, exact_number
 from dphist.profile import Profile
 from dphist.properties import chebyshev_support, unseen_programme
-from dphist.properties.estimate import NORMAL, Estimate, plain_number
+from dphist.properties.estimate import NORMAL, Estimate, nothing_known, plain_number
 from dphist.properties.labels_seen import chao1, seen_times
 from dphist.properties.resampling import RESAMPLES, including_noise
 from dphist.properties.source import Source, profile_of
@@ -92,7 +92,7 @@ def support_size(
         note = "labels not seen are left out"
         found = _labels(float(profile.labels), method, None, None, note)
     elif method == "chao1":
-        found = _chao1(profile)
+        found = _chao1(profile) if profile.total else nothing_known(0.0, method, "labels")
     elif least is None:
         raise ParameterError(
             f"method {method!r} needs p_min, the least probability of a label; "
@@ -189,7 +189,6 @@ def _chao1(profile: Profile) -> Estimate:
     once, twice = seen_times(profile, 1), seen_times(profile, 2)
     value = chao1(profile)
     missing = value - profile.labels
-    interval: tuple[float, float] | None
     if missing == 0:
         spread, interval = _all_twice(profile)
     else:
@@ -206,14 +205,12 @@ def _chao1(profile: Profile) -> Estimate:
     return _labels(value, "chao1", spread, interval, note)
 
 
-def _all_twice(profile: Profile) -> tuple[float, tuple[float, float] | None]:
+def _all_twice(profile: Profile) -> tuple[float, tuple[float, float]]:
     """Return error and interval of the labels seen, where Chao's bound adds none to them.
 
     Chao's interval may begin above the labels seen; here it never does, as they are the estimate.
     """
     seen = profile.labels
-    if seen == 0:
-        return 0.0, None
     counts, prevalences = profile.counts.astype(np.float64), profile.prevalences
     missed = np.exp(-counts)
     variance = float(np.sum(prevalences * missed * (1 - missed)))
