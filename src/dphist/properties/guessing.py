@@ -270,7 +270,8 @@ def _tries(guesses: Any) -> IntArray:
 
 def _opened_estimate(profile: Profile, tries: int, opened: float) -> Estimate:
     likely = likeliest_population(profile, chao1(profile)).share_of_top(tries)
-    low, high = _around(min(opened, likely), profile.total)[0], _around(opened, profile.total)[1]
+    low, high = _around(opened, profile.total)
+    low = max(low - max(opened - likely, 0.0), 0.0)
     return Estimate(
         value=opened,
         method="plug-in",
