@@ -16,7 +16,7 @@ from dphist.properties.labels_seen import chao1, seen_once
 from dphist.properties.polynomials import Entropy
 from dphist.properties.profile_likelihood import Population, likeliest_population
 from dphist.properties.resampling import RESAMPLES, including_noise
-from dphist.properties.sampling import Sampling, sampling
+from dphist.properties.sampling import Sampling, jackknife, sampling
 from dphist.properties.source import Source, profile_of
 from dphist.release import Release
 
@@ -252,21 +252,12 @@ def _sampling(profile: Profile, method: str, labels: int | None) -> Sampling:
 
 
 def _jackknife_error(profile: Profile, method: str, labels: int | None) -> float:
-    """Standard error from leaving out each record in turn (Efron and Stein 1981), in nats.
-
-    A record of a label with count r changes its weight from f(r, n) to f(r - 1, n); that n
-    falls too changes all terms about alike, and differences from the mean hardly.
-    """
-    n = profile.total
-    if n == 0:
-        return 0.0
+    """Standard error of the sum, in nats: a record less takes f(r, n) to f(r - 1, n)."""
     now, before = (
-        weights(at, n, method=method, labels=labels) for at in (profile.counts, profile.counts - 1)
+        weights(at, profile.total, method=method, labels=labels)
+        for at in (profile.counts, profile.counts - 1)
     )
-    share = profile.counts * profile.prevalences / n
-    change = before - now
-    spread = float(share @ (change - share @ change) ** 2)
-    return math.sqrt((n - 1) * spread)
+    return jackknife(profile, before - now)
 
 
 def _notes(profile: Profile, method: str, labels: int | None) -> tuple[str, ...]:

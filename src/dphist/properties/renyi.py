@@ -19,7 +19,7 @@ from dphist.properties.entropy import entropy, logarithm_base, unit_of
 from dphist.properties.estimate import NORMAL, Estimate, may_be_unseen, nothing_known
 from dphist.properties.labels_seen import chao1
 from dphist.properties.resampling import RESAMPLES, including_noise
-from dphist.properties.sampling import sampling
+from dphist.properties.sampling import jackknife, sampling
 from dphist.properties.source import Source, profile_of
 
 IntArray = npt.NDArray[np.int64]
@@ -248,13 +248,12 @@ def _entropy_and_error(
                 power * np.log(counts / n) for counts in (profile.counts, profile.counts - 1)
             )
     log_sum = float(logsumexp(now, b=profile.prevalences))
-    share = profile.counts / n * profile.prevalences  # so that no product wraps
     # Both relative to the sum, which may be too small for a float.
     change = np.exp(before - log_sum) - np.exp(now - log_sum)
-    spread = float(share @ (change - share @ change) ** 2)
-    error = math.sqrt((n - 1) * spread) / abs(1 - power)
+    error = jackknife(profile, change) / abs(1 - power)
     if abs(1 - power) < 0.5:
         # Near order 1 the sum is near 1: what it is off is kept to all digits.
+        share = profile.counts / n * profile.prevalences
         logs = np.log(profile.counts / n)
         log_sum = math.log1p(float(share @ np.expm1((power - 1) * logs)))
     return max(0.0, log_sum / (1 - power)), error

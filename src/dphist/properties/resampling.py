@@ -103,7 +103,7 @@ def further_releases(
             "source must be a release whose mechanism can be run again; for an estimate without"
             " its noise, give source=release.value"
         )
-    drawn = Random(0).randbytes if randomness is None else randomness  # noqa: S311
+    drawn = Random(0).randbytes if randomness is None else randomness  # noqa: S311 - no secret
     generator = np.random.default_rng(int.from_bytes(drawn(16), "big"))
     population = likeliest_population(released, min(chao1(released), _MOST_LABELS))
     samples = [sample_of(population, released.total, generator) for _ in range(resamples)]

@@ -97,6 +97,20 @@ def sampling_of(
     return Sampling(spread, total - truth(population))
 
 
+def jackknife(profile: Profile, change: FloatArray) -> float:
+    """Return the standard error from leaving out each record in turn (Efron and Stein 1981).
+
+    Parameters
+    ----------
+    profile : the sample, of one record or more.
+    change : (c,) float64, by what the sum over labels changes if a record of a label with each of
+        the profile's counts is left out. That n falls too changes all terms about alike, and
+        differences from the mean hardly.
+    """
+    share = profile.counts / profile.total * profile.prevalences
+    return math.sqrt((profile.total - 1) * float(share @ (change - share @ change) ** 2))
+
+
 def _grid(mean: float) -> IntArray:
     """Counts about an expected one, all of them or evenly spaced."""
     deviation = math.sqrt(mean)
