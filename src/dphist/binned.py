@@ -17,9 +17,9 @@ from dphist.axis_edges import MOST_BINS, edges_of, public_only, regular_edges
 from dphist.errors import ParameterError
 from dphist.parameters import whole_number
 from dphist.tables import IntArray
-from dphist.tables.binning import Grid, bin_rows
-from dphist.tables.columns import check_request
-from dphist.tables.user_binning import bin_rows_of_users
+from dphist.tables.binning.slots import Grid, bin_rows
+from dphist.tables.binning.users import bin_rows_of_users
+from dphist.tables.reading.columns import check_request
 
 __all__ = ["BinnedCounts", "bin_counts"]
 

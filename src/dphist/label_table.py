@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dphist.tables.label_types import serves
+from dphist.tables.reading.types import serves
 
 IntArray = npt.NDArray[np.int64]
 

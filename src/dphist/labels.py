@@ -14,9 +14,9 @@ from dphist.errors import ParameterError
 from dphist.noise import Source
 from dphist.parameters import whole_number
 from dphist.tables import LARGEST, check_counts, shielded
-from dphist.tables.contributions import Bounds, count_labels
-from dphist.tables.promised import add_counts
-from dphist.tables.stores import Keep, Store, counts_of
+from dphist.tables.counting.contributions import Bounds, count_labels
+from dphist.tables.counting.promised import add_counts
+from dphist.tables.counting.stores import Keep, Store, counts_of
 
 __all__ = ["Keep", "LabelCounts"]
 

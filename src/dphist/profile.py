@@ -17,7 +17,7 @@ import numpy.typing as npt
 from dphist import tables
 from dphist.errors import DataError, ParameterError
 from dphist.parameters import whole_number
-from dphist.tables.contributions import count_bounded_records
+from dphist.tables.counting.contributions import count_bounded_records
 
 IntArray = npt.NDArray[np.int64]
 

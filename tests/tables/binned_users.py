@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from dphist.tables.binning import Grid
-from dphist.tables.user_binning import bin_rows_of_users
+from dphist.tables.binning.slots import Grid
+from dphist.tables.binning.users import bin_rows_of_users
 
 from .contribution_engines import hashed
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dphist.binned import bin_counts
-from dphist.tables import edges as searching
+from dphist.tables.binning import edges as searching
 
 from .plain_bins import assert_bins, python_bins
 

@@ -10,10 +10,10 @@ import pyarrow as pa
 import pytest
 from scipy.stats import chi2
 
-from dphist.tables import contributions
-from dphist.tables.binning import Grid
-from dphist.tables.engines import DuckRows, Rows
-from dphist.tables.user_binning import bin_rows_of_users
+from dphist.tables.binning.slots import Grid
+from dphist.tables.binning.users import bin_rows_of_users
+from dphist.tables.counting import contributions
+from dphist.tables.engine.rows import DuckRows, Rows
 
 from ..goodness import LEVEL
 from .binned_users import KEYS, UserRows, kept, kept_in_python, slot_of, table_of

@@ -20,7 +20,7 @@ from scipy.stats import chi2
 from dphist import Profile
 from dphist.errors import ColumnError, DataError, InputFileError, ParameterError
 from dphist.labels import LabelCounts
-from dphist.tables.contributions import count_bounded_records
+from dphist.tables.counting.contributions import count_bounded_records
 
 from ..goodness import LEVEL
 from .contribution_engines import ENGINES, TYPED, Engine, Rows, bounded, hashed, spark, table_of
@@ -285,7 +285,7 @@ def test_a_planted_bug_is_noticed(wrong: Bounding) -> None:
 
 
 def test_of_equal_hashes_no_more_are_kept_than_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    from dphist.tables.engines import DuckRows
+    from dphist.tables.engine.rows import DuckRows
 
     monkeypatch.setattr(DuckRows, "hashed", lambda *_: "0")
     table = table_of([("u", "b", 1), ("u", "a", 1), ("v", "c", 1)])

@@ -15,7 +15,8 @@ import pytest
 
 from dphist import tables
 from dphist.errors import ColumnError, DataError, InputFileError, ParameterError
-from dphist.tables import files, private_duckdb
+from dphist.tables.engine import private_duckdb
+from dphist.tables.reading import files
 
 from .backends import written, zstd
 from .refusal import NUMBER, SENTINEL, refused

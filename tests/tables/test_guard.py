@@ -3,7 +3,7 @@
 import pytest
 
 from dphist.errors import DataError, InputFileError
-from dphist.tables.guard import shielded
+from dphist.tables.engine.guard import shielded
 
 from .refusal import SENTINEL, refused
 

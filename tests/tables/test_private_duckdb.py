@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from dphist.tables import private_duckdb
-from dphist.tables.private_duckdb import connected
+from dphist.tables.engine import private_duckdb
+from dphist.tables.engine.private_duckdb import connected
 
 
 def setting(name: str, *, large: bool) -> str:

@@ -12,11 +12,11 @@ import pyarrow.compute as pc
 from dphist.continual.cutting import BoolArray
 from dphist.errors import ColumnError, DataError, ParameterError
 from dphist.tables import IntArray
-from dphist.tables.arrow_columns import users_of
-from dphist.tables.columns import position_of
-from dphist.tables.frames import AnyFrame, engine_failure
-from dphist.tables.guard import shielded
-from dphist.tables.label_types import check_duckdb, plain
+from dphist.tables.engine.guard import shielded
+from dphist.tables.reading.arrow_columns import users_of
+from dphist.tables.reading.columns import position_of
+from dphist.tables.reading.frames import AnyFrame, engine_failure
+from dphist.tables.reading.types import check_duckdb, plain
 
 PLAIN = (list, tuple, set, frozenset)
 """What holds the labels of an event, as Python has it."""

@@ -32,9 +32,9 @@ from dphist.continual.event_columns import (
 )
 from dphist.errors import DataError, ParameterError
 from dphist.tables import IntArray
-from dphist.tables.columns import check_request
-from dphist.tables.frames import AnyFrame, engine_failure, narwhals_of
-from dphist.tables.guard import shielded
+from dphist.tables.engine.guard import shielded
+from dphist.tables.reading.columns import check_request
+from dphist.tables.reading.frames import AnyFrame, engine_failure, narwhals_of
 
 __all__ = ["Events", "cut", "emptied", "known_only", "one_event", "read_events", "user_key"]
 

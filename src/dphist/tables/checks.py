@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dphist.errors import DataError, ParameterError
-from dphist.tables.guard import shielded
+from dphist.tables.engine.guard import shielded
 
 IntArray: TypeAlias = npt.NDArray[np.int64]
 

@@ -10,7 +10,7 @@ from dphist.axis import Axis
 from dphist.binned import BinnedCounts
 from dphist.errors import DataError, ParameterError
 from dphist.tables.checks import LARGEST, check_counts
-from dphist.tables.guard import shielded
+from dphist.tables.engine.guard import shielded
 from dphist.universal.shape import IntArray
 
 

@@ -19,7 +19,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dphist.errors import ColumnError, DataError, DphistError, ParameterError
-from dphist.tables.columns import (
+from dphist.tables.engine.guard import shielded
+from dphist.tables.reading.columns import (
     COMPARED,
     LABELS,
     check_count_type,
@@ -27,8 +28,7 @@ from dphist.tables.columns import (
     different_types,
     position_of,
 )
-from dphist.tables.guard import shielded
-from dphist.tables.label_types import decoded_dictionary
+from dphist.tables.reading.types import decoded_dictionary
 
 AnyFrame: TypeAlias = nw.DataFrame[Any] | nw.LazyFrame[Any]
 Derive: TypeAlias = Callable[[AnyFrame], AnyFrame]

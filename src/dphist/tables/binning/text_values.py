@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dphist.tables.edges import Places, RealSearch, WholeSearch, WideSearch, missing_rows
+from dphist.tables.binning.edges import Places, RealSearch, WholeSearch, WideSearch, missing_rows
 
 _WHOLE = r"^[+-]?0*[0-9]{1,18}$"
 _LONG = r"^[+-]?[0-9]{19,38}$"

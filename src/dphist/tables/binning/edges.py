@@ -16,8 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from dphist.errors import ColumnError
-from dphist.tables.checks import IntArray
-from dphist.tables.edge_keys import (
+from dphist.tables.binning.edge_keys import (
     EDGES_AT_ONCE,
     AnyArray,
     ceilings,
@@ -25,6 +24,7 @@ from dphist.tables.edge_keys import (
     starts_below_all,
     step_of,
 )
+from dphist.tables.checks import IntArray
 
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 # (rows,) how many edges are at or below each value, and which rows have no value, or None.

@@ -11,8 +11,8 @@ import narwhals.stable.v2 as nw
 import pyarrow as pa
 
 from dphist.errors import ColumnError, DataError
-from dphist.tables.columns import check_count_type, check_label_type
-from dphist.tables.guard import shielded
+from dphist.tables.engine.guard import shielded
+from dphist.tables.reading.columns import check_count_type, check_label_type
 
 # DuckDB's types, without their parameters.
 _AS_THEY_ARE = {

@@ -7,14 +7,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dphist.errors import DataError
-from dphist.tables.arrow_columns import checked_frame, evaluated
 from dphist.tables.checks import LARGEST
-from dphist.tables.contributions import Bounds, count_labels
-from dphist.tables.frames import engine_failure
-from dphist.tables.guard import shielded
-from dphist.tables.label_types import plain
-from dphist.tables.records import is_spark
-from dphist.tables.stores import ArrowStore, Store
+from dphist.tables.counting.contributions import Bounds, count_labels
+from dphist.tables.counting.stores import ArrowStore, Store
+from dphist.tables.engine.guard import shielded
+from dphist.tables.reading.arrow_columns import checked_frame, evaluated
+from dphist.tables.reading.frames import engine_failure
+from dphist.tables.reading.records import is_spark
+from dphist.tables.reading.types import plain
 
 _NAMES = {"label": "label", "count": "count"}
 

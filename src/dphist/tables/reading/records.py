@@ -13,17 +13,17 @@ import duckdb
 import narwhals.stable.v2 as nw
 import pyarrow as pa
 
-from dphist.tables.arrow_columns import checked_frame, evaluated
 from dphist.tables.checks import LARGEST
-from dphist.tables.columns import check_request, position_of
-from dphist.tables.engines import DuckRows, Rows, SparkRows
-from dphist.tables.files import open_file
-from dphist.tables.frames import AnyFrame, Run, engine_failure, selected
-from dphist.tables.guard import shielded
-from dphist.tables.interruptible import interruptible
-from dphist.tables.label_types import carried, check_text, duckdb_value, spark_value
-from dphist.tables.private_duckdb import connected, out_of_room
-from dphist.tables.progress import Progress
+from dphist.tables.engine.guard import shielded
+from dphist.tables.engine.interruptible import interruptible
+from dphist.tables.engine.private_duckdb import connected, out_of_room
+from dphist.tables.engine.progress import Progress
+from dphist.tables.engine.rows import DuckRows, Rows, SparkRows
+from dphist.tables.reading.arrow_columns import checked_frame, evaluated
+from dphist.tables.reading.columns import check_request, position_of
+from dphist.tables.reading.files import open_file
+from dphist.tables.reading.frames import AnyFrame, Run, engine_failure, selected
+from dphist.tables.reading.types import carried, check_text, duckdb_value, spark_value
 
 _ROLES = {"label": "term", "user": "who", "count": "amount"}
 

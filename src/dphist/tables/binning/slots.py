@@ -16,19 +16,19 @@ import numpy as np
 import pyarrow as pa
 
 from dphist.errors import DataError
-from dphist.tables.batches import (
+from dphist.tables.binning.edge_keys import AnyArray
+from dphist.tables.binning.edges import Search, search_for
+from dphist.tables.binning.text_values import MomentTextSearch, NumberTextSearch, UnreadableText
+from dphist.tables.checks import IntArray
+from dphist.tables.engine.progress import Progress
+from dphist.tables.reading.batches import (
     SparkTable,
     Table,
     table_of_file,
     table_of_frame,
     table_of_spark,
 )
-from dphist.tables.checks import IntArray
-from dphist.tables.edge_keys import AnyArray
-from dphist.tables.edges import Search, search_for
-from dphist.tables.progress import Progress
-from dphist.tables.records import is_spark
-from dphist.tables.text_values import MomentTextSearch, NumberTextSearch, UnreadableText
+from dphist.tables.reading.records import is_spark
 
 # Up to this many bins a row of a batch they are counted in an array made for it.
 _BINS_A_ROW = 4

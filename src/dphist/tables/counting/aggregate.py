@@ -16,10 +16,10 @@ import numpy as np
 
 from dphist.errors import DataError
 from dphist.tables.checks import LARGEST, IntArray, check_total
-from dphist.tables.columns import check_request
-from dphist.tables.files import open_file
-from dphist.tables.frames import AnyFrame, Source, source_of
-from dphist.tables.progress import Progress
+from dphist.tables.engine.progress import Progress
+from dphist.tables.reading.columns import check_request
+from dphist.tables.reading.files import open_file
+from dphist.tables.reading.frames import AnyFrame, Source, source_of
 
 # What may be wrong with a record; the largest number found is reported.
 _SOUND, _NO_COUNT, _NEGATIVE, _TOO_LARGE, _NO_LABEL = range(5)

@@ -7,9 +7,9 @@ import narwhals.stable.v2 as nw
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dphist.tables.frames import AnyFrame, engine_failure, source_of
-from dphist.tables.guard import shielded
-from dphist.tables.label_types import carried, check_arrow, check_text, decoded_dictionary
+from dphist.tables.engine.guard import shielded
+from dphist.tables.reading.frames import AnyFrame, engine_failure, source_of
+from dphist.tables.reading.types import carried, check_arrow, check_text, decoded_dictionary
 
 
 def checked_frame(frame: object, names: Mapping[str, str]) -> AnyFrame:

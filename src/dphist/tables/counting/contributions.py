@@ -19,13 +19,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dphist.errors import DataError
-from dphist.tables.aggregate import as_arrays
 from dphist.tables.checks import LARGEST, IntArray
-from dphist.tables.engines import Rows
-from dphist.tables.frames import Run, engine_failure
-from dphist.tables.progress import Progress
-from dphist.tables.records import open_records
-from dphist.tables.stores import DuckStore, SparkStore, Store, held
+from dphist.tables.counting.aggregate import as_arrays
+from dphist.tables.counting.stores import DuckStore, SparkStore, Store, held
+from dphist.tables.engine.progress import Progress
+from dphist.tables.engine.rows import Rows
+from dphist.tables.reading.frames import Run, engine_failure
+from dphist.tables.reading.records import open_records
 
 # What may be wrong with a record; the largest number found is reported.
 _SOUND, _NO_COUNT, _NEGATIVE, _TOO_LARGE, _NO_LABEL, _NO_USER = range(6)

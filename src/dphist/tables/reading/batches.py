@@ -18,21 +18,21 @@ import numpy as np
 import pyarrow as pa
 
 from dphist.errors import DataError, InputFileError
-from dphist.tables.arrow_columns import checked_frame, users_of
-from dphist.tables.columns import position_of
-from dphist.tables.files import (
+from dphist.tables.engine.guard import shielded
+from dphist.tables.engine.interruptible import interruptible
+from dphist.tables.engine.private_duckdb import connected, out_of_room
+from dphist.tables.engine.progress import Progress, reported
+from dphist.tables.reading.arrow_columns import checked_frame, users_of
+from dphist.tables.reading.columns import position_of
+from dphist.tables.reading.files import (
     check_regular,
     format_of,
     parquet_names,
     position_in_header,
     text_fields,
 )
-from dphist.tables.frames import AnyFrame, Run, narwhals_of, selected
-from dphist.tables.guard import shielded
-from dphist.tables.interruptible import interruptible
-from dphist.tables.label_types import duckdb_value, spark_value
-from dphist.tables.private_duckdb import connected, out_of_room
-from dphist.tables.progress import Progress, reported
+from dphist.tables.reading.frames import AnyFrame, Run, narwhals_of, selected
+from dphist.tables.reading.types import duckdb_value, spark_value
 
 ROWS_AT_ONCE = 1 << 18
 

@@ -10,10 +10,10 @@ from typing import Any
 import narwhals.stable.v2 as nw
 
 from dphist.errors import DataError, ParameterError
-from dphist.tables.aggregate import as_arrays, by_records, opened
 from dphist.tables.checks import IntArray
-from dphist.tables.frames import AnyFrame
-from dphist.tables.progress import Progress
+from dphist.tables.counting.aggregate import as_arrays, by_records, opened
+from dphist.tables.engine.progress import Progress
+from dphist.tables.reading.frames import AnyFrame
 
 # What may be wrong with an edge; the largest number found is reported.
 _SOUND, _NO_SOURCE, _NO_TARGET = range(3)

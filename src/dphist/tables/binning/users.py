@@ -15,7 +15,14 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pyarrow as pa
 
-from dphist.tables.batches import (
+from dphist.tables.binning.slots import Grid, Slotting, raise_unreadable, slots_of
+from dphist.tables.checks import IntArray
+from dphist.tables.counting.contributions import count_bounded_terms
+from dphist.tables.engine.interruptible import interruptible
+from dphist.tables.engine.private_duckdb import connected
+from dphist.tables.engine.progress import Progress
+from dphist.tables.engine.rows import DuckRows, SparkRows
+from dphist.tables.reading.batches import (
     Batches,
     SparkTable,
     Table,
@@ -23,16 +30,9 @@ from dphist.tables.batches import (
     table_of_frame,
     table_of_spark,
 )
-from dphist.tables.binning import Grid, Slotting, raise_unreadable, slots_of
-from dphist.tables.checks import IntArray
-from dphist.tables.contributions import count_bounded_terms
-from dphist.tables.engines import DuckRows, SparkRows
-from dphist.tables.frames import engine_failure
-from dphist.tables.interruptible import interruptible
-from dphist.tables.label_types import check_text
-from dphist.tables.private_duckdb import connected
-from dphist.tables.progress import Progress
-from dphist.tables.records import is_spark
+from dphist.tables.reading.frames import engine_failure
+from dphist.tables.reading.records import is_spark
+from dphist.tables.reading.types import check_text
 
 _COLUMNS = ["term", "who"]
 

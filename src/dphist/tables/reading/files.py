@@ -23,12 +23,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dphist.errors import ColumnError, InputFileError
-from dphist.tables.columns import LABELS, position_of, twice
-from dphist.tables.frames import AnyFrame, Source, selected
-from dphist.tables.guard import shielded
-from dphist.tables.interruptible import interruptible
-from dphist.tables.private_duckdb import connected, out_of_room
-from dphist.tables.progress import Progress, reported
+from dphist.tables.engine.guard import shielded
+from dphist.tables.engine.interruptible import interruptible
+from dphist.tables.engine.private_duckdb import connected, out_of_room
+from dphist.tables.engine.progress import Progress, reported
+from dphist.tables.reading.columns import LABELS, position_of, twice
+from dphist.tables.reading.frames import AnyFrame, Source, selected
 
 _DELIMITERS = {".csv": ",", ".txt": ",", ".tsv": "\t"}
 _COMPRESSIONS: dict[str, Literal["gzip", "zstd"]] = {".gz": "gzip", ".zst": "zstd"}

@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dphist.errors import DataError, ParameterError
-from dphist.tables.engines import DuckRows, Rows, SparkRows
-from dphist.tables.guard import shielded
-from dphist.tables.label_types import carried, plain
+from dphist.tables.engine.guard import shielded
+from dphist.tables.engine.rows import DuckRows, Rows, SparkRows
+from dphist.tables.reading.types import carried, plain
 
 # From a batch of columns label, count (int64, at least 1) to those of its rows that are
 # released, the counts perhaps changed.

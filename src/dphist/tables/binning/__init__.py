@@ -1,0 +1,1 @@
+"""From typed columns to counts of bins between fixed edges."""

@@ -1,0 +1,1 @@
+"""From typed rows to counts of labels, and to anonymized histograms."""
