@@ -21,9 +21,7 @@ ROWS = pd.DataFrame({"x": [0, 1, 5], "y": [0.5, 1.5, np.nan]})
 def test_counts_of_one_axis() -> None:
     counts = BinnedCounts(np.array([3, 4]), (AGE,), ONE)
     assert (counts.underflow, counts.overflow, counts.nulls, counts.bins) == (1, 2, 3, (2,))
-    assert np.asarray(counts).tolist() == [3, 4]
-    assert np.array(counts, dtype=float).dtype == np.float64
-    assert int(np.sum(counts)) == 7
+    assert counts.counts.tolist() == [3, 4]
     with pytest.raises(ValueError, match="read-only"):
         counts.counts[0] = 1
     with pytest.raises(TypeError):

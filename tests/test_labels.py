@@ -13,6 +13,7 @@ import pytest
 
 from dphist.errors import DataError, DphistError, ParameterError
 from dphist.labels import LabelCounts
+from dphist.tables.counting import stores
 
 from .tables.contribution_engines import spark
 from .tables.refusal import SENTINEL, refused
@@ -29,7 +30,9 @@ def in_memory(counts: dict[Any, int]) -> LabelCounts:
 
 def in_duckdb(counts: dict[Any, int]) -> LabelCounts:
     table = pa.table({"n": list(counts.values()), "term": list(counts)})
-    return LabelCounts.from_table(table, label="term", count="n", max_count=2**62 - 1)
+    with pytest.MonkeyPatch.context() as patch:  # where few labels would not stay
+        patch.setattr(stores, "_FEW", -1)
+        return LabelCounts.from_table(table, label="term", count="n", max_count=2**62 - 1)
 
 
 def in_spark(counts: dict[Any, int]) -> LabelCounts:
@@ -63,6 +66,41 @@ def test_ties_do_not_depend_on_the_order_of_the_rows(make: Make) -> None:
     shuffled = np.random.default_rng(0).permutation(labels).tolist()
     found = rows(make(dict.fromkeys(shuffled, 4)).largest(11))
     assert found == [(label, 4) for label in labels[:11]]
+
+
+SOME = [b"", b"\0", b"\x7f", b"\x80", b"\xff", b"a", b"aa", b"\xc3\xa4", b"a\0"]
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        pa.array(["", "\0", "\x7f", "\u00e4", "\ud7ff", "\uffff", "\U00010000", "a", "A", "a\0"]),
+        pa.array(SOME),
+        pa.array([-(2**63), -1, 0, 1, 2**63 - 1]),
+        pa.array([0, 1, 2**63, 2**64 - 1], pa.uint64()),
+        pa.array([False, True]),
+        pa.array([-1, 0, 10**17, -(10**17), 5]).cast(pa.decimal128(38, 2)),
+        pa.array([-1, 0, 1, 18_000], pa.int32()).view(pa.date32()),
+        pa.array([-1, 0, 1, 10**18]).cast(pa.timestamp("ns")),
+        pa.array([-1, 0, 1, 10**15]).cast(pa.timestamp("us", "Asia/Tokyo")),
+    ],
+    ids=lambda labels: str(labels.type),
+)
+def test_labels_have_one_order_wherever_they_lie(labels: pa.Array) -> None:
+    """Where they lie hangs on how many they are, so the first k must be the same everywhere."""
+    shuffled = labels.take(np.random.default_rng(1).permutation(len(labels)))
+    table = pa.table({"term": shuffled, "n": [4] * len(labels)})
+    found = []
+    for few in (10**6, -1):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(stores, "_FEW", few)
+            counts = LabelCounts.from_table(table, label="term", count="n", max_count=9)
+        assert isinstance(counts._store, stores.DuckStore if few < 0 else stores.ArrowStore)
+        found.append([counts.largest(number)["label"].to_pylist() for number in range(12)])
+        listed = labels.to_pylist()
+        assert counts.of(listed) == [4] * len(labels)
+        assert counts.largest(1).schema.field("label").type == labels.type
+    assert found[0] == found[1]
 
 
 @everywhere
@@ -200,6 +238,18 @@ def test_the_database_goes_with_the_counts(tmp_path: Path, monkeypatch: pytest.M
     assert len(list(tmp_path.iterdir())) == 1
     del counts
     assert list(tmp_path.iterdir()) == []
+
+
+def test_few_labels_leave_the_database_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(stores, "_FEW", 3)
+    for number, there in ((3, 0), (4, 1)):
+        counts = LabelCounts.from_table(pa.table({"term": list("abcd"[:number])}), label="term")
+        assert len(list(tmp_path.iterdir())) == there
+        assert counts.of(["a"]) == [1]
+        del counts
 
 
 def test_what_a_caller_promises() -> None:

@@ -17,9 +17,9 @@ from dphist.axis_edges import MOST_BINS, edges_of, public_only, regular_edges
 from dphist.errors import ParameterError
 from dphist.parameters import whole_number
 from dphist.tables import IntArray
-from dphist.tables.binning.slots import Grid, bin_rows
+from dphist.tables.binning.slots import Grid, bin_rows, value_roles
 from dphist.tables.binning.users import bin_rows_of_users
-from dphist.tables.reading.columns import check_request
+from dphist.tables.reading.columns import check_name
 
 __all__ = ["BinnedCounts", "bin_counts"]
 
@@ -48,7 +48,7 @@ class BinnedCounts:
     >>> counts = BinnedCounts(np.array([3, 4]), (axis,), {"below": 0, "above": 1, "null": 2})
     >>> counts
     BinnedCounts(axes=['age'], bins=(2,), sensitivity=1; counts not shown)
-    >>> counts.overflow, np.asarray(counts)
+    >>> counts.overflow, counts.counts
     (1, array([3, 4]))
     """
 
@@ -107,12 +107,14 @@ class BinnedCounts:
     def __array__(
         self, dtype: npt.DTypeLike | None = None, copy: bool | None = None
     ) -> npt.NDArray[Any]:
-        """Return the counts, so that NumPy takes this for an array.
+        """Refuse: an array has neither `sensitivity` nor `unit`, nor the rows in no bin.
 
-        Rows in no bin are not there, and neither are `sensitivity` and `unit`: a mechanism that is
-        given the array protects what its caller says.
+        Whatever was made from it would protect one record where a unit may have many.
         """
-        return np.array(self.counts, dtype=dtype, copy=copy)
+        raise ParameterError(
+            "BinnedCounts must be given to a mechanism for ranges as they are, one at a time: an "
+            "array of them would lose their sensitivity and unit (for their owner: .counts)"
+        )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, BinnedCounts):
@@ -154,6 +156,7 @@ def bin_counts(
     user: str | None = None,
     max_records: int | None = None,
     progress: Callable[[float], None] | None = None,
+    delimiter: str | None = None,
 ) -> BinnedCounts:
     """Count the rows of a table in bins between public edges, where the rows are.
 
@@ -179,6 +182,8 @@ def bin_counts(
         with all of the user's rows.
     max_records : needed with `user`, and only with it.
     progress : called with the fraction done while a file is read, from any thread.
+    delimiter : what separates the fields of a text file, one character, in place of what its name
+        says: a comma, or a tab for .tsv.
 
     Returns
     -------
@@ -220,11 +225,10 @@ def bin_counts(
     single = not isinstance(column, list | tuple)
     if not names:
         raise ParameterError("column must be the name of a column, or a list of at least one")
-    roles = ["column"] if single else [f"column[{number}]" for number in range(len(names))]
-    wanted = dict(zip(roles, names, strict=True))
+    for name, role in zip(names, value_roles(len(names)), strict=True):
+        check_name(name, role)
     if (user is None) != (max_records is None):
         raise ParameterError("user and max_records must be given together, or neither")
-    check_request(wanted if user is None else {**wanted, "user": user}, progress)
     most = 1 if user is None else whole_number(max_records, "max_records", 1)
     if single:
         parts = [_edges_of_axis(edges, width, start, stop)]
@@ -237,9 +241,11 @@ def bin_counts(
         raise ParameterError(f"all axes together must have at most {MOST_BINS} bins")
     axes = tuple(map(Axis, names, grid.edges))
     if user is None:
-        slots = bin_rows(frame, grid, progress)
+        slots = bin_rows(frame, grid, progress, delimiter)
     else:
-        slots = bin_rows_of_users(frame, grid, user=user, max_records=most, progress=progress)
+        slots = bin_rows_of_users(
+            frame, grid, user=user, max_records=most, progress=progress, delimiter=delimiter
+        )
     below, above, nulls = (int(slots[place]) for place in (0, -2, -1))
     several = {"outside": below, "null": nulls}
     outside = {"below": below, "above": above, "null": nulls} if len(axes) == 1 else several

@@ -8,14 +8,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy.typing as npt
 import pyarrow as pa
 
 from dphist.errors import ParameterError
 from dphist.noise import Source
 from dphist.parameters import whole_number
-from dphist.tables import LARGEST, check_counts, shielded
+from dphist.tables import LARGEST, check_counts, redact_errors
 from dphist.tables.counting.contributions import Bounds, count_labels
-from dphist.tables.counting.promised import add_counts
 from dphist.tables.counting.stores import Keep, Store, counts_of
 
 __all__ = ["Keep", "LabelCounts"]
@@ -50,6 +50,15 @@ class LabelCounts:
     def __repr__(self) -> str:
         return f"LabelCounts(max_labels={self.max_labels}, max_count={self.max_count}; not shown)"
 
+    def __array__(
+        self, dtype: npt.DTypeLike | None = None, copy: bool | None = None
+    ) -> npt.NDArray[Any]:
+        """Refuse: an array has no bounds."""
+        raise ParameterError(
+            "LabelCounts must be given to a mechanism for labels as they are: an array of them "
+            "would lose their bounds (for their owner: .of(labels), .largest(number))"
+        )
+
     @classmethod
     def from_table(
         cls,
@@ -63,6 +72,7 @@ class LabelCounts:
         null_users: str = "refuse",
         null_labels: str = "refuse",
         progress: Callable[[float], None] | None = None,
+        delimiter: str | None = None,
         source: Source | None = None,
     ) -> "LabelCounts":
         """Count the labels of a table, once what each user contributes is bounded.
@@ -89,6 +99,8 @@ class LabelCounts:
             them only.
         null_labels : "refuse" rows without a label, or "drop" them.
         progress : called with the fraction done while a file is read, from any thread.
+        delimiter : what separates the fields of a text file, one character, in place of what its
+            name says: a comma, or a tab for .tsv.
         source : for tests only; `source(n)` returns n random bytes.
 
         Raises
@@ -119,7 +131,7 @@ class LabelCounts:
         columns = {"label": label, "user": user, "count": count}
         names = {role: name for role, name in columns.items() if name is not None}
         key = None if source is None else source(_KEY_BYTES).hex()
-        store = count_labels(frame, names, bounds, key=key, progress=progress)
+        store = count_labels(frame, names, bounds, key=key, progress=progress, delimiter=delimiter)
         return cls(
             store,
             bounds.max_labels,
@@ -175,7 +187,8 @@ class LabelCounts:
         """
         bound = None if max_labels is None else whole_number(max_labels, "max_labels", 1)
         most = whole_number(max_count, "max_count", 1)
-        return cls(add_counts(frame), bound, most)
+        names = {"label": "label", "count": "count"}
+        return cls(count_labels(frame, names, Bounds(None, LARGEST)), bound, most)
 
     def surviving(self, keep: Keep) -> pa.Table:
         """Run `keep` over all labels, where they lie; return what is left, columns label, count.
@@ -184,7 +197,7 @@ class LabelCounts:
         pickled, and labels of text come as bytes. Each label is in one batch, once. A batch has
         about 2**18 rows at most.
         """
-        return self._store.surviving(keep)
+        return self._store.filter_batches(keep)
 
     def largest(self, number: int) -> pa.Table:
         """Return the labels with the `number` largest counts, or all; columns label, count.
@@ -258,4 +271,4 @@ def _labels(labels: Any, label_type: pa.DataType | None) -> Any:
     )
     if isinstance(labels, str | bytes):
         raise unfit
-    return shielded(lambda: labels.cast(kind) if typed else pa.array(labels, kind), unfit)
+    return redact_errors(lambda: labels.cast(kind) if typed else pa.array(labels, kind), unfit)

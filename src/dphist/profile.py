@@ -85,7 +85,7 @@ class Profile:
         checked = tables.check_counts(counts, "counts")
         too_long = DataError("counts do not fit in memory; make the profile from a table or file")
         # NumPy's own error would say how many counts there are.
-        distinct, prevalences = tables.shielded(
+        distinct, prevalences = tables.redact_errors(
             lambda: np.unique(checked[checked > 0], return_counts=True), too_long
         )
         tables.check_total(distinct, prevalences)
@@ -135,8 +135,15 @@ class Profile:
         return cls.of_released(np.array(counts, np.int64), np.array(prevalences, np.int64))
 
     @classmethod
-    def read(cls, path: str | Path, sensitivity: int = 1) -> "Profile":
+    def read(
+        cls, path: str | Path, sensitivity: int = 1, *, delimiter: str | None = None
+    ) -> "Profile":
         """Read columns `count` and `prevalence` of a CSV (also gzip) or Parquet file.
+
+        Parameters
+        ----------
+        sensitivity : cells that one privacy unit changes, as its owner promises.
+        delimiter : what separates the fields of a text file, in place of what its name says.
 
         Raises
         ------
@@ -145,7 +152,7 @@ class Profile:
         ColumnError, DataError
             If a column is missing or a value in it is not a count.
         """
-        return cls(*tables.read_profile(path), sensitivity)
+        return cls(*tables.read_profile(path, delimiter=delimiter), sensitivity)
 
     @classmethod
     def from_table(
@@ -158,6 +165,7 @@ class Profile:
         max_records: int | None = None,
         sensitivity: int = 1,
         progress: Callable[[float], None] | None = None,
+        delimiter: str | None = None,
     ) -> "Profile":
         """Count the labels of a table in the engine it lives in.
 
@@ -175,6 +183,8 @@ class Profile:
         sensitivity : records that one privacy unit adds to or removes from the table. It is
             a promise of the caller: nothing here can check it. Not to be given with `user`.
         progress : called with the fraction done while a file is read, from any thread.
+        delimiter : what separates the fields of a text file, one character, in place of what its
+            name says: a comma, or a tab for .tsv.
 
         Raises
         ------
@@ -195,13 +205,20 @@ class Profile:
                 )
             most = whole_number(max_records, "max_records", 1)
             bounded = count_bounded_records(
-                frame, label=label, user=user, max_records=most, progress=progress
+                frame,
+                label=label,
+                user=user,
+                max_records=most,
+                progress=progress,
+                delimiter=delimiter,
             )
             return cls(*bounded, most)
         if count is None:
-            pairs = tables.count_records(frame, label=label, progress=progress)
+            pairs = tables.count_records(frame, label=label, progress=progress, delimiter=delimiter)
         else:
-            pairs = tables.sum_counts(frame, label=label, count=count, progress=progress)
+            pairs = tables.sum_counts(
+                frame, label=label, count=count, progress=progress, delimiter=delimiter
+            )
         return cls(*pairs, sensitivity)
 
     @classmethod
@@ -213,6 +230,7 @@ class Profile:
         target: str,
         directed: bool = False,
         progress: Callable[[float], None] | None = None,
+        delimiter: str | None = None,
     ) -> "Profile":
         """Count the degrees of a graph, given as a table of its edges, where the table lies.
 
@@ -226,7 +244,7 @@ class Profile:
             without missing values.
         directed : count only the edges that leave a node, by `source`. For those that
             arrive, swap `source` and `target`. Both columns are checked either way.
-        progress : as for `from_table`.
+        progress, delimiter : as for `from_table`.
 
         Raises
         ------
@@ -253,7 +271,12 @@ class Profile:
         array([1, 1])
         """
         pairs = tables.count_degrees(
-            frame, source=source, target=target, directed=directed, progress=progress
+            frame,
+            source=source,
+            target=target,
+            directed=directed,
+            progress=progress,
+            delimiter=delimiter,
         )
         return cls(*pairs, 1 if directed else 2)
 
@@ -314,6 +337,15 @@ class Profile:
         mine, theirs = self.cumulative_prevalences(ends), other.cumulative_prevalences(ends)
         # Each term is below 2**62, but all of them together only below 2**63.
         return int(np.sum(np.abs(mine - theirs) * widths, dtype=np.uint64))
+
+    def __array__(
+        self, dtype: npt.DTypeLike | None = None, copy: bool | None = None
+    ) -> npt.NDArray[Any]:
+        """Refuse: an array has no `sensitivity`."""
+        raise ParameterError(
+            "a Profile must be given to an anonymized mechanism as it is: an array of it would "
+            "lose its sensitivity (for its owner: .sorted_counts(), .counts, .prevalences)"
+        )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Profile):

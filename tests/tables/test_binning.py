@@ -367,7 +367,7 @@ def test_many_bins_and_many_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     values = np.random.default_rng(3).integers(-100, 5100, 20_000)
     expected = np.bincount(values[(values >= 0) & (values < 5000)], minlength=5000)
     for rows in (1 << 18, 100):  # of fewer rows than bins, one after another are counted
-        monkeypatch.setattr("dphist.tables.reading.batches.ROWS_AT_ONCE", rows)
+        monkeypatch.setattr("dphist.tables.reading.frames.ROWS_AT_ONCE", rows)
         for frame in (pd.DataFrame({"x": values}), pa.table({"x": values})):
             found = bin_counts(frame, column="x", start=0, stop=5000, width=1)
             assert np.array_equal(found.counts, expected)

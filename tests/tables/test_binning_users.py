@@ -104,7 +104,7 @@ def test_the_order_of_rows_does_not_matter_nor_how_they_come(
     table = table_of(rows)
     chunks = pa.chunked_array([table["x"].combine_chunks()[:11], table["x"].combine_chunks()[11:]])
     uneven = pa.table({"x": chunks, "who": table["who"]})
-    monkeypatch.setattr("dphist.tables.reading.batches.ROWS_AT_ONCE", 7)
+    monkeypatch.setattr("dphist.tables.reading.frames.ROWS_AT_ONCE", 7)
     for frame in (table, uneven, table.to_pandas(), pl.from_arrow(table), pl.from_arrow(uneven)):
         assert kept(frame, 3, KEYS[1]) == expected
 

@@ -1,12 +1,13 @@
 """Files: what is read, and what is refused without showing a line of it."""
 
-import gzip
+import itertools
 import os
 import stat
 import threading
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -16,9 +17,9 @@ import pytest
 from dphist import tables
 from dphist.errors import ColumnError, DataError, InputFileError, ParameterError
 from dphist.tables.engine import private_duckdb
-from dphist.tables.reading import files
+from dphist.tables.reading import files, quotes
 
-from .backends import written, zstd
+from .backends import gzipped, written, zstd
 from .refusal import NUMBER, SENTINEL, refused
 
 
@@ -43,14 +44,14 @@ PROFILE = b"count,prevalence\n3,1\n8,2\n"
         ("p.txt", PROFILE),
         ("p.v2.csv", PROFILE),
         ("p.tsv", PROFILE.replace(b",", b"\t")),
-        ("p.csv.gz", gzip.compress(PROFILE)),
-        ("p.tsv.gz", gzip.compress(PROFILE.replace(b",", b"\t"))),
+        ("p.csv.gz", gzipped(PROFILE)),
+        ("p.tsv.gz", gzipped(PROFILE.replace(b",", b"\t"))),
         ("p.csv.zst", zstd(PROFILE)),
         ("p.txt.zst", zstd(PROFILE)),
-        ("two-members.csv.gz", gzip.compress(PROFILE[:21]) + gzip.compress(PROFILE[21:])),
+        ("two-members.csv.gz", gzipped(PROFILE[:21]) + gzipped(PROFILE[21:])),
         ("two-frames.csv.zst", zstd(PROFILE[:21]) + zstd(PROFILE[21:])),
         ("bom.csv", b"\xef\xbb\xbf" + PROFILE),
-        ("bom.csv.gz", gzip.compress(b"\xef\xbb\xbf" + PROFILE)),
+        ("bom.csv.gz", gzipped(b"\xef\xbb\xbf" + PROFILE)),
         ("bom-quoted.csv", b'\xef\xbb\xbf"count",prevalence\n3,1\n8,2\n'),
         ("crlf.csv", PROFILE.replace(b"\n", b"\r\n")),
         ("cr.csv", PROFILE.replace(b"\n", b"\r")),
@@ -161,14 +162,14 @@ SENT = SENTINEL.encode()
         ("after-quote.csv", b'label,x\n"%b"b,1\n' % SENT),
         ("open-header.csv", b'"label,x\n%b,1\n' % SENT),
         ("no-gzip.csv.gz", b"label,x\n%b,1\n" % SENT),
-        ("cut.csv.gz", gzip.compress(b"label,x\n" + b"%b,1\n" % SENT * 100)[:-20]),
-        ("cut-before-checksum.csv.gz", gzip.compress(b"label,x\n" + b"%b,1\n" % SENT * 100)[:-8]),
+        ("cut.csv.gz", gzipped(b"label,x\n" + b"%b,1\n" % SENT * 100)[:-20]),
+        ("cut-before-checksum.csv.gz", gzipped(b"label,x\n" + b"%b,1\n" % SENT * 100)[:-8]),
         ("no-zstd.csv.zst", b"label,x\n%b,1\n" % SENT),
         ("cut.csv.zst", zstd(b"label,x\n" + b"%b,1\n" % SENT * 100)[:-9]),
         ("no-parquet.parquet", b"label,x\n%b,1\n" % SENT),
         ("zero.parquet", b""),
         ("zero.csv", b""),
-        ("zero.csv.gz", gzip.compress(b"")),
+        ("zero.csv.gz", gzipped(b"")),
         ("bare-zero.csv.gz", b""),
         ("blank-header.csv", b"\nlabel,x\n%b,1\n" % SENT),
         ("endless-header.csv", b"label," + SENT * 100_000),
@@ -300,11 +301,115 @@ def test_a_first_line_that_may_be_a_record_is_not_shown(name: str, tmp_path: Pat
         records(path)
 
 
-def test_a_first_line_that_looks_like_names_is_shown(tmp_path: Path) -> None:
-    path = written(tmp_path, "t.csv", b"user_id,Password,%b,hunter2\n1,a,b,c\n" % SENT)
-    listed = "'user_id', 'Password', 2 not shown, as they may be a record"
-    with refused(ColumnError, "'lable'", listed):
-        tables.count_records(path, label="lable")
+@pytest.mark.parametrize("line", [b"alice,aspirin,3", b"user_id,Password,x", b"lable,%b,y" % SENT])
+def test_no_field_of_a_first_line_is_shown(line: bytes, tmp_path: Path) -> None:
+    """Not even one that looks like a name: a file without a header starts with a record."""
+    path = written(tmp_path, "t.csv", line + b"\n1,a,b\n")
+    with pytest.raises(ColumnError) as caught:
+        tables.count_records(path, label="label")
+    said = str(caught.value).removeprefix(f"the first line of '{path}'")
+    assert said == (
+        " must name the columns, and names no 'label'; it has 3 fields, separated by commas; nor "
+        "does it separated by semicolons, tabs or vertical bars: correct the name, add a header "
+        "line, or give another delimiter="
+    )
+
+
+@pytest.mark.parametrize(
+    ("delimiter", "called"), [(";", "semicolons"), ("\t", "tabs"), ("|", "vertical bars")]
+)
+def test_another_delimiter_is_named_and_can_be_given(
+    delimiter: str, called: str, tmp_path: Path
+) -> None:
+    content = f"label{delimiter}n\na,b{delimiter}3\na,b{delimiter}1\n".encode()
+    for name, packed in (("t.csv", content), ("t.csv.gz", gzipped(content))):
+        path = written(tmp_path, name, packed)
+        hint = f"separated by {called} it would: give delimiter={delimiter!r}"
+        with refused(ColumnError, "'label'", "one field, separated by commas", hint):
+            records(path)
+        counts, _ = tables.count_records(path, label="label", delimiter=delimiter)
+        assert counts.tolist() == [2]
+        counts, _ = tables.sum_counts(path, label="label", count="n", delimiter=delimiter)
+        assert counts.tolist() == [4]
+
+
+@pytest.mark.parametrize("delimiter", ["", ",,", '"', "\n", "a", "7", "é", 3])
+def test_delimiters_that_are_none(delimiter: Any, tmp_path: Path) -> None:
+    with refused(ParameterError, "delimiter"):
+        tables.count_records(
+            written(tmp_path, "t.csv", b"label\na\n"), label="label", delimiter=delimiter
+        )
+
+
+def test_a_delimiter_is_for_text_files(tmp_path: Path) -> None:
+    large_parquet(tmp_path / "t.parquet", 1, "i")
+    for frame in (tmp_path / "t.parquet", pa.table({"label": ["a"]})):
+        with refused(ParameterError, "delimiter", "text files"):
+            tables.count_records(frame, label="label", delimiter=";")
+
+
+def test_a_field_of_several_lines_is_accepted_wherever_it_stands(tmp_path: Path) -> None:
+    """DuckDB's threads start every 8 MB, and refuse such a field where one of them starts."""
+    row, field = b"a\n", b'"' + b"line\n" * 40_000 + b'"\n'
+    for before in (0, 7_900_000, 7_990_000, 7_999_998, 8_100_000, 16_000_000 - 100_000):
+        rows = before // len(row)
+        content = b"label\n" + row * rows + field + row * (9_000_000 - rows)
+        counts, prevalences = records(written(tmp_path, "t.csv", content))
+        assert (counts, prevalences) == ([1, 9_000_000], [1, 1])
+
+
+@pytest.mark.parametrize(
+    "record",
+    [b'"a', b'a"', b'a"b', b'"a"b', b'"a" ', b' "a"', b'"a""', b'""a"', b'"', b'"a"b"'],
+    ids=repr,
+)
+@pytest.mark.parametrize("rest", [b"", b"b,1\n", b'"b",1\n', b'b,"\n"\n"c",2\n'], ids=repr)
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.csv.zst"])
+def test_a_quote_that_is_out_of_place_is_refused(
+    record: bytes, rest: bytes, name: str, tmp_path: Path
+) -> None:
+    """DuckDB may take it for one that is never closed, and drop the rows after it in silence."""
+    pack = {"gz": gzipped, "zst": zstd}.get(name.rsplit(".")[-1], bytes)
+    for content in (b"label,x\n" + record + b",1\n" + rest, b"label,x\n1," + record + b"\n" + rest):
+        with refused(InputFileError, 'in "quotes"'):
+            records(written(tmp_path, name, pack(content)))
+
+
+def quoted_rightly(text: bytes) -> bool:
+    """As `has_quotes`, one byte after another."""
+    state = "start"
+    for byte in text.decode():
+        end = byte in ",\r\n"
+        if state == "quoted":
+            state = "closed" if byte == '"' else "quoted"
+        elif byte == '"':
+            if state == "plain":
+                return False
+            state = "quoted"  # at the start of a field, or after the quote that it doubles
+        elif state == "closed" and not end:
+            return False
+        else:
+            state = "start" if end else "plain"
+    return state != "quoted"
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 64])
+def test_quotes_are_looked_at_as_one_by_one(
+    size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All texts of up to six bytes out of four, whatever blocks they are read in."""
+    monkeypatch.setattr(quotes, "_BYTES_AT_ONCE", size)
+    path, kind, failure = tmp_path / "t.csv", quotes.FileFormat(",", None), InputFileError("no")
+    for length in range(7 if size < 64 else 6):
+        for letters in itertools.product(b'",\na', repeat=length):
+            path.write_bytes(bytes(letters))
+            try:
+                found = quotes.has_quotes(path, kind, failure)
+            except InputFileError:
+                assert not quoted_rightly(bytes(letters))
+            else:
+                assert quoted_rightly(bytes(letters))
+                assert found == (b'"' in bytes(letters))
 
 
 def test_a_column_that_is_there_twice(tmp_path: Path) -> None:
@@ -319,8 +424,8 @@ def test_the_temporary_folder_is_private_and_removed(
     seen: list[Path] = []
     connect = files.connected
 
-    def watched(stack: ExitStack) -> duckdb.DuckDBPyConnection:
-        connection = connect(stack)
+    def watched(stack: ExitStack, **options: bool) -> duckdb.DuckDBPyConnection:
+        connection = connect(stack, **options)
         setting = connection.sql("SELECT current_setting('temp_directory')").fetchall()
         folder = Path(setting[0][0])
         seen.append(folder)
@@ -356,6 +461,7 @@ def test_more_labels_than_memory(
     # Twice each label, so that spilled parts have to be brought together again.
     large_parquet(path, rows, f"'{SENTINEL}' || (i % {rows // 2})")
     monkeypatch.setattr(private_duckdb, "_MEMORY", memory)
+    monkeypatch.setattr(private_duckdb, "_quarter", lambda _: 0)
     if expected == "spills":
         assert records(path) == ([2], [rows // 2])
     else:

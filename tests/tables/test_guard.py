@@ -3,7 +3,7 @@
 import pytest
 
 from dphist.errors import DataError, InputFileError
-from dphist.tables.engine.guard import shielded
+from dphist.tables.engine.redaction import redact_errors
 
 from .refusal import SENTINEL, refused
 
@@ -23,11 +23,11 @@ def failing(error: BaseException) -> None:
         except LookupError:
             raise error from ValueError(SENTINEL)
 
-    shielded(call, InputFileError("no table"), DataError("no memory"))
+    redact_errors(call, InputFileError("no table"), DataError("no memory"))
 
 
 def test_results_pass() -> None:
-    assert shielded(lambda: 3, DataError("no table")) == 3
+    assert redact_errors(lambda: 3, DataError("no table")) == 3
 
 
 @pytest.mark.parametrize("error", [ValueError(SENTINEL), Panic(SENTINEL), OSError(5, SENTINEL)])

@@ -23,7 +23,7 @@ from dphist.parameters import Exact, probability
 from dphist.privacy import ApproxDP
 from dphist.profile import Profile
 from dphist.release import Release, savable
-from dphist.tables import shielded
+from dphist.tables import redact_errors
 
 # Below this, even an empty table would need gigabytes.
 _SMALLEST_EPSILON = Fraction(1, 1000)
@@ -108,7 +108,7 @@ class PartitionSampler(AnonymizedMechanism):
             "not enough memory to sample a partition; raise epsilon, or use PrivHist"
         )
         # NumPy's own message would tell how far the windows reach.
-        paths = shielded(lambda: self._paths(profile), too_far)
+        paths = redact_errors(lambda: self._paths(profile), too_far)
         return Release(from_rows_and_columns(*paths.draw(draw)), self.guarantee, self)
 
     def _paths(self, profile: Profile) -> Paths:

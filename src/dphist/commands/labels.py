@@ -16,7 +16,7 @@ from dphist.commands.labelled import (
 )
 from dphist.commands.options import Commands, UsageError, add_outputs
 from dphist.errors import InputFileError, ParameterError
-from dphist.tables import shielded
+from dphist.tables import redact_errors
 from dphist.unknown import ThresholdHistogram
 
 
@@ -118,5 +118,5 @@ def known_labels(path: str) -> list[Any]:
         text = Path(path).read_text(encoding="utf-8-sig")
         return [line for line in (each.removesuffix("\r") for each in text.split("\n")) if line]
 
-    labels: list[Any] = shielded(listed, problem)
+    labels: list[Any] = redact_errors(listed, problem)
     return labels

@@ -6,10 +6,10 @@ itself refuses its batch and leaves the stream as it was.
 
 import datetime
 from collections.abc import Iterable, Mapping, Set
+from contextlib import ExitStack
 from numbers import Integral
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
 import pyarrow as pa
 
@@ -24,17 +24,18 @@ from dphist.continual.cutting import (
 from dphist.continual.event_columns import (
     PLAIN,
     changes_of,
-    event_columns,
+    check_users,
     labels_of,
     numbers_of,
+    one_array,
     plain_text,
     users_of_events,
 )
 from dphist.errors import DataError, ParameterError
-from dphist.tables import IntArray
-from dphist.tables.engine.guard import shielded
-from dphist.tables.reading.columns import check_request
-from dphist.tables.reading.frames import AnyFrame, engine_failure, narwhals_of
+from dphist.tables import IntArray, redact_errors
+from dphist.tables.reading.columns import Use, Wanted, check_request, key_column
+from dphist.tables.reading.gate import is_table, open_source
+from dphist.tables.reading.types import without_encoding
 
 __all__ = ["Events", "cut", "emptied", "known_only", "one_event", "read_events", "user_key"]
 
@@ -72,17 +73,19 @@ def read_events(
         If an event holds something other than text, text is not UTF-8, a user or the value of
         `event` is missing, rows of one event have two users, or the engine fails.
     """
-    columns = {"label": label, "event": event, "user": user}
-    names = {role: name for role, name in columns.items() if name is not None}
-    check_request(names, None)
+    wanted = [Wanted("labels", label, Use.TEXTS, "label")]
+    if event is not None:
+        wanted.append(key_column("event", event, "event"))
+    if user is not None:
+        wanted.append(key_column("who", user, "user", only_text=True))
+    check_request(wanted, None)
     if with_users and user is None:
         raise ParameterError(
             "user must name the column of users of a dataframe, as events are bounded for each "
             "user (max_events_per_user)"
         )
-    opened = _opened(nw.to_native(events, pass_through=True), names)
-    if opened is not None:
-        return _of_frame(opened, names)
+    if not isinstance(events, PLAIN) and is_table(events):
+        return _of_frame(events, wanted)
     if event is not None or user is not None:
         raise ParameterError("event and user name columns: they need events to be a dataframe")
     return _of_iterable(events)
@@ -101,7 +104,7 @@ def one_event(labels: Iterable[str], user: object | None = None) -> Events:
         texts = list(dict.fromkeys(texts))
     if not all(map(str.isascii, texts)):
         # Lone surrogates, of which no UTF-8 can be made.
-        shielded("".join(texts).encode, _no_event())
+        redact_errors("".join(texts).encode, _no_event())
     number = len(texts)
     starts, codes = np.array((0, number), np.int64), np.arange(number, dtype=np.int64)
     if user is None:
@@ -124,7 +127,7 @@ def user_key(user: object) -> bytes:
         "user must be text in UTF-8, an integer of up to 64 bits, a date or a truth value"
     )
     if isinstance(user, str):
-        return b"t" + shielded(lambda: str.encode(user), problem)
+        return b"t" + redact_errors(lambda: str.encode(user), problem)
     if isinstance(user, bool | np.bool_):
         return b"b%d" % bool(user)
     if isinstance(user, Integral) and -(2**63) <= int(user) < 2**64:
@@ -132,27 +135,6 @@ def user_key(user: object) -> bytes:
     if isinstance(user, datetime.date) and not isinstance(user, datetime.datetime):
         return b"d%d" % (user.toordinal() - _EPOCH)
     raise problem
-
-
-def _opened(native: Any, names: Mapping[str, str]) -> AnyFrame | None:
-    """Return a dataframe for Narwhals, or None for what is no dataframe."""
-    if isinstance(native, PLAIN):
-        return None
-    unordered = ParameterError(
-        "events must be in time order, which the rows of this kind of dataframe have not: sort "
-        "them, and collect them, in Spark with toPandas()"
-    )
-    if type(native).__module__.startswith("pyspark."):
-        raise unordered
-    try:
-        opened = narwhals_of(native, engine_failure(names))
-    except ParameterError:
-        return None
-    if isinstance(opened, nw.LazyFrame):
-        implementation = opened.implementation
-        if not (implementation.is_polars() or implementation.is_duckdb()):
-            raise unordered
-    return opened
 
 
 def _of_iterable(events: Any) -> Events:
@@ -167,14 +149,14 @@ def _of_iterable(events: Any) -> Events:
         return one_event(events[0])  # the same, and several times faster
     lengths: list[int] = []
     labels: list[Any] = []
-    for event in shielded(lambda: iter(events), unfit):
+    for event in redact_errors(lambda: iter(events), unfit):
         own = event if isinstance(event, PLAIN) else _texts(event)
         lengths.append(len(own))
         labels.extend(own)
     texts = plain_text(labels)
     if texts is None:
         raise _no_event()
-    column = shielded(lambda: pa.array(texts, pa.large_string()), _no_event())
+    column = redact_errors(lambda: pa.array(texts, pa.large_string()), _no_event())
     codes, vocabulary = _encoded(column)
     starts, codes = once_each(starts_of(np.array(lengths, np.int64)), codes)
     return Events(starts, codes, vocabulary)
@@ -188,7 +170,7 @@ def _texts(labels: Any) -> list[str]:
     ):
         raise _no_event()
     if not isinstance(labels, PLAIN):
-        labels = shielded(lambda: list(labels), _no_event())
+        labels = redact_errors(lambda: list(labels), _no_event())
     texts = plain_text(labels)
     if texts is None:
         raise _no_event()
@@ -211,22 +193,29 @@ def _encoded(values: pa.Array) -> tuple[IntArray, list[str]]:
     return numbers_of(table.indices), table.dictionary.to_pylist()
 
 
-def _of_frame(frame: AnyFrame, names: Mapping[str, str]) -> Events:
-    """Read the events of a dataframe, each column evaluated once."""
-    columns = dict(zip(names, event_columns(frame, names), strict=True))
-    lengths, labels = labels_of(columns["label"], names["label"])
+def _of_frame(frame: object, wanted: list[Wanted]) -> Events:
+    """Read the events of a dataframe, evaluated once."""
+    names = {column.role: column.name for column in wanted}
+    with ExitStack() as stack:
+        source = open_source(stack, frame, wanted, ordered=True)
+        kinds = {role: without_encoding(kind) for role, kind in source.kinds.items()}
+        if "who" in kinds:
+            check_users(kinds["who"], names["who"])
+        table = source.run(lambda: pa.Table.from_batches(source.batches()))
+    columns = {role: one_array(table[role]) for role in names}
+    lengths, labels = labels_of(columns["labels"])
     starts, (codes, vocabulary) = starts_of(lengths), _encoded(labels)
     first = np.ones(len(lengths), np.bool_)  # whether an event starts at a row
     if "event" in columns:
         first[1:] = changes_of(columns["event"], names["event"])
         starts = np.append(starts[:-1][first], starts[-1])
     starts, codes = once_each(starts, codes)
-    if "user" not in columns:
+    if "who" not in columns:
         return Events(starts, codes, vocabulary)
-    users, held = users_of_events(columns["user"], names["user"])
+    users, held = users_of_events(columns["who"], kinds["who"], names["who"])
     if (~first[1:] & (held[1:] != held[:-1])).any():
         raise DataError(
-            f"the rows of one event must have one user in column {names['user']!r}: correct the "
+            f"the rows of one event must have one user in column {names['who']!r}: correct the "
             f"rows, or tell events apart in column {names['event']!r}"
         )
     return Events(starts, codes, vocabulary, users, held[first])

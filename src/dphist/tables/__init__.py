@@ -1,13 +1,13 @@
-"""Any dataframe or file in: (count, prevalence) pairs out, or labels with their counts.
+"""Any dataframe or file in: (count, prevalence) pairs out, labels with their counts, or bins.
 
-Pairs are grouped where the rows lie, in the dataframe's own engine or, for a file, in DuckDB. Where
-users are bounded or labels are kept (`contributions`), it is a DuckDB of ours, or Spark.
+`reading` is the gate, through which a caller's rows come in, once; `counting` and `binning` work
+on what it hands on, in an engine (`engine`) in which nothing of the caller's changes what SQL
+means: a DuckDB of ours, or Spark.
 """
 
 from dphist.tables.checks import LARGEST, IntArray, check_counts, check_total
-from dphist.tables.counting.aggregate import count_records, read_profile, sum_counts
-from dphist.tables.counting.degrees import count_degrees
-from dphist.tables.engine.guard import shielded
+from dphist.tables.counting.profiles import count_degrees, count_records, read_profile, sum_counts
+from dphist.tables.engine.redaction import redact_errors
 
 __all__ = [
     "LARGEST",
@@ -17,6 +17,6 @@ __all__ = [
     "count_degrees",
     "count_records",
     "read_profile",
-    "shielded",
+    "redact_errors",
     "sum_counts",
 ]

@@ -2,9 +2,11 @@
 
 Whatever the counts come in, they leave as int64 between 0 and 2**62 - 1: half the range,
 so that the sum of two of them never wraps. The errors name the parameter and the remedy,
-never a count.
+never a count. What is not told apart here is lost: a masked array in a list has no mask once
+NumPy has joined the list, and data of ours with a bound have none (they refuse to be arrays).
 """
 
+from collections import UserList, deque
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
@@ -12,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dphist.errors import DataError, ParameterError
-from dphist.tables.engine.guard import shielded
+from dphist.tables.engine.redaction import redact_errors
 
 IntArray: TypeAlias = npt.NDArray[np.int64]
 
@@ -53,16 +55,40 @@ def check_counts(values: object, name: str) -> IntArray:
     )
     if values is None or isinstance(values, str | bytes | bytearray | dict | set | frozenset):
         raise not_a_sequence
-    if isinstance(values, list | tuple):
-        return _from_objects(values, name)
-    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        raise _missing(name)
-    array = shielded(lambda: np.asarray(values), not_a_sequence)
+    if isinstance(values, _SEQUENCES):
+        return _from_objects(list(values), name)
+    array = _array(values, name, not_a_sequence)
     if array.ndim != 1:
         raise not_a_sequence
-    if array.dtype.kind == "O":
-        return _from_objects(array.tolist(), name)
-    return _from_numbers(array, name)
+    return _from_array(array, name)
+
+
+def check_grid(values: object, name: str) -> tuple[IntArray, tuple[int, ...]]:
+    """Return counts of several dimensions as checked counts, flat, and their shape.
+
+    Parameters
+    ----------
+    values : array, or nested sequences of arrays or int
+        As for `check_counts`, of two or more dimensions; all parts of a sequence have one shape.
+    name : str
+        The parameter the values came in.
+
+    Raises
+    ------
+    ParameterError, DataError
+        As by `check_counts`.
+
+    >>> check_grid([[8, 3], [0, 1]], "counts")
+    (array([8, 3, 0, 1]), (2, 2))
+    """
+    problem = ParameterError(
+        f"{name} must be an array of whole numbers with several dimensions, or sequences of such "
+        "parts, all of one shape"
+    )
+    flat, shape = _parts(values, name, problem)
+    if len(shape) < 2:
+        raise problem
+    return flat, shape
 
 
 def check_total(counts: IntArray, prevalences: IntArray) -> int:
@@ -89,6 +115,49 @@ def check_total(counts: IntArray, prevalences: IntArray) -> int:
     if not total <= LARGEST:
         raise DataError("the counts must add up to less than 2**62 records")
     return int(total)
+
+
+# What is a sequence of counts, or of parts of a grid. NumPy would turn True into 1, and drop masks.
+_SEQUENCES = (list, tuple, range, deque, UserList)
+
+
+def _parts(values: object, name: str, problem: ParameterError) -> tuple[IntArray, tuple[int, ...]]:
+    """Check an array, or a sequence part by part; flat, and the shape."""
+    if not isinstance(values, _SEQUENCES):
+        array = _array(values, name, problem)
+        return _from_array(array.ravel(), name), array.shape
+    if not any(map(_is_part, values)):
+        flat = _from_objects(list(values), name)
+        return flat, flat.shape
+    parts = [_parts(value, name, problem) for value in values]
+    shapes = {shape for _, shape in parts}
+    if len(shapes) > 1:
+        raise problem
+    return np.concatenate([flat for flat, _ in parts]), (len(parts), *shapes.pop())
+
+
+def _is_part(value: object) -> bool:
+    """Whether this is a part of a grid, or says itself that it is none."""
+    if isinstance(value, _SEQUENCES):
+        return True
+    return hasattr(value, "__array__") and not isinstance(value, np.generic)
+
+
+def _array(values: object, name: str, problem: ParameterError) -> npt.NDArray[Any]:
+    """Return what NumPy makes of anything that is no sequence."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise _missing(name)
+    array: npt.NDArray[Any] = redact_errors(lambda: np.asarray(values), problem)
+    return array
+
+
+def _from_array(array: npt.NDArray[Any], name: str) -> IntArray:
+    """Check an array; `array` is (k,)."""
+    return (
+        _from_objects(array.tolist(), name)
+        if array.dtype.kind == "O"
+        else _from_numbers(array, name)
+    )
 
 
 def _from_numbers(array: npt.NDArray[Any], name: str) -> IntArray:

@@ -9,13 +9,13 @@ import numpy as np
 from dphist.axis import Axis
 from dphist.binned import BinnedCounts
 from dphist.errors import DataError, ParameterError
-from dphist.tables.checks import LARGEST, check_counts
-from dphist.tables.engine.guard import shielded
+from dphist.tables import redact_errors
+from dphist.tables.checks import LARGEST, check_counts, check_grid
 from dphist.universal.shape import IntArray
 
 
-@dataclass(frozen=True, slots=True)
-class Counted:
+@dataclass(frozen=True, slots=True, repr=False)
+class Counts:
     """Exact counts in the shape of the bins. Secret, unlike their sensitivity and unit."""
 
     counts: IntArray
@@ -24,8 +24,11 @@ class Counted:
     sensitivity: int = 1
     unit: str | None = None
 
+    def __repr__(self) -> str:
+        return f"Counts(bins={self.counts.shape}, sensitivity={self.sensitivity}; not shown)"
 
-def counted(data: Any, bins: tuple[int, ...]) -> Counted:
+
+def load_counts(data: Any, bins: tuple[int, ...]) -> Counts:
     """Return the counts of `data`, a copy, each cut off at 2**62 / (number of bins).
 
     Parameters
@@ -48,30 +51,14 @@ def counted(data: Any, bins: tuple[int, ...]) -> Counted:
     """
     if isinstance(data, BinnedCounts):
         counts = _cut_off(_shaped(data.counts, bins), bins)
-        return Counted(counts, data.axes, data.outside, data.sensitivity, data.unit)
+        return Counts(counts, data.axes, data.outside, data.sensitivity, data.unit)
     if isinstance(data, Iterator):
-        return Counted(_cut_off(_joined(data, bins), bins))
-    _refuse_parts(data)
-    return Counted(_cut_off(_shaped(data, bins), bins))
+        return Counts(_cut_off(_joined(data, bins), bins))
+    return Counts(_cut_off(_shaped(data, bins), bins))
 
 
 def _cut_off(counts: IntArray, bins: tuple[int, ...]) -> IntArray:
     return np.minimum(counts, LARGEST // int(np.prod(bins)), out=counts)
-
-
-def _refuse_parts(data: Any) -> None:
-    """Refuse BinnedCounts as a chunk or in a sequence, where they would lose their bound."""
-    if _holds_bound(data):
-        raise ParameterError(
-            "counts must be one BinnedCounts, not several: a user may have as many records in "
-            "each of them as its bound says"
-        )
-
-
-def _holds_bound(data: Any) -> bool:
-    if isinstance(data, list | tuple):
-        return any(map(_holds_bound, data))
-    return isinstance(data, BinnedCounts)
 
 
 def _shaped(data: Any, bins: tuple[int, ...]) -> IntArray:
@@ -79,7 +66,7 @@ def _shaped(data: Any, bins: tuple[int, ...]) -> IntArray:
         counts = check_counts(data, "counts")
         shape: tuple[int, ...] = counts.shape
     else:
-        counts, shape = _grid(data)
+        counts, shape = check_grid(data, "counts")
     if shape != bins:
         raise ParameterError(
             f"counts must have the shape of bins, {bins}: give the mechanism the data's bins"
@@ -87,28 +74,11 @@ def _shaped(data: Any, bins: tuple[int, ...]) -> IntArray:
     return counts.reshape(bins)
 
 
-def _grid(data: Any) -> tuple[IntArray, tuple[int, ...]]:
-    """Check counts of several axes; flat, and their shape."""
-    problem = ParameterError("counts must be an array with as many dimensions as bins has entries")
-    if isinstance(data, np.ndarray):
-        array: Any = data  # a masked one keeps its mask, and is refused for it
-    else:
-        # As objects, or NumPy would make numbers of truth values.
-        kind = object if isinstance(data, list | tuple) else None
-        array = shielded(lambda: np.asarray(data, dtype=kind), problem)
-    if array.ndim < 2:
-        raise problem
-    flat = array.ravel()
-    # Python integers too large for int64 come as objects, which are checked one by one.
-    return check_counts(flat.tolist() if flat.dtype.kind == "O" else flat, "counts"), array.shape
-
-
 def _joined(chunks: Iterator[Any], bins: tuple[int, ...]) -> IntArray:
     """Put chunks one after the other along the first axis, without a second copy of them all."""
     counts = np.empty(bins, np.int64)
     filled = 0
     for chunk in chunks:
-        _refuse_parts(chunk)
         length = _length(chunk)
         if length == 0:
             continue
@@ -125,7 +95,7 @@ def _joined(chunks: Iterator[Any], bins: tuple[int, ...]) -> IntArray:
 def _length(chunk: Any) -> int:
     """Return the bins of a chunk along the first axis."""
     problem = ParameterError("counts must come in chunks that are arrays of whole numbers")
-    shape: tuple[int, ...] = shielded(lambda: np.shape(chunk), problem)
+    shape: tuple[int, ...] = redact_errors(lambda: np.shape(chunk), problem)
     if not shape:
         raise problem
     return shape[0]

@@ -20,7 +20,7 @@ from dphist.universal.consistency import (
     subtree_estimates,
     zero_subtrees,
 )
-from dphist.universal.counts import counted
+from dphist.universal.counts import load_counts
 from dphist.universal.leaf_counts import BinAnswers
 from dphist.universal.mechanism import Noisy, RangeMechanism
 from dphist.universal.node_answers import NodeAnswers
@@ -148,7 +148,7 @@ class HierarchicalTree(RangeMechanism):
         counts, source
             As for `release`; so are the errors.
         """
-        data = counted(counts, self.bins)
+        data = load_counts(counts, self.bins)
         self._accept(data)
         return self._measured(data.counts, source)
 

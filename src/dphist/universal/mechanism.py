@@ -16,7 +16,7 @@ from dphist.parameters import Exact, whole_number
 from dphist.privacy import Guarantee
 from dphist.release import Release
 from dphist.universal.budget import Budget, budget_of, checked_guarantee
-from dphist.universal.counts import Counted, counted
+from dphist.universal.counts import Counts, load_counts
 from dphist.universal.reference import bell, random_boxes
 from dphist.universal.shape import IntArray
 
@@ -79,7 +79,7 @@ class RangeMechanism(ABC):
         -----
         A count above 2**62 / (number of bins) is treated as that.
         """
-        data = counted(counts, self.bins)
+        data = load_counts(counts, self.bins)
         self._accept(data)
         bins, noisy = self._run(data.counts, source)
         for found in noisy.values():
@@ -93,7 +93,7 @@ class RangeMechanism(ABC):
         stated = {} if data.unit is None else {"unit": data.unit}
         return Release(value, self.guarantee, self, total, noisy, stated=stated)
 
-    def _accept(self, data: Counted) -> None:
+    def _accept(self, data: Counts) -> None:
         """Refuse data whose stated bound this mechanism does not protect; both are public."""
         if data.sensitivity > self.sensitivity:
             raise BoundsError(

@@ -6,12 +6,11 @@ for every row that is outside some axis, and ``above`` is 0.
 """
 
 import math
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
 import pyarrow as pa
 
@@ -21,14 +20,10 @@ from dphist.tables.binning.edges import Search, search_for
 from dphist.tables.binning.text_values import MomentTextSearch, NumberTextSearch, UnreadableText
 from dphist.tables.checks import IntArray
 from dphist.tables.engine.progress import Progress
-from dphist.tables.reading.batches import (
-    SparkTable,
-    Table,
-    table_of_file,
-    table_of_frame,
-    table_of_spark,
-)
-from dphist.tables.reading.records import is_spark
+from dphist.tables.reading.columns import Use, Wanted
+from dphist.tables.reading.gate import open_source
+from dphist.tables.reading.source import Source
+from dphist.tables.reading.spark import SparkSource
 
 # Up to this many bins a row of a batch they are counted in an array made for it.
 _BINS_A_ROW = 4
@@ -54,6 +49,19 @@ class Grid:
         """The number of bins of each axis."""
         return tuple(len(edges) - 1 for edges in self.edges)
 
+    def wanted(self) -> list[Wanted]:
+        """The columns, by their place."""
+        parts = zip(self.names, value_roles(len(self.names)), strict=True)
+        return [
+            Wanted(f"c{place}", name, Use.VALUE, parameter)
+            for place, (name, parameter) in enumerate(parts)
+        ]
+
+    def check(self, source: Source) -> None:
+        """Refuse columns whose type their edges do not suit, before anything is read."""
+        kinds = [source.kinds[f"c{place}"] for place in range(len(self.names))]
+        self.searches(kinds, source.from_text)
+
     def searches(self, kinds: Sequence[pa.DataType], from_text: bool) -> list[Search]:
         """Return how each column is searched, having checked their types.
 
@@ -65,6 +73,11 @@ class Grid:
         if from_text:
             return [_search_of_text(edges, zoned) for _, edges, _, zoned in parts]
         return [search_for(kind, edges, name, zoned) for kind, edges, name, zoned in parts]
+
+
+def value_roles(axes: int) -> list[str]:
+    """Return what the parameters are called that name the columns."""
+    return ["column"] if axes == 1 else [f"column[{place}]" for place in range(axes)]
 
 
 class Slotting:
@@ -139,16 +152,16 @@ def slots_of(grid: Grid) -> int:
     return math.prod(grid.shape) + 3
 
 
-def bin_rows(frame: object, grid: Grid, progress: Progress | None = None) -> IntArray:
+def bin_rows(
+    frame: object, grid: Grid, progress: Progress | None = None, delimiter: str | None = None
+) -> IntArray:
     """Count the rows of a table between fixed edges.
 
     Parameters
     ----------
-    frame : dataframe or path
-        As for `count_records`; evaluated once.
+    frame, progress, delimiter
+        As for `open_source`; evaluated once.
     grid : the columns and their edges
-    progress : function of a float, optional
-        See `reported`.
 
     Returns
     -------
@@ -166,42 +179,35 @@ def bin_rows(frame: object, grid: Grid, progress: Progress | None = None) -> Int
         If the file is missing or not what its name says.
     """
     with ExitStack() as stack:
-        if is_spark(frame):
-            native = nw.to_native(frame, pass_through=True)
-            return _in_spark(table_of_spark(native, grid.names), grid)
-        table: Table
-        if isinstance(frame, str | os.PathLike):
-            table = table_of_file(stack, frame, grid.names, progress)
-        else:
-            table = table_of_frame(frame, grid.names)
-        grid.searches(table.kinds, table.from_text)  # before anything is read
-        tally = table.run(lambda: _tallied(table, grid))
+        source = open_source(stack, frame, grid.wanted(), progress=progress, delimiter=delimiter)
+        grid.check(source)
+        if isinstance(source, SparkSource):
+            return _in_spark(source, grid)
+        tally = source.run(lambda: _tallied(source, grid))
     raise_unreadable(grid, tally.slotting)
-    slots: IntArray = tally.slots
-    return slots
+    return tally.slots
 
 
-def _tallied(table: Table, grid: Grid) -> Tally:
-    tally = Tally(grid, table.from_text)
-    for batch in table.batches():
-        tally.add(batch)
+def _tallied(source: Source, grid: Grid) -> Tally:
+    tally = Tally(grid, source.from_text)
+    for batch in source.batches():
+        tally.add(batch.columns)
     return tally
 
 
-def _in_spark(table: SparkTable, grid: Grid) -> IntArray:
+def _in_spark(source: SparkSource, grid: Grid) -> IntArray:
     """Count in Spark's workers, and add up there what each partition found."""
-    grid.searches(table.kinds, from_text=False)
-    tally = Tally(grid)
 
-    def summed() -> pa.Table:
+    def summed() -> Any:
         from pyspark.sql.functions import expr
 
-        found = table.frame.mapInArrow(_PartitionTally(grid), "slot long, found long")
+        found = source.frame.mapInArrow(_PartitionTally(grid), "slot long, found long")
         return found.groupBy("slot").agg(expr("sum(found) AS found")).toArrow()
 
-    counted = table.run(summed)
-    tally.slots[counted["slot"].to_numpy()] = counted["found"].to_numpy()
-    return tally.slots
+    counted = source.run(summed)
+    slots: IntArray = np.zeros(slots_of(grid), np.int64)
+    slots[counted["slot"].to_numpy()] = counted["found"].to_numpy()
+    return slots
 
 
 class _PartitionTally:

@@ -11,25 +11,22 @@ values evenly makes the choice even, which is all that is asked of it.
 """
 
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dphist.errors import DataError
 from dphist.tables.checks import LARGEST, IntArray
-from dphist.tables.counting.aggregate import as_arrays
+from dphist.tables.counting.problems import SOUND, WORST, problem_of, raise_problem
+from dphist.tables.counting.profiles import as_arrays, prevalences
 from dphist.tables.counting.stores import DuckStore, SparkStore, Store, held
 from dphist.tables.engine.progress import Progress
 from dphist.tables.engine.rows import Rows
-from dphist.tables.reading.frames import Run, engine_failure
-from dphist.tables.reading.records import open_records
-
-# What may be wrong with a record; the largest number found is reported.
-_SOUND, _NO_COUNT, _NEGATIVE, _TOO_LARGE, _NO_LABEL, _NO_USER = range(6)
-_WORST = "max(problem) AS problem"
+from dphist.tables.reading.columns import Wanted, count_column, key_column
+from dphist.tables.reading.gate import open_source
+from dphist.tables.reading.source import Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,21 +59,20 @@ def count_labels(
     *,
     key: str | None = None,
     progress: Progress | None = None,
+    delimiter: str | None = None,
 ) -> Store:
     """Count the labels of a table, once what each user contributes is bounded.
 
     Parameters
     ----------
-    frame : dataframe or path
-        Anything Narwhals reads, evaluated once, and counted in Spark or in a DuckDB of ours; or a
-        file, as for `count_records`.
+    frame, progress, delimiter
+        As for `open_source`: evaluated once, and counted in Spark or in a DuckDB of ours.
     names : dict
         The columns ``label`` and, optionally, ``user`` and ``count``. Without a user, each row
         is a user of its own; without a count, each row counts one.
     bounds : Bounds
     key : 32 hexadecimal digits
         What the choice of labels depends on beside the rows; drawn afresh if None.
-    progress : as for `count_records`
 
     Returns
     -------
@@ -85,25 +81,33 @@ def count_labels(
     Raises
     ------
     ParameterError, ColumnError, InputFileError
-        As by `open_records`.
+        As by `open_source`.
     DataError
         If a user or label is missing and `bounds` does not say what then; if a count is missing,
         negative or above 2**62 - 1; or if the engine fails.
     """
+    wanted = _wanted(names)
     with ExitStack() as stack:
-        records = open_records(stack, frame, names, progress)
-        checked = _checked(records.rows, names, bounds)
-        bounded = bounded_labels(checked, names, bounds, key or fresh_key())
+        source = open_source(stack, frame, wanted, progress=progress, delimiter=delimiter)
+        rows = source.rows()
+        bounded = bounded_labels(
+            _checked(rows, wanted, bounds), "user" in names, bounds, key or fresh_key()
+        )
 
         def evaluated() -> tuple[DuckStore | SparkStore, int]:
-            made = held(bounded, records.kind)
+            made = held(bounded, source.kinds["term"])
             return made, made.worst_problem()
 
-        store: DuckStore | SparkStore
-        store, worst = records.run(evaluated)
-        _raise_problem(names, [worst], records.from_text)
-        store.close_with(stack.pop_all())
-    return store
+        store, worst = source.run(evaluated)
+        missing = {
+            "who": f'{_MISSING_USER}, give them one, or count labels with null_users="drop" or, '
+            'if each such row is a user of its own, "separate"',
+            "term": f'{_MISSING_LABEL}, or count labels with null_labels="drop"',
+        }
+        raise_problem(
+            worst, wanted, source.wall.problem, from_text=source.from_text, missing=missing
+        )
+        return store.settled(stack.pop_all())
 
 
 def count_bounded_records(
@@ -114,12 +118,13 @@ def count_bounded_records(
     max_records: int,
     key: str | None = None,
     progress: Progress | None = None,
+    delimiter: str | None = None,
 ) -> tuple[IntArray, IntArray]:
     """Count how many labels occur how often, once each user keeps at most `max_records` rows.
 
     Parameters
     ----------
-    frame, key, progress
+    frame, key, progress, delimiter
         As for `count_labels`.
     label, user : str
         The columns of labels and of users.
@@ -135,17 +140,24 @@ def count_bounded_records(
     ------
     As `count_labels`.
     """
-    names = {"label": label, "user": user}
+    wanted = _wanted({"label": label, "user": user}, only_text=False)
     with ExitStack() as stack:
-        records = open_records(stack, frame, names, progress)
-        kept = _prevalences(_kept_records(records.rows, names, max_records, key))
-        rows = records.run(lambda: kept.fetch(["records", "prevalence", "problem"]))
-    _raise_problem(names, [row[2] for row in rows])
-    return as_arrays([(row[0], row[1]) for row in rows])
+        source = open_source(stack, frame, wanted, progress=progress, delimiter=delimiter)
+        kept = _kept_records(source.rows(), wanted, max_records, key)
+        counted = prevalences(kept.group(["term"], "count(*) AS records", WORST))
+        rows = source.run(lambda: counted.fetch(["records", "prevalence", "problem"]))
+    _raise_missing(max((row[2] for row in rows), default=SOUND), wanted, source)
+    return as_arrays([row[:2] for row in rows])
 
 
 def count_bounded_terms(
-    opened: Callable[[], Rows], run: Run, *, user: str, max_records: int, key: str | None = None
+    opened: Callable[[], Rows],
+    run: Callable[[Callable[[], pa.Table]], pa.Table],
+    source: Source,
+    *,
+    user: Wanted,
+    max_records: int,
+    key: str | None = None,
 ) -> tuple[IntArray, IntArray]:
     """Count the terms of rows, once each user keeps at most `max_records` of the rows.
 
@@ -155,7 +167,8 @@ def count_bounded_terms(
         Returns rows (term, who), in which term is an int64, never null. Called once.
     run : function
         Calls what evaluates rows; whatever the engine says is dropped.
-    user : the caller's name of the column of users, for the error.
+    source : where the rows come from.
+    user : the column of users.
     max_records, key
         As for `count_bounded_records`.
 
@@ -169,47 +182,59 @@ def count_bounded_terms(
     DataError
         If a user is missing, or the engine fails.
     """
-    names = {"user": user}
 
     def counted() -> pa.Table:
-        kept = _kept_records(opened(), names, max_records, key)
-        terms = kept.group(["term"], "count(*) AS records", _WORST)
+        kept = _kept_records(opened(), [user], max_records, key)
+        terms = kept.group(["term"], "count(*) AS records", WORST)
         return terms.to_arrow(["term", "records", "problem"])
 
     found = run(counted)
-    _raise_problem(names, [pc.max(found["problem"]).as_py() or _SOUND])
+    _raise_missing(pc.max(found["problem"]).as_py(), [user], source)
     return found["term"].to_numpy(), found["records"].to_numpy()
 
 
-def _kept_records(rows: Rows, names: Mapping[str, str], max_records: int, key: str | None) -> Rows:
+_MISSING_USER = "has rows without a user: drop them"
+_MISSING_LABEL = "has rows without a label: drop them or give them one"
+
+
+def _raise_missing(worst: int | None, wanted: Sequence[Wanted], source: Source) -> None:
+    """Raise the error for a row without a user or label, if there is one."""
+    missing = {"who": f"{_MISSING_USER} or give them one", "term": _MISSING_LABEL}
+    raise_problem(worst, wanted, source.wall.problem, missing=missing)
+
+
+def _wanted(names: Mapping[str, str], *, only_text: bool = True) -> list[Wanted]:
+    """Return the columns of counts, labels and users; the fault of a later one is reported."""
+    wanted = [count_column("amount", names["count"], "count")] if "count" in names else []
+    wanted.append(key_column("term", names["label"], "label", only_text=only_text))
+    if "user" in names:
+        wanted.append(key_column("who", names["user"], "user"))
+    return wanted
+
+
+def _kept_records(rows: Rows, wanted: Sequence[Wanted], max_records: int, key: str | None) -> Rows:
     """From (term, who) to rows (who, term, problem): those that users keep, or cannot have."""
-    checked = _checked(rows, names, Bounds(None, LARGEST))
+    checked = _checked(rows, wanted, Bounds(None, LARGEST))
     return _bounded_records(checked, max_records, key or fresh_key())
 
 
-def _checked(rows: Rows, names: Mapping[str, str], bounds: Bounds) -> Rows:
+def _checked(rows: Rows, wanted: Sequence[Wanted], bounds: Bounds) -> Rows:
     """From the caller's rows to (who, term, amount, problem), no amount above `max_count`.
 
     A row with a problem has neither user, label nor amount: it serves only to be reported. No
     other row is without a label.
     """
+    roles = {column.role for column in wanted}
     if bounds.null_labels == "drop":
         rows = rows.where("term IS NOT NULL")
-    if "user" in names and bounds.null_users == "drop":
+    if "who" in roles and bounds.null_users == "drop":
         rows = rows.where("who IS NOT NULL")
-    cases = f"WHEN term IS NULL THEN {_NO_LABEL} "
-    if "user" in names and bounds.null_users == "refuse":
-        cases = f"WHEN who IS NULL THEN {_NO_USER} {cases}"
-    if "count" in names:
-        cases += (
-            f"WHEN amount IS NULL THEN {_NO_COUNT} WHEN amount < 0 THEN {_NEGATIVE} "
-            f"WHEN amount > {LARGEST} THEN {_TOO_LARGE} "
-        )
+    allowed = {"who"} if bounds.null_users != "refuse" else set()
     rows = rows.project(
         "term",
-        "who" if "user" in names else "CAST(NULL AS BIGINT) AS who",
-        "amount" if "count" in names else "CAST(1 AS BIGINT) AS amount",
-        f"CASE {cases} ELSE {_SOUND} END AS problem",
+        "who" if "who" in roles else "CAST(NULL AS BIGINT) AS who",
+        "amount" if "amount" in roles else "CAST(1 AS BIGINT) AS amount",
+        f"{problem_of(wanted, allowed)} AS problem",
     )
     return rows.project(
         "CASE WHEN problem = 0 THEN who END AS who",
@@ -221,19 +246,20 @@ def _checked(rows: Rows, names: Mapping[str, str], bounds: Bounds) -> Rows:
     )
 
 
-def bounded_labels(rows: Rows, names: Mapping[str, str], bounds: Bounds, key: str) -> Rows:
+def bounded_labels(rows: Rows, users: bool, bounds: Bounds, key: str) -> Rows:
     """From (who, term, amount, problem) to (term, records, problem), each user bounded.
 
-    A row whose `who` is null is a user of its own: it has one label and is bounded already.
+    `users` says whether there are any. A row whose `who` is null is a user of its own: it has one
+    label and is bounded already.
     """
-    if "user" in names:
+    if users:
         most = f"CASE WHEN who IS NULL THEN {LARGEST} ELSE {bounds.max_count} END"
-        rows = rows.group(["who", "term"], _at_most(rows, most, "amount"), _WORST)
+        rows = rows.group(["who", "term"], _at_most(rows, most, "amount"), WORST)
         rows = rows.where("amount > 0 OR problem > 0")
         if bounds.max_labels is not None:
             ranked = _ranked(rows, key, ["amount"])
             rows = ranked.where(f"who IS NULL OR place <= {bounds.max_labels}")
-    rows = rows.group(["term"], _at_most(rows, str(LARGEST), "records"), _WORST)
+    rows = rows.group(["term"], _at_most(rows, str(LARGEST), "records"), WORST)
     return rows.where("records > 0 OR problem > 0")
 
 
@@ -265,12 +291,6 @@ def _ranked(rows: Rows, key: str, others: list[str], turn: str | None = None) ->
     return rows.project("who", "term", "problem", *others, place)
 
 
-def _prevalences(rows: Rows) -> Rows:
-    """From rows (term, problem) to (records, prevalence, problem)."""
-    labels = rows.group(["term"], "count(*) AS records", _WORST)
-    return labels.group(["records"], "count(*) AS prevalence", _WORST)
-
-
 def _at_most(rows: Rows, most: str, name: str) -> str:
     """Return the sum of amounts, or `most` if that is less; so a sum never wraps.
 
@@ -278,36 +298,3 @@ def _at_most(rows: Rows, most: str, name: str) -> str:
     two sums further apart.
     """
     return f"CAST(least({rows.total('amount')}, {most}) AS BIGINT) AS {name}"
-
-
-def _raise_problem(names: Mapping[str, str], problems: list[int], from_text: bool = False) -> None:
-    """Raise the error for the largest problem number, if there is one."""
-    worst = max(problems, default=_SOUND)
-    if worst == _SOUND:
-        return
-    if worst == _NO_USER:
-        lacking = f"column {names['user']!r} has rows without a user: drop them"
-        if "label" not in names:
-            raise DataError(f"{lacking} or give them one")
-        raise DataError(
-            f'{lacking}, give them one, or count labels with null_users="drop" or, if each such '
-            'row is a user of its own, "separate"'
-        )
-    if worst == _NO_LABEL:
-        raise DataError(
-            f"column {names['label']!r} has rows without a label: drop them or give them "
-            'one, or count labels with null_labels="drop"'
-        )
-    if worst > _NO_USER or "count" not in names:  # none of ours: an engine that mixed up rows
-        raise engine_failure(names)
-    name = names["count"]
-    if worst == _NO_COUNT:
-        raise DataError(f"column {name!r} has rows without a value: drop them or fill them in")
-    if from_text:
-        raise DataError(
-            f"column {name!r} must hold whole numbers from 0 to 2**62 - 1 in decimal digits, "
-            "without a point, an exponent or a separator"
-        )
-    if worst == _NEGATIVE:
-        raise DataError(f"column {name!r} must not be negative: remove or correct such rows")
-    raise DataError(f"column {name!r} must be at most 2**62 - 1: remove or correct such rows")

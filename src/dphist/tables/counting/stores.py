@@ -13,15 +13,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dphist.errors import DataError, ParameterError
-from dphist.tables.engine.guard import shielded
+from dphist.tables.engine.redaction import redact_errors
 from dphist.tables.engine.rows import DuckRows, Rows, SparkRows
-from dphist.tables.reading.types import carried, plain
+from dphist.tables.reading.types import held_exactly, plain, without_encoding
 
 # From a batch of columns label, count (int64, at least 1) to those of its rows that are
 # released, the counts perhaps changed.
 Keep: TypeAlias = Callable[[pa.RecordBatch], pa.RecordBatch]
 
 _ROWS_AT_ONCE = 1 << 18
+# Up to this many labels are held in this process, where a question takes no query.
+_FEW = 1 << 16
 
 
 class Store(Protocol):
@@ -31,7 +33,7 @@ class Store(Protocol):
     def schema(self) -> pa.Schema:
         """The types of label and count."""
 
-    def surviving(self, keep: Keep) -> pa.Table:
+    def filter_batches(self, keep: Keep) -> pa.Table:
         """Return what `keep` leaves of each batch."""
 
     def largest(self, number: int) -> pa.Table:
@@ -41,24 +43,24 @@ class Store(Protocol):
         """Return the rows of those of `labels`, of this store's type, that occur."""
 
 
-def held(rows: Rows, kind: pa.DataType | None) -> "DuckStore | SparkStore":
+def held(rows: Rows, kind: pa.DataType) -> "DuckStore | SparkStore":
     """Evaluate rows (term, records, problem), once, and hold them.
 
     Parameters
     ----------
     rows : of DuckDB or Spark
-    kind : Arrow type, or None
-        What the labels are, where the engine carries them as integers or bytes; None if they
-        are what they seem.
+    kind : Arrow type
+        What the labels are; the engine may carry them as integers or bytes.
     """
+    released = plain(without_encoding(kind))
     if isinstance(rows, DuckRows):
-        return DuckStore(rows, kind)
+        return DuckStore(rows, released)
     assert isinstance(rows, SparkRows)  # noqa: S101 - there are no others
-    return SparkStore(rows, kind)
+    return SparkStore(rows, released)
 
 
 class ArrowStore:
-    """Counted labels as an Arrow table."""
+    """Counted labels as an Arrow table: what is quickest for few of them."""
 
     __slots__ = ("_table",)
 
@@ -70,7 +72,7 @@ class ArrowStore:
         """The types of label and count."""
         return self._table.schema
 
-    def surviving(self, keep: Keep) -> pa.Table:
+    def filter_batches(self, keep: Keep) -> pa.Table:
         """Return what `keep` leaves of each batch."""
         batches = self._table.to_batches(max_chunksize=_ROWS_AT_ONCE)
         return _joined(map(keep, batches), self.schema)
@@ -88,30 +90,40 @@ class ArrowStore:
 class DuckStore:
     """Counted labels in a private DuckDB, in memory, spilling when they are many."""
 
-    __slots__ = ("__weakref__", "_carried", "_connection", "_kind")
+    __slots__ = ("__weakref__", "_as_integers", "_connection", "_kind")
 
-    def __init__(self, rows: DuckRows, kind: pa.DataType | None) -> None:
+    def __init__(self, rows: DuckRows, kind: pa.DataType) -> None:
         self._connection = rows.connection
         rows.relation.project('term AS "label", records AS "count", problem').create("counted")
-        self._carried = kind is not None
-        nothing = self._connection.sql('SELECT "label" FROM counted LIMIT 0').to_arrow_table()
-        self._kind: pa.DataType = kind or plain(nothing.schema.field(0).type)
+        self._kind = kind
+        # Moments that were streamed here are integers; those of a file are DuckDB's own.
+        held_as = self._connection.sql('SELECT "label" FROM counted LIMIT 0').types[0].id
+        self._as_integers = held_as == "bigint" and not pa.types.is_integer(kind)
 
     def worst_problem(self) -> int:
         """Return the largest problem number of a record."""
         worst = self._connection.sql("SELECT max(problem) FROM counted").fetchall()[0][0]
         return int(worst or 0)
 
-    def close_with(self, stack: ExitStack) -> None:
-        """Close `stack`, that is, the database and its folder, when nobody asks this any more."""
-        weakref.finalize(self, stack.close)
+    def settled(self, stack: ExitStack) -> Store:
+        """Return where the labels are to stay; `stack` ends the database and its folder.
+
+        Few of them leave it: the database is then closed at once. Otherwise that is done when
+        nobody asks this any more.
+        """
+        with stack:
+            few = self._table(f"LIMIT {_FEW + 1}")
+            if len(few) <= _FEW:
+                return ArrowStore(few.sort_by("label"))  # so that seeded tests repeat
+            weakref.finalize(self, stack.pop_all().close)
+        return self
 
     @property
     def schema(self) -> pa.Schema:
         """The types of label and count."""
         return pa.schema({"label": self._kind, "count": pa.int64()})
 
-    def surviving(self, keep: Keep) -> pa.Table:
+    def filter_batches(self, keep: Keep) -> pa.Table:
         """Return what `keep` leaves of each batch."""
         return _joined(map(keep, self._batches("")), self.schema)
 
@@ -121,7 +133,7 @@ class DuckStore:
 
     def rows_of(self, labels: pa.Array) -> pa.Table:
         """Return the rows of some labels."""
-        wanted = pa.table({"label": carried(labels) if self._carried else labels})
+        wanted = pa.table({"label": held_exactly(labels) if self._as_integers else labels})
         return self._table("WHERE label IN (SELECT label FROM wanted)", wanted)
 
     def _table(self, clause: str, wanted: pa.Table | None = None) -> pa.Table:
@@ -141,8 +153,8 @@ class DuckStore:
             query = f'SELECT "label", "count" FROM counted {clause}'  # noqa: S608
             return iter(cursor.sql(query).to_arrow_reader(_ROWS_AT_ONCE))
 
-        reader = shielded(begun, failure)
-        while (batch := shielded(lambda: next(reader, None), failure)) is not None:
+        reader = redact_errors(begun, failure)
+        while (batch := redact_errors(lambda: next(reader, None), failure)) is not None:
             labels = batch.column(0).cast(self._kind)
             yield pa.RecordBatch.from_arrays([labels, batch.column(1)], schema=self.schema)
 
@@ -162,26 +174,27 @@ class SparkStore:
 
     __slots__ = ("_checkpoint", "_frame", "_schema")
 
-    def __init__(self, rows: SparkRows, kind: pa.DataType | None) -> None:
+    def __init__(self, rows: SparkRows, kind: pa.DataType) -> None:
         self._checkpoint = rows.frame.localCheckpoint(eager=True)
         self._frame = self._checkpoint.selectExpr("term AS label", "records AS `count`")
-        found = self._frame.limit(0).toArrow().schema.field("label").type
-        self._schema = pa.schema({"label": kind or plain(found), "count": pa.int64()})
+        self._schema = pa.schema({"label": kind, "count": pa.int64()})
 
     def worst_problem(self) -> int:
         """Return the largest problem number of a record."""
         worst = self._checkpoint.selectExpr("max(problem)").collect()[0][0]
         return int(worst or 0)
 
-    def close_with(self, stack: ExitStack) -> None:
-        """Do nothing: Spark gives up a checkpoint that nobody refers to."""
+    def settled(self, stack: ExitStack) -> Store:
+        """Return this: Spark gives up a checkpoint that nobody refers to."""
+        stack.close()
+        return self
 
     @property
     def schema(self) -> pa.Schema:
         """The types of label and count."""
         return self._schema
 
-    def surviving(self, keep: Keep) -> pa.Table:
+    def filter_batches(self, keep: Keep) -> pa.Table:
         """Return what `keep` leaves of each batch, having run it where the rows are.
 
         If an executor is lost, Spark repeats its tasks, and `keep` draws new noise for their
@@ -220,7 +233,7 @@ class SparkStore:
                 found = found.set_column(0, "label", _as_text(found["label"]))
             return found.cast(self._schema)
 
-        return shielded(evaluated, _not_there_any_more(workers=True))
+        return redact_errors(evaluated, _not_there_any_more(workers=True))
 
 
 class _KeptBatches:
@@ -250,7 +263,7 @@ def counts_of(store: Store, labels: Sequence[Any]) -> list[int]:
     """
     listed = list(labels)
     kind = store.schema.field("label").type
-    wanted = shielded(
+    wanted = redact_errors(
         lambda: pa.array(listed, kind),
         ParameterError(f"labels must be of the type of the label column, {kind}"),
     )

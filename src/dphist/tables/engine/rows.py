@@ -29,6 +29,9 @@ class Rows(Protocol):
     def group(self, keys: Sequence[str], *aggregates: str) -> "Rows":
         """Reduce the rows of each combination of keys, nulls being equal to each other."""
 
+    def ends(self) -> "Rows":
+        """From one row (source, target, problem) an edge to two rows (term, problem)."""
+
     def total(self, column: str) -> str:
         """Return the expression of a sum of int64 that does not wrap."""
 
@@ -65,6 +68,10 @@ class DuckRows:
         grouped = ", ".join(keys)
         return self._with(self.relation.aggregate(", ".join([*keys, *aggregates]), grouped))
 
+    def ends(self) -> "DuckRows":
+        """Return two rows for each."""
+        return self.project("unnest([source, target]) AS term", "problem")
+
     def total(self, column: str) -> str:
         """Return a sum, of 128 bits."""
         return f"sum({column})"
@@ -75,7 +82,8 @@ class DuckRows:
         DuckDB's own hash, which knows no key, with the halves of the key mixed in between.
         """
         first, second = f"{int(key[:16], 16)}::UBIGINT", f"{int(key[16:], 16)}::UBIGINT"
-        mixed = f"hash(xor(hash(xor(hash(who), {first})), hash(xor(hash(term), {second}))))"
+        who, term = self._hashable("who"), self._hashable("term")
+        mixed = f"hash(xor(hash(xor(hash({who}), {first})), hash(xor(hash({term}), {second}))))"
         return mixed if turn is None else f"hash(xor({mixed}, {turn}::UBIGINT))"
 
     def fetch(self, columns: Sequence[str]) -> list[tuple[Any, ...]]:
@@ -86,6 +94,15 @@ class DuckRows:
     def to_arrow(self, columns: Sequence[str]) -> pa.Table:
         """Evaluate the table."""
         return self.relation.project(", ".join(columns)).to_arrow_table()
+
+    def _hashable(self, name: str) -> str:
+        """Return the expression of a column as one whose hashes are spread.
+
+        The hash of 128 bits is that of one half combined with that of the other: 0 and -1 share
+        one, and so would labels of which a user could then never keep one alone.
+        """
+        kinds = dict(zip(self.relation.columns, self.relation.types, strict=True))
+        return f"CAST({name} AS VARCHAR)" if kinds[name].id == "decimal" else name
 
     def _with(self, relation: duckdb.DuckDBPyRelation) -> "DuckRows":
         return DuckRows(self.connection, relation)
@@ -113,6 +130,10 @@ class SparkRows:
         from pyspark.sql.functions import expr
 
         return SparkRows(self.frame.groupBy(*keys).agg(*map(expr, aggregates)))
+
+    def ends(self) -> "SparkRows":
+        """Return two rows for each."""
+        return self.project("explode(array(source, target)) AS term", "problem")
 
     def total(self, column: str) -> str:
         """Return a sum, of 29 decimal digits."""

@@ -1,16 +1,51 @@
-"""Which columns serve, decided by their names and types alone."""
+"""Which columns are asked for, and finding them by their names."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
 from typing import Any
-
-import narwhals.stable.v2 as nw
 
 from dphist.errors import ColumnError, ParameterError
 
-# Roles whose columns hold labels or users; the columns of all other roles hold integers.
-LABELS = frozenset({"label", "user", "source", "target"})
-# Roles whose values are compared with each other, so that their columns must be of one type.
-COMPARED = frozenset({"source", "target"})
+
+class Use(Enum):
+    """What the values of a column are for, which decides the types that serve."""
+
+    KEY = "labels, users or nodes, told apart by their type and bytes"
+    COUNT = "whole numbers of records"
+    VALUE = "numbers, dates or timestamps to be put into bins"
+    TEXTS = "text, or lists of text: the labels of an event"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A column that is asked for.
+
+    Attributes
+    ----------
+    role : its name in our tables, a lower-case word that SQL does not reserve.
+    name : the caller's name of it, for the errors.
+    use : what its values are for.
+    parameter : the parameter of the call that named it, for the errors.
+    only_text : whether of Python objects only text serves, since the type of the values is seen:
+        it is released with them, or they are compared with those of other tables.
+    """
+
+    role: str
+    name: str
+    use: Use
+    parameter: str
+    only_text: bool = False
+
+
+def key_column(role: str, name: str, parameter: str, *, only_text: bool = False) -> Wanted:
+    """Ask for a column of labels, users or nodes."""
+    return Wanted(role, name, Use.KEY, parameter, only_text)
+
+
+def count_column(role: str, name: str, parameter: str) -> Wanted:
+    """Ask for a column of whole numbers."""
+    return Wanted(role, name, Use.COUNT, parameter)
 
 
 def check_name(value: object, parameter: str) -> None:
@@ -19,14 +54,20 @@ def check_name(value: object, parameter: str) -> None:
         raise ParameterError(f"{parameter} must be the name of a column, as text")
 
 
-def check_request(names: Mapping[str, str], progress: object) -> None:
-    """Refuse wanted columns that are no names, or not all different, and a progress of no use."""
-    for role, name in names.items():
-        check_name(name, role)
-    if len(set(names.values())) < len(names):
-        raise ParameterError(f"{' and '.join(names)} must be different columns")
+def check_request(wanted: Sequence[Wanted], progress: object) -> None:
+    """Refuse columns that are no names, or not all different, and a progress of no use."""
+    for column in wanted:
+        check_name(column.name, column.parameter)
+    if len({column.name for column in wanted}) < len(wanted):
+        listed = " and ".join(column.parameter for column in wanted)
+        raise ParameterError(f"{listed} must be different columns")
     if progress is not None and not callable(progress):
         raise ParameterError("progress must be a function of one number, or None")
+
+
+def listed_names(wanted: Iterable[Wanted]) -> str:
+    """Name columns in a sentence."""
+    return " and ".join(repr(column.name) for column in wanted)
 
 
 def position_of(wanted: str, names: Sequence[Any], ignore_case: bool = False) -> int:
@@ -62,39 +103,3 @@ def position_of(wanted: str, names: Sequence[Any], ignore_case: bool = False) ->
 def twice(wanted: str) -> ColumnError:
     """The error for a name that stands for two columns."""
     return ColumnError(f"there is more than one column {wanted!r}: rename all but one")
-
-
-def check_label_type(dtype: Any, name: str) -> None:
-    """Refuse a label column whose type has no exact equality.
-
-    Narwhals calls types it does not know, such as DuckDB's UUID, Unknown; they serve.
-    """
-    if dtype.is_float():
-        raise ColumnError(
-            f"column {name!r} has a float type, which has no exact equality (pandas makes one of "
-            "an integer column with missing values): cast it to text or integers"
-        )
-    if dtype.is_nested() or dtype == nw.Object:
-        raise ColumnError(
-            f"column {name!r} must hold one label a row, such as text, an integer, a date or "
-            "bytes, not a nested or unknown object: cast it to text"
-        )
-
-
-def different_types(first: str, second: str) -> ColumnError:
-    """The error for two columns of labels that cannot be compared with each other."""
-    return ColumnError(
-        f"columns {first!r} and {second!r} must have exactly the same type, as the labels of both "
-        "are compared: cast both to text, or both to the same integer type"
-    )
-
-
-def check_count_type(dtype: Any, name: str) -> None:
-    """Refuse a count column whose type is not an integer type."""
-    if dtype.is_float():
-        raise ColumnError(
-            f"column {name!r} has a float type (an integer column with missing values becomes "
-            "one in pandas): drop the rows without a value and cast it to integers"
-        )
-    if not dtype.is_integer():
-        raise ColumnError(f"column {name!r} must have an integer type: cast it to integers")

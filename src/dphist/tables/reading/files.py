@@ -1,123 +1,114 @@
-"""Opening a file as a table DuckDB reads where it lies.
+"""Files as sources: read where they lie, by a DuckDB of our own.
 
-Nothing is guessed from the content. The name says what a file is, every CSV field is text
-(``007`` and ``7`` are two labels), and delimiter, quote and header are fixed: a guess would
+Nothing is guessed from the content. The name says what a file is, every field of a text file is
+text (``007`` and ``7`` are two labels), and delimiter, quote and header are fixed: a guess would
 depend on the data, and could change with one record.
 """
 
-import codecs
-import csv
-import glob
-import io
 import os
-import re
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Literal
+from typing import TypeVar
 
 import duckdb
-import narwhals.stable.v2 as nw
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from dphist.errors import ColumnError, InputFileError
-from dphist.tables.engine.guard import shielded
+from dphist.errors import InputFileError, ParameterError
 from dphist.tables.engine.interruptible import interruptible
 from dphist.tables.engine.private_duckdb import connected, out_of_room
 from dphist.tables.engine.progress import Progress, reported
-from dphist.tables.reading.columns import LABELS, position_of, twice
-from dphist.tables.reading.frames import AnyFrame, Source, selected
+from dphist.tables.engine.redaction import Wall
+from dphist.tables.engine.rows import DuckRows
+from dphist.tables.reading.columns import Wanted
+from dphist.tables.reading.parquet_files import parquet_columns
+from dphist.tables.reading.quotes import FileFormat
+from dphist.tables.reading.relations import checked_batches
+from dphist.tables.reading.source import ROWS_AT_ONCE, Batches, Source
+from dphist.tables.reading.text_files import check_delimiter, text_columns
+
+T = TypeVar("T")
 
 _DELIMITERS = {".csv": ",", ".txt": ",", ".tsv": "\t"}
-_COMPRESSIONS: dict[str, Literal["gzip", "zstd"]] = {".gz": "gzip", ".zst": "zstd"}
-_MOST_HEADER_BYTES = 2**20
+_COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 
 
-@dataclass(frozen=True, slots=True)
-class FileFormat:
-    """What the name of a file says it is; `delimiter` is empty for Parquet."""
-
-    delimiter: str
-    compression: Literal["gzip", "zstd"] | None
-
-
-@contextmanager
 def open_file(
+    stack: ExitStack,
     path: str | os.PathLike[str],
-    names: Mapping[str, str],
+    wanted: Sequence[Wanted],
     progress: Progress | None,
-    connection: duckdb.DuckDBPyConnection | None = None,
-) -> Iterator[Source]:
-    """Open a file as a Source, on a connection that is gone when the block ends, however it ends.
+    delimiter: str | None,
+) -> "FileSource":
+    """Open a file on a connection that is gone when `stack` is closed.
 
     Parameters
     ----------
     path : str or path
         Read literally: ``*``, ``?`` and ``[`` are part of the name.
-    names : dict
-        The wanted columns: role to the name in the file.
-    progress : function of a float, or None
-        See `reported`.
-    connection : DuckDB connection, optional
-        One of `connected` to use instead, which stays open.
+    wanted, progress, delimiter
+        As for `open_source`.
 
     Raises
     ------
-    InputFileError
-        If the file is missing, unreadable, or not what its name says.
-    ColumnError
-        If a column is missing, there twice, or has a type that cannot serve.
+    ParameterError, InputFileError, ColumnError
     """
+    check_delimiter(delimiter)
     shown = f"'{os.fspath(path)}'"
     path = Path(path).absolute()  # no engine shall see a `~` or an `s3:` at its start
-    kind = format_of(path.name, shown)
+    kind = format_of(path.name, shown, delimiter)
     check_regular(path, shown)
-    with ExitStack() as stack:
-        engine = connected(stack) if connection is None else connection
-        frame, failure = _opened(engine, path, kind, names, shown)
-        shortage = out_of_room(f"reading {shown}")
-
-        def run(call: Callable[[], Any]) -> Any:
-            with reported(engine, progress):
-                return interruptible(engine, lambda: shielded(call, failure, shortage))
-
-        yield Source(frame, names, run, from_text=bool(kind.delimiter))
+    connection = connected(stack, large=True)
+    columns = text_columns if kind.delimiter else parquet_columns
+    relation, chosen, kinds, failure = columns(connection, path, kind, wanted, shown)
+    wall = Wall(failure, out_of_room(f"reading {shown}"))
+    source = FileSource(wanted, kinds, connection, wall(lambda: relation.project(chosen)), wall)
+    source.from_text = bool(kind.delimiter)
+    source.progress = progress
+    return source
 
 
-def _opened(
-    connection: duckdb.DuckDBPyConnection,
-    path: Path,
-    kind: FileFormat,
-    names: Mapping[str, str],
-    shown: str,
-) -> tuple[AnyFrame, InputFileError]:
-    """Return the wanted columns of the file, and the error for a file that is damaged."""
-    # DuckDB would take `*` as a pattern and a folder `x=1` as a column.
-    literal = glob.escape(str(path))
-    if not kind.delimiter:
-        failure = InputFileError(f"{shown} must be a Parquet file: it cannot be read as one")
-        there = shielded(lambda: parquet_names(path), failure)
-        wanted = {role: position_of(name, there) for role, name in names.items()}
-        relation = shielded(
-            lambda: connection.read_parquet(literal, hive_partitioning=False), failure
-        )
-        # By position, as DuckDB renames columns that differ only in case.
-        physical = {role: relation.columns[position] for role, position in wanted.items()}
-        return selected(nw.from_native(relation), names, failure, physical), failure
-    fields, there, failure = text_fields(connection, path, kind, shown)
-    wanted = {role: position_in_header(name, there, shown) for role, name in names.items()}
-    relation = shielded(lambda: _counted(fields, wanted), failure)
-    return selected(
-        nw.from_native(relation), names, failure, {role: role for role in names}
-    ), failure
+class FileSource(Source):
+    """Columns of a file, on a connection of our own.
+
+    Attributes
+    ----------
+    progress : function of a float, or None; see `reported`.
+    """
+
+    progress: Progress | None = None
+
+    def __init__(
+        self,
+        wanted: Sequence[Wanted],
+        kinds: Mapping[str, pa.DataType],
+        connection: duckdb.DuckDBPyConnection,
+        relation: duckdb.DuckDBPyRelation,
+        wall: Wall,
+    ) -> None:
+        super().__init__(wanted, kinds, wall)
+        self._connection, self._relation = connection, relation
+
+    def rows(self) -> DuckRows:
+        """Return the rows, which DuckDB reads when they are evaluated."""
+        return DuckRows(self._connection, self._relation)
+
+    def batches(self) -> Batches:
+        """Return the rows batch by batch."""
+        yield from checked_batches(self._relation.to_arrow_reader(ROWS_AT_ONCE), self.wanted)
+
+    def run(self, call: Callable[[], T]) -> T:
+        """Return ``call()``; progress is told, and Ctrl-C stops it at once."""
+        with reported(self._connection, self.progress):
+            return interruptible(self._connection, lambda: self.wall(call))
 
 
-def format_of(name: str, shown: str) -> FileFormat:
-    """Return what the suffixes of a file name say."""
+def format_of(name: str, shown: str, delimiter: str | None = None) -> FileFormat:
+    """Return what the suffixes of a file name say; `delimiter` replaces that of a text file."""
     suffixes = Path(name.lower()).suffixes
     if suffixes[-1:] == [".parquet"]:
+        if delimiter is not None:
+            raise ParameterError(f"delimiter has a meaning for text files only, not for {shown}")
         return FileFormat("", None)
     compression = _COMPRESSIONS.get(suffixes[-1]) if suffixes else None
     last = suffixes[-2:-1] if compression else suffixes[-1:]
@@ -125,12 +116,7 @@ def format_of(name: str, shown: str) -> FileFormat:
         raise InputFileError(
             f"{shown} must end in .csv, .tsv or .txt, each also with .gz or .zst, or in .parquet"
         )
-    return FileFormat(_DELIMITERS[last[0]], compression)
-
-
-def _described(kind: FileFormat) -> str:
-    text = "tab-separated text" if kind.delimiter == "\t" else "comma-separated text"
-    return f"{text} compressed by {kind.compression}" if kind.compression else text
+    return FileFormat(delimiter or _DELIMITERS[last[0]], compression)
 
 
 def check_regular(path: Path, shown: str) -> None:
@@ -151,125 +137,3 @@ def check_regular(path: Path, shown: str) -> None:
     except (OSError, ValueError):
         pass
     raise InputFileError(problem)
-
-
-def _header_of(path: Path, kind: FileFormat, shown: str, failure: InputFileError) -> list[str]:
-    """Return the fields of the first line."""
-
-    def first_line() -> list[str]:
-        with pa.input_stream(str(path), compression=kind.compression) as stream:
-            start = stream.read(_MOST_HEADER_BYTES)
-        whole = len(start) < _MOST_HEADER_BYTES
-        text = codecs.getincrementaldecoder("utf-8-sig")().decode(start, final=whole)
-        lines = io.StringIO(text, newline="")
-        fields = next(csv.reader(lines, delimiter=kind.delimiter, strict=True), [])
-        if not whole and lines.tell() == len(text):  # the header goes on
-            raise failure
-        return fields
-
-    header = shielded(first_line, failure)
-    if not header:
-        raise InputFileError(f"{shown} is empty: its first line must name the columns")
-    return header
-
-
-def position_in_header(wanted: str, header: list[str], shown: str) -> int:
-    """Like `position_of`, but naming only columns that look like names.
-
-    The first line of a file without a header is a record, which no error may show.
-    """
-    if wanted not in header:
-        names = [repr(name) for name in header if _NAME.fullmatch(name)]
-        if len(names) < len(header):
-            names.append(f"{len(header) - len(names)} not shown, as they may be a record")
-        raise ColumnError(
-            f"the first line of {shown} must name the columns, and has no {wanted!r}; "
-            f"it has: {', '.join(names)}"
-        )
-    if header.count(wanted) > 1:
-        raise twice(wanted)
-    return header.index(wanted)
-
-
-# Words of letters, as columns are mostly named; without digits, spaces and other signs, so
-# that most passwords, numbers, people, codes and addresses do not pass.
-_NAME = re.compile(r"[A-Za-z]+([_.][A-Za-z]+)*")
-
-
-def parquet_names(path: Path) -> list[str]:
-    """Return the columns of a Parquet file as they are written there."""
-    with path.open("rb") as file:
-        names: list[str] = pq.read_schema(file).names
-    return names
-
-
-def _read_through(path: Path) -> None:
-    """Decompress a file from start to end; Arrow raises if the end is missing."""
-    with pa.input_stream(str(path), compression="zstd") as stream:
-        while stream.read(_MOST_HEADER_BYTES):
-            pass
-
-
-def text_fields(
-    connection: duckdb.DuckDBPyConnection, path: Path, kind: FileFormat, shown: str
-) -> tuple[duckdb.DuckDBPyRelation, list[str], InputFileError]:
-    """Return the fields of a text file, its header, and the error for a file that is damaged.
-
-    The fields are columns c0, c1, ... of text. An empty one is null, and ``""`` is the empty text,
-    as pandas, Polars and R write them.
-    """
-    failure = InputFileError(
-        f"{shown} must be {_described(kind)} in UTF-8, with a header line, as many fields in each "
-        "line as in the header, one kind of line ending, and fields that hold a delimiter, a "
-        'quote or a line ending in "quotes"'
-    )
-    there = _header_of(path, kind, shown, failure)
-    if kind.compression == "zstd":
-        # DuckDB takes a zstd file that was cut off for one that ends there.
-        shielded(lambda: _read_through(path), failure)
-    fields = shielded(
-        lambda: connection.read_csv(
-            glob.escape(str(path)),  # DuckDB would take `*` as a pattern
-            auto_detect=False,
-            columns={f"c{column}": "VARCHAR" for column in range(len(there))},
-            header=True,
-            delimiter=kind.delimiter,
-            quotechar='"',
-            escapechar='"',
-            compression=kind.compression or "none",
-            encoding="utf-8",
-            strict_mode=True,
-            null_padding=False,
-            ignore_errors=False,
-            allow_quoted_nulls=False,
-            hive_partitioning=False,
-            parallel=True,
-        ),
-        failure,
-    )
-    return fields, there, failure
-
-
-def _counted(
-    relation: duckdb.DuckDBPyRelation, wanted: Mapping[str, int]
-) -> duckdb.DuckDBPyRelation:
-    """Return the wanted columns, a role to its position, named by their roles, counts as integers.
-
-    Roles of `LABELS` stay text.
-    """
-    fields = {role: f"c{position}" for role, position in wanted.items()}
-    return relation.project(
-        ", ".join(
-            f'{field if role in LABELS else _DIGITS.format(field)} AS "{role}"'
-            for role, field in fields.items()
-        )
-    )
-
-
-# Decimal digits, spaces around them and one plus sign before them; anything else is -1,
-# which no count is, and null stays null.
-_DIGITS = (
-    "CASE WHEN {0} IS NULL THEN NULL "
-    "WHEN regexp_full_match({0}, ' *[+]?0*[0-9]{{1,19}} *') "
-    "THEN coalesce(try_cast(ltrim(trim({0}, ' '), '+') AS BIGINT), -1) ELSE -1 END"
-)

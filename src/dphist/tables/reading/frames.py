@@ -1,198 +1,183 @@
-"""A caller's dataframe, brought to the form the aggregation works on.
+"""Dataframes: pandas, Polars (also lazy), Arrow, DuckDB's relations, and what else Narwhals reads.
 
-Columns are renamed to the roles they play (``label``, ``count``, ``source``, ...), so that
-no name of a caller's can collide with ours, and nothing is evaluated before `collect`.
+A frame is recognized by Narwhals and read as Arrow, by the place of a column, as its name may be
+anything: to Polars `*` and `^...$` are patterns.
 """
 
-import datetime
-import decimal
-import ipaddress
-import numbers
-import uuid
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from functools import partial
 from typing import Any, TypeAlias
 
 import narwhals.stable.v2 as nw
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from dphist.errors import ColumnError, DataError, DphistError, ParameterError
-from dphist.tables.engine.guard import shielded
-from dphist.tables.reading.columns import (
-    COMPARED,
-    LABELS,
-    check_count_type,
-    check_label_type,
-    different_types,
-    position_of,
+from dphist.errors import ColumnError, DphistError, ParameterError
+from dphist.tables.engine.private_duckdb import connected, out_of_room
+from dphist.tables.engine.redaction import Wall, redact_errors
+from dphist.tables.engine.rows import DuckRows
+from dphist.tables.reading.arrow import checked
+from dphist.tables.reading.columns import Use, Wanted, position_of
+from dphist.tables.reading.objects import keys_of_objects, texts_of_objects
+from dphist.tables.reading.relations import open_relation
+from dphist.tables.reading.source import (
+    ROWS_AT_ONCE,
+    Batches,
+    Source,
+    StreamedSource,
+    engine_failure,
 )
-from dphist.tables.reading.types import decoded_dictionary
+from dphist.tables.reading.types import OBJECTS, UNFIT
 
 AnyFrame: TypeAlias = nw.DataFrame[Any] | nw.LazyFrame[Any]
-Derive: TypeAlias = Callable[[AnyFrame], AnyFrame]
-Run: TypeAlias = Callable[[Callable[[], Any]], Any]
-
-# Types whose values a pandas column of objects may mix: each compares exactly.
-_LABEL_TYPES = (
-    str,
-    bytes,
-    numbers.Integral,
-    np.bool_,
-    np.datetime64,
-    np.timedelta64,
-    decimal.Decimal,
-    datetime.date,
-    datetime.time,
-    datetime.timedelta,
-    uuid.UUID,
-    ipaddress.IPv4Address,
-    ipaddress.IPv6Address,
-)
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A table ready to be aggregated.
-
-    Attributes
-    ----------
-    frame : Narwhals frame
-        One column for each role.
-    names : dict
-        The caller's name of each role's column, for the errors.
-    run : function
-        Calls what evaluates a frame derived from `frame`; whatever the engine says is dropped.
-    from_text : bool
-        Whether counts were read from CSV text; -1 then stands for unreadable text.
-    """
-
-    frame: AnyFrame
-    names: Mapping[str, str]
-    run: Run
-    from_text: bool = False
-
-    def collect(self, derive: Derive, columns: list[str]) -> list[tuple[Any, ...]]:
-        """Derive a frame from `frame`, evaluate it, and return the named columns as rows."""
-        rows: list[tuple[Any, ...]] = self.run(lambda: rows_of(derive(self.frame), columns))
-        return rows
+def is_frame(frame: object) -> bool:
+    """Whether this is a dataframe that Narwhals reads."""
+    problem = ParameterError("frame must be a dataframe Narwhals reads, or the path of a file")
+    try:
+        _narwhals_of(frame, problem)
+    except ParameterError:
+        return False
+    except ColumnError:
+        return True
+    return True
 
 
-def source_of(frame: object, names: Mapping[str, str]) -> Source:
-    """Return a Source over the caller's dataframe.
-
-    Parameters
-    ----------
-    frame : anything Narwhals reads
-    names : dict
-        The wanted columns: role to the caller's name. Roles of `LABELS` take any type with
-        exact equality, the same for those of `COMPARED`; every other role takes integers.
-
-    Raises
-    ------
-    ParameterError
-        If Narwhals does not read `frame`.
-    ColumnError
-        If a column is missing, there twice, or has a type that cannot serve.
-    DataError
-        If the frame's engine fails.
-    """
-    failure = engine_failure(names)
-    prepared = selected(narwhals_of(frame, failure), names, failure)
-    return Source(prepared, names, lambda call: shielded(call, failure))
+def open_frame(
+    stack: ExitStack, frame: object, wanted: Sequence[Wanted], *, ordered: bool
+) -> Source:
+    """Open a dataframe other than Spark's; errors as of `open_source`."""
+    failure = engine_failure(wanted)
+    opened = _narwhals_of(frame, failure)
+    wall = Wall(failure, out_of_room("counting the rows of frame"))
+    native = opened.to_native()
+    if opened.implementation.is_duckdb():
+        return open_relation(stack, native, wanted, wall, ordered=ordered)
+    if ordered and isinstance(opened, nw.LazyFrame) and not opened.implementation.is_polars():
+        raise unordered()
+    existing = list(wall(opened.collect_schema))
+    positions = [position_of(column.name, existing) for column in wanted]
+    if opened.implementation.is_pandas():
+        series = [native.iloc[:, position] for position in positions]
+        return PandasSource(stack, wanted, series, wall)
+    kinds = [_kind_of(opened, position) for position in positions]
+    return ArrowSource(stack, wanted, kinds, lambda: _evaluated(opened, positions), wall)
 
 
-def engine_failure(names: Mapping[str, str]) -> DataError:
-    """The error for an engine that fails over the columns `names`, whatever it says."""
-    listed = " and ".join(repr(name) for name in names.values())
-    return DataError(
-        f"the engine of frame could not evaluate {listed}: finish other queries on its "
-        "connection, evaluate the frame first, and pass plain columns of text or integers"
+class ArrowSource(StreamedSource):
+    """Columns that another engine evaluates, as a whole and once, into Arrow."""
+
+    def __init__(
+        self,
+        stack: ExitStack,
+        wanted: Sequence[Wanted],
+        kinds: Sequence[pa.DataType],
+        evaluate: Callable[[], pa.Table],
+        wall: Wall,
+    ) -> None:
+        self._evaluate = evaluate
+        roles = [column.role for column in wanted]
+        super().__init__(stack, wanted, dict(zip(roles, kinds, strict=True)), wall)
+
+    def rows(self) -> DuckRows:
+        """Hold the columns in memory, where DuckDB scans them with all its threads."""
+        table = self.wall(self._table)
+        self._connection = connected(self._stack, large=True)
+        return DuckRows(self._connection, self._connection.from_arrow(table))
+
+    def batches(self) -> Batches:
+        """Return the rows batch by batch."""
+        yield from batches_of(self._table())
+
+    def _table(self) -> pa.Table:
+        columns = self._evaluate().columns
+        return pa.table(
+            {
+                each.role: checked(column, each)
+                for each, column in zip(self.wanted, columns, strict=True)
+            }
+        )
+
+
+class PandasSource(StreamedSource):
+    """Columns of pandas, converted to Arrow; Python objects at once, as they have no type."""
+
+    def __init__(
+        self, stack: ExitStack, wanted: Sequence[Wanted], series: Sequence[Any], wall: Wall
+    ) -> None:
+        self._objects: dict[str, str] = {}
+        self._columns: dict[str, Any] = {}
+        kinds = {}
+        for column, values in zip(wanted, series, strict=True):
+            kind = redact_errors(partial(_kind_of_series, values), wall.problem)
+            held = values
+            if kind == OBJECTS and not len(values):
+                kind = pa.null()  # of no rows the type is not known, and none is wrong
+            elif kind == OBJECTS and column.use is Use.KEY:
+                held, self._objects[column.role] = keys_of_objects(values.astype(object), column)
+                kind = held.type
+            elif kind == OBJECTS and column.use is Use.TEXTS:
+                held = texts_of_objects(values.astype(object), column)
+                kind = held.type
+            elif kind == OBJECTS:
+                kind = UNFIT
+            elif column.use is Use.TEXTS and values.dtype.kind == "f" and not values.notna().any():
+                # How pandas holds nothing at all.
+                held, kind = pa.chunked_array([pa.nulls(len(values))]), pa.null()
+            self._columns[column.role], kinds[column.role] = held, kind
+        super().__init__(stack, wanted, kinds, wall)
+
+    def identity(self, role: str) -> object:
+        """Return the type of a column's values; of objects, that of Python."""
+        name = self._objects.get(role)
+        return super().identity(role) if name is None else f"objects of type {name}"
+
+    def batches(self) -> Batches:
+        """Return the rows batch by batch."""
+        rows = len(next(iter(self._columns.values())))
+        for start in range(0, max(rows, 1), ROWS_AT_ONCE):
+            stop = start + ROWS_AT_ONCE
+            arrays = [
+                checked(_as_array(self._columns[column.role], start, stop), column)
+                for column in self.wanted
+            ]
+            yield pa.RecordBatch.from_arrays(arrays, [column.role for column in self.wanted])
+
+
+def unordered() -> ParameterError:
+    """The error for a dataframe whose rows have no order, where they must have one."""
+    return ParameterError(
+        "events must be in time order, which the rows of this kind of dataframe have not: sort "
+        "them, and collect them, in Spark with toPandas()"
     )
 
 
-def selected(
-    frame: AnyFrame, names: Mapping[str, str], failure: DphistError, physical: Any = None
-) -> AnyFrame:
-    """Return the wanted columns, checked, and named by their roles.
-
-    `physical` gives the engine's name of each column where it differs from the caller's.
-    """
-    schema = shielded(frame.collect_schema, failure)
-    physical = physical or names
-    duckdb = frame.implementation.is_duckdb()
-    existing = list(frame.to_native().columns) if duckdb else list(schema)
-    for name in physical.values():
-        # A name DuckDB holds twice is one of Narwhals' schema, so DuckDB itself is asked.
-        position_of(name, existing, ignore_case=duckdb)
-    if isinstance(frame, nw.DataFrame) and len(frame) == 0:
-        frame = shielded(lambda: _typed(frame, physical), failure)
-    kinds = {}
-    for role in [role for role in names if role in LABELS]:
-        frame = _with_labels(frame, physical[role], names[role], failure)
-        if role in COMPARED:
-            kinds[names[role]] = _kind(frame, physical[role], failure)
-    if len(kinds) == 2:
-        (first, kind), (second, other) = kinds.items()
-        if kind != other:
-            raise different_types(first, second)
-    schema = shielded(frame.collect_schema, failure)
-    for role, name in names.items():
-        if role not in LABELS:
-            check_count_type(schema[physical[role]], name)
-    return shielded(lambda: _renamed(frame, physical, existing), failure)
+def batches_of(table: pa.Table) -> Batches:
+    """Return a table in batches, at least one, of one type."""
+    if len(table) == 0:
+        empty = [pa.array([], kind) for kind in table.schema.types]
+        yield pa.RecordBatch.from_arrays(empty, schema=table.schema)
+        return
+    yield from table.to_batches(max_chunksize=ROWS_AT_ONCE)
 
 
-def _typed(frame: AnyFrame, physical: Mapping[str, str]) -> AnyFrame:
-    """Give the columns of a frame without rows the types that a reader could not see."""
-    schema = frame.collect_schema()
-    unseen = {name for name, dtype in schema.items() if dtype in (nw.Object, nw.Unknown)}
-    if frame.implementation.is_pandas():  # whose empty objects Narwhals takes for text
-        dtypes = frame.to_native().dtypes
-        unseen = {name for name, dtype in dtypes.items() if str(dtype) == "object"}
-    casts = [
-        nw.col(name).cast(nw.String if role in LABELS else nw.Int64)
-        for role, name in physical.items()
-        if name in unseen
-    ]
-    return frame.with_columns(*casts) if casts else frame
-
-
-def _renamed(frame: AnyFrame, physical: Mapping[str, str], existing: list[str]) -> AnyFrame:
-    """Return the columns `physical`, named by their roles, where a name may be anything."""
-    if frame.implementation.is_duckdb():
-        # Older ones split a name at its points unless it is quoted in SQL.
-        quoted = {role: name.replace('"', '""') for role, name in physical.items()}
-        chosen = ", ".join(f'"{name}" AS "{role}"' for role, name in quoted.items())
-        return nw.from_native(frame.to_native().project(chosen))  # type: ignore[no-any-return]
-    if frame.implementation.is_polars():
-        # To Polars `*` and `^...$` are patterns, not names.
-        return frame.select(**{role: nw.nth(existing.index(n)) for role, n in physical.items()})
-    return frame.select(**{role: nw.col(name) for role, name in physical.items()})
-
-
-def rows_of(frame: AnyFrame, columns: list[str]) -> list[tuple[Any, ...]]:
-    """Evaluate `frame`, once, and return its rows: a short table of Python numbers."""
-    if isinstance(frame, nw.LazyFrame):
-        if frame.implementation.is_duckdb():
-            # Python integers hold DuckDB's 128-bit sums. And fetching Arrow or NumPy
-            # arrays would make DuckDB 2.0 print "leaked instances" when Python ends.
-            rows: list[tuple[Any, ...]] = frame.select(columns).to_native().fetchall()
-            return rows
-        frame = frame.collect()
-    return list(zip(*(frame[column].to_list() for column in columns), strict=True))
-
-
-def narwhals_of(frame: object, failure: DphistError) -> AnyFrame:
+def _narwhals_of(frame: object, failure: DphistError) -> AnyFrame:
     """Wrap `frame`, telling apart what Narwhals refuses."""
     kind = ""
-    try:
-        return nw.from_native(nw.to_native(frame, pass_through=True))  # type: ignore[no-any-return]
-    except (KeyboardInterrupt, SystemExit):
-        raise
-    except BaseException as error:
-        kind = type(error).__name__
+
+    def wrapped() -> AnyFrame | None:
+        nonlocal kind
+        try:
+            return nw.from_native(nw.to_native(frame, pass_through=True))  # type: ignore[no-any-return]
+        except Exception as error:
+            kind = type(error).__name__
+        return None
+
+    found = redact_errors(wrapped, failure)
+    if found is not None:
+        return found
     if kind == "TypeError":
         raise ParameterError("frame must be a dataframe Narwhals reads, or the path of a file")
     if kind == "DuplicateError":
@@ -200,71 +185,53 @@ def narwhals_of(frame: object, failure: DphistError) -> AnyFrame:
     raise failure
 
 
-def _with_labels(frame: AnyFrame, column: str, name: str, failure: DphistError) -> AnyFrame:
-    """Return the frame with a column of labels decoded, having checked its type."""
-    decoded = shielded(lambda: _plain(frame, column), failure)
-    if _of_objects(decoded, column):
-        if not shielded(lambda: _exact_objects(decoded, column), failure):
-            check_label_type(nw.Object(), name)
+def _kind_of_series(values: Any) -> pa.DataType:
+    """Return the Arrow type of a pandas column, told from its dtype alone."""
+    # Of a category's values the type is that of all of them, the unused too.
+    held = getattr(getattr(values.dtype, "categories", values), "dtype", object)
+    if np.dtype(object) == held:
+        return OBJECTS
+    try:
+        return pa.Array.from_pandas(values.iloc[:0]).type
+    except Exception:  # sparse columns, for example
+        return UNFIT
+
+
+def _as_array(values: Any, start: int, stop: int) -> pa.Array:
+    """Return part of a column, one of pandas or one that is Arrow already, as an array."""
+    if isinstance(values, pa.ChunkedArray):
+        array: Any = values.slice(start, stop - start)
     else:
-        check_label_type(shielded(decoded.collect_schema, failure)[column], name)
-    return decoded
+        part = values.iloc[start:stop]
+        if isinstance(part.dtype, np.dtype) and part.dtype.kind == "f":
+            return pa.array(part.to_numpy())  # where NaN stays NaN, and nothing is copied
+        array = pa.Array.from_pandas(part)
+    if not isinstance(array, pa.ChunkedArray):
+        return array
+    return array.chunk(0) if array.num_chunks == 1 else array.combine_chunks()
 
 
-def _of_objects(frame: AnyFrame, column: str) -> bool:
-    """Whether a column is one of pandas' objects.
-
-    Narwhals infers a type for it from the first values. So what it says depends on the data, and
-    whether two columns go together, or a label is refused, must not.
-    """
-    return bool(frame.implementation.is_pandas() and frame.to_native()[column].dtype == object)
-
-
-def _kind(frame: AnyFrame, column: str, failure: DphistError) -> Any:
-    """Return what two columns must have in common for their labels to be compared.
-
-    Narwhals' type is too coarse for Arrow, which joins no text with large text; for types
-    DuckDB alone knows, which it casts in its own way; and for categories of pandas, where
-    1 and "1" would silently be two labels. Objects of pandas go with objects.
-    """
-    if _of_objects(frame, column):
-        return object
+def _kind_of(frame: AnyFrame, position: int) -> pa.DataType:
+    """Return the Arrow type of a column, without evaluating it."""
     native = frame.to_native()
     if isinstance(native, pa.Table):
-        return native.schema.field(column).type
-    if frame.implementation.is_duckdb():
-        return shielded(lambda: str(native.types[native.columns.index(column)]), failure)
-    dtype = shielded(frame.collect_schema, failure)[column]
-    if frame.implementation.is_pandas() and dtype == nw.Categorical:
-        categories = getattr(native[column].dtype, "categories", None)
-        return dtype, str(getattr(categories, "dtype", None))
-    return dtype
+        return native.schema.field(position).type
+    dtype = list(frame.collect_schema().values())[position]
+    try:
+        if frame.implementation.is_polars():
+            import polars
+
+            kind = list(native.collect_schema().values())[position]
+            return polars.Series([], dtype=kind).to_arrow().type
+        return nw.new_series("c", [], dtype, backend="pyarrow").to_arrow().type
+    except BaseException:  # types that are not Arrow's; a Rust panic is no Exception
+        return UNFIT
 
 
-def _plain(frame: AnyFrame, column: str) -> AnyFrame:
-    """Decode an Arrow label column that Arrow groups by its encoding, or not at all.
-
-    Two chunks may have different dictionaries, one dictionary may hold a label twice, or
-    a null; only the decoded labels tell what is equal.
-    """
-    native = frame.to_native()
-    if not isinstance(native, pa.Table):
-        return frame
-    values = native[column]
-    kind = values.type
-    if isinstance(kind, pa.BaseExtensionType):
-        values = pa.chunked_array([chunk.storage for chunk in values.chunks], kind.storage_type)
-    elif pa.types.is_dictionary(kind):
-        values = decoded_dictionary(values)
-    elif pa.types.is_run_end_encoded(kind):
-        values = pc.run_end_decode(values)
-    else:
-        return frame
-    decoded = native.set_column(native.column_names.index(column), column, values)
-    return nw.from_native(decoded)  # type: ignore[no-any-return]
-
-
-def _exact_objects(frame: AnyFrame, column: str) -> bool:
-    """Whether each value of a pandas column of objects is of a type that makes labels."""
-    kinds = frame.to_native()[column].dropna().map(type).unique()
-    return all(issubclass(kind, _LABEL_TYPES) for kind in kinds)
+def _evaluated(frame: AnyFrame, positions: list[int]) -> pa.Table:
+    """Evaluate the columns, together and once: a lazy frame may have other rows next time."""
+    if isinstance(frame, nw.LazyFrame) and not frame.implementation.is_polars():
+        names = list(frame.collect_schema())
+        return frame.select(*(names[place] for place in positions)).collect("pyarrow").to_native()
+    columns = frame.select(nw.nth(*positions))
+    return (columns.collect() if isinstance(columns, nw.LazyFrame) else columns).to_arrow()

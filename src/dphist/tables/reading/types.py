@@ -1,141 +1,136 @@
-"""The types of labels and users that are counted by name: a closed list, told from the schema.
+"""The types that serve, in terms of Arrow's: one closed list for every engine and every use.
 
-Of each, two values are one label exactly if they are the same bytes, and a released label can be
-saved and read again. Others, such as intervals, of which thirty days equal a month, or times with
-a zone, are refused before any data are read.
+Each engine says which Arrow type a column of it amounts to (see the modules of the engines), from
+the schema alone, and here it is accepted or refused. Of the types of labels, users and nodes two
+values are one exactly if they are the same bytes, and a released label can be saved and read
+again. Others, such as intervals, of which thirty days equal a month, or times with a zone, are
+refused before any data are read.
 """
 
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import pyarrow as pa
 
-from dphist.errors import ColumnError, DataError
-from dphist.tables.engine.guard import shielded
-from dphist.tables.reading.columns import check_count_type, check_label_type
+from dphist.errors import ColumnError
+from dphist.tables.engine.redaction import redact_errors
+from dphist.tables.reading.columns import Use, Wanted
 
-# DuckDB's types, without their parameters.
-_AS_THEY_ARE = {
-    *("boolean", "tinyint", "smallint", "integer", "bigint"),
-    *("utinyint", "usmallint", "uinteger", "ubigint", "decimal", "blob", "varchar"),
-    *("date", "timestamp", "timestamp_s", "timestamp_ms", "timestamp_ns"),
-    "timestamp with time zone",
-}
-# An enumeration is text; its order, and the numbers behind it, are not.
-_AS_TEXT = {"enum", "uuid", "null", '"null"', "sqlnull"}
+# Stands for every type of an engine that Arrow has no equal of, or that cannot serve.
+UNFIT = pa.month_day_nano_interval()
+# Stands for Python objects in a pandas column, whose type is not in its schema.
+OBJECTS = pa.struct([])
 
-_SPARK_TEXT = {"string", "char", "varchar", "void"}
-_SPARK_OTHERS = {
-    *("boolean", "byte", "short", "integer", "long", "decimal", "binary"),
-    *("date", "timestamp", "timestamp_ntz"),
-}
+_MOST_DIGITS = 38
 
 
-def check_duckdb(kind: Any, name: str) -> bool:
-    """Refuse what cannot serve as a label or user; say whether it is to be read as text."""
-    if kind.id not in _AS_THEY_ARE | _AS_TEXT:
-        raise unfit(name)
-    return kind.id in _AS_TEXT
-
-
-def duckdb_value(kind: Any, column: str, name: str) -> str:
-    """Return the expression of a column of DuckDB, checked, as values told apart by their bytes.
-
-    Parameters
-    ----------
-    kind : type of the column
-    column, name : the column as the relation names it, and as the caller does.
-    """
-    quoted = '"' + column.replace('"', '""') + '"'
-    return f"CAST({quoted} AS VARCHAR)" if check_duckdb(kind, name) else quoted
-
-
-def spark_value(kind: Any, column: str, name: str) -> str:
-    """Return the same for Spark, where text becomes bytes; `column` is a plain name."""
-    return f"CAST(CAST({column} AS STRING) AS BINARY)" if check_spark(kind, name) else column
-
-
-def check_spark(kind: Any, name: str) -> bool:
-    """Refuse what cannot serve as a label or user; say whether it is text."""
-    if kind.typeName() not in _SPARK_TEXT | _SPARK_OTHERS:
-        raise unfit(name)
-    return kind.typeName() in _SPARK_TEXT
-
-
-def check_arrow(column: Any, role: str, name: str) -> None:
-    """Refuse a decoded column that cannot serve in its role; None stands for objects of Python."""
-    if column is None:
-        raise ColumnError(
-            f"column {name!r} holds Python objects other than text: cast it to text, or to a type "
-            "of its own, such as int64, datetime64 or an ArrowDtype"
-        )
-    kind = column.type
-    dtype = nw.from_native(pa.table({"x": column.slice(0, 0)})).collect_schema()["x"]
-    if role == "count":
-        check_count_type(dtype, name)
-        return
-    check_label_type(dtype, name)
-    if not serves(kind):
-        raise unfit(name)
-    if pa.types.is_timestamp(kind):  # of a time zone that is known, or it could not be written
-        shielded(lambda: pa.array([0], pa.int64()).cast(kind).cast(pa.string()), unfit(name))
-
-
-def check_text(values: Any, name: str) -> None:
-    """Refuse text that is not UTF-8, an Arrow array or chunked array of it, as the column `name`.
-
-    Arrow does not look, and DuckDB orders by keys in which a byte of 0xFF, which no UTF-8 holds,
-    moves what follows: one row could then change the users and labels of others.
+def check_type(kind: pa.DataType, column: Wanted) -> None:
+    """Refuse a column whose type cannot serve; for a `VALUE` the search among edges decides.
 
     Raises
     ------
-    DataError
+    ColumnError
     """
-    if plain(values.type) == pa.string():
-        problem = DataError(
-            f"column {name!r} must hold text in UTF-8: remove or correct other rows, or cast them "
-            "to bytes"
+    decoded = without_encoding(kind)
+    if column.use is Use.COUNT:
+        _check_count(decoded, column.name)
+    elif column.use is Use.KEY:
+        _check_key(decoded, column.name)
+    elif column.use is Use.TEXTS and not _is_text(kind_of_elements(decoded) or decoded):
+        raise ColumnError(
+            f"column {column.name!r} must hold text, or lists of text: cast it to text"
         )
-        shielded(lambda: values.validate(full=True), problem)
+
+
+def without_encoding(kind: pa.DataType) -> pa.DataType:
+    """Return the type of the values that a dictionary, runs or an extension type stand for."""
+    while True:
+        if isinstance(kind, pa.BaseExtensionType):
+            # Periods and intervals of pandas are stored as numbers, and are none.
+            if kind.extension_name.startswith("pandas."):
+                return UNFIT
+            kind = kind.storage_type
+        elif pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
+            kind = kind.value_type
+        else:
+            return kind
+
+
+def kind_of_elements(kind: pa.DataType) -> pa.DataType | None:
+    """Return the type of the elements of lists, however Arrow holds them; None of other types."""
+    types = pa.types
+    plain_list = types.is_list(kind) or types.is_large_list(kind)
+    view = types.is_list_view(kind) or types.is_large_list_view(kind)
+    if plain_list or view or types.is_fixed_size_list(kind):
+        return without_encoding(kind.value_type)
+    return None
+
+
+def plain(kind: pa.DataType) -> pa.DataType:
+    """Return the type of keys: text and bytes are of one type each, however they are laid out.
+
+    So the type of what is released does not tell which engine counted it. A type without values,
+    which readers give to an empty column, is text.
+    """
+    if pa.types.is_large_string(kind) or pa.types.is_string_view(kind) or pa.types.is_null(kind):
+        return pa.string()
+    long = pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind)
+    if long or pa.types.is_fixed_size_binary(kind):
+        return pa.binary()
+    return pa.decimal128(kind.precision, kind.scale) if _is_decimal(kind) else kind
 
 
 def serves(kind: pa.DataType) -> bool:
-    """Whether labels may be of this Arrow type."""
-    exact = pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_decimal128(kind)
+    """Whether labels, users and nodes may be of this Arrow type."""
+    exact = pa.types.is_integer(kind) or pa.types.is_boolean(kind) or _is_decimal(kind)
     day = pa.types.is_date(kind) or pa.types.is_timestamp(kind)
     return exact or day or plain(kind) in (pa.string(), pa.binary())
 
 
-def plain(kind: pa.DataType) -> pa.DataType:
-    """Return the type of released labels: text and bytes are of one type each, whatever they were.
-
-    So the type of what is released does not tell which engine counted it.
-    """
-    if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
-        return pa.string()
-    long = pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind)
-    return pa.binary() if long or pa.types.is_fixed_size_binary(kind) else kind
-
-
-def decoded_dictionary(values: Any) -> Any:
-    """Return the values of an Arrow column that is encoded by a dictionary."""
-    kind = plain(values.type.value_type)  # Arrow takes no values from a dictionary of views
-    return values.cast(pa.dictionary(values.type.index_type, kind)).cast(kind)
-
-
-def carried(values: Any) -> Any:
-    """Return an Arrow column as one that DuckDB holds exactly: moments become integers.
+def held_exactly(values: Any) -> Any:
+    """Return an Arrow column of keys as one that DuckDB holds exactly: moments become integers.
 
     DuckDB has no nanoseconds with a time zone, for example, and would make equal what is not.
+    Text and bytes it reads in every layout.
     """
     kind = values.type
-    moment = pa.types.is_timestamp(kind) or pa.types.is_date64(kind)
-    return values.cast(pa.int64()) if moment else values
+    if pa.types.is_timestamp(kind) or pa.types.is_date64(kind):
+        return values.cast(pa.int64())
+    if pa.types.is_null(kind) or _is_decimal(kind):
+        return values.cast(plain(kind))
+    return values
 
 
-def unfit(name: str) -> ColumnError:
-    """The error for a column of a type that is not on the list."""
-    return ColumnError(
-        f"column {name!r} must hold text, integers of up to 64 bits, truth values, dates, "
-        "timestamps, bytes or decimals of up to 38 digits: cast it to text"
-    )
+def _check_key(kind: pa.DataType, name: str) -> None:
+    if pa.types.is_floating(kind):
+        raise ColumnError(
+            f"column {name!r} has a float type, which has no exact equality (pandas makes one of "
+            "an integer column with missing values): cast it to text or integers"
+        )
+    if not serves(kind):
+        raise ColumnError(
+            f"column {name!r} must hold text, integers of up to 64 bits, truth values, dates, "
+            "timestamps, bytes or decimals of up to 38 digits: cast it to text"
+        )
+    if pa.types.is_timestamp(kind):  # of a time zone that is known, or it could not be written
+        unknown = ColumnError(
+            f"column {name!r} has a time zone that is not known here: convert it to UTC"
+        )
+        redact_errors(lambda: pa.array([0], pa.int64()).cast(kind).cast(pa.string()), unknown)
+
+
+def _check_count(kind: pa.DataType, name: str) -> None:
+    if pa.types.is_floating(kind):
+        raise ColumnError(
+            f"column {name!r} has a float type (an integer column with missing values becomes "
+            "one in pandas): drop the rows without a value and cast it to integers"
+        )
+    if not (pa.types.is_integer(kind) or pa.types.is_null(kind)):
+        raise ColumnError(f"column {name!r} must have an integer type: cast it to integers")
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(plain(kind) == pa.string())
+
+
+def _is_decimal(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_decimal(kind)) and kind.precision <= _MOST_DIGITS

@@ -1,0 +1,269 @@
+"""From rows to (count, prevalence) pairs, inside the engine that holds the rows.
+
+An anonymized histogram of n records has at most about sqrt(2 n) different counts. Two group-bys,
+by label and then by count, leave only those to Python.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from typing import Any
+
+import numpy as np
+
+from dphist.errors import DataError, ParameterError
+from dphist.tables.checks import LARGEST, IntArray, check_total
+from dphist.tables.counting.problems import WORST, problem_of, raise_problem
+from dphist.tables.engine.progress import Progress
+from dphist.tables.engine.rows import Rows
+from dphist.tables.reading.columns import Wanted, count_column, key_column
+from dphist.tables.reading.gate import open_source
+from dphist.tables.reading.source import Source, check_comparable
+
+# Stands for a sum that is larger than any count may be.
+_BEYOND = -1
+
+
+def count_records(
+    frame: object, *, label: str, progress: Progress | None = None, delimiter: str | None = None
+) -> tuple[IntArray, IntArray]:
+    """Count how many labels occur exactly how often, in a table of one row a record.
+
+    Parameters
+    ----------
+    frame, progress, delimiter
+        As for `open_source`; a dataframe is evaluated once.
+    label : str
+        The column of labels. They are compared by their bytes: nothing is trimmed and case counts.
+
+    Returns
+    -------
+    counts : (d,) int64, ascending, distinct, at least 1
+        In records.
+    prevalences : (d,) int64, at least 1
+        How many labels have each count.
+
+    Raises
+    ------
+    ParameterError
+        If `frame` is no table.
+    ColumnError
+        If the column is missing or its type has no exact equality (floats, lists).
+    DataError
+        If a label is missing.
+    InputFileError
+        If the file is missing or not what its name says.
+    """
+    wanted = [key_column("term", label, "label")]
+
+    def counted(rows: Rows) -> Rows:
+        checked = rows.project("term", f"{problem_of(wanted)} AS problem")
+        return prevalences(checked.group(["term"], "count(*) AS records", WORST))
+
+    with ExitStack() as stack:
+        source = open_source(stack, frame, wanted, progress=progress, delimiter=delimiter)
+        found = _found(source, counted, ["records", "prevalence", "problem"])
+    _raise_worst(found, source, wanted)
+    return as_arrays([row[:2] for row in found])
+
+
+def sum_counts(
+    frame: object,
+    *,
+    label: str,
+    count: str,
+    progress: Progress | None = None,
+    delimiter: str | None = None,
+) -> tuple[IntArray, IntArray]:
+    """Count how many labels have which sum of counts, in a table of labels with counts.
+
+    Parameters
+    ----------
+    frame, label, progress, delimiter
+        As for `count_records`.
+    count : str
+        The column of counts, in records: an integer type, or decimal digits in a text file. Rows
+        of one label are added up; labels that add up to zero are dropped.
+
+    Returns
+    -------
+    counts, prevalences : (d,) int64
+        As of `count_records`.
+
+    Raises
+    ------
+    ParameterError, ColumnError, InputFileError
+        As by `count_records`; a ColumnError also if the counts are not of an integer type.
+    DataError
+        If a label or count is missing, a count is negative, or there are 2**62 records or
+        more.
+    """
+    wanted = [count_column("amount", count, "count"), key_column("term", label, "label")]
+
+    def counted(rows: Rows) -> Rows:
+        checked = rows.project("term", "amount", f"{problem_of(wanted)} AS problem")
+        return prevalences(_added_up(checked, "term", "amount"))
+
+    with ExitStack() as stack:
+        source = open_source(stack, frame, wanted, progress=progress, delimiter=delimiter)
+        found = _found(source, counted, ["records", "prevalence", "problem"])
+    _raise_worst(found, source, wanted)
+    _check_sums(found, count, "label")
+    pairs = as_arrays([row[:2] for row in found if row[0] != 0])
+    check_total(*pairs)
+    return pairs
+
+
+def read_profile(
+    frame: object, *, progress: Progress | None = None, delimiter: str | None = None
+) -> tuple[IntArray, IntArray]:
+    """Read an anonymized histogram: columns ``count`` and ``prevalence``.
+
+    Parameters
+    ----------
+    frame, progress, delimiter
+        As for `count_records`, with columns ``count``, in records, and ``prevalence``, how
+        many labels have that count. Rows with prevalence 0 say nothing and are dropped;
+        the prevalences of a count that is there twice are added up.
+
+    Returns
+    -------
+    counts, prevalences : (d,) int64
+        As of `count_records`.
+
+    Raises
+    ------
+    ParameterError, ColumnError, InputFileError
+        As by `sum_counts`.
+    DataError
+        If a value is missing or negative, a count is zero, or there are 2**62 records or
+        more.
+    """
+    wanted = [
+        count_column("amount", "count", "count"),
+        count_column("labels", "prevalence", "prevalence"),
+    ]
+
+    def merged(rows: Rows) -> Rows:
+        checked = rows.project("amount", "labels", f"{problem_of(wanted)} AS problem")
+        # Before a count can serve as a key it has to fit into int64.
+        sound = "CASE WHEN problem = 0 THEN CAST(amount AS BIGINT) ELSE 0 END AS amount"
+        return _added_up(checked.project(sound, "labels", "problem"), "amount", "labels")
+
+    with ExitStack() as stack:
+        source = open_source(stack, frame, wanted, progress=progress, delimiter=delimiter)
+        found = _found(source, merged, ["records", "amount", "problem"])
+    _raise_worst(found, source, wanted)
+    _check_sums(found, "prevalence", "count")
+    kept = [(row[1], row[0]) for row in found if row[0] != 0]
+    if any(records == 0 for records, _ in kept):
+        raise DataError("column 'count' must be at least 1: drop the row of labels never seen")
+    pairs = as_arrays(kept)
+    check_total(*pairs)
+    return pairs
+
+
+def count_degrees(
+    frame: object,
+    *,
+    source: str,
+    target: str,
+    directed: bool = False,
+    progress: Progress | None = None,
+    delimiter: str | None = None,
+) -> tuple[IntArray, IntArray]:
+    """Count how many nodes have which degree, in a table of one row an edge.
+
+    Parameters
+    ----------
+    frame, progress, delimiter
+        As for `count_records`.
+    source, target : str
+        The columns of the nodes an edge joins, both of the same type. Nodes are compared
+        as `count_records` compares labels.
+    directed : bool
+        Whether to count only the edges that leave a node. Nodes are then taken from
+        `source`, while `target` is checked all the same: it has to be there, of the type
+        of `source`, and without missing values.
+
+    Returns
+    -------
+    degrees : (d,) int64, ascending, distinct, at least 1
+        In rows: a row that is there twice is two edges. Undirected, a row from a node to
+        itself adds 2 to its degree.
+    prevalences : (d,) int64, at least 1
+        How many nodes have each degree. Nodes without edges are not counted.
+
+    Raises
+    ------
+    ParameterError
+        If `frame` is no table, or `source` and `target` are one column.
+    ColumnError
+        If a column is missing, its type has no exact equality (floats, lists), or the two
+        have different types.
+    DataError
+        If a node is missing.
+    InputFileError
+        If the file is missing or not what its name says.
+    """
+    if not isinstance(directed, bool):
+        raise ParameterError("directed must be True or False")
+    wanted = [key_column("source", source, "source"), key_column("target", target, "target")]
+
+    def counted(rows: Rows) -> Rows:
+        edges = rows.project("source", "target", f"{problem_of(wanted)} AS problem")
+        # Both ends come from one evaluation: another may give other rows, and an edge whose ends
+        # come from two tables is counted at nodes that it does not join.
+        ends = edges.project("source AS term", "problem") if directed else edges.ends()
+        return prevalences(ends.group(["term"], "count(*) AS records", WORST))
+
+    with ExitStack() as stack:
+        opened = open_source(stack, frame, wanted, progress=progress, delimiter=delimiter)
+        check_comparable(opened, "source", "target")
+        found = _found(opened, counted, ["records", "prevalence", "problem"])
+    lacking = "has rows without a node: drop them or give them one"
+    _raise_worst(found, opened, wanted, {"source": lacking, "target": lacking})
+    return as_arrays([row[:2] for row in found])
+
+
+def prevalences(labels: Rows) -> Rows:
+    """From rows (records, problem), one a label, to (records, prevalence, problem)."""
+    return labels.group(["records"], "count(*) AS prevalence", WORST)
+
+
+def as_arrays(pairs: Sequence[tuple[int, ...]]) -> tuple[IntArray, IntArray]:
+    """Return pairs as two arrays, ascending by the first."""
+    table = np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2)
+    return table[:, 0].copy(), table[:, 1].copy()
+
+
+def _added_up(rows: Rows, by: str, summed: str) -> Rows:
+    """For each value of `by`: ``records``, the sum, `_BEYOND` if it is too large, and the fault."""
+    sound = f"CASE WHEN problem = 0 THEN CAST({summed} AS BIGINT) ELSE 0 END AS summed"
+    rows = rows.project(by, sound, "problem")
+    rows = rows.group([by], f"{rows.total('summed')} AS summed", WORST)
+    fits = f"CASE WHEN summed > {LARGEST} THEN {_BEYOND} ELSE CAST(summed AS BIGINT) END AS records"
+    return rows.project(by, fits, "problem")
+
+
+def _found(
+    source: Source, derive: Callable[[Rows], Rows], columns: list[str]
+) -> list[tuple[Any, ...]]:
+    """Evaluate what is derived from the rows of a source."""
+    rows = source.rows()
+    return source.run(lambda: derive(rows).fetch(columns))
+
+
+def _raise_worst(
+    found: list[tuple[Any, ...]],
+    source: Source,
+    wanted: Sequence[Wanted],
+    missing: dict[str, str] | None = None,
+) -> None:
+    worst = max((row[2] for row in found), default=None)
+    raise_problem(worst, wanted, source.wall.problem, from_text=source.from_text, missing=missing)
+
+
+def _check_sums(found: list[tuple[Any, ...]], name: str, by: str) -> None:
+    """Refuse sums that are too large for a count."""
+    if any(row[0] == _BEYOND for row in found):
+        raise DataError(f"column {name!r} must add up to less than 2**62 for each {by}")

@@ -1,0 +1,104 @@
+"""Running other libraries so that nothing they say about the data gets out.
+
+DuckDB quotes the line of a CSV file it cannot read, Polars the value it cannot cast, and NumPy
+warns of a number that only one record holds. Such text is a record, shown without noise. So every
+call into a library that holds data goes through `redact_errors`: what the library prints and warns
+is dropped (`quiet`), its exception is dropped, and ours is raised after the `except` block has
+ended, so that the library's is reachable neither as ``__cause__`` nor as ``__context__``.
+"""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from dphist.errors import DphistError
+from dphist.tables.engine.quiet import quiet
+
+T = TypeVar("T")
+
+
+def redact_errors(
+    call: Callable[[], T], problem: DphistError, shortage: DphistError | None = None
+) -> T:
+    """Return ``call()``, silently; whatever goes wrong inside becomes `problem`.
+
+    Parameters
+    ----------
+    call : function of no arguments
+        The work of another library.
+    problem : DphistError
+        Raised in place of the library's exception. Its text is fixed before the call, so it
+        cannot depend on the data.
+    shortage : DphistError, optional
+        Raised in place of `problem` when memory or disk ran out.
+
+    Raises
+    ------
+    DphistError
+        `problem` or `shortage`; or one that `call` raised itself, as ours show no data.
+    KeyboardInterrupt, SystemExit
+        Passed on: somebody asked to stop.
+    """
+    interrupted = False
+    try:
+        with quiet():
+            return call()
+    except (KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except DphistError as error:
+        raised = error
+    except BaseException as error:  # a Rust panic in Polars is no Exception
+        interrupted = _was_interrupted(error)
+        raised = shortage if shortage is not None and _ran_out(error) else problem
+    if interrupted:
+        raise KeyboardInterrupt
+    raised.__cause__ = raised.__context__ = None
+    raise raised
+
+
+class Wall:
+    """The `redact_errors` of one source, which also lets errors of ours through an engine.
+
+    A check of ours may run inside an engine's call, as a batch is handed over, and the engine
+    makes an exception of its own of what the check raises. `noting` remembers ours.
+
+    Attributes
+    ----------
+    problem, shortage : as for `redact_errors`.
+    """
+
+    __slots__ = ("_noted", "problem", "shortage")
+
+    def __init__(self, problem: DphistError, shortage: DphistError | None = None) -> None:
+        self.problem = problem
+        self.shortage = shortage
+        self._noted: DphistError | None = None
+
+    def __call__(self, call: Callable[[], T]) -> T:
+        """Return ``call()`` as `redact_errors` does; an error that was noted inside comes first."""
+        try:
+            return redact_errors(call, self.problem, self.shortage)
+        except DphistError as error:
+            raised = error if self._noted is None else self._noted
+        self._noted = None
+        raised.__cause__ = raised.__context__ = None
+        raise raised
+
+    def noting(self, check: Callable[[], T]) -> T:
+        """Return ``check()``; remember the error it raises, for whoever stands outside."""
+        try:
+            return check()
+        except DphistError as error:
+            self._noted = error
+            raise
+
+
+def _was_interrupted(error: BaseException) -> bool:
+    """Whether this is how DuckDB reports Ctrl-C."""
+    return type(error).__name__ == "InterruptException" or str(error) == "Query interrupted"
+
+
+def _ran_out(error: BaseException) -> bool:
+    """Whether an engine stopped for want of memory or of disk."""
+    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException":
+        return True
+    return "No space left" in str(error)

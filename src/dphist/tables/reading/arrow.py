@@ -1,0 +1,101 @@
+"""Arrow columns: validated in full before anything touches them, then decoded.
+
+Arrow does not look at what it is handed. Offsets that decrease crash the process; text may be any
+bytes, and DuckDB orders by keys in which the byte 0xFF, which no UTF-8 holds, moves what follows,
+so that one row could change the users and labels of others.
+"""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dphist.errors import DataError
+from dphist.tables.engine.redaction import redact_errors
+from dphist.tables.reading.columns import Use, Wanted
+from dphist.tables.reading.objects import missing_in_list
+from dphist.tables.reading.types import (
+    held_exactly,
+    kind_of_elements,
+    plain,
+    without_encoding,
+)
+
+
+def checked(values: Any, column: Wanted) -> Any:
+    """Return an Arrow array or chunked array, validated, and, of keys, as DuckDB holds it.
+
+    Raises
+    ------
+    DataError
+        If the array breaks Arrow's own rules, or text is not UTF-8: a fault of single values.
+    """
+    check_valid(values, column.name)
+    if column.use is Use.TEXTS:
+        return redact_errors(lambda: texts(values, column.name), _undecodable(column.name))
+    if column.use is Use.KEY:
+        return redact_errors(lambda: held_exactly(decoded(values)), _undecodable(column.name))
+    return values
+
+
+def check_valid(values: Any, name: str) -> None:
+    """Refuse an array that breaks Arrow's rules, as the column `name`; encoded values included."""
+    kind = without_encoding(values.type)
+    text = plain(kind_of_elements(kind) or kind) == pa.string()
+    problem = DataError(
+        f"column {name!r} must hold text in UTF-8: remove or correct other rows, or cast them "
+        "to bytes"
+        if text
+        else f"column {name!r} must be valid Arrow data, and breaks the rules of its type: write "
+        "it anew"
+    )
+    redact_errors(lambda: values.validate(full=True), problem)
+
+
+def decoded(values: Any) -> Any:
+    """Return a column without the encoding its values have in Arrow.
+
+    Two chunks may have different dictionaries, one dictionary may hold a value twice, or a null:
+    only the decoded values tell what is equal.
+    """
+    kind = values.type
+    if isinstance(kind, pa.BaseExtensionType):
+        return decoded(_storage(values))
+    if pa.types.is_dictionary(kind):
+        held = plain(kind.value_type)  # Arrow takes no values from a dictionary of views
+        return decoded(values.cast(pa.dictionary(kind.index_type, held)).cast(held))
+    if pa.types.is_run_end_encoded(kind):
+        return decoded(pc.run_end_decode(values))
+    return values
+
+
+def texts(values: Any, name: str) -> Any:
+    """Return the texts of each row, a large_list(large_string), no list being null.
+
+    A row without a value has no text, and a row of one text has this one.
+    """
+    rows = decoded(values)
+    if kind_of_elements(rows.type) is None:
+        rows = rows.cast(pa.large_string())
+        lengths, flat = rows.is_valid(), rows.drop_null()
+    else:
+        lengths = pc.fill_null(pc.list_value_length(rows), 0)
+        flat = decoded(pc.list_flatten(rows)).cast(pa.large_string())
+        if flat.null_count:
+            raise missing_in_list(name)
+    starts = np.append(0, np.cumsum(lengths.to_numpy(zero_copy_only=False).astype(np.int64)))
+    joined = flat.combine_chunks() if isinstance(flat, pa.ChunkedArray) else flat
+    listed = pa.LargeListArray.from_arrays(starts, joined)
+    return pa.chunked_array([listed]) if isinstance(values, pa.ChunkedArray) else listed
+
+
+def _storage(values: Any) -> Any:
+    if isinstance(values, pa.ChunkedArray):
+        chunks = [chunk.storage for chunk in values.chunks]
+        return pa.chunked_array(chunks, values.type.storage_type)
+    return values.storage
+
+
+def _undecodable(name: str) -> DataError:
+    return DataError(f"column {name!r} could not be decoded by Arrow: cast it to its plain type")

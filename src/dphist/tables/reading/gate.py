@@ -1,0 +1,68 @@
+"""The one entrance: whatever holds a caller's rows, opened as a `Source`."""
+
+import os
+from collections.abc import Sequence
+from contextlib import ExitStack
+
+from dphist.errors import ParameterError
+from dphist.tables.engine.progress import Progress
+from dphist.tables.reading.columns import Wanted, check_request
+from dphist.tables.reading.files import open_file
+from dphist.tables.reading.frames import is_frame, open_frame, unordered
+from dphist.tables.reading.source import Source
+from dphist.tables.reading.spark import is_spark, open_spark
+
+
+def open_source(
+    stack: ExitStack,
+    frame: object,
+    wanted: Sequence[Wanted],
+    *,
+    progress: Progress | None = None,
+    delimiter: str | None = None,
+    ordered: bool = False,
+) -> Source:
+    """Open a dataframe or a file, having checked the names and types of the wanted columns.
+
+    Parameters
+    ----------
+    stack : what ends the use of the source, and of the DuckDB its rows may be in.
+    frame : dataframe or path
+        Anything Narwhals reads (pandas, Polars, DuckDB, Arrow, ...), Spark, or a file: .csv, .tsv
+        or .txt, each also with .gz or .zst, or .parquet. A text file is UTF-8 with a header line,
+        and all its fields are text; an empty field is missing, ``""`` is the empty text.
+    wanted : the columns
+    progress : function of a float, optional
+        See `reported`; never called for a dataframe.
+    delimiter : str, optional
+        What separates the fields of a text file, one character, in place of what its name says.
+    ordered : bool
+        Whether the order of the rows matters; they then come in batches, in this order.
+
+    Raises
+    ------
+    ParameterError
+        If `frame` is no table, two parameters name one column, `delimiter` is none, or rows must
+        have an order and have none.
+    ColumnError
+        If a column is missing, there twice, or has a type that cannot serve.
+    DataError
+        If the frame's engine fails.
+    InputFileError
+        If the file is missing or not what its name says.
+    """
+    check_request(wanted, progress)
+    if isinstance(frame, str | os.PathLike):
+        return open_file(stack, frame, wanted, progress, delimiter)
+    if delimiter is not None:
+        raise ParameterError("delimiter has a meaning for text files only: leave it out")
+    if is_spark(frame):
+        if ordered:
+            raise unordered()
+        return open_spark(frame, wanted)
+    return open_frame(stack, frame, wanted, ordered=ordered)
+
+
+def is_table(frame: object) -> bool:
+    """Whether this is a dataframe that can be opened."""
+    return is_spark(frame) or is_frame(frame)

@@ -1,0 +1,87 @@
+"""Dataframes of PySpark, classic and Connect: their rows stay in Spark.
+
+PySpark is imported only where there is such a frame. Text becomes bytes, so that no collation of
+a caller's makes two labels one.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import pyarrow as pa
+
+from dphist.tables.engine.redaction import Wall
+from dphist.tables.engine.rows import SparkRows
+from dphist.tables.reading.columns import Use, Wanted, position_of
+from dphist.tables.reading.source import Batches, Source, engine_failure
+from dphist.tables.reading.types import UNFIT
+
+# What Spark's types amount to in Arrow.
+_KINDS = {
+    **{"boolean": pa.bool_(), "byte": pa.int8(), "short": pa.int16(), "integer": pa.int32()},
+    **{"long": pa.int64(), "float": pa.float32(), "double": pa.float64()},
+    **{"date": pa.date32(), "timestamp": pa.timestamp("us", "UTC")},
+    **{"timestamp_ntz": pa.timestamp("us"), "binary": pa.binary(), "void": pa.null()},
+    **{"string": pa.string(), "char": pa.string(), "varchar": pa.string()},
+}
+
+
+def is_spark(frame: object) -> bool:
+    """Whether this is a dataframe of PySpark, told without importing it."""
+    kind = type(nw.to_native(frame, pass_through=True))
+    return kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql.")
+
+
+def open_spark(frame: object, wanted: Sequence[Wanted]) -> "SparkSource":
+    """Open a Spark dataframe; errors as of `open_source`."""
+    native: Any = nw.to_native(frame, pass_through=True)
+    wall = Wall(engine_failure(wanted, workers=True))
+    existing = wall(lambda: list(native.columns))
+    named = []
+    for column in wanted:
+        position_of(column.name, existing, ignore_case=True)
+        escaped = column.name.replace("`", "``")
+        named.append(f"`{escaped}` AS {column.role}")
+    renamed = wall(lambda: native.selectExpr(*named))
+    fields = wall(lambda: {field.name: field.dataType for field in renamed.schema})
+    kinds = {role: _kind_of(field) for role, field in fields.items()}
+    return SparkSource(wanted, kinds, renamed, wall)
+
+
+class SparkSource(Source):
+    """Columns of a Spark dataframe.
+
+    Attributes
+    ----------
+    frame : the dataframe, its columns named by their roles, keys of text as bytes.
+    """
+
+    workers = True
+
+    def __init__(
+        self, wanted: Sequence[Wanted], kinds: Mapping[str, pa.DataType], frame: Any, wall: Wall
+    ) -> None:
+        super().__init__(wanted, kinds, wall)
+        values = [_value_of(kinds[column.role], column) for column in wanted]
+        self.frame = wall(lambda: frame.selectExpr(*values))
+
+    def rows(self) -> SparkRows:
+        """Return the rows, which stay where they are."""
+        return SparkRows(self.frame)
+
+    def batches(self) -> Batches:
+        """Refuse: rows leave Spark counted, or not at all."""
+        raise TypeError("rows of Spark are not read batch by batch here")
+
+
+def _kind_of(field: Any) -> pa.DataType:
+    if field.typeName() == "decimal":
+        return pa.decimal128(field.precision, field.scale)
+    return _KINDS.get(field.typeName(), UNFIT)
+
+
+def _value_of(kind: pa.DataType, column: Wanted) -> str:
+    text = kind in (pa.string(), pa.null())
+    if column.use is Use.KEY and text:
+        return f"CAST(CAST({column.role} AS STRING) AS BINARY) AS {column.role}"
+    return column.role

@@ -1,0 +1,152 @@
+"""What other libraries print and warn while they hold data goes nowhere; nothing else is lost."""
+
+import sys
+import threading
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+import dphist as dh
+from dphist.errors import DataError
+from dphist.tables.engine.quiet import quiet
+from dphist.tables.engine.redaction import redact_errors
+
+SIGNALLING = np.array([0x7F800001], np.uint32).view(np.float32)
+ODD = [SIGNALLING[0], -SIGNALLING[0], np.float32("nan"), np.float32("inf"), np.float32(-0.0)]
+ODD += [np.finfo(np.float32).tiny / 8, np.finfo(np.float32).max, np.float32(1e-40)]
+
+
+def noisy_call() -> int:
+    print("of the data")
+    sys.stderr.write("of the data\n")
+    sys.stderr.writelines(["of the data\n"])
+    warnings.warn("of the data", stacklevel=1)
+    np.float64(1) / np.zeros(1)
+    return 7
+
+
+@pytest.mark.parametrize("action", ["error", "always", "default"])
+def test_nothing_is_printed_or_warned(action: Any, capfd: pytest.CaptureFixture[str]) -> None:
+    with warnings.catch_warnings(record=action != "error") as seen:
+        warnings.simplefilter(action)
+        assert redact_errors(noisy_call, DataError("failed")) == 7
+        filters = warnings.filters[:]
+        assert redact_errors(noisy_call, DataError("failed")) == 7
+        assert warnings.filters == filters
+    assert not seen
+    assert capfd.readouterr() == ("", "")
+
+
+def test_streams_and_filters_are_given_back_also_after_errors() -> None:
+    before = sys.stdout, sys.stderr, warnings.filters[:]
+
+    def fail() -> None:
+        with quiet():
+            raise KeyboardInterrupt
+
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            redact_errors(fail, DataError("failed"))
+        assert (sys.stdout, sys.stderr, warnings.filters) == before
+
+
+def test_other_threads_print_meanwhile(capsys: pytest.CaptureFixture[str]) -> None:
+    inside, printed = threading.Event(), threading.Event()
+
+    def work() -> None:
+        with quiet():
+            print("of the data")
+            inside.set()
+            assert printed.wait(60)
+            print("of the data")
+
+    with ThreadPoolExecutor(1) as pool:
+        job = pool.submit(work)
+        assert inside.wait(60)
+        print("of another thread")
+        sys.stderr.write("error of another thread\n")
+        assert sys.stdout.encoding
+        printed.set()
+        job.result(60)
+    assert capsys.readouterr() == ("of another thread\n", "error of another thread\n")
+
+
+def test_calls_that_overlap_leave_the_filters_as_they_were() -> None:
+    before = warnings.filters[:]
+    first_in, second_in, first_out = (threading.Event() for _ in range(3))
+
+    def first() -> None:
+        with quiet():
+            first_in.set()
+            assert second_in.wait(60)
+        first_out.set()
+
+    def second() -> None:
+        assert first_in.wait(60)
+        with quiet():
+            second_in.set()
+            assert first_out.wait(60)
+
+    with ThreadPoolExecutor(2) as pool:
+        for job in (pool.submit(first), pool.submit(second)):
+            job.result(60)
+    assert warnings.filters == before
+
+
+def test_somebody_else_s_streams_are_kept(capsys: pytest.CaptureFixture[str]) -> None:
+    stdout = sys.stdout
+    with quiet():
+        sys.stdout = replaced = sys.__stdout__
+    assert sys.stdout is replaced
+    sys.stdout = stdout
+    print("heard")
+    assert capsys.readouterr().out == "heard\n"
+
+
+def frames(values: list[Any], folder: Path) -> dict[str, Any]:
+    array = np.array(values, np.float32)
+    table = pa.table({"x": array, "who": np.arange(len(values))})
+    pyarrow.parquet.write_table(table, folder / "t.parquet")
+    return {
+        "arrow": table,
+        "pandas": pd.DataFrame({"x": array, "who": np.arange(len(values))}),
+        "polars": pl.DataFrame({"x": array, "who": np.arange(len(values))}),
+        "duckdb": duckdb.connect().from_arrow(table),
+        "parquet": folder / "t.parquet",
+    }
+
+
+@pytest.mark.parametrize("engine", ["arrow", "pandas", "polars", "duckdb", "parquet"])
+@pytest.mark.parametrize("action", ["error", "always"])
+def test_an_odd_float_is_counted_in_silence(
+    engine: str, action: Any, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """NumPy warned of a signalling NaN, on stderr: a warning that tells of one record."""
+    for odd in ODD:
+        with warnings.catch_warnings(record=action != "error") as seen:
+            warnings.simplefilter(action)
+            for values in ([1.0, 2.0], [1.0, 2.0, odd]):
+                frame = frames(values, tmp_path)[engine]
+                found = dh.bin_counts(frame, column="x", edges=[0, 1.5, 3])
+                assert sum(found.counts) + sum(found.outside.values()) == len(values)
+                kept = dh.bin_counts(
+                    frame, column="x", edges=[0, 1.5, 3], user="who", max_records=1
+                )
+                assert kept.counts.tolist() == found.counts.tolist()
+        assert not seen
+    assert capfd.readouterr() == ("", "")
+
+
+def test_without_the_wall_it_would_be_heard() -> None:
+    """Power: this is what NumPy does with such a value."""
+    with pytest.warns(RuntimeWarning, match="invalid value"):
+        SIGNALLING.astype(np.float64)
