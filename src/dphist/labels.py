@@ -5,7 +5,7 @@ that it may lie in any engine.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy.typing as npt
@@ -46,6 +46,7 @@ class LabelCounts:
     unit: str = "one user, as promised by the caller"
     null_users: str | None = None
     null_labels: str | None = None
+    _users: tuple[int, int] | None = None
 
     def __repr__(self) -> str:
         return f"LabelCounts(max_labels={self.max_labels}, max_count={self.max_count}; not shown)"
@@ -73,6 +74,7 @@ class LabelCounts:
         null_labels: str = "refuse",
         progress: Callable[[float], None] | None = None,
         delimiter: str | None = None,
+        count_users: bool = False,
         source: Source | None = None,
     ) -> "LabelCounts":
         """Count the labels of a table, once what each user contributes is bounded.
@@ -101,6 +103,8 @@ class LabelCounts:
         progress : called with the fraction done while a file is read, from any thread.
         delimiter : what separates the fields of a text file, one character, in place of what its
             name says: a comma, or a tab for .tsv.
+        count_users : also count the users of whom all is counted, and those who had more than the
+            bounds, for a mechanism that releases these numbers; needs `user`.
         source : for tests only; `source(n)` returns n random bytes.
 
         Raises
@@ -128,10 +132,18 @@ class LabelCounts:
         [1, 2, 0]
         """
         bounds = _bounds(user, count, max_labels, max_count, null_users, null_labels)
+        if count_users and (user is None or null_users == "separate"):
+            raise ParameterError(
+                'count_users needs user, and null_users other than "separate": it is users that '
+                "are counted"
+            )
+        bounds = replace(bounds, count_users=bool(count_users))
         columns = {"label": label, "user": user, "count": count}
         names = {role: name for role, name in columns.items() if name is not None}
         key = None if source is None else source(_KEY_BYTES).hex()
-        store = count_labels(frame, names, bounds, key=key, progress=progress, delimiter=delimiter)
+        store, users = count_labels(
+            frame, names, bounds, key=key, progress=progress, delimiter=delimiter
+        )
         return cls(
             store,
             bounds.max_labels,
@@ -139,7 +151,16 @@ class LabelCounts:
             unit=_unit(user, null_users),
             null_users=None if user is None else null_users,
             null_labels=null_labels,
+            _users=users,
         )
+
+    @property
+    def users(self) -> tuple[int, int] | None:
+        """How many users are counted whole, and how many had more than the bounds; secret.
+
+        None unless `from_table` was asked to count them. One user changes one of the two, by 1.
+        """
+        return self._users
 
     @classmethod
     def from_counts(
@@ -188,7 +209,8 @@ class LabelCounts:
         bound = None if max_labels is None else whole_number(max_labels, "max_labels", 1)
         most = whole_number(max_count, "max_count", 1)
         names = {"label": "label", "count": "count"}
-        return cls(count_labels(frame, names, Bounds(None, LARGEST)), bound, most)
+        store, _ = count_labels(frame, names, Bounds(None, LARGEST))
+        return cls(store, bound, most)
 
     def surviving(self, keep: Keep) -> pa.Table:
         """Run `keep` over all labels, where they lie; return what is left, columns label, count.

@@ -197,7 +197,7 @@ def test_a_user_changes_no_more_than_the_bounds(engine: Engine, kind: str, tmp_p
     own = [(value, 10**6) for value in pool for _ in range(3)]
     for table in (table_of(rows, kind), table_of([*rows, *own], kind)):
         frame = engine.make(table, tmp_path)
-        store = count_labels(frame, {"label": "label", "user": "user"}, Bounds(2, 2), key=key)
+        store, _ = count_labels(frame, {"label": "label", "user": "user"}, Bounds(2, 2), key=key)
         counts = store.largest(10**6)
         labels = map(tells, counts["label"].to_pylist())
         found.append(dict(zip(labels, counts["count"].to_pylist(), strict=True)))

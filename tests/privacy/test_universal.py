@@ -16,7 +16,7 @@ from dphist import AdaptiveTree, DphistError, HierarchicalTree, LeafCounts, Para
 from dphist.noise.geometric import geometric_law
 from dphist.privacy import ZCDP
 from dphist.universal.budget import Budget
-from dphist.universal.counts import counted
+from dphist.universal.counts import load_counts
 from dphist.universal.hierarchical_tree import HierarchicalTree as Tree
 from dphist.universal.shape import TreeShape
 from tests.privacy.universal_cases import neighbours
@@ -221,14 +221,14 @@ def test_what_lies_outside_is_counted_once_with_the_whole_budget(monkeypatch):
 def test_chunks_are_the_same_counts(chunks):
     counts = np.arange(8)
     pieces = iter(np.split(counts, np.cumsum(chunks)[:-1]))
-    assert (counted(pieces, (8,)).counts == counts).all()
+    assert (load_counts(pieces, (8,)).counts == counts).all()
 
 
 @pytest.mark.parametrize("bins", [(8,), (4, 2)])
 def test_chunks_that_do_not_add_up_to_the_bins_are_refused(bins):
     for chunks in ([], [np.ones((3, *bins[1:]), int)], [np.ones((bins[0] + 1, *bins[1:]), int)]):
         with pytest.raises(DphistError, match="chunks"):
-            counted(iter(chunks), bins)
+            load_counts(iter(chunks), bins)
 
 
 @pytest.mark.parametrize("make", [

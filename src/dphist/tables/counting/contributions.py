@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from dphist.tables.checks import LARGEST, IntArray
 from dphist.tables.counting.problems import SOUND, WORST, problem_of, raise_problem
 from dphist.tables.counting.profiles import as_arrays, prevalences
-from dphist.tables.counting.stores import DuckStore, SparkStore, Store, held
+from dphist.tables.counting.stores import Store, held
 from dphist.tables.engine.progress import Progress
 from dphist.tables.engine.rows import Rows
 from dphist.tables.reading.columns import Wanted, count_column, key_column
@@ -39,12 +39,15 @@ class Bounds:
     max_count : what a user adds to the count of a label at most.
     null_users : "refuse", "drop", or "separate": each such row is a user of its own.
     null_labels : "refuse" or "drop".
+    count_users : whether users are counted: those of whom all was counted, and those who had more
+        than the bounds. For rows with a user.
     """
 
     max_labels: int | None
     max_count: int
     null_users: str = "refuse"
     null_labels: str = "refuse"
+    count_users: bool = False
 
 
 def fresh_key() -> str:
@@ -60,7 +63,7 @@ def count_labels(
     key: str | None = None,
     progress: Progress | None = None,
     delimiter: str | None = None,
-) -> Store:
+) -> tuple[Store, tuple[int, int] | None]:
     """Count the labels of a table, once what each user contributes is bounded.
 
     Parameters
@@ -76,7 +79,10 @@ def count_labels(
 
     Returns
     -------
-    The labels with their counts, int64, at least 1. A count above 2**62 - 1 is held as that.
+    store : the labels with their counts, int64, at least 1. A count above 2**62 - 1 is held as
+        that.
+    users : how many users are counted whole, and how many had more than the bounds; None unless
+        `bounds` asks for it.
 
     Raises
     ------
@@ -94,11 +100,8 @@ def count_labels(
             _checked(rows, wanted, bounds), "user" in names, bounds, key or fresh_key()
         )
 
-        def evaluated() -> tuple[DuckStore | SparkStore, int]:
-            made = held(bounded, source.kinds["term"])
-            return made, made.worst_problem()
-
-        store, worst = source.run(evaluated)
+        summed = USERS if bounds.count_users else ()
+        store, worst, users = source.run(lambda: held(bounded, source.kinds["term"], summed))
         missing = {
             "who": f'{_MISSING_USER}, give them one, or count labels with null_users="drop" or, '
             'if each such row is a user of its own, "separate"',
@@ -107,7 +110,7 @@ def count_labels(
         raise_problem(
             worst, wanted, source.wall.problem, from_text=source.from_text, missing=missing
         )
-        return store.settled(stack.pop_all())
+        return store.settled(stack.pop_all()), (users[0], users[1]) if users else None
 
 
 def count_bounded_records(
@@ -239,9 +242,10 @@ def _checked(rows: Rows, wanted: Sequence[Wanted], bounds: Bounds) -> Rows:
     return rows.project(
         "CASE WHEN problem = 0 THEN who END AS who",
         "CASE WHEN problem = 0 THEN term END AS term",
-        # min(sum of min(c, M), M) is min(sum of c, M), where no c is negative.
-        f"CASE WHEN problem = 0 THEN CAST(least(amount, {bounds.max_count}) AS BIGINT) ELSE 0 END "
-        "AS amount",
+        # min(sum of min(c, M), M) is min(sum of c, M), where no c is negative; and the sum of
+        # min(c, M + 1) is above M exactly if the sum of c is.
+        f"CASE WHEN problem = 0 THEN CAST(least(amount, {bounds.max_count} + "
+        f"{int(bounds.count_users)}) AS BIGINT) ELSE 0 END AS amount",
         "problem",
     )
 
@@ -250,17 +254,53 @@ def bounded_labels(rows: Rows, users: bool, bounds: Bounds, key: str) -> Rows:
     """From (who, term, amount, problem) to (term, records, problem), each user bounded.
 
     `users` says whether there are any. A row whose `who` is null is a user of its own: it has one
-    label and is bounded already.
+    label and is bounded already. Where users are counted, there are columns ``uncut`` and ``cut``
+    as well, whose sums over all terms are the numbers of users.
     """
+    counted = [f"{rows.total(name)} AS {name}" for name in USERS] if bounds.count_users else []
     if users:
-        most = f"CASE WHEN who IS NULL THEN {LARGEST} ELSE {bounds.max_count} END"
-        rows = rows.group(["who", "term"], _at_most(rows, most, "amount"), WORST)
-        rows = rows.where("amount > 0 OR problem > 0")
-        if bounds.max_labels is not None:
-            ranked = _ranked(rows, key, ["amount"])
-            rows = ranked.where(f"who IS NULL OR place <= {bounds.max_labels}")
-    rows = rows.group(["term"], _at_most(rows, str(LARGEST), "records"), WORST)
+        rows = _bounded_users(rows, bounds, key)
+    rows = rows.group(["term"], _at_most(rows, str(LARGEST), "records"), WORST, *counted)
     return rows.where("records > 0 OR problem > 0")
+
+
+USERS = ("uncut", "cut")
+"""Columns that count users: those of whom all was counted, and those who had more."""
+
+
+def _bounded_users(rows: Rows, bounds: Bounds, key: str) -> Rows:
+    """From rows (who, term, amount, problem) to those that users keep, one a user and term."""
+    most = f"CASE WHEN who IS NULL THEN {LARGEST} ELSE {bounds.max_count} END"
+    over = f"CASE WHEN {rows.total('amount')} > {bounds.max_count} THEN 1 ELSE 0 END AS over_count"
+    more = [over] if bounds.count_users else []
+    rows = rows.group(["who", "term"], _at_most(rows, most, "amount"), WORST, *more)
+    rows = rows.where("amount > 0 OR problem > 0")
+    if bounds.max_labels is None and not bounds.count_users:
+        return rows
+    others = ["amount", *(["over_count"] if more else [])]
+    rows = _ranked(rows, key, others, [_OWN, _OVER] if more else [])
+    if bounds.max_labels is not None:
+        rows = rows.where(f"who IS NULL OR place <= {bounds.max_labels}")
+    return rows.project("term", "amount", "problem", *_users(bounds)) if more else rows
+
+
+_OWN = "count(*) OVER (PARTITION BY who) AS own_labels"
+_OVER = "max(over_count) OVER (PARTITION BY who) AS over_any"
+
+
+def _users(bounds: Bounds) -> list[str]:
+    """Return the columns that count users, each at the first of the labels that it keeps.
+
+    At most one label of a user has the place 1, so a user is counted once at most.
+    """
+    cut = "over_any = 1"
+    if bounds.max_labels is not None:
+        cut = f"({cut} OR own_labels > {bounds.max_labels})"
+    first = "who IS NOT NULL AND place = 1"
+    return [
+        f"CASE WHEN {first} AND NOT {cut} THEN CAST(1 AS BIGINT) ELSE 0 END AS uncut",
+        f"CASE WHEN {first} AND {cut} THEN CAST(1 AS BIGINT) ELSE 0 END AS cut",
+    ]
 
 
 def _bounded_records(rows: Rows, max_records: int, key: str) -> Rows:
@@ -272,12 +312,19 @@ def _bounded_records(rows: Rows, max_records: int, key: str) -> Rows:
         "problem",
         "row_number() OVER (PARTITION BY who, term ORDER BY problem) AS turn",
     )
-    ranked = _ranked(turns, key, [], "turn")
+    ranked = _ranked(turns, key, [], turn="turn")
     return ranked.where(f"who IS NULL OR place <= {min(max_records, LARGEST)}")
 
 
-def _ranked(rows: Rows, key: str, others: list[str], turn: str | None = None) -> Rows:
-    """Add to each row how many rows of its user have a hash up to its own.
+def _ranked(
+    rows: Rows,
+    key: str,
+    others: Sequence[str],
+    windows: Sequence[str] = (),
+    *,
+    turn: str | None = None,
+) -> Rows:
+    """Add to each row how many rows of its user have a hash up to its own, and other windows.
 
     Two rows of the same hash, which hardly occur, both have the place of the later: so which
     rows have a place up to some number depends on no order, and they are no more than that.
@@ -288,7 +335,7 @@ def _ranked(rows: Rows, key: str, others: list[str], turn: str | None = None) ->
         "count(*) OVER (PARTITION BY who ORDER BY mixed "
         "RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS place"
     )
-    return rows.project("who", "term", "problem", *others, place)
+    return rows.project("who", "term", "problem", *others, place, *windows)
 
 
 def _at_most(rows: Rows, most: str, name: str) -> str:

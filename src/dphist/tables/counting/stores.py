@@ -43,20 +43,33 @@ class Store(Protocol):
         """Return the rows of those of `labels`, of this store's type, that occur."""
 
 
-def held(rows: Rows, kind: pa.DataType) -> "DuckStore | SparkStore":
-    """Evaluate rows (term, records, problem), once, and hold them.
+def held(
+    rows: Rows, kind: pa.DataType, summed: Sequence[str] = ()
+) -> "tuple[DuckStore | SparkStore, int, list[int]]":
+    """Evaluate rows (term, records, problem, ...), once, and hold them.
 
     Parameters
     ----------
     rows : of DuckDB or Spark
     kind : Arrow type
         What the labels are; the engine may carry them as integers or bytes.
+    summed : columns beside, which are added up over all rows.
+
+    Returns
+    -------
+    store : where the rows are held
+    worst : the largest problem number of a row, 0 of no rows
+    sums : those of the columns `summed`
     """
     released = plain(without_encoding(kind))
+    store: DuckStore | SparkStore
     if isinstance(rows, DuckRows):
-        return DuckStore(rows, released)
-    assert isinstance(rows, SparkRows)  # noqa: S101 - there are no others
-    return SparkStore(rows, released)
+        store = DuckStore(rows, released, summed)
+    else:
+        assert isinstance(rows, SparkRows)  # noqa: S101 - there are no others
+        store = SparkStore(rows, released)
+    worst, *sums = store.aggregated(["max(problem)", *(f"sum({name})" for name in summed)])
+    return store, worst, sums
 
 
 class ArrowStore:
@@ -92,18 +105,19 @@ class DuckStore:
 
     __slots__ = ("__weakref__", "_as_integers", "_connection", "_kind")
 
-    def __init__(self, rows: DuckRows, kind: pa.DataType) -> None:
+    def __init__(self, rows: DuckRows, kind: pa.DataType, summed: Sequence[str]) -> None:
         self._connection = rows.connection
-        rows.relation.project('term AS "label", records AS "count", problem').create("counted")
+        columns = ['term AS "label"', 'records AS "count"', "problem", *summed]
+        rows.relation.project(", ".join(columns)).create("counted")
         self._kind = kind
         # Moments that were streamed here are integers; those of a file are DuckDB's own.
         held_as = self._connection.sql('SELECT "label" FROM counted LIMIT 0').types[0].id
         self._as_integers = held_as == "bigint" and not pa.types.is_integer(kind)
 
-    def worst_problem(self) -> int:
-        """Return the largest problem number of a record."""
-        worst = self._connection.sql("SELECT max(problem) FROM counted").fetchall()[0][0]
-        return int(worst or 0)
+    def aggregated(self, aggregates: Sequence[str]) -> list[int]:
+        """Return aggregates over all rows, 0 of no rows."""
+        query = f"SELECT {', '.join(aggregates)} FROM counted"  # noqa: S608
+        return [int(found or 0) for found in self._connection.sql(query).fetchall()[0]]
 
     def settled(self, stack: ExitStack) -> Store:
         """Return where the labels are to stay; `stack` ends the database and its folder.
@@ -179,10 +193,9 @@ class SparkStore:
         self._frame = self._checkpoint.selectExpr("term AS label", "records AS `count`")
         self._schema = pa.schema({"label": kind, "count": pa.int64()})
 
-    def worst_problem(self) -> int:
-        """Return the largest problem number of a record."""
-        worst = self._checkpoint.selectExpr("max(problem)").collect()[0][0]
-        return int(worst or 0)
+    def aggregated(self, aggregates: Sequence[str]) -> list[int]:
+        """Return aggregates over all rows, 0 of no rows."""
+        return [int(found or 0) for found in self._checkpoint.selectExpr(*aggregates).collect()[0]]
 
     def settled(self, stack: ExitStack) -> Store:
         """Return this: Spark gives up a checkpoint that nobody refers to."""
