@@ -9,7 +9,7 @@ from dphist.continual.store_digest import FORMAT, VERSION, Header, row_hash
 from dphist.continual.store_owner import in_use
 from dphist.errors import DphistError, OutputFileError, StateError
 
-COLUMNS = "format, version, library, identity, key, taken, openings, digest, seal"
+COLUMNS = "format, version, library, identity, key, taken, commits, digest, seal"
 VALUES = "?, ?, ?, ?, ?, ?, ?, ?, ?"
 TABLES = {
     "header": f"CREATE TABLE header ({COLUMNS})",
@@ -91,6 +91,11 @@ def read_header(connection: sqlite3.Connection, path: Path) -> Header:
         raise StateError(
             f"{path} is of version {first[1]} of the state's format, and this dphist reads "
             f"version {VERSION}; open it with a later dphist"
+        )
+    if first[1] == 1:  # does not say how many commits there were
+        raise StateError(
+            f"{path} was begun by a development version of dphist, whose states this one does "
+            "not read; go on with that version"
         )
     try:
         connection.execute("BEGIN EXCLUSIVE")  # now that it is no file of somebody else's

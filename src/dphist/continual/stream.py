@@ -320,12 +320,13 @@ class ContinualHistogram(StatedStream):
         Parameters
         ----------
         path : the file.
-        moved : the file is a copy, and the original is gone for good.
+        moved : the file is a copy of its last content, and the original is gone for good.
 
         Raises
         ------
         StateError
-            If it was loaded before, is in use, a copy, damaged, edited or of a later version.
+            If it was loaded before, is in use, a copy, set back to an older content, damaged,
+            edited or of another version.
         InputFileError
             If it is missing.
         """
@@ -359,7 +360,7 @@ class ContinualHistogram(StatedStream):
         Parameters
         ----------
         path : a file on a local disk; secret, readable by its owner only.
-        moved : the file is a copy, and the original is gone for good.
+        moved : the file is a copy of its last content, and the original is gone for good.
         mechanism : the parameters, as `dphist.calibrate` finds them from a total.
         budget : what the parameters were calibrated to cost at most in all; releases state it.
         **parameters : those of the constructor, in place of `mechanism`. One of them is required
@@ -368,7 +369,8 @@ class ContinualHistogram(StatedStream):
         Raises
         ------
         StateError
-            If the file is in use, a copy, taken over, damaged, edited or of a later version.
+            If the file is in use, a copy, set back to an older content, taken over, damaged,
+            edited or of another version.
         ParameterError
             If parameters are missing, or not those of the stream.
         """
