@@ -7,7 +7,6 @@ import json
 import os
 import signal
 import sys
-import time
 import types
 from pathlib import Path
 
@@ -37,8 +36,9 @@ def _commit_batches(path: str) -> None:
     number = int.from_bytes(content, "big")
     while True:
         number += 1
+        print(f"begin {number}", flush=True)
         store.commit(batch(number))
-        print(number, flush=True)
+        print(f"done {number}", flush=True)
 
 
 def _hold(path: str) -> None:
@@ -110,11 +110,11 @@ def _fork(path: str) -> None:
     read_end, write_end = os.pipe()
     if os.fork() == 0:
         os.close(write_end)
-        for stream in (0, 1, 2):
+        for stream in (1, 2):
             os.close(stream)
         os.write(writer, b"forked")
-        os.read(read_end, 1)
-        time.sleep(1)
+        os.read(read_end, 1)  # until the parent has died
+        os.read(0, 1)  # until the test is done
         os._exit(0)
     os.read(reader, 6)
     sys.stdin.readline()
