@@ -1,6 +1,7 @@
 """What test_store.py runs in other processes, to kill them, fork them, or be refused by them."""
 
 import contextlib
+import functools
 import gc
 import hashlib
 import json
@@ -53,6 +54,17 @@ def _hold(path: str) -> None:
     print("open", flush=True)
     sys.stdin.read()
     store.close()
+
+
+def _attempt(action: str, path: str) -> None:
+    from dphist.continual.store import Store
+    from dphist.errors import DphistError
+
+    try:
+        getattr(Store, action)(path).close()
+        print("done", flush=True)
+    except DphistError as error:
+        print(type(error).__name__, error, flush=True)
 
 
 def _die_in_commit(path: str) -> None:
@@ -132,5 +144,7 @@ if __name__ == "__main__":
         "hold": _hold,
         "die": _die_in_commit,
         "fork": _fork,
+        "open": functools.partial(_attempt, "open"),
+        "create": functools.partial(_attempt, "create"),
     }
     commands[sys.argv[1]](sys.argv[2])

@@ -58,38 +58,37 @@ def test_killed_at_random_moments_it_goes_on(tmp_path: Path, method: str, window
     parameters |= {"method": method, "windows": windows or None}
     chance = random.Random(7)
     counted, readings, released = 0, {}, set()
-    children = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, str(CHILD), str(path), method, str(windows)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-    )
-    for kills in range(KILLS):
-        # The first few are killed while there is no file yet, or no stream in it.
-        said = killed_run(children, max(0, chance.randrange(-2, 15) if kills > 5 else 0))
-        for what, moment, counts in said:
-            # "opened" may have one batch more than was acknowledged before the last kill.
-            assert counted <= moment
-            counted = moment
-            if what in ("opened", "read"):
-                assert readings.setdefault(moment, counts) == counts
-            if what == "released":
-                assert released <= set(counts)
-                released = set(counts)
-        # With parameters, for a child that was killed early may have begun no stream.
-        with ContinualHistogram.open(path, **parameters) as stream:
-            state = stream._state
-            assert counted <= stream.time <= counted + 60
-            exact = dict(zip(state.labels, state.counts, strict=True))
-            assert exact.get("all", 0) == stream.time
-            assert [exact.get(f"l{k}", 0) for k in range(3)] == [
-                len(range(k, stream.time, 3)) for k in range(3)
-            ]
-            if stream.time in readings:
-                assert stream.counts() == readings[stream.time]
-            readings[stream.time] = stream.counts()
-            counted = stream.time
-    children.communicate()
+    ) as children:
+        for kills in range(KILLS):
+            # The first few are killed while there is no file yet, or no stream in it.
+            said = killed_run(children, max(0, chance.randrange(-2, 15) if kills > 5 else 0))
+            for what, moment, counts in said:
+                # "opened" may have one batch more than was acknowledged before the last kill.
+                assert counted <= moment
+                counted = moment
+                if what in ("opened", "read"):
+                    assert readings.setdefault(moment, counts) == counts
+                if what == "released":
+                    assert released <= set(counts)
+                    released = set(counts)
+            # With parameters, for a child that was killed early may have begun no stream.
+            with ContinualHistogram.open(path, **parameters) as stream:
+                state = stream._state
+                assert counted <= stream.time <= counted + 60
+                exact = dict(zip(state.labels, state.counts, strict=True))
+                assert exact.get("all", 0) == stream.time
+                assert [exact.get(f"l{k}", 0) for k in range(3)] == [
+                    len(range(k, stream.time, 3)) for k in range(3)
+                ]
+                if stream.time in readings:
+                    assert stream.counts() == readings[stream.time]
+                readings[stream.time] = stream.counts()
+                counted = stream.time
     assert counted > KILLS  # children say three or four things a batch, and were heard out
     assert len(readings) > KILLS / 2
 

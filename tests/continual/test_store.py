@@ -1,17 +1,19 @@
 """The state file: whole after any crash, owned by one, refused when edited, damaged or copied."""
 
 import copy
+import ctypes
 import json
 import os
 import pickle
 import random
+import re
 import resource
 import signal
 import sqlite3
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -65,14 +67,33 @@ def edit(path: Path, *statements: str) -> None:
     connection.close()
 
 
-def child(command: str, path: Path) -> "subprocess.Popen[str]":
+started: "list[subprocess.Popen[str]]" = []
+
+
+@pytest.fixture(autouse=True)
+def _no_child_stays() -> Iterator[None]:
+    """End what a test that failed has left, before it disturbs another one."""
+    yield
+    while started:
+        process = started.pop()
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+def child(
+    command: str, path: Path, before: Callable[[], None] | None = None
+) -> "subprocess.Popen[str]":
     script = Path(__file__).with_name("store_child.py")
-    return subprocess.Popen(
+    process = subprocess.Popen(
         [sys.executable, script, command, path, Path(dphist.__file__).parents[1]],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
+        preexec_fn=before,
     )
+    started.append(process)
+    return process
 
 
 def kill(process: "subprocess.Popen[str]") -> str:
@@ -223,11 +244,75 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path) -> None:
     if Path("/proc").is_dir():
         with pytest.raises(OutputFileError):
             Store.create("/proc/state")
-    if os.geteuid() != 0:
-        tmp_path.chmod(0o500)
-        with pytest.raises(OutputFileError, match="cannot be written"):
-            Store.create(tmp_path / "state")
-        tmp_path.chmod(0o700)
+
+
+@pytest.mark.parametrize("new", [False, True])
+def test_a_state_that_cannot_be_begun_is_removed_again(new, path: Path, monkeypatch) -> None:
+    """No space for the first commit, in which nothing is lost: a later try finds the name free."""
+
+    class Full(sqlite3.Connection):
+        def execute(self, statement: str, *values: object) -> sqlite3.Cursor:
+            if statement == "BEGIN" and full:
+                error = sqlite3.OperationalError("database or disk is full")
+                error.sqlite_errorcode = sqlite3.SQLITE_FULL
+                raise error
+            return super().execute(statement, *values)
+
+    full = new
+    connect = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda *a, **k: connect(*a, **k, factory=Full))
+    if new:
+        with pytest.raises(OutputFileError, match="no space left"):
+            Store.create(path)
+    else:
+        Store.create(path).close()
+        full = True
+        with pytest.raises(OutputFileError, match="no space left"):
+            Store.open(path)  # not a new one: it stays
+    assert [file.name for file in path.parent.iterdir()] == [] if new else ["state"]
+    full = False
+    (Store.create if new else Store.open)(path).close()
+
+
+def without_privileges() -> None:
+    """Drop, for the program that is run next, the capability to pass over permissions."""
+    if sys.platform == "linux":
+        drop, pass_over_permissions, read_and_search = 24, 1, 2
+        for capability in (pass_over_permissions, read_and_search):
+            ctypes.CDLL(None).prctl(drop, capability, 0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("action", "modes", "said"),
+    [
+        ("open", {"f/state": 0o400}, "could not write .*: Permission denied"),
+        ("open", {"f/state": 0o000}, "could not write .*: Permission denied"),
+        ("open", {"f": 0o500}, "could not write .*no journal can be made .* folder writable"),
+        ("open", {"f": 0o000}, "could not write .*: Permission denied"),
+        ("create", {"f/state": None, "f": 0o500}, "the folder of .* cannot be written to"),
+        ("create", {"f/state": None, "f": 0o000}, "could not write .*: Permission denied"),
+    ],
+)
+def test_what_permissions_forbid_is_said(action, modes, said, tmp_path: Path) -> None:
+    """And nothing is changed. Also where the tests are run by a superuser."""
+    (tmp_path / "f").mkdir()
+    state = tmp_path / "f" / "state"
+    Store.create(state).close()
+    before = state.read_bytes()
+    for name, mode in modes.items():
+        if mode is None:
+            (tmp_path / name).unlink()
+        else:
+            (tmp_path / name).chmod(mode)
+    process = child(action, state, without_privileges)
+    assert re.search(f"^OutputFileError {said}", process.communicate()[0])
+    assert process.returncode == 0
+    (tmp_path / "f").chmod(0o700)
+    assert [file.name for file in (tmp_path / "f").iterdir()] == (["state"] * (action == "open"))
+    if action == "open":
+        state.chmod(0o600)
+        assert state.read_bytes() == before
+        Store.open(state).close()
 
 
 def test_a_missing_state_is_not_created_by_opening(path: Path) -> None:

@@ -69,7 +69,7 @@ class Store:
         target = _real(path)
         if replace_taken:
             _remove_taken(target)
-        store = cls._examined(target, create_file(target), moved=False)
+        store = cls._examined(target, create_file(target), moved=False, new=True)
         if passing := store._owner.what_passes:
             _LOG.warning(
                 "%s: this file system does not tell it from %s; do not restore backups of it",
@@ -102,7 +102,7 @@ class Store:
         return cls._examined(target, Owner.of_file(target), moved=moved)
 
     @classmethod
-    def _examined(cls, path: Path, owner: Owner, *, moved: bool) -> "Store":
+    def _examined(cls, path: Path, owner: Owner, *, moved: bool, new: bool = False) -> "Store":
         try:
             try:
                 owner.attach(connect(path))
@@ -137,6 +137,8 @@ class Store:
             with store._transaction(header):
                 pass
         except BaseException:
+            if new:
+                _remove(path, owner)
             owner.close()
             raise
         return store
@@ -207,15 +209,7 @@ class Store:
 
     def discard(self) -> bool:
         """Remove the file, of a state that was never used; say whether it is removed."""
-        if not self._owner.is_at(self.path):
-            return False  # another one has its name
-        try:
-            self.path.unlink()
-        except OSError:
-            return False
-        with contextlib.suppress(OSError):
-            sync_folder(self.path.parent)
-        return True
+        return _remove(self.path, self._owner)
 
     def close(self) -> None:
         """Give the file up, for others to open. May be called again."""
@@ -273,6 +267,22 @@ class Store:
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         """Refuse pickling and copying: a state has one owner."""
         raise StateError(f"{self.path} has one owner; a stream in use cannot be copied or pickled")
+
+
+def _remove(path: Path, owner: Owner) -> bool:
+    """Remove the owned file, of a state that was never used; say whether it is removed.
+
+    While it is owned nobody else can have begun to use it. Closing it then removes its journal.
+    """
+    if not owner.is_at(path):
+        return False  # another one has its name
+    try:
+        path.unlink()
+    except OSError:
+        return False
+    with contextlib.suppress(OSError):
+        sync_folder(path.parent)
+    return True
 
 
 def _remove_taken(path: Path) -> None:

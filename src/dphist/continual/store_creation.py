@@ -26,8 +26,8 @@ def create_file(target: Path) -> Owner:
     for file in (target, journal):  # a journal would be played back into the new file
         if os.path.lexists(file):
             raise _exists(file)
-    check_output_path(target)
     try:
+        check_output_path(target)
         owner = _linked(target)
         try:
             sync_folder(target.parent)

@@ -144,6 +144,10 @@ def explained(path: Path, error: sqlite3.Error) -> DphistError:
     code = primary_code(error)
     if code == sqlite3.SQLITE_FULL:
         return OutputFileError(f"no space left to write {path}")
+    if code == sqlite3.SQLITE_CANTOPEN or _code(error) == sqlite3.SQLITE_READONLY_DIRECTORY:
+        return OutputFileError(
+            f"could not write {path}: no journal can be made beside it; make its folder writable"
+        )
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return in_use(path)
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR):

@@ -386,12 +386,14 @@ class ContinualHistogram(StatedStream):
                     "epsilon, delta and horizon must be given to begin a stream: there is no state "
                     f"at {path}"
                 )
-            store = Store.create(path)
+            store, new = Store.create(path), True
         else:
-            store = Store.open(path, moved=moved)
+            store, new = Store.open(path, moved=moved), False
         try:
             return cls._of(begun(store, mechanism, budget), store)
         except BaseException:
+            if new:  # nothing was counted, and no noise drawn
+                store.discard()
             store.close()
             raise
 
