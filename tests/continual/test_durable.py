@@ -95,7 +95,7 @@ def test_killed_at_random_moments_it_goes_on(tmp_path: Path, method: str, window
 
 @pytest.mark.parametrize("method", ["autoregressive", "binary"])
 def test_what_is_written_step_by_step_is_the_whole_state(tmp_path: Path, method: str) -> None:
-    """The file after any steps holds what the stream in memory holds, bit for bit."""
+    """The file after any step holds what the stream in memory holds, bit for bit."""
     path = tmp_path / "s.state"
     rng = np.random.default_rng(3)
     with ContinualHistogram.open(
@@ -117,6 +117,10 @@ def test_what_is_written_step_by_step_is_the_whole_state(tmp_path: Path, method:
                 stream.counts()
             if i % 10 == 0:
                 stream.release()
+            store = stream._live.store
+            assert store is not None
+            for kind, rows in all_rows(stream._state).items():
+                assert list(store.rows(kind)) == sorted(rows), kind
         expected = all_rows(stream._state)
     store = Store.open(path)
     try:

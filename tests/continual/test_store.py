@@ -475,14 +475,16 @@ def test_half_a_commit_without_its_journal_is_refused(state) -> None:
 
 
 class Interrupted:
-    """A connection on which COMMIT is done, but an exception comes before the next line."""
+    """A connection on which COMMIT is done, but once an exception comes before the next line."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection
+        self.interrupted = False
 
     def execute(self, statement: str, *values: object) -> sqlite3.Cursor:
         cursor = self.connection.execute(statement, *values)
-        if statement == "COMMIT":
+        if statement == "COMMIT" and not self.interrupted:
+            self.interrupted = True
             raise KeyboardInterrupt
         return cursor
 

@@ -141,6 +141,31 @@ def test_birth_or_generation_is_enough(kept: str, path: Path, monkeypatch) -> No
         path.unlink()
 
 
+def takes_attributes(path: Path) -> bool:
+    try:
+        os.setxattr(path, "user.test", b"1")
+    except (AttributeError, OSError):  # not on Linux, or a file system without them
+        return False
+    return True
+
+
+def test_the_token_is_enough_for_a_copy_without_attributes(path: Path, monkeypatch, caplog) -> None:
+    """Where the system tells neither birth nor generation."""
+    same_inode(monkeypatch, "birth", "generation")
+    written(path, b"1")
+    (warning,) = caplog.records
+    attributes = takes_attributes(path)
+    assert ("an older content" in warning.getMessage()) is not attributes
+    shutil.copyfile(path, path.with_name("b"))
+    path.unlink()
+    path.with_name("b").rename(path)
+    if attributes:
+        with pytest.raises(StateError, match="is a copy"):
+            Store.open(path)
+    else:  # which was said
+        assert contents(path) == [(0, b"1")]
+
+
 def test_no_two_files_have_the_same_facts(path: Path) -> None:
     """Without their inodes and tokens, they differ in birth and in generation where told."""
     seen: dict[str, list[str]] = {}
