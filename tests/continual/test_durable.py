@@ -183,6 +183,29 @@ def test_a_step_that_cannot_be_written_is_not_taken(
         assert stream.time == 2
 
 
+def test_a_stream_that_cannot_be_begun_leaves_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that was begun stays, with all that it has."""
+    path = tmp_path / "s.state"
+    parameters = {"epsilon": 1, "delta": "1e-6", "horizon": 100}
+
+    def full(_self: Store, _rows: object) -> None:
+        raise dh.OutputFileError("no space left")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "commit", full)
+        with pytest.raises(dh.OutputFileError):
+            ContinualHistogram.open(path, **parameters)
+    assert list(tmp_path.iterdir()) == []
+    with ContinualHistogram.open(path, **parameters) as stream:
+        stream.update(["a"])
+    with pytest.raises(dh.ParameterError):
+        ContinualHistogram.open(path, **parameters | {"epsilon": 2})
+    with ContinualHistogram.open(path) as stream:
+        assert stream.time == 1
+
+
 def test_a_second_owner_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "s.state"
     parameters = {"epsilon": 1, "delta": "1e-6", "horizon": 100}

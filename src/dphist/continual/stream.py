@@ -380,15 +380,13 @@ class ContinualHistogram(StatedStream):
             mechanism = ContinualMechanism(**parameters)
         if mechanism is not None and budget is not None:
             check_budget(mechanism, budget)
-        if not os.path.lexists(path):
-            if mechanism is None:
-                raise ParameterError(
-                    "epsilon, delta and horizon must be given to begin a stream: there is no state "
-                    f"at {path}"
-                )
-            store, new = Store.create(path), True
-        else:
-            store, new = Store.open(path, moved=moved), False
+        new = not os.path.lexists(path)
+        if new and mechanism is None:
+            raise ParameterError(
+                "epsilon, delta and horizon must be given to begin a stream: there is no state at "
+                f"{path}"
+            )
+        store = Store.create(path) if new else Store.open(path, moved=moved)
         try:
             return cls._of(begun(store, mechanism, budget), store)
         except BaseException:
