@@ -2,13 +2,23 @@
 
 import random
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from dphist import Profile
 from dphist.noise import Source
+
+# How long an example takes depends on what else the machine does.
+settings.register_profile(
+    "dphist", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+)
+settings.load_profile("dphist")
 
 
 @pytest.fixture
@@ -38,3 +48,26 @@ def hangups_heard() -> Iterator[None]:
     before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
     yield
     signal.signal(signal.SIGHUP, before)
+
+
+@pytest.fixture
+def lines_run() -> Callable[[Callable[[], object]], int]:
+    """Return a counter of the lines of Python that a call runs: how it grows, without a clock."""
+
+    def count(call: Callable[[], object]) -> int:
+        lines = 0
+
+        def trace(_frame: FrameType, event: str, _argument: Any) -> Any:
+            nonlocal lines
+            lines += event == "line"
+            return trace
+
+        before = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            call()
+        finally:
+            sys.settrace(before)
+        return lines
+
+    return count

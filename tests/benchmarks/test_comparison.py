@@ -2,14 +2,12 @@
 
 import csv
 import json
-import os
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from fractions import Fraction
-from itertools import count, cycle
+from itertools import cycle
 from pathlib import Path
 
 import numpy as np
@@ -69,13 +67,24 @@ def test_measuring_does_not_take_an_error_never_seen_for_known() -> None:
     assert measure(runs_of(cycle([0])), Effort(most=30)).runs == 30
 
 
-def test_measuring_stops_when_the_time_is_up_but_not_before_two_runs() -> None:
-    def slow() -> tuple[int, float]:
-        time.sleep(0.02)
-        return 1, 0.02
+@pytest.mark.parametrize(("seconds", "runs"), [(1 / 128, 2), (3 / 64, 3), (101 / 64, 101)])
+def test_measuring_stops_when_the_time_is_up_but_not_before_two_runs(
+    seconds, runs, monkeypatch
+) -> None:
+    """With a clock that only runs, of 1/64 s each, move on."""
+    now = [5.0]
 
-    assert measure(slow, Effort(seconds=0.01)).runs == 2
-    assert measure(runs_of(count()), Effort(target=0, most=10**9, seconds=0.1)).runs > 100
+    class Clock:
+        @staticmethod
+        def perf_counter() -> float:
+            return now[0]
+
+    def slow() -> tuple[int, float]:
+        now[0] += 1 / 64
+        return int(now[0] * 64) % 2, 1 / 64
+
+    monkeypatch.setattr("benchmarks.comparison.measuring.time", Clock)
+    assert measure(slow, Effort(target=0, most=10**9, seconds=seconds)).runs == runs
 
 
 def test_standard_error_is_that_of_the_mean() -> None:
@@ -317,28 +326,42 @@ def lines(path: Path) -> list[bytes]:
     return path.read_bytes().splitlines(keepends=True) if path.exists() else []
 
 
+KILLED_IN_THE_FIFTH_CELL = """
+import os, signal
+from benchmarks import anonymized
+
+begun, measure = [], anonymized.measure
+
+def killed(run, effort):
+    begun.append(1)
+    if len(begun) == 5:
+        run()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return measure(run, effort)
+
+anonymized.measure = killed
+anonymized.main()
+"""
+
+
 def test_a_killed_run_continues_and_runs_no_cell_twice(tmp_path, profiles) -> None:
     out = tmp_path / "out"
-    # Cells end by their time only, so that the run can be killed in the middle of it.
-    command = [
-        *(sys.executable, "-m", "benchmarks.anonymized", "--output", str(out)),
+    chosen = [
         *("--mechanisms", "RankSplit", "SortedCounts", "--epsilons", "2", "1", "0.5"),
-        *("--target", "0", "--most", "1000000000", "--seconds", "0.25"),
+        *("--target", "0", "--most", "5", "--output", str(out)),
     ]
     planned = 3 * 4
     journal = out / "cells.jsonl"
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL) as killed:
-        end = time.monotonic() + 60
-        while len(lines(journal)) < 4 and time.monotonic() < end:
-            time.sleep(0.01)
-        os.kill(killed.pid, signal.SIGKILL)
+    command = [sys.executable, "-c", KILLED_IN_THE_FIFTH_CELL, *chosen]
+    killed = subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL, check=False)
     assert killed.returncode == -signal.SIGKILL
     finished = lines(journal)
-    assert 4 <= len(finished) < planned
+    assert len(finished) == 4
     assert not (out / "table.csv").exists()
     with journal.open("ab") as file:  # as if killed while it wrote
         file.write(finished[-1][:40])
 
+    command = [sys.executable, "-m", "benchmarks.anonymized", *chosen]
     again = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
     assert f"{len(finished)} of {planned} cells were finished before" in again.stdout
     assert lines(journal)[: len(finished)] == finished

@@ -1,13 +1,13 @@
 """What test_store.py runs in other processes, to kill them, fork them, or be refused by them."""
 
 import contextlib
+import functools
 import gc
 import hashlib
 import json
 import os
 import signal
 import sys
-import time
 import types
 from pathlib import Path
 
@@ -37,8 +37,9 @@ def _commit_batches(path: str) -> None:
     number = int.from_bytes(content, "big")
     while True:
         number += 1
+        print(f"begin {number}", flush=True)
         store.commit(batch(number))
-        print(number, flush=True)
+        print(f"done {number}", flush=True)
 
 
 def _hold(path: str) -> None:
@@ -53,6 +54,17 @@ def _hold(path: str) -> None:
     print("open", flush=True)
     sys.stdin.read()
     store.close()
+
+
+def _attempt(action: str, path: str) -> None:
+    from dphist.continual.store import Store
+    from dphist.errors import DphistError
+
+    try:
+        getattr(Store, action)(path).close()
+        print("done", flush=True)
+    except DphistError as error:
+        print(type(error).__name__, error, flush=True)
 
 
 def _die_in_commit(path: str) -> None:
@@ -110,11 +122,11 @@ def _fork(path: str) -> None:
     read_end, write_end = os.pipe()
     if os.fork() == 0:
         os.close(write_end)
-        for stream in (0, 1, 2):
+        for stream in (1, 2):
             os.close(stream)
         os.write(writer, b"forked")
-        os.read(read_end, 1)
-        time.sleep(1)
+        os.read(read_end, 1)  # until the parent has died
+        os.read(0, 1)  # until the test is done
         os._exit(0)
     os.read(reader, 6)
     sys.stdin.readline()
@@ -132,5 +144,7 @@ if __name__ == "__main__":
         "hold": _hold,
         "die": _die_in_commit,
         "fork": _fork,
+        "open": functools.partial(_attempt, "open"),
+        "create": functools.partial(_attempt, "create"),
     }
     commands[sys.argv[1]](sys.argv[2])

@@ -1,7 +1,8 @@
 """What test_durable.py runs in other processes and kills: a stream that counts and is read.
 
-Each line it prints is an acknowledgement: what it says had returned before. For each line it reads,
-a new process is forked from one that has imported all there is to import.
+Each line it prints is an acknowledgement, what it says had returned before; or says that something
+begins. For each line it reads, a new process is forked from one that has imported all there is to
+import.
 """
 
 import json
@@ -19,8 +20,8 @@ def main(path: str, method: str, windows: str) -> None:
         child = os.fork()
         if child == 0:
             run(path, method, windows)
-        os.waitpid(child, 0)
-        print("\nended", flush=True)
+        _, status = os.waitpid(child, 0)
+        print(f"\nended {os.waitstatus_to_exitcode(status)}", flush=True)
 
 
 def run(path: str, method: str, windows: str) -> None:
@@ -38,6 +39,7 @@ def run(path: str, method: str, windows: str) -> None:
     say("opened", stream.time, stream.counts())
     while True:
         number = chance.choice([1, 1, 7, 60])
+        say("counting", stream.time, None)
         # Event t has label t mod 3, so that the counts at any time are known.
         events = [[f"l{(stream.time + i) % 3}", "all"] for i in range(number)]
         if number == 1:
@@ -46,6 +48,7 @@ def run(path: str, method: str, windows: str) -> None:
             stream.update_many(events)
         say("counted", stream.time, None)
         if chance.random() < 0.5:
+            say("reading", stream.time, None)
             say("read", stream.time, stream.counts())
         if chance.random() < 0.1:
             say("released", stream.time, {str(t): 0 for t in stream.release().value.times.tolist()})

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -23,6 +24,8 @@ from dphist.continual.autoregressive import (
 )
 from dphist.continual.binary import levels
 from dphist.continual.design import design
+from dphist.continual.mechanism import ContinualMechanism
+from dphist.continual.stream import ContinualHistogram
 from dphist.errors import ParameterError
 
 HORIZONS = (1, 2, 3, 7, 8, 20, 64)
@@ -297,3 +300,65 @@ def test_a_distance_that_is_not_covered_is_refused() -> None:
     for square in (Fraction(257**2), Fraction(0)):
         with pytest.raises(ParameterError, match="epsilon"):
             autoregressive_counter(square, 8)
+
+
+# --- Lemmas 5 and 6, for a stream: what is drawn is what was budgeted
+
+
+def stated_and_used(
+    mechanism: ContinualMechanism, counter: AutoregressiveCounter, drawn: int
+) -> tuple[mpmath.mpf, mpmath.mpf]:
+    """Return the distance that is stated for a label, and n + r with noise drawn so many times."""
+    chosen = design(mechanism.horizon)
+    scale = counter.variances[0] / chosen.weights[0]
+    smallest = min(counter._transition(part, 1)[1] for part in range(counter.width))
+    shifts = (counter.width + Fraction(1, 4)) ** 2 + (counter.width - 1) * Fraction(9, 4) ** 2
+    with mpmath.workdps(60):
+
+        def root_of(square: Fraction) -> mpmath.mpf:
+            return mpmath.sqrt(mpmath.mpf(square.numerator) / square.denominator)
+
+        stated = root_of(levels(mechanism.horizon) * mechanism.epsilon**2)
+        used = root_of(chosen.squared_sensitivity / scale) + root_of(drawn * shifts / smallest**2)
+    return stated, used
+
+
+@pytest.mark.parametrize(
+    ("horizon", "windows", "most", "times"),
+    [
+        (60, None, 5, 5),
+        (60, 1, 1, 60),
+        (60, 2, 7, 37),
+        (60, 7, 3, 11),
+        (60, 60, 1, 2),
+        (60, 4, None, 60),
+        (200, 1, 1, 200),
+    ],
+)
+@pytest.mark.parametrize("epsilon", [Fraction(1, 20), Fraction(1)], ids=str)
+def test_all_times_at_which_a_stream_draws_noise_are_budgeted(
+    horizon: int, windows: int | None, most: int | None, times: int, epsilon: Fraction
+) -> None:
+    """Readings and marks of windows: at each, rounding adds to the distance (M in Lemma 5)."""
+    stream = ContinualHistogram(
+        epsilon=epsilon, delta="1e-6", horizon=horizon, windows=windows, readings=most
+    )
+    for time in range(1, horizon + 1):
+        stream.update(["a"])
+        # Not at a mark, as long as there are others: that is most times in all.
+        left = (most or horizon) - stream._state.reads[0]
+        if left and (windows is None or time % windows or left > horizon - time):
+            stream.counts()
+    drawn = len(stream._state.noise.times)
+    assert drawn == times
+    counter = stream._state.noise.counter
+    assert isinstance(counter, AutoregressiveCounter)
+    stated, used = stated_and_used(stream.mechanism, counter, drawn)
+    assert 0.99 * stated < used <= stated
+
+
+def test_a_budget_without_the_marks_is_caught() -> None:
+    mechanism = ContinualMechanism(epsilon=1, delta="1e-6", horizon=200, windows=1, readings=1)
+    counter = autoregressive_counter(levels(200) * Fraction(1), 200, 1)
+    stated, used = stated_and_used(mechanism, counter, 200)
+    assert used > stated

@@ -10,7 +10,6 @@ import random
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -26,16 +25,21 @@ CHILD = Path(__file__).with_name("stream_child.py")
 KILLS = 40
 
 
-def killed_run(children: subprocess.Popen, seconds: float) -> list[list]:
-    """Run a child for a while, kill it, and return what it acknowledged."""
+def killed_run(children: subprocess.Popen, patience: int) -> list[list]:
+    """Run a child until it has said so many things, kill it, and return what it said.
+
+    It goes on until the kill reaches it: through what it had said would begin, or into it.
+    """
     assert children.stdin is not None
     assert children.stdout is not None
     children.stdin.write("\n")
     children.stdin.flush()
     child = int(children.stdout.readline())
-    time.sleep(seconds)
+    lines = [children.stdout.readline() for _ in range(patience)]
     os.kill(child, signal.SIGKILL)
-    lines = list(iter(children.stdout.readline, "ended\n"))
+    while not lines or not lines[-1].startswith("ended"):
+        lines.append(children.stdout.readline())
+    assert lines.pop() == f"ended {-signal.SIGKILL}\n"
     return [json.loads(line) for line in lines[:-1]] + whole(lines[-1])
 
 
@@ -50,47 +54,48 @@ def whole(line: str) -> list[list]:
 @pytest.mark.parametrize(("method", "windows"), [("autoregressive", 0), ("binary", 25)])
 def test_killed_at_random_moments_it_goes_on(tmp_path: Path, method: str, windows: int) -> None:
     path = tmp_path / "s.state"
+    parameters = {"epsilon": 1, "delta": "1e-6", "horizon": 10**6, "max_labels": 2}
+    parameters |= {"method": method, "windows": windows or None}
     chance = random.Random(7)
     counted, readings, released = 0, {}, set()
-    children = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, str(CHILD), str(path), method, str(windows)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-    )
-    for _ in range(KILLS):
-        said = killed_run(children, chance.random() * 0.2)
-        for what, moment, counts in said:
-            # "opened" may have one batch more than was acknowledged before the last kill.
-            assert counted <= moment
-            counted = moment
-            if what in ("opened", "read"):
-                assert readings.setdefault(moment, counts) == counts
-            if what == "released":
-                assert released <= set(counts)
-                released = set(counts)
-        if not path.exists():
-            continue
-        with ContinualHistogram.open(path) as stream:
-            state = stream._state
-            assert counted <= stream.time <= counted + 60
-            exact = dict(zip(state.labels, state.counts, strict=True))
-            assert exact.get("all", 0) == stream.time
-            assert [exact.get(f"l{k}", 0) for k in range(3)] == [
-                len(range(k, stream.time, 3)) for k in range(3)
-            ]
-            if stream.time in readings:
-                assert stream.counts() == readings[stream.time]
-            readings[stream.time] = stream.counts()
-            counted = stream.time
-    children.communicate()
-    assert counted > KILLS / 4  # a slow disk syncs a few times a second
-    assert len(readings) > KILLS / 8
+    ) as children:
+        for kills in range(KILLS):
+            # The first few are killed while there is no file yet, or no stream in it.
+            said = killed_run(children, max(0, chance.randrange(-2, 15) if kills > 5 else 0))
+            for what, moment, counts in said:
+                # "opened" may have one batch more than was acknowledged before the last kill.
+                assert counted <= moment
+                counted = moment
+                if what in ("opened", "read"):
+                    assert readings.setdefault(moment, counts) == counts
+                if what == "released":
+                    assert released <= set(counts)
+                    released = set(counts)
+            # With parameters, for a child that was killed early may have begun no stream.
+            with ContinualHistogram.open(path, **parameters) as stream:
+                state = stream._state
+                assert counted <= stream.time <= counted + 60
+                exact = dict(zip(state.labels, state.counts, strict=True))
+                assert exact.get("all", 0) == stream.time
+                assert [exact.get(f"l{k}", 0) for k in range(3)] == [
+                    len(range(k, stream.time, 3)) for k in range(3)
+                ]
+                if stream.time in readings:
+                    assert stream.counts() == readings[stream.time]
+                readings[stream.time] = stream.counts()
+                counted = stream.time
+    assert counted > KILLS  # children say three or four things a batch, and were heard out
+    assert len(readings) > KILLS / 2
 
 
 @pytest.mark.parametrize("method", ["autoregressive", "binary"])
 def test_what_is_written_step_by_step_is_the_whole_state(tmp_path: Path, method: str) -> None:
-    """The file after any steps holds what the stream in memory holds, bit for bit."""
+    """The file after any step holds what the stream in memory holds, bit for bit."""
     path = tmp_path / "s.state"
     rng = np.random.default_rng(3)
     with ContinualHistogram.open(
@@ -112,6 +117,10 @@ def test_what_is_written_step_by_step_is_the_whole_state(tmp_path: Path, method:
                 stream.counts()
             if i % 10 == 0:
                 stream.release()
+            store = stream._live.store
+            assert store is not None
+            for kind, rows in all_rows(stream._state).items():
+                assert list(store.rows(kind)) == sorted(rows), kind
         expected = all_rows(stream._state)
     store = Store.open(path)
     try:
@@ -172,6 +181,29 @@ def test_a_step_that_cannot_be_written_is_not_taken(
         stream.counts()
     with ContinualHistogram.open(path) as stream:
         assert stream.time == 2
+
+
+def test_a_stream_that_cannot_be_begun_leaves_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that was begun stays, with all that it has."""
+    path = tmp_path / "s.state"
+    parameters = {"epsilon": 1, "delta": "1e-6", "horizon": 100}
+
+    def full(_self: Store, _rows: object) -> None:
+        raise dh.OutputFileError("no space left")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "commit", full)
+        with pytest.raises(dh.OutputFileError):
+            ContinualHistogram.open(path, **parameters)
+    assert list(tmp_path.iterdir()) == []
+    with ContinualHistogram.open(path, **parameters) as stream:
+        stream.update(["a"])
+    with pytest.raises(dh.ParameterError):
+        ContinualHistogram.open(path, **parameters | {"epsilon": 2})
+    with ContinualHistogram.open(path) as stream:
+        assert stream.time == 1
 
 
 def test_a_second_owner_is_refused(tmp_path: Path) -> None:

@@ -117,10 +117,10 @@ def test_jvhw_goes_over_into_the_plug_in() -> None:
     found = weights(counts, n, method="jvhw")
     plug_in = Entropy().values(counts / n) + 1 / (2 * n)
     above, below = counts >= design.plug_in_from, counts <= design.polynomial_until
-    assert np.array_equal(found[above], plug_in[above])
+    np.testing.assert_allclose(found[above], plug_in[above], rtol=1e-14)
     powers = best_approximation(Entropy(), design.degree).powers()
     alone = unbiased(powers, design.reach / n, n, 59) - counts / n * math.log(design.reach / n)
-    assert np.array_equal(found[below], alone[below])
+    np.testing.assert_allclose(found[below], alone[below], rtol=1e-14)
     middle = math.ceil(0.75 * design.plug_in_from)
     share = 2 * middle / design.plug_in_from - 1
     wanted = share * plug_in[middle] + (1 - share) * alone[middle]
@@ -348,7 +348,7 @@ def test_large_totals(yahoo: dh.Profile) -> None:
     wide = dh.Profile.from_prevalences([1, 2**41], [2**59, 1])
     for method in METHODS:
         found = entropy(wide, method=method, labels=2**61, full=True)
-        assert 58 < found.value <= 61
+        assert 58 < found.value <= 61 * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -137,7 +137,7 @@ def test_small_profiles() -> None:
     assert (empty.value, empty.standard_error, empty.interval) == (0, None, None)
     assert support_coverage(Profile.from_counts([1]), extra=1) == 1
     assert support_coverage(Profile.from_counts([2]), extra=1) == 0  # -1 labels cannot be
-    assert support_coverage(Profile.from_counts([1] * 7), extra="0.5") == 3.5
+    assert support_coverage(Profile.from_counts([1] * 7), extra="0.5") == pytest.approx(3.5)
     for method in METHODS:
         assert support_coverage(Profile.from_counts([10**6]), extra="0.5", method=method) == 0
 

@@ -1,6 +1,7 @@
 """The secret state of a stream on disk: rows of bytes, committed together or not at all."""
 
 import contextlib
+import logging
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,8 +18,10 @@ from dphist.continual.store_database import (
     write_header,
 )
 from dphist.continual.store_digest import Header, Key, row_hash
-from dphist.continual.store_owner import Owner, identity
+from dphist.continual.store_owner import Owner
 from dphist.errors import StateError
+
+_LOG = logging.getLogger(__name__)
 
 Kind = str
 
@@ -33,10 +36,12 @@ class Store:
     that honours locks and syncing.
 
     **Guarantee.** When `commit` returns, all its rows are on the disk; before, a crash leaves none
-    of them or all. While a Store is open, no second one opens the file, and a copy of the file
-    is refused (see `open`). What cannot be seen from within a file is not covered: an older
-    content written back into the same file (`cp backup state`), and an edit by somebody who
-    recomputes the digest.
+    of them or all. While a Store is open, no second one opens the file. A copy of the file is
+    refused, and so is an older content written back into it, as far as the file system tells
+    them apart (`store_identity`); where it does not, `create` logs a warning. Not covered: a disk,
+    volume or virtual machine that is set back as a whole, an older content that is written back
+    into the same file by a program that also sets back its extended attributes and removes those
+    that came later (`rsync --inplace --xattrs`), and an edit by somebody who recomputes the digest.
 
     Several threads may use one Store, one at a time.
     """
@@ -64,7 +69,14 @@ class Store:
         target = _real(path)
         if replace_taken:
             _remove_taken(target)
-        return cls._examined(target, create_file(target), moved=False)
+        store = cls._examined(target, create_file(target), moved=False, new=True)
+        if passing := store._owner.what_passes:
+            _LOG.warning(
+                "%s: this file system does not tell it from %s; do not restore backups of it",
+                store.path,
+                ", or ".join(passing),
+            )
+        return store
 
     @classmethod
     def open(cls, path: str | Path, *, moved: bool = False) -> "Store":
@@ -74,14 +86,15 @@ class Store:
         ----------
         path : the file; it may have been renamed within its file system.
         moved : accept a file that is not the one that was created, and make it the one from now
-            on. For a state whose original is gone and will never be used again.
+            on. For a state whose original was not used after it was copied, and never will be.
 
         Raises
         ------
         InputFileError
             If there is no file.
         StateError
-            If it is in use, a copy, taken over, damaged, edited, of a later version, or no state.
+            If it is in use, a copy, set back to an older content, taken over, damaged, edited, of
+            another version, or no state.
         OutputFileError
             If it cannot be written.
         """
@@ -89,7 +102,7 @@ class Store:
         return cls._examined(target, Owner.of_file(target), moved=moved)
 
     @classmethod
-    def _examined(cls, path: Path, owner: Owner, *, moved: bool) -> "Store":
+    def _examined(cls, path: Path, owner: Owner, *, moved: bool, new: bool = False) -> "Store":
         try:
             try:
                 owner.attach(connect(path))
@@ -101,22 +114,31 @@ class Store:
                     f"{path} was taken over by the stream that loaded it; to have a file to load "
                     "later, save that one again"
                 )
-            if header.identity != owner.identity and not moved:
+            original = owner.is_of(header.identity)
+            if not original and not moved:
                 raise StateError(
                     f"{path} is a copy, or was moved to another file system: two copies of one "
                     "stream that both go on would draw different noise for the same counts. If "
-                    "the original is gone and will not be used, open it with moved=True"
+                    "the original was not used since and is gone, open it with moved=True"
+                )
+            if header.commits < owner.commits:
+                raise StateError(
+                    f"{path} holds an older content than it had, as from a backup that was written "
+                    "back into it: noise that was drawn since would be drawn anew for the same "
+                    "counts. A stream cannot go on from it; begin a new one, which costs anew"
                 )
             check_rows(owner.connection, path, header)
-            if header.identity != owner.identity:
+            if not original:
                 owner.mark()
+                header = replace(header, identity=owner.identity)
             store = cls(path, owner, header)
             # Shows at once whether the file can be written, and not only when an event came. It
             # also lets SQLite find, and remove when it closes, a journal that a crash left.
-            opened = replace(header, identity=owner.identity, openings=header.openings + 1)
-            with store._transaction(opened):
+            with store._transaction(header):
                 pass
         except BaseException:
+            if new:
+                _remove(path, owner)
             owner.close()
             raise
         return store
@@ -187,15 +209,7 @@ class Store:
 
     def discard(self) -> bool:
         """Remove the file, of a state that was never used; say whether it is removed."""
-        if identity(self.path) != self._owner.identity:
-            return False  # another one has its name
-        try:
-            self.path.unlink()
-        except OSError:
-            return False
-        with contextlib.suppress(OSError):
-            sync_folder(self.path.parent)
-        return True
+        return _remove(self.path, self._owner)
 
     def close(self) -> None:
         """Give the file up, for others to open. May be called again."""
@@ -203,9 +217,10 @@ class Store:
 
     @contextlib.contextmanager
     def _transaction(self, header: Header) -> Iterator[None]:
-        """Make what the block writes, and `header`, durable together."""
+        """Make what the block writes, and `header` as one more commit's, durable together."""
         connection = self._connection()
-        if identity(self.path) != self._owner.identity:
+        header = replace(header, commits=header.commits + 1)
+        if not self._owner.is_at(self.path):
             # What is committed to a removed file is lost; a journal beside a renamed one is not
             # found after a crash; and at the old name a second stream may have begun.
             raise StateError(
@@ -229,6 +244,7 @@ class Store:
             connection.execute("COMMIT")
             self._header = header
             self._uncertain = False
+        self._owner.note(header.commits)
 
     @contextlib.contextmanager
     def _explaining(self) -> Iterator[None]:
@@ -253,6 +269,22 @@ class Store:
         raise StateError(f"{self.path} has one owner; a stream in use cannot be copied or pickled")
 
 
+def _remove(path: Path, owner: Owner) -> bool:
+    """Remove the owned file, of a state that was never used; say whether it is removed.
+
+    While it is owned nobody else can have begun to use it. Closing it then removes its journal.
+    """
+    if not owner.is_at(path):
+        return False  # another one has its name
+    try:
+        path.unlink()
+    except OSError:
+        return False
+    with contextlib.suppress(OSError):
+        sync_folder(path.parent)
+    return True
+
+
 def _remove_taken(path: Path) -> None:
     """Remove a state file that was taken over, if there is one."""
     if not path.exists():
@@ -260,7 +292,7 @@ def _remove_taken(path: Path) -> None:
     owner = Owner.of_file(path)  # until it is removed, so that nobody puts another in its place
     try:
         owner.attach(connect(path))
-        if read_header(owner.connection, path).taken and identity(path) == owner.identity:
+        if read_header(owner.connection, path).taken and owner.is_at(path):
             path.unlink()
     except (StateError, OSError, sqlite3.Error):
         pass  # whoever makes a file there says what is wrong

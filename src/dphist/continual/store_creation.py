@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dphist.continual.store_database import explained, write_new
 from dphist.continual.store_digest import Header
-from dphist.continual.store_owner import Owner, identity, mark, refused
+from dphist.continual.store_owner import Owner, refused
 from dphist.errors import StateError
 from dphist.writing import check_output_path
 
@@ -26,8 +26,8 @@ def create_file(target: Path) -> Owner:
     for file in (target, journal):  # a journal would be played back into the new file
         if os.path.lexists(file):
             raise _exists(file)
-    check_output_path(target)
     try:
+        check_output_path(target)
         owner = _linked(target)
         try:
             sync_folder(target.parent)
@@ -50,8 +50,8 @@ def _linked(target: Path) -> Owner:
     owner = None
     try:
         owner = Owner(target, descriptor)  # before it has its name: nobody comes in between
-        mark(temporary)
-        write_new(temporary, Header.new(identity(temporary), secrets.token_bytes(32)))
+        owner.mark()
+        write_new(temporary, Header.new(owner.identity, secrets.token_bytes(32)))
         # A link, because a renaming would replace what somebody else has just put there.
         os.link(temporary, target)
     except BaseException:

@@ -9,7 +9,7 @@ from dphist.continual.store_digest import FORMAT, VERSION, Header, row_hash
 from dphist.continual.store_owner import in_use
 from dphist.errors import DphistError, OutputFileError, StateError
 
-COLUMNS = "format, version, library, identity, key, taken, openings, digest, seal"
+COLUMNS = "format, version, library, identity, key, taken, commits, digest, seal"
 VALUES = "?, ?, ?, ?, ?, ?, ?, ?, ?"
 TABLES = {
     "header": f"CREATE TABLE header ({COLUMNS})",
@@ -92,6 +92,11 @@ def read_header(connection: sqlite3.Connection, path: Path) -> Header:
             f"{path} is of version {first[1]} of the state's format, and this dphist reads "
             f"version {VERSION}; open it with a later dphist"
         )
+    if first[1] == 1:  # does not say how many commits there were
+        raise StateError(
+            f"{path} was begun by a development version of dphist, whose states this one does "
+            "not read; go on with that version"
+        )
     try:
         connection.execute("BEGIN EXCLUSIVE")  # now that it is no file of somebody else's
         connection.execute("COMMIT")
@@ -139,6 +144,10 @@ def explained(path: Path, error: sqlite3.Error) -> DphistError:
     code = primary_code(error)
     if code == sqlite3.SQLITE_FULL:
         return OutputFileError(f"no space left to write {path}")
+    if code == sqlite3.SQLITE_CANTOPEN or _code(error) == sqlite3.SQLITE_READONLY_DIRECTORY:
+        return OutputFileError(
+            f"could not write {path}: no journal can be made beside it; make its folder writable"
+        )
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return in_use(path)
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR):

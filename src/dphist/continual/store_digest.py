@@ -13,7 +13,7 @@ from importlib.metadata import version as installed_version
 from typing import Any
 
 FORMAT = "dphist stream state"
-VERSION = 1
+VERSION = 2
 MODULUS = 2**256
 
 Key = int | bytes
@@ -27,10 +27,10 @@ class Header:
     ----------
     format, version : what the file is. Later formats keep these two where they are.
     library : version of dphist that made the file.
-    identity : what a copy of the file does not have.
+    identity : what a copy of the file does not have; see `store_identity`.
     key : random bytes that all hashes of this file are keyed with.
     taken : 1 once another stream has taken the state over.
-    openings : how many times the file was opened.
+    commits : how many transactions there were. Those of an older content are fewer.
     digest : sum of the rows' hashes.
     """
 
@@ -40,7 +40,7 @@ class Header:
     identity: str
     key: bytes
     taken: int
-    openings: int
+    commits: int
     digest: bytes
 
     @classmethod

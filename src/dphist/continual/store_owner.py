@@ -1,4 +1,4 @@
-"""Who owns a state file: one object of one process, and never a copy of the file.
+"""Who owns a state file: one object of one process, and never one of a copy of the file.
 
 Two owners of one state would draw different noise for the same partial sum, and whoever sees
 both releases could average the noise away.
@@ -7,18 +7,25 @@ both releases could average the noise away.
 import contextlib
 import ctypes
 import os
-import secrets
 import sqlite3
 import sys
 import weakref
 from pathlib import Path
 
+from dphist.continual.store_identity import (
+    as_text,
+    facts,
+    is_of,
+    mark,
+    note_commits,
+    noted_commits,
+    what_passes,
+)
 from dphist.errors import DphistError, InputFileError, OutputFileError, StateError
 
 if sys.platform == "linux":
     import fcntl
 
-_TOKEN = "user.dphist.state"  # noqa: S105 - the name of an attribute, no secret
 _living: "weakref.WeakSet[Owner]" = weakref.WeakSet()
 
 
@@ -51,7 +58,9 @@ class Owner:
                 raise (
                     in_use(path) if isinstance(error, BlockingIOError) else refused(path, error)
                 ) from None
-        else:
+        self._status = os.fstat(descriptor)
+        self._facts = facts(descriptor)
+        if sys.platform != "linux":
             self._descriptor = None
             os.close(descriptor)
         _living.add(self)
@@ -68,7 +77,7 @@ class Owner:
         except OSError as error:
             raise refused(path, error) from None
         owner = cls(path, descriptor)
-        if identity(path) != owner.identity:  # replaced between the opening and the locking
+        if not owner.is_at(path):  # replaced between the opening and the locking
             owner.close()
             raise in_use(path)
         return owner
@@ -78,13 +87,41 @@ class Owner:
         self._connection = connection
 
     def mark(self) -> None:
-        """Tell the owned file anew from its copies."""
-        mark(self._path if self._descriptor is None else self._descriptor)
+        """Distinguish the owned file anew from its copies."""
+        if self._descriptor is not None:
+            mark(self._descriptor)
+            self._facts = facts(self._descriptor)
 
     @property
     def identity(self) -> str:
-        """What tells the owned file from every other file of this computer."""
-        return identity(self._path if self._descriptor is None else self._descriptor)
+        """What distinguishes the owned file from others, to be recorded in it."""
+        return as_text(self._facts)
+
+    @property
+    def what_passes(self) -> list[str]:
+        """What cannot be distinguished from the owned file here."""
+        return what_passes(self._facts)
+
+    def is_of(self, identity: str) -> bool:
+        """Whether the owned file is the one that has recorded this identity."""
+        return is_of(identity, self._facts)
+
+    def is_at(self, path: Path) -> bool:
+        """Whether `path` leads to the owned file; its inode is not used again while it is open."""
+        try:
+            return os.path.samestat(path.stat(), self._status)
+        except OSError:
+            return False
+
+    @property
+    def commits(self) -> int:
+        """The largest number of commits that was noted beside the file's content, or 0."""
+        return 0 if self._descriptor is None else noted_commits(self._descriptor)
+
+    def note(self, commits: int) -> None:
+        """Note a number of commits, all of which are durable."""
+        if self._descriptor is not None:
+            note_commits(self._descriptor, commits)
 
     @property
     def connection(self) -> sqlite3.Connection:
@@ -145,31 +182,6 @@ def _disown() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_disown)
-
-
-def identity(file: Path | int) -> str:
-    """Return what tells a file from its copies, or nothing if there is none.
-
-    Its inode, and the token that `mark` gave it. An inode alone is used again by another file once
-    the first is removed: a backup put in its place would pass for it. Where files cannot be marked,
-    device and inode have to do.
-    """
-    try:
-        status = os.fstat(file) if isinstance(file, int) else file.stat()
-    except OSError:
-        return ""
-    token = b""
-    if sys.platform == "linux":
-        with contextlib.suppress(OSError):
-            token = os.getxattr(file, _TOKEN)
-    return f"{status.st_ino}:{token.hex()}" if token else f"{status.st_dev}:{status.st_ino}"
-
-
-def mark(file: Path | int) -> None:
-    """Give a file a new token, which copying its content does not carry along."""
-    if sys.platform == "linux":
-        with contextlib.suppress(OSError):  # not every file system has room for it
-            os.setxattr(file, _TOKEN, secrets.token_bytes(16))
 
 
 def in_use(path: Path) -> StateError:

@@ -320,12 +320,13 @@ class ContinualHistogram(StatedStream):
         Parameters
         ----------
         path : the file.
-        moved : the file is a copy, and the original is gone for good.
+        moved : the file is a copy of its last content, and the original is gone for good.
 
         Raises
         ------
         StateError
-            If it was loaded before, is in use, a copy, damaged, edited or of a later version.
+            If it was loaded before, is in use, a copy, set back to an older content, damaged,
+            edited or of another version.
         InputFileError
             If it is missing.
         """
@@ -359,7 +360,7 @@ class ContinualHistogram(StatedStream):
         Parameters
         ----------
         path : a file on a local disk; secret, readable by its owner only.
-        moved : the file is a copy, and the original is gone for good.
+        moved : the file is a copy of its last content, and the original is gone for good.
         mechanism : the parameters, as `dphist.calibrate` finds them from a total.
         budget : what the parameters were calibrated to cost at most in all; releases state it.
         **parameters : those of the constructor, in place of `mechanism`. One of them is required
@@ -368,7 +369,8 @@ class ContinualHistogram(StatedStream):
         Raises
         ------
         StateError
-            If the file is in use, a copy, taken over, damaged, edited or of a later version.
+            If the file is in use, a copy, set back to an older content, taken over, damaged,
+            edited or of another version.
         ParameterError
             If parameters are missing, or not those of the stream.
         """
@@ -378,18 +380,18 @@ class ContinualHistogram(StatedStream):
             mechanism = ContinualMechanism(**parameters)
         if mechanism is not None and budget is not None:
             check_budget(mechanism, budget)
-        if not os.path.lexists(path):
-            if mechanism is None:
-                raise ParameterError(
-                    "epsilon, delta and horizon must be given to begin a stream: there is no state "
-                    f"at {path}"
-                )
-            store = Store.create(path)
-        else:
-            store = Store.open(path, moved=moved)
+        new = not os.path.lexists(path)
+        if new and mechanism is None:
+            raise ParameterError(
+                "epsilon, delta and horizon must be given to begin a stream: there is no state at "
+                f"{path}"
+            )
+        store = Store.create(path) if new else Store.open(path, moved=moved)
         try:
             return cls._of(begun(store, mechanism, budget), store)
         except BaseException:
+            if new:  # nothing was counted, and no noise drawn
+                store.discard()
             store.close()
             raise
 
