@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from dphist.errors import ParameterError
 from dphist.noise import Source
+from dphist.noise.whose import is_for_tests
 from dphist.parameters import whole_number
 from dphist.tables import LARGEST, check_counts, shielded
 from dphist.tables.contributions import Bounds, count_labels
@@ -38,6 +39,8 @@ class LabelCounts:
     null_users, null_labels : str or None
         What became of rows without a user, and without a label, as it was chosen beforehand;
         None where that was not asked.
+    for_tests : bool
+        Whether users were bounded with random bits of the caller's: releases then say so.
     """
 
     _store: Store
@@ -46,6 +49,7 @@ class LabelCounts:
     unit: str = "one user, as promised by the caller"
     null_users: str | None = None
     null_labels: str | None = None
+    for_tests: bool = False
 
     def __repr__(self) -> str:
         return f"LabelCounts(max_labels={self.max_labels}, max_count={self.max_count}; not shown)"
@@ -89,7 +93,7 @@ class LabelCounts:
             them only.
         null_labels : "refuse" rows without a label, or "drop" them.
         progress : called with the fraction done while a file is read, from any thread.
-        source : for tests only; `source(n)` returns n random bytes.
+        source : `source(n)` returns n random bytes. For tests only: all releases say so.
 
         Raises
         ------
@@ -127,6 +131,7 @@ class LabelCounts:
             unit=_unit(user, null_users),
             null_users=None if user is None else null_users,
             null_labels=null_labels,
+            for_tests=is_for_tests(source),
         )
 
     @classmethod
