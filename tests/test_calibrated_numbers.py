@@ -82,6 +82,21 @@ def test_streams(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert headline(report_html(release)) == "ε = 1, δ = 0.000001"
 
 
+def test_ranges_state_what_was_asked_for() -> None:
+    """A third has no twelve digits: the mechanism's epsilon is just below."""
+    tree = dh.calibrate(dh.AdaptiveTree, epsilon="1/3", delta=0, bins=4)
+    assert tree.epsilon < dh.PureDP("1/3").epsilon
+    release = tree.release([5, 6, 7, 8])
+    assert headline(report_html(release)) == "ε = 1/3"
+    assert kind_of(release).cost(release) == "1/3-differential privacy (pure) in all"
+    smooth = dh.calibrate(
+        lambda epsilon: dh.LeafCounts(rho=epsilon, bins=4), epsilon=1, delta="1e-6"
+    )
+    release = smooth.release([5, 6, 7, 8])
+    assert headline(report_html(release)).startswith("ρ = ")
+    assert NUMBERS.search(" ".join(summary_text(release).split()))
+
+
 def test_several_releases_are_stated_together() -> None:
     """A release of one of 52 does not look as if it cost (1, 1e-6) alone, nor 1/52 of it."""
     weekly = dh.calibrate(

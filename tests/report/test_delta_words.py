@@ -174,6 +174,8 @@ def test_dry_runs_of_streams_and_ranges_warn(
     ranges = ("ranges", "none", "--column", "age", "--edges", "0,18,65", "--dry-run")
     assert run(*ranges, "--rho", "0.05", "--expect-total", 10**7) == 0
     assert "With a δ for 10,000,000 records that is (" in capsys.readouterr().out
+    assert run(*ranges, "--rho", "0.05", "--expect-total", 0) == 0
+    assert "With a δ" not in capsys.readouterr().out
 
 
 def test_show_warns_of_a_saved_release(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -41,8 +41,8 @@ def is_too_large(delta: Fraction, number: Number) -> bool:
 
 
 def advised(number: Number) -> Fraction | None:
-    """Return a delta that is small among so many; None where their number is not known."""
-    return None if number.units is None else Fraction(down(MENTIONED / number.units, 1))
+    """Return a delta that is small among so many; None where their number is unknown, or 0."""
+    return Fraction(down(MENTIONED / number.units, 1)) if number.units else None
 
 
 def delta_in_words(delta: Fraction, number: Number) -> str:

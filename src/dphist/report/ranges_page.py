@@ -32,6 +32,7 @@ def content(release: Release) -> dict[str, Any]:
     unit = words.privacy_unit(sensitivity, user)
     total = total_of(mechanism)
     told = total.guarantee
+    named = guarantee if isinstance(guarantee, ZCDP) else told
     promise = ranges_words.promise_in_words(
         guarantee, unit, number_protected(release), target_of(mechanism)
     )
@@ -43,8 +44,8 @@ def content(release: Release) -> dict[str, Any]:
         "bins": f"{value.bins.size:,}",
         "axes": ranges_words.axes_in_words(value),
         "bin_error": ranges_words.error_text(error),
-        "guarantee_short": ranges_words.guarantee_in_short(guarantee),
-        "guarantee_kind": ranges_words.guarantee_kind(guarantee),
+        "guarantee_short": ranges_words.guarantee_in_short(named),
+        "guarantee_kind": ranges_words.guarantee_kind(named),
         "guarantee_name": str(total),
         "guarantee_words": promise,
         "guarantee_symbols": words.guarantee_in_symbols(told),
