@@ -38,7 +38,7 @@ def promise_in_words(
     told = total_in_words(total, unit, number, guarantee)
     if not isinstance(guarantee, ZCDP):
         return told
-    return f"The release satisfies {guarantee}, which implies {stated(guarantee)}. {told}"
+    return f"The release satisfies {guarantee}, which implies {total}. {told}"
 
 
 def guarantee_in_short(guarantee: Guarantee) -> str:
