@@ -18,7 +18,7 @@ def summary_text(release: Release) -> str:
         f"{kind.name} histogram, released with differential privacy (dphist {release.version})", ""
     )
     if release.for_tests:
-        lines += _wrapped(f"{FOR_TESTS.capitalize()}: it protects nobody.", "")
+        lines += _wrapped(f"{FOR_TESTS.capitalize()}. It protects nobody.", "")
     lines.append("")
     for name, text in summary.facts:
         lines += _wrapped(text, f"  {name:<16}")
