@@ -71,9 +71,8 @@ def rows(release: dh.Release) -> list[tuple[object, int]]:
 def tell(release: dh.Release, folder: Path) -> None:
     """Print what was released. All of it may be published; the file and its counts may not."""
     mechanism = release.mechanism
-    spent = mechanism.to_approx_dp("1e-6")
     print(f"Guarantee: {release.guarantee}")
-    print(f"  that is ({float(spent.epsilon):.6g}, {float(spent.delta):g})-differential privacy")
+    print(f"  that is {mechanism.target}")
     print(f"  for one customer, who counts for at most {mechanism.max_labels} items")
     print(f"Threshold: {float(mechanism.threshold):.1f} customers")
     print(f"Items listed: {len(release.value)}")

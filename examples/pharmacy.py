@@ -49,8 +49,7 @@ def sell_a_day(chosen: argparse.Namespace) -> None:
         max_labels=2,  # a purchase counts for at most two drugs
         readings=DAYS,
     )
-    budget = dh.ApproxDP(1, "1e-6")
-    with dh.ContinualHistogram.open(chosen.state, mechanism=settled, budget=budget) as stream:
+    with dh.ContinualHistogram.open(chosen.state, mechanism=settled) as stream:
         day = stream.time // PURCHASES
         while stream.time < (day + 1) * PURCHASES:  # of this day, which a crash may have cut
             stream.update_many([purchase() for _ in range(AT_ONCE)])

@@ -174,7 +174,7 @@ def test_listed_labels_spend_no_delta_on_a_threshold() -> None:
         assert made.delta is None
         assert 0.999 < total(made, "1e-6", 1) <= 1
     pure = calibrate(ThresholdHistogram, epsilon=1, delta=0, max_labels=2, labels=["a", "b"])
-    assert pure.direct_guarantee == PureDP(1)
+    assert pure.direct_guarantee == PureDP(1, unit="user")
 
 
 def several_queries(*, epsilon: Any, delta: Any, queries: int) -> Any:

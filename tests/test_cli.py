@@ -124,7 +124,12 @@ def test_json_is_the_release_or_what_was_written(capsys, tmp_path) -> None:
     assert run("anonymize", SHAKESPEARE, "--epsilon", 1, "--json", "--output", out) == 0
     printed = json.loads(capsys.readouterr().out)
     assert printed["wrote"] == {"release": str(out)}
-    assert printed["guarantee"] == {"name": "PureDP", "epsilon": "1", "sensitivity": 1}
+    assert printed["guarantee"] == {
+        "name": "PureDP",
+        "epsilon": "1",
+        "sensitivity": 1,
+        "unit": "one record",
+    }
 
 
 def test_quiet_prints_nothing(capsys, tmp_path) -> None:

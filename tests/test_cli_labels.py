@@ -55,7 +55,7 @@ def test_all_outputs(records, tmp_path, capsys) -> None:
     assert "(1, 1e-6)-differential privacy in all" in out
     assert all(str(path) in out for path in paths.values())
     release = dh.Release.load(paths["json"])
-    assert release.budget == dh.ApproxDP(1, "1e-6")
+    assert release.budget == dh.ApproxDP(1, "1e-6", unit="user")
     assert release.stated == {"unit": "one user", "null_users": "refuse", "null_labels": "refuse"}
     assert release.mechanism.to_approx_dp("1e-6").epsilon <= 1
     assert release.value.labels == ["common", "also"]
@@ -79,12 +79,15 @@ def test_show_knows_labels(records, tmp_path, capsys) -> None:
 
 def test_json_is_the_release_or_what_was_written(records, tmp_path, capsys) -> None:
     assert run("labels", records, *USERS, *BUDGET, "--json") == 0
-    assert dh.Release.from_json(capsys.readouterr().out).budget == dh.ApproxDP(1, "1e-6")
+    assert dh.Release.from_json(capsys.readouterr().out).budget == dh.ApproxDP(
+        1, "1e-6", unit="user"
+    )
     out = tmp_path / "r.json"
     assert run("labels", records, *USERS, *BUDGET, "--json", "--output", out) == 0
     assert json.loads(capsys.readouterr().out) == {
         "guarantee": {"name": "ApproxDP", "epsilon": "1", "delta": "0.000001", "unit": "one user"},
         "labels": 2,
+        "warnings": [],
         "wrote": {"release": str(out)},
     }
 
@@ -169,7 +172,7 @@ def test_known_labels_need_no_delta(records, tmp_path, capsys) -> None:
     known = (*USERS, "--epsilon", 1, "--known-labels", listed)
     assert run("labels", records, *known, "--quiet", "--output", out) == 0
     release = dh.Release.load(out)
-    assert release.budget == dh.PureDP(1)
+    assert release.budget == dh.PureDP(1, unit="user")
     assert release.mechanism.direct_guarantee.epsilon <= 1
     assert set(release.value.labels) == {"common", "never"}
     assert run("labels", "none", *known, "--dry-run") == 0

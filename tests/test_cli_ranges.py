@@ -156,7 +156,12 @@ def test_dry_run_reads_no_data(capsys, tmp_path) -> None:
         assert "not opened" in out
     assert run("ranges", pipe, *AGES, "--rho", "0.1", "--dry-run", "--json") == 0
     printed = json.loads(capsys.readouterr().out)
-    assert printed["guarantee"] == {"name": "ZCDP", "rho": "0.1", "sensitivity": 1}
+    assert printed["guarantee"] == {
+        "name": "ZCDP",
+        "rho": "0.1",
+        "sensitivity": 1,
+        "unit": "one record",
+    }
     assert printed["bins"] == [3]
     assert list(printed["expected_error"]) == ["10000", "1000000", "100000000"]
 
@@ -167,9 +172,15 @@ def test_json_is_the_release_or_what_was_written(records, tmp_path, capsys) -> N
     out = tmp_path / "r.json"
     assert run("ranges", records, *AGES, "--epsilon", 30, "--json", "--output", out) == 0
     assert json.loads(capsys.readouterr().out) == {
-        "guarantee": {"name": "PureDP", "epsilon": "30", "sensitivity": 1},
+        "guarantee": {
+            "name": "PureDP",
+            "epsilon": "30",
+            "sensitivity": 1,
+            "unit": "one record",
+        },
         "total": 990,
         "bins": [3],
+        "warnings": [],
         "wrote": {"release": str(out)},
     }
 

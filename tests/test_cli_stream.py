@@ -132,7 +132,7 @@ def test_all_outputs_hold_all_readings(monkeypatch, capsys) -> None:
     assert all(f"wrote {path}" in out for path in ("r.json", "t.csv", "r.html"))
     release = dh.Release.load("r.json")
     assert release.value.times.tolist() == [100, 200, 300]
-    assert release.budget == dh.ApproxDP(20, "1e-6")
+    assert release.budget == dh.ApproxDP(20, "1e-6", unit="event")
     assert release.mechanism.to_approx_dp("1e-6").epsilon <= 20
     assert release.stated == {"unit": "one event"}
     assert Path("t.csv").read_text().startswith("time,label,count\n100,a,")

@@ -43,7 +43,8 @@ def test_degree_sequence(edges: Path, directed: bool, tmp_path: Path) -> None:
     done = run("degree_sequence.py", edges, folder, *(["--directed"] if directed else []))
     assert (done.returncode, done.stderr) == (0, "")
     release = dh.Release.load(folder / "degrees.json")
-    assert release.guarantee == dh.PureDP(1)
+    unit = dh.PrivacyUnit("record", 1 if directed else 2)
+    assert release.guarantee == dh.PureDP(1, unit)
     assert release.mechanism.sensitivity == (1 if directed else 2)
     report = (folder / "degrees.html").read_text()
     assert f"sensitivity={release.mechanism.sensitivity})" in report

@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from dphist import ZCDP, ApproxDP, ApproxZCDP, PureDP, compose, privacy
+from dphist import ZCDP, ApproxDP, ApproxZCDP, PureDP, compose
 from dphist.errors import ParameterError
+from dphist.privacy import conversion, rounding
 
 fractions = st.fractions(min_value=Fraction(1, 1000), max_value=50, max_denominator=1000)
 deltas = st.fractions(min_value=0, max_value=Fraction(9, 10), max_denominator=1000)
@@ -178,7 +179,7 @@ def test_conversions_round_up_and_by_little(rho: str, delta: str) -> None:
     """At the order that was found, against 60 digits: never below, and above by 1e-11 at most."""
     found = ZCDP(rho).to_approx_dp(delta).epsilon
     r, d = Fraction(rho), Fraction(delta)
-    order = Fraction(privacy._best_order(float(r), d)).limit_denominator(10**9)
+    order = Fraction(conversion._best_order(float(r), d)).limit_denominator(10**9)
     with mpmath.workdps(60):
         a, rm, dm = (mpmath.mpf(x.numerator) / x.denominator for x in (order, r, d))
         exact = a * rm + mpmath.log(1 - 1 / a) + (-mpmath.log(dm) - mpmath.log(a)) / (a - 1)
@@ -191,7 +192,7 @@ def test_each_step_of_a_conversion_rounds_up() -> None:
     for number in (Fraction(1, 3), Fraction(7), Fraction(10**50 + 1, 10**50), Fraction(1, 10**30)):
         with mpmath.workdps(90):
             exact = mpmath.log(mpmath.mpf(number.numerator) / number.denominator)
-            assert mpmath.mpf(str(privacy._log_up(number))) >= exact
+            assert mpmath.mpf(str(rounding.log_up(number))) >= exact
 
 
 def test_total_delta_must_exceed_the_guarantee_s_own() -> None:

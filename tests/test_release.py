@@ -16,6 +16,7 @@ import pytest
 
 import dphist as dh
 from dphist.errors import OutputFileError, ReleaseFileError
+from dphist.privacy import Target
 
 ROOT = Path(__file__).parents[1]
 
@@ -270,13 +271,16 @@ def test_the_repr_of_a_labelled_release_is_short(seeded) -> None:
 
 def with_budget(seeded, budget) -> dh.Release:
     release = labelled(LABELLED[0], "text", seeded)
-    return dataclasses.replace(release, stated={"unit": "one user"}, budget=budget)
+    mechanism = release.mechanism.calibrated_to(Target(budget))
+    return dataclasses.replace(release, stated={"unit": "one user"}, mechanism=mechanism)
 
 
 def test_what_is_stated_is_saved_and_loaded(seeded) -> None:
     release = with_budget(seeded, dh.ApproxDP(2, "1e-6"))
     loaded = dh.Release.from_json(release.to_json())
-    assert (loaded.stated, loaded.budget) == ({"unit": "one user"}, dh.ApproxDP(2, "1e-6"))
+    asked = dh.ApproxDP(2, "1e-6", unit="user")
+    assert (loaded.stated, loaded.budget) == ({"unit": "one user"}, asked)
+    assert loaded.mechanism.target == Target(asked)
     fits_the_schema(release)
 
 
@@ -286,8 +290,18 @@ def test_what_is_stated_is_saved_and_loaded(seeded) -> None:
     ids=repr,
 )
 def test_a_budget_that_is_exceeded_is_refused(budget, seeded) -> None:
+    content = json.loads(with_budget(seeded, dh.ApproxDP(2, "1e-6")).to_json())
+    numbers = {
+        name: str(getattr(budget, name))
+        for name in ("epsilon", "delta", "rho")
+        if hasattr(budget, name)
+    }
+    del content["target"]
+    content["budget"] = {"name": type(budget).__name__, "parameters": numbers}
     with pytest.raises(ReleaseFileError, match="not a valid release"):
-        dh.Release.from_json(with_budget(seeded, budget).to_json())
+        dh.Release.from_json(signed(content))
+    with pytest.raises(dh.ParameterError, match="target must be"):
+        with_budget(seeded, budget)
 
 
 @pytest.mark.parametrize(

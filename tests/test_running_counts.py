@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import dphist as dh
 from dphist.continual import ContinualMechanism
 from dphist.errors import DataError, DphistError, ParameterError, ReleaseFileError
+from dphist.privacy import Target
 from dphist.running_counts import RunningCounts
 
 ROOT = Path(__file__).parents[1]
@@ -231,9 +232,8 @@ def test_a_release_is_saved_and_loaded_and_fits_the_schema(tmp_path: Path) -> No
     release = dh.Release(
         usual(),
         MECHANISM.guarantee,
-        MECHANISM,
+        MECHANISM.calibrated_to(Target(dh.ApproxDP(9, "1e-5"))),
         stated={"unit": "one event"},
-        budget=dh.ApproxDP(9, "1e-5"),
     )
     release.save(tmp_path / "r.json")
     assert dh.Release.load(tmp_path / "r.json") == release

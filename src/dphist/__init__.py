@@ -27,7 +27,7 @@ from dphist.errors import (
     StateError,
 )
 from dphist.labels import LabelCounts
-from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PureDP, compose
+from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PrivacyUnit, PureDP, compose
 from dphist.profile import Profile
 from dphist.release import VERSION, Release
 from dphist.report import plot, write_report
@@ -62,6 +62,7 @@ __all__ = [
     "PartitionSampler",
     "PayWhatYouGet",
     "PrivHist",
+    "PrivacyUnit",
     "Profile",
     "PureDP",
     "RankSplit",

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from dphist.errors import ParameterError
 from dphist.parameters import Exact, positive_number, probability, whole_number
-from dphist.privacy import delta_of, least_epsilon
+from dphist.privacy import ApproxDP, PureDP, Target, delta_of, least_epsilon
 
 Accounting: TypeAlias = Literal["best", "cdp"]
 
@@ -34,7 +34,8 @@ def calibrate(
 
     Its own epsilon is the largest one, to 12 digits, at which the claim is not above
     `epsilon`. Where the mechanism has a delta of its own, `delta` is split between that and the
-    noise so that the threshold gets lowest; in halves where there is no threshold.
+    noise so that the threshold gets lowest; in halves where there is no threshold. The mechanism
+    remembers what was asked for (`target`), and its releases state that.
 
     Parameters
     ----------
@@ -67,8 +68,8 @@ def calibrate(
     >>> found = calibrate(
     ...     ThresholdHistogram, epsilon=1, delta="1e-6", max_labels=10, noise="gaussian"
     ... )
-    >>> float(found.to_approx_dp("1e-6").epsilon)
-    0.999999999999
+    >>> float(found.to_approx_dp("1e-6").epsilon), found.target
+    (0.999999999999, (1, 1e-6)-differential privacy)
     """
     if accounting not in ("best", "cdp"):
         raise ParameterError("accounting must be 'best' or 'cdp'")
@@ -80,7 +81,7 @@ def calibrate(
     )
     make = functools.partial(mechanism, **parameters)
     if not _needs_delta(mechanism, parameters):
-        return _stated(_largest(make, aim, _FINE))
+        return aim.noted(_stated(_largest(make, aim, _FINE)))
     if not aim.delta > 0:
         raise ParameterError("delta must be greater than 0: the mechanism has one of its own")
 
@@ -91,7 +92,7 @@ def calibrate(
     shares = [*_SHARES, Fraction(1)] if aim.best else _SHARES
     tried = [(share, found(share, _COARSE)) for share in shares]
     usable = [(made.threshold, -made.epsilon, share) for share, made in tried if _has(made)]
-    return _stated(found(min(usable)[2] if usable else Fraction(1, 2), _FINE))
+    return aim.noted(_stated(found(min(usable)[2] if usable else Fraction(1, 2), _FINE)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +110,13 @@ class _Aim:
             least: Fraction | None = made.epsilon_at(self.delta, self.releases)
             return least
         return least_epsilon([made.guarantee], self.delta, self.releases)
+
+    def noted(self, made: Any) -> Any:
+        """Return the mechanism with this aim as its target, where it can remember one."""
+        if not hasattr(made, "calibrated_to"):
+            return made
+        asked = ApproxDP(self.epsilon, self.delta) if self.delta else PureDP(self.epsilon)
+        return made.calibrated_to(Target(asked, self.releases))
 
 
 def _own_delta(make: Callable[..., Any], aim: _Aim, share: Fraction) -> Fraction:

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from dphist.errors import ParameterError
 from dphist.noise import Source
+from dphist.noise.whose import is_for_tests
 from dphist.parameters import whole_number
 from dphist.tables import LARGEST, check_counts, redact_errors
 from dphist.tables.counting.contributions import Bounds, count_labels
@@ -38,6 +39,8 @@ class LabelCounts:
     null_users, null_labels : str or None
         What became of rows without a user, and without a label, as it was chosen beforehand;
         None where that was not asked.
+    for_tests : bool
+        Whether users were bounded with random bits of the caller's: releases then say so.
     """
 
     _store: Store
@@ -47,6 +50,7 @@ class LabelCounts:
     null_users: str | None = None
     null_labels: str | None = None
     _users: tuple[int, int] | None = None
+    for_tests: bool = False
 
     def __repr__(self) -> str:
         return f"LabelCounts(max_labels={self.max_labels}, max_count={self.max_count}; not shown)"
@@ -105,7 +109,7 @@ class LabelCounts:
             name says: a comma, or a tab for .tsv.
         count_users : also count the users of whom all is counted, and those who had more than the
             bounds, for a mechanism that releases these numbers; needs `user`.
-        source : for tests only; `source(n)` returns n random bytes.
+        source : `source(n)` returns n random bytes. For tests only: all releases say so.
 
         Raises
         ------
@@ -152,6 +156,7 @@ class LabelCounts:
             null_users=None if user is None else null_users,
             null_labels=null_labels,
             _users=users,
+            for_tests=is_for_tests(source),
         )
 
     @property

@@ -22,7 +22,7 @@ from dphist.histogram import RangeHistogram
 from dphist.label_table import LabelTable
 from dphist.labels import LabelCounts
 from dphist.parameters import decimal_text
-from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, Guarantee, PureDP
+from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, Guarantee, PrivacyUnit, PureDP, Target
 from dphist.profile import Profile
 from dphist.running_counts import RunningCounts
 from dphist.writing import write_text
@@ -32,6 +32,10 @@ IntArray = npt.NDArray[np.int64]
 FORMAT = "dphist release"
 FORMAT_VERSION = 1
 VERSION = installed_version("dphist")
+
+SUPPLIED = "supplied by the caller: for tests"
+FOR_TESTS = f"random bits {SUPPLIED}"
+"""What a release says of itself if its randomness was not the operating system's."""
 
 
 M = TypeVar("M")
@@ -63,7 +67,8 @@ class Release:
     value : Profile, LabelTable, RangeHistogram or RunningCounts
         The released histogram: anonymized, with its labels, of ordered bins, or the readings of
         a stream. Not secret.
-    guarantee : what the release cost.
+    guarantee : what the release cost, and whom it protects: the unit that `stated` names, or else
+        the mechanism's own.
     mechanism : the mechanism with all its parameters.
     total : int or None
         Private estimate of the number of records, where the mechanism makes one. It need
@@ -77,9 +82,9 @@ class Release:
         ``null_users`` and ``null_labels``, what was done with rows without one. Without ``unit``
         the bounds of a labelled release, and the sensitivity of another if above 1, rest on its
         maker's promise.
-    budget : PureDP or ApproxDP, optional
-        What the mechanism was asked to cost at most in all, where it was calibrated. It follows
-        from `mechanism` (`to_approx_dp`), and is checked when a release is loaded.
+    for_tests : bool
+        Whether random bits came from the caller (`source=`), when noise was drawn or when the data
+        were bounded. Such a release protects nobody, and says so wherever it is shown.
     """
 
     value: Any
@@ -89,12 +94,19 @@ class Release:
     noisy: Mapping[str, IntArray] = field(default_factory=dict)
     version: str = VERSION
     stated: Mapping[str, str] = field(default_factory=dict)
-    budget: PureDP | ApproxDP | None = None
+    for_tests: bool = False
+
+    def __post_init__(self) -> None:
+        if "unit" in self.stated:
+            unit = self.guarantee.unit.named(self.stated["unit"])
+            object.__setattr__(self, "guarantee", replace(self.guarantee, unit=unit))
 
     def __repr__(self) -> str:
-        if isinstance(self.value, LabelTable | RangeHistogram | RunningCounts):
-            return f"Release({self.mechanism!r}, {self.value!r})"
-        return f"Release({self.mechanism!r}, labels={self.value.labels}, total={self.total})"
+        shown = f"{self.value!r}"
+        if not isinstance(self.value, LabelTable | RangeHistogram | RunningCounts):
+            shown = f"labels={self.value.labels}, total={self.total}"
+        said = f"; {FOR_TESTS}" if self.for_tests else ""
+        return f"Release({self.mechanism!r}, {shown}{said})"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Release):
@@ -103,6 +115,12 @@ class Release:
 
     def __hash__(self) -> int:
         return hash((self.guarantee, self.mechanism, self.total))
+
+    @property
+    def budget(self) -> PureDP | ApproxDP | None:
+        """What the mechanism was calibrated to cost at most in all, where it was calibrated."""
+        target = target_of(self.mechanism)
+        return None if target is None else target.guarantee
 
     def redecode(self) -> "Release":
         """Return this release with its value inferred anew from its noisy counts.
@@ -129,7 +147,8 @@ class Release:
             "format_version": FORMAT_VERSION,
             "library_version": self.version,
             "kind": _kind(self.value),
-            "guarantee": _described(self.guarantee),
+            "guarantee": _described_guarantee(self.guarantee),
+            "unit": _described_unit(self.guarantee.unit),
             "mechanism": _described(self.mechanism),
             "total": self.total,
             "value": _content_of(self.value),
@@ -137,8 +156,12 @@ class Release:
         }
         if self.stated:
             content["stated"] = dict(self.stated)
-        if self.budget is not None:
-            content["budget"] = _described(self.budget)
+        target = target_of(self.mechanism)
+        if target is not None:
+            asked = _described_guarantee(target.guarantee)
+            content["target"] = {"guarantee": asked, "releases": target.releases}
+        if self.for_tests:
+            content["random_bits"] = SUPPLIED
         return json.dumps({**content, "checksum": _checksum(content)}) + "\n"
 
     def save(self, path: str | Path) -> None:
@@ -181,6 +204,17 @@ class Release:
         return release
 
 
+def target_of(mechanism: Any) -> Target | None:
+    """Return what a mechanism was calibrated to cost; None where it was not, or cannot remember."""
+    target: Target | None = getattr(mechanism, "target", None)
+    return target
+
+
+def parameters_of(mechanism: Any) -> dict[str, Any]:
+    """Return the parameters of a mechanism by name, as its constructor takes them."""
+    return {item.name: getattr(mechanism, item.name) for item in fields(mechanism) if item.init}
+
+
 def _checked_content(text: str, name: str) -> dict[str, Any]:
     """Return the document's content if it is whole, unedited, and of a version known here."""
     try:
@@ -209,9 +243,20 @@ def _checksum(content: dict[str, Any]) -> str:
 
 
 def _described(value: Any) -> dict[str, Any]:
-    """Name a guarantee or mechanism with its parameters, exact numbers as text."""
-    parameters = {item.name: _exact(getattr(value, item.name)) for item in fields(value)}
+    """Name a mechanism with its parameters, exact numbers as text."""
+    parameters = {name: _exact(each) for name, each in parameters_of(value).items()}
     return {"name": type(value).__name__, "parameters": parameters}
+
+
+def _described_guarantee(guarantee: Guarantee) -> dict[str, Any]:
+    """Name a guarantee with its numbers; its unit stands beside it, for readers who know none."""
+    described = _described(guarantee)
+    del described["parameters"]["unit"]
+    return described
+
+
+def _described_unit(unit: PrivacyUnit) -> dict[str, Any]:
+    return {"who": unit.who, "at_most": unit.at_most, "bounds": dict(unit.bounds)}
 
 
 def _exact(value: Any) -> Any:
@@ -223,9 +268,14 @@ def _exact(value: Any) -> Any:
 def _decode(content: dict[str, Any]) -> Release:
     mechanism = _construct(_MECHANISMS, content["mechanism"])
     guarantee = _construct(_GUARANTEES, content["guarantee"])
-    if guarantee != mechanism.guarantee:
+    if replace(guarantee, unit=mechanism.guarantee.unit) != mechanism.guarantee:
         raise ValueError("the guarantee is not that of the mechanism")
-    budget = None if "budget" not in content else _budget(content["budget"], mechanism)
+    unit = PrivacyUnit(**content["unit"]) if "unit" in content else mechanism.guarantee.unit
+    target = _target(content)
+    if target is not None:
+        mechanism = mechanism.calibrated_to(target)
+    if content.get("random_bits", SUPPLIED) != SUPPLIED:
+        raise ValueError("random bits are the system's, which is not said, or the caller's")
     stated = {str(key): _text(said) for key, said in content.get("stated", {}).items()}
     total = content["total"]
     if total is not None and (isinstance(total, bool) or not isinstance(total, int)):
@@ -242,16 +292,28 @@ def _decode(content: dict[str, Any]) -> Release:
         if value.bins.shape != mechanism.bins:
             raise ValueError("the bins are not those of the mechanism")
         value = replace(value, answers=mechanism.answers(value.bins, noisy))
-    return Release(
+    release = Release(
         value=value,
-        guarantee=guarantee,
+        guarantee=replace(guarantee, unit=unit),
         mechanism=mechanism,
         total=total,
         noisy=noisy,
         version=str(content["library_version"]),
         stated=stated,
-        budget=budget,
+        for_tests="random_bits" in content,
     )
+    if "unit" in content and release.guarantee.unit != unit:
+        raise ValueError("the unit is not the one that is stated")
+    return release
+
+
+def _target(content: dict[str, Any]) -> Target | None:
+    """Return what the mechanism was calibrated to; earlier versions wrote it as a budget."""
+    described = content.get("target")
+    if described is not None:
+        return Target(_construct(_GUARANTEES, described["guarantee"]), described["releases"])
+    budget = content.get("budget")
+    return None if budget is None else Target(_construct(_GUARANTEES, budget))
 
 
 def _check_readings(value: RunningCounts, mechanism: Any) -> None:
@@ -260,17 +322,6 @@ def _check_readings(value: RunningCounts, mechanism: Any) -> None:
         raise ValueError("a reading is after the horizon")
     if mechanism.labels is not None and not set(value.labels) <= set(mechanism.labels):
         raise ValueError("the labels are not those of the mechanism")
-
-
-def _budget(description: dict[str, Any], mechanism: Any) -> PureDP | ApproxDP:
-    """Return the budget of a mechanism, having checked that it is one."""
-    budget = _construct(_GUARANTEES, description)
-    if not isinstance(budget, PureDP | ApproxDP):
-        raise TypeError("a budget is a guarantee in epsilon")
-    delta = budget.delta if isinstance(budget, ApproxDP) else 0
-    if mechanism.to_approx_dp(delta).epsilon > budget.epsilon:
-        raise ValueError("the mechanism costs more than the budget")
-    return budget
 
 
 def _text(said: Any) -> str:

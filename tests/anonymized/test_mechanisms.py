@@ -40,10 +40,11 @@ every_mechanism = named(MECHANISMS)
 @every_mechanism
 def test_guarantee_is_known_before_data(make) -> None:
     mechanism = make(epsilon="0.1", sensitivity=2)
+    unit = dh.PrivacyUnit("record", 2)
     if isinstance(mechanism, dh.PartitionSampler):
-        assert mechanism.guarantee == dh.ApproxDP("1/10", "1e-9")
+        assert mechanism.guarantee == dh.ApproxDP("1/10", "1e-9", unit)
     else:
-        assert mechanism.guarantee == dh.PureDP("1/10")
+        assert mechanism.guarantee == dh.PureDP("1/10", unit)
     assert mechanism.epsilon == Fraction(1, 10)
     with pytest.raises(FrozenInstanceError):
         mechanism.epsilon = Fraction(5)

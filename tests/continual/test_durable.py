@@ -252,8 +252,8 @@ def test_a_budget_is_kept_and_stated(tmp_path: Path) -> None:
     with pytest.raises(dh.ParameterError, match="other parameters"):
         ContinualHistogram.open(path, budget=dh.ApproxDP(2, "1e-6"), **parameters)
     with ContinualHistogram.open(path) as stream:
-        assert stream.budget == budget
-        assert stream.release().budget == budget
+        assert stream.budget == dh.ApproxDP(1, "1e-6", unit="event")
+        assert stream.release().budget == stream.budget
 
 
 def test_closing_from_within_a_call_is_refused(tmp_path: Path) -> None:

@@ -197,7 +197,7 @@ def test_a_release_holds_all_recorded_readings_and_can_be_saved(tmp_path: Path) 
 def test_the_guarantee_is_known_before_any_event(method: str) -> None:
     stream = a_stream(method=method, horizon=65536, max_labels=3, max_events_per_user=2)
     rho = Fraction(4 * 3 * 17, 2)
-    assert stream.guarantee == dh.ApproxZCDP(rho, "1e-6")
+    assert stream.guarantee == dh.ApproxZCDP(rho, "1e-6", unit="user")
     assert "approximate" in repr(stream)
     assert stream.to_approx_dp("1e-5").epsilon <= stream.guarantee.to_approx_dp("1e-5").epsilon
 

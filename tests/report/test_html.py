@@ -9,7 +9,9 @@ import matplotlib
 import pytest
 
 from dphist import OutputFileError, ParameterError, Profile, Release, write_report
+from dphist.release import parameters_of
 from dphist.report import report_html, words
+from dphist.report.numbers_protected import number_protected
 from tests.report import releases
 
 _VOID = {"meta", "link", "br", "img", "hr", "input"}
@@ -92,12 +94,13 @@ def test_ids_are_unique_and_references_resolve(source: str) -> None:
 def test_says_what_is_promised(release: Release, source: str) -> None:
     text = Page(source).text
     mechanism = release.mechanism
-    assert words.guarantee_in_words(release.guarantee, mechanism.sensitivity) in text
+    number = number_protected(release)
+    assert words.guarantee_in_words(release.guarantee, mechanism.sensitivity, number) in text
     assert words.guarantee_in_symbols(release.guarantee) in text
     assert words.neighbours_in_words(mechanism.sensitivity) in text
     assert words.privacy_unit(mechanism.sensitivity) in text
     assert mechanism.in_words() in text
-    for name in type(mechanism).__dataclass_fields__:
+    for name in parameters_of(mechanism):
         assert f"{name} " in text
     band = mechanism.band(release)
     assert words.band_in_words(band) in text

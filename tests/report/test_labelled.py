@@ -25,10 +25,13 @@ from dphist import (
     plot,
 )
 from dphist.noise import rounded_gaussian, two_sided_geometric
+from dphist.privacy import Target
+from dphist.release import parameters_of
 from dphist.report import described, labelled_words, report_html, words
 from dphist.report.chances import chances, half_width
-from dphist.report.guarantees import total_guarantee
+from dphist.report.guarantees import total_in_words, total_of
 from dphist.report.labelled_rows import rows_of
+from dphist.report.numbers_protected import number_protected
 from dphist.report.summary import summary_text
 from dphist.report.table import table_csv
 from tests.report.test_html import Page
@@ -109,10 +112,10 @@ def test_the_page_stands_alone(source: str) -> None:
 def test_the_page_says_what_is_promised(release: Release, source: str) -> None:
     text = Page(source).text
     mechanism = release.mechanism
-    total = total_guarantee(mechanism)
+    total = total_of(mechanism)
     for said in (
-        words.guarantee_in_words(total, "one user"),
-        words.guarantee_in_symbols(total),
+        total_in_words(total, "one user", number_protected(release), release.guarantee),
+        words.guarantee_in_symbols(total.guarantee),
         str(release.guarantee),
         labelled_words.bounds_in_words(mechanism),
         labelled_words.threshold_in_words(mechanism),
@@ -126,7 +129,7 @@ def test_the_page_says_what_is_promised(release: Release, source: str) -> None:
         assert said in text
     for about, how in labelled_words.labelled_limits(mechanism, {}):
         assert f"{about} {how}" in text
-    for name in type(mechanism).__dataclass_fields__:
+    for name in parameters_of(mechanism):
         assert f"{name} " in text
     for parameter in described.parameters(mechanism):
         assert parameter.meaning
@@ -159,14 +162,16 @@ def test_the_promise_is_stated_unless_users_were_bounded() -> None:
 
 def test_the_total_comes_first_and_is_the_budget_where_there_is_one() -> None:
     release = ALL["gaussian"]()
-    budget = replace(release, budget=ApproxDP(7, "1e-5"))
+    calibrated = GAUSSIAN.calibrated_to(Target(ApproxDP(7, "1e-5")))
+    budget = replace(release, mechanism=calibrated)
     text = summary_text(budget)
     assert text.index("(7, 1e-5)-differential privacy in all") < text.index("zero-concentrated")
     assert "ε = 7, δ = 0.00001" in report_html(budget)
-    assert total_guarantee(GAUSSIAN) == GAUSSIAN.to_approx_dp("2e-6")
-    assert total_guarantee(LAPLACE) == ApproxDP(1, "1e-6")
+    assert total_of(GAUSSIAN) == Target(GAUSSIAN.to_approx_dp("2e-6"))
+    assert total_of(LAPLACE) == Target(ApproxDP(1, "1e-6", unit="user"))
     known = ThresholdHistogram(epsilon="0.1", max_labels=2, labels=["a", "b", "c"])
-    assert total_guarantee(known, ApproxDP(1, "1e-6")) == PureDP("0.2")
+    weaker = known.calibrated_to(Target(ApproxDP(1, "1e-6")))
+    assert total_of(weaker) == Target(PureDP("0.2", unit="user"))
 
 
 def test_every_released_label_is_in_the_table_of_the_page() -> None:

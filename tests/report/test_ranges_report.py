@@ -23,6 +23,7 @@ from dphist import (
 from dphist.histogram import RangeHistogram
 from dphist.report import described, ranges_words, report_html, words
 from dphist.report.axis_texts import edge_texts
+from dphist.report.numbers_protected import number_protected
 from dphist.report.ranges_rows import outside_of, parts, quantiles_of, rows_of
 from dphist.report.summary import summary_text
 from dphist.report.table import table_csv
@@ -61,7 +62,7 @@ def test_the_page_says_what_is_promised(release: Release, source: str) -> None:
     mechanism = release.mechanism
     unit = words.privacy_unit(mechanism.sensitivity)
     for said in (
-        ranges_words.promise_in_words(release.guarantee, unit),
+        ranges_words.promise_in_words(release.guarantee, unit, number_protected(release)),
         words.guarantee_in_symbols(ranges_words.stated(release.guarantee)),
         ranges_words.neighbours_in_words(mechanism.sensitivity),
         ranges_words.errors_in_words(mechanism),

@@ -5,15 +5,18 @@ import io
 import random
 import re
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 from rich.cells import cell_len
 
 from dphist import ApproxDP, Release
 from dphist.continual import ContinualMechanism
+from dphist.privacy import Target
+from dphist.release import parameters_of
 from dphist.report import report_html, running_words, words
+from dphist.report.guarantees import total_of
 from dphist.report.kinds import kind_of
+from dphist.report.numbers_protected import number_protected
 from dphist.report.running_rows import rows_of
 from dphist.report.summary import summary_text
 from dphist.report.table import table_csv
@@ -46,7 +49,7 @@ def released(mechanism: ContinualMechanism, labels: list[str], readings: int = 1
 ALL: dict[str, Callable[[], Release]] = {
     "unknown": lambda: released(UNKNOWN, [f"label {i}" for i in range(70)]),
     "binary": lambda: released(BINARY, list("abcde")),
-    "users": lambda: replace(released(USERS, list("abc")), budget=ApproxDP(6, "1e-6")),
+    "users": lambda: released(USERS.calibrated_to(Target(ApproxDP(6, "1e-6"))), list("abc")),
     "known": lambda: released(KNOWN, ["tea", "milk", "<b>rum"]),
     "hostile": lambda: released(UNKNOWN, HOSTILE, 3),
     "one reading": lambda: released(UNKNOWN, ["a", "b"], 1),
@@ -94,10 +97,12 @@ def test_colours_follow_the_readers_scheme(source: str) -> None:
 
 def test_the_page_says_what_is_promised(release: Release, source: str) -> None:
     text, mechanism = Page(source).text, release.mechanism
-    total = running_words.total_guarantee(mechanism, release.budget)
+    total = total_of(mechanism)
     for said in (
-        running_words.promise_in_words(total, mechanism.unit),
-        words.guarantee_in_symbols(total),
+        running_words.promise_in_words(
+            total, mechanism.unit, release.guarantee, number_protected(release)
+        ),
+        words.guarantee_in_symbols(total.guarantee),
         running_words.coverage_in_words(mechanism),
         str(release.guarantee),
         running_words.neighbours_in_words(mechanism),
@@ -114,9 +119,9 @@ def test_the_page_says_what_is_promised(release: Release, source: str) -> None:
         assert said in text
     for about, how in running_words.running_limits(mechanism, mechanism.unit):
         assert f"{about} {how}" in text
-    for name in type(mechanism).__dataclass_fields__:
+    for name in parameters_of(mechanism):
         assert re.search(rf"\b{name} .{{1,200}}?\.", text)
-    assert text.index(words.guarantee_in_short(total)) < text.index("Threshold")
+    assert text.index(words.guarantee_in_short(total.guarantee)) < text.index("Threshold")
     assert "does not mean that its count is zero" in text or mechanism.threshold is None
 
 
@@ -138,8 +143,8 @@ def test_the_total_comes_first_and_is_the_budget_where_there_is_one() -> None:
     assert text.index("(6, 1e-6)") < text.index("zero-concentrated")
     assert f"Whether {unit}, are in the data or not," in " ".join(text.split())
     assert "Whether one event is in the data or not," in summary_text(ALL["unknown"]())
-    assert running_words.total_guarantee(UNKNOWN, None) == UNKNOWN.to_approx_dp("2e-6")
-    assert running_words.total_guarantee(KNOWN, None) == KNOWN.to_approx_dp("1e-6")
+    assert total_of(UNKNOWN) == Target(UNKNOWN.to_approx_dp("2e-6"))
+    assert total_of(KNOWN) == Target(KNOWN.to_approx_dp("1e-6"))
     assert kind_of(ALL["users"]()).cost(ALL["users"]()) == "(6, 1e-6)-differential privacy in all"
 
 
@@ -222,6 +227,7 @@ def test_programs_are_told_guarantee_and_size() -> None:
         "time": 9000,
         "readings": 12,
         "labels": 3,
+        "warnings": [],
     }
 
 

@@ -43,10 +43,10 @@ def test_pays_for_the_labels_returned_and_for_the_null(seeded: Make) -> None:
 
 def test_the_guarantee_covers_the_session_and_is_known_before_data() -> None:
     asked = session(50, 20, epsilon="0.2")
-    assert asked.guarantee == ApproxZCDP("0.25", "2e-5")
+    assert asked.guarantee == ApproxZCDP("0.25", "2e-5", unit="user")
     asked.top(THREE)
-    assert asked.guarantee == ApproxZCDP("0.25", "2e-5")
-    assert session(epsilon="0.2", max_count=3).guarantee == ApproxZCDP("0.25", "2e-5")
+    assert asked.guarantee == ApproxZCDP("0.25", "2e-5", unit="user")
+    assert session(epsilon="0.2", max_count=3).guarantee == ApproxZCDP("0.25", "2e-5", unit="user")
 
 
 def test_a_query_is_that_of_top_labels(seeded: Make) -> None:

@@ -98,9 +98,9 @@ def test_parameters_are_required_and_named() -> None:
 def test_guarantees_are_known_before_data() -> None:
     laplace, gaussian = (histogram(max_labels=10, noise=noise) for noise in NOISES)
     each = PureDP(1).to_zcdp().rho
-    assert laplace.guarantee == ApproxZCDP(10 * each, "1e-6")
-    assert laplace.direct_guarantee == ApproxDP(10, "1e-6")
-    assert gaussian.guarantee == ApproxZCDP(5, "1e-6")
+    assert laplace.guarantee == ApproxZCDP(10 * each, "1e-6", unit="user")
+    assert laplace.direct_guarantee == ApproxDP(10, "1e-6", unit="user")
+    assert gaussian.guarantee == ApproxZCDP(5, "1e-6", unit="user")
     assert gaussian.direct_guarantee is None
     assert laplace.guarantee.rho < gaussian.guarantee.rho
     assert laplace.threshold == 16
@@ -110,14 +110,15 @@ def test_guarantees_are_known_before_data() -> None:
 
 def test_the_best_known_epsilon_is_claimed() -> None:
     laplace, gaussian = (histogram(max_labels=10, noise=noise) for noise in NOISES)
-    assert laplace.to_approx_dp("1e-6") == ApproxDP(10, "1e-6")  # only the direct one is known
+    direct = ApproxDP(10, "1e-6", unit="user")
+    assert laplace.to_approx_dp("1e-6") == direct  # only that one is known
     assert laplace.to_approx_dp("2e-6").epsilon == 10
     many = histogram(max_labels=1000, epsilon="0.01")
     assert many.to_approx_dp("2e-6") == many.guarantee.to_approx_dp("2e-6")
     assert many.to_approx_dp("2e-6").epsilon < 10
     # Of Gaussian noise the exact epsilon is known, 5 % below what its zCDP shows.
     exact, shown = gaussian.to_approx_dp("2e-6"), gaussian.guarantee.to_approx_dp("2e-6")
-    assert exact == ApproxDP(gaussian_epsilon(Fraction(10), Fraction("1e-6")), "2e-6")
+    assert exact == ApproxDP(gaussian_epsilon(Fraction(10), Fraction("1e-6")), "2e-6", "user")
     assert 0.94 * shown.epsilon < exact.epsilon < 0.95 * shown.epsilon
     for mechanism in (laplace, gaussian):
         with pytest.raises(ParameterError, match="delta"):
@@ -128,13 +129,13 @@ def test_the_best_known_epsilon_is_claimed() -> None:
 def test_listed_labels_have_no_delta(noise: Any) -> None:
     known = histogram(delta=None, labels=["a", "b", "c"], noise=noise)
     each = PureDP(1).to_zcdp().rho if noise == "laplace" else Fraction(1, 2)
-    assert known.guarantee == ZCDP(2 * each)
-    assert known.direct_guarantee == (PureDP(2) if noise == "laplace" else None)
+    assert known.guarantee == ZCDP(2 * each, unit="user")
+    assert known.direct_guarantee == (PureDP(2, unit="user") if noise == "laplace" else None)
     assert known.threshold is None
     assert known.reached_delta == 0
     assert histogram(delta=0, labels=["a"], noise=noise).delta is None
     # A user changes no more labels than are listed.
-    assert histogram(delta=None, labels=["a"], noise=noise).guarantee == ZCDP(each)
+    assert histogram(delta=None, labels=["a"], noise=noise).guarantee == ZCDP(each, "user")
 
 
 @pytest.mark.parametrize("noise", NOISES)

@@ -229,8 +229,9 @@ def test_what_is_saved_is_loaded(label, tmp_path, seeded: Make) -> None:
 
 def test_the_guarantee_is_known_before_data() -> None:
     mechanism = TopLabels(k=10, candidates=100, epsilon="0.2", delta="1e-6")
-    assert mechanism.guarantee == ApproxZCDP("0.05", "1e-6")
-    assert TopLabels(k=3, epsilon=1, delta="0.1", max_count=7).guarantee == ApproxZCDP("3/8", "0.1")
+    assert mechanism.guarantee == ApproxZCDP("0.05", "1e-6", unit="user")
+    few = TopLabels(k=3, epsilon=1, delta="0.1", max_count=7)
+    assert few.guarantee == ApproxZCDP("3/8", "0.1", unit="user")
 
 
 @pytest.mark.parametrize(

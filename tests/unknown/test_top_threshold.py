@@ -175,7 +175,7 @@ def test_what_is_saved_is_loaded(tmp_path, seeded: Make) -> None:
 
 def test_the_guarantee_is_known_before_data() -> None:
     mechanism = TopThreshold(k=100, epsilon="0.2", delta="1e-6", max_labels=10, max_count=4)
-    assert mechanism.guarantee == ApproxZCDP("0.2", "1e-6")
+    assert mechanism.guarantee == ApproxZCDP("0.2", "1e-6", unit="user")
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from dphist.anonymized.band import Band, from_rows_and_columns, holding
 from dphist.anonymized.mechanism import (
     AnonymizedMechanism,
+    Drawn,
     checked_cell_epsilon,
     checked_epsilon,
     checked_level,
@@ -37,7 +38,7 @@ _DRAWS_AT_ONCE = 1024
 
 
 @savable
-@dataclass(frozen=True, slots=True, init=False)
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class AdaptiveScan(AnonymizedMechanism):
     """Every cell counted once, in blocks as wide as the noisy counts so far suggest.
 
@@ -77,12 +78,11 @@ class AdaptiveScan(AnonymizedMechanism):
         """Parameter of the geometric noise on each block."""
         return self.epsilon / self.sensitivity
 
-    def release(self, profile: Profile, source: Source | None = None) -> Release:
-        """Release the profile; `noisy` of the release holds all it was decoded from.
+    def _drawn(self, profile: Profile, source: Source | None) -> Drawn:
+        """Draw; `noisy` holds all that the profile is decoded from.
 
-        `total` of the release is the sum of all noisy counts, or 0 if that is negative.
+        `total` is the sum of all noisy counts, or 0 if that is negative.
         """
-        self._accept(profile)
         noise = self._draws(source)
         columns = self._scan_columns(profile.cells_up_to, noise)
         beyond = _right_of(profile, columns.position).conjugate()
@@ -95,7 +95,7 @@ class AdaptiveScan(AnonymizedMechanism):
         }
         # All cells are counted once, so the sum of all counts is an estimate of their number.
         total = max(sum(columns.counts) + sum(rows.counts), 0)
-        return Release(self.decode(noisy), self.guarantee, self, total, noisy)
+        return Drawn(self.decode(noisy), total, noisy)
 
     def _draws(self, source: Source | None) -> Iterator[int]:
         """Independent noise, one for each block."""

@@ -11,6 +11,7 @@ from dphist.anonymized.band import NOTHING, Band, from_rows_and_columns
 from dphist.anonymized.inference import infer_decreasing, rounding_error
 from dphist.anonymized.mechanism import (
     AnonymizedMechanism,
+    Drawn,
     checked_cell_epsilon,
     checked_epsilon,
     checked_level,
@@ -27,7 +28,7 @@ IntArray = npt.NDArray[np.int64]
 
 
 @savable
-@dataclass(frozen=True, slots=True, init=False)
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class CumulativeCounts(AnonymizedMechanism):
     """Noise on how many labels have each count or more, up to a public maximum count.
 
@@ -79,10 +80,10 @@ class CumulativeCounts(AnonymizedMechanism):
         true = tiling.columns_below(profile, 0, self.largest)
         return true + two_sided_geometric(self.cell_epsilon, self.largest, source)
 
-    def release(self, profile: Profile, source: Source | None = None) -> Release:
-        """Release the profile. `total` of the release is None: nothing estimates it apart."""
+    def _drawn(self, profile: Profile, source: Source | None) -> Drawn:
+        """Draw and infer; nothing estimates the total apart, and nothing is kept."""
         columns = infer_decreasing(self.measure(profile, source))
-        return Release(from_rows_and_columns(NOTHING, columns), self.guarantee, self)
+        return Drawn(from_rows_and_columns(NOTHING, columns))
 
     def expected_error(self, total: int | None = None, shape: Shape = 1) -> float:
         """Return the sorted L1 error to expect, in records, from public numbers alone.

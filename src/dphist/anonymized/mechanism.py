@@ -1,22 +1,40 @@
 """What every mechanism for anonymized histograms shares."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
+from collections.abc import Mapping
 from fractions import Fraction
+from typing import NamedTuple, final
 
 from dphist.anonymized.band import Band
 from dphist.anonymized.reference import Shape
 from dphist.errors import BoundsError, ParameterError
+from dphist.mechanism import MechanismBase, stated_unit
 from dphist.noise.geometric import SMALLEST_EPSILON
 from dphist.noise.inversion import Source
 from dphist.parameters import Exact, positive_number, whole_number
-from dphist.privacy import Guarantee, PureDP
+from dphist.privacy import Guarantee, PrivacyUnit, PureDP
 from dphist.profile import Profile
-from dphist.release import Release
+from dphist.release import IntArray, Release
 
 _LONGEST = 10**150
 
 
-class AnonymizedMechanism(ABC):
+class Drawn(NamedTuple):
+    """What a mechanism drew and inferred: the parts of its release.
+
+    Attributes
+    ----------
+    value : the released profile.
+    total : a private estimate of the number of records, or None where nothing estimates it apart.
+    noisy : the noisy counts that `value` was inferred from, where they are kept.
+    """
+
+    value: Profile
+    total: int | None = None
+    noisy: Mapping[str, IntArray] | None = None
+
+
+class AnonymizedMechanism(MechanismBase):
     """A frozen mechanism: parameters and guarantee before data, then `release`."""
 
     __slots__ = ()
@@ -25,13 +43,49 @@ class AnonymizedMechanism(ABC):
     sensitivity: int
 
     @property
+    def _unit(self) -> PrivacyUnit:
+        """What is protected: at most `sensitivity` cells, that is, records."""
+        return PrivacyUnit("record", self.sensitivity)
+
+    @property
     def guarantee(self) -> Guarantee:
         """What a release costs units that change at most `sensitivity` cells: pure epsilon-DP."""
-        return PureDP(self.epsilon)
+        return PureDP(self.epsilon, self._unit)
+
+    @final
+    def release(self, profile: Profile, source: Source | None = None) -> Release:
+        """Release the profile: the only place that sees data and draws noise.
+
+        Parameters
+        ----------
+        profile : the data.
+        source : callable, optional
+            `source(n)` returns n random bytes. For tests only: the release says so.
+
+        Returns
+        -------
+        Release
+            Of a Profile, with `total` and `noisy` where the mechanism makes and keeps them.
+
+        Raises
+        ------
+        BoundsError
+            If the profile was made with a larger `sensitivity` than this mechanism protects.
+        """
+        self._accept(profile)
+        drawn = self._drawn(profile, source)
+        return self._given_out(
+            drawn.value,
+            profile,
+            source,
+            total=drawn.total,
+            noisy=drawn.noisy,
+            stated=stated_unit(profile),
+        )
 
     @abstractmethod
-    def release(self, profile: Profile, source: Source | None = None) -> Release:
-        """Release the profile: the only place that sees data and draws noise."""
+    def _drawn(self, profile: Profile, source: Source | None) -> Drawn:
+        """Draw noise for an accepted profile, and infer what is released."""
 
     @abstractmethod
     def expected_error(self, total: int | None = None, shape: Shape = 1) -> float:

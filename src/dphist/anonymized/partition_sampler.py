@@ -10,6 +10,7 @@ import numpy as np
 from dphist.anonymized.band import Band, from_rows_and_columns
 from dphist.anonymized.mechanism import (
     AnonymizedMechanism,
+    Drawn,
     checked_epsilon,
     checked_level,
     checked_sensitivity,
@@ -30,7 +31,7 @@ _SMALLEST_EPSILON = Fraction(1, 1000)
 
 
 @savable
-@dataclass(frozen=True, slots=True, init=False)
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class PartitionSampler(AnonymizedMechanism):
     """A random diagram, less likely by exp(-epsilon / 2) for each cell it differs in.
 
@@ -83,7 +84,7 @@ class PartitionSampler(AnonymizedMechanism):
     @property
     def guarantee(self) -> ApproxDP:
         """(epsilon, delta)-DP for units that change at most `sensitivity` cells."""
-        return ApproxDP(self.epsilon, self.delta)
+        return ApproxDP(self.epsilon, self.delta, self._unit)
 
     @property
     def rate(self) -> float:
@@ -100,16 +101,15 @@ class PartitionSampler(AnonymizedMechanism):
         log_mass = float(np.logaddexp(0, float(self.epsilon))) - log_delta
         return radius(profile.total, self.rate, log_mass)
 
-    def release(self, profile: Profile, source: Source | None = None) -> Release:
-        """Release the profile. `total` of the release is None: nothing estimates it apart."""
-        self._accept(profile)
+    def _drawn(self, profile: Profile, source: Source | None) -> Drawn:
+        """Draw a whole profile; nothing estimates the total apart."""
         draw = os.urandom if source is None else source
         too_far = DphistError(
             "not enough memory to sample a partition; raise epsilon, or use PrivHist"
         )
         # NumPy's own message would tell how far the windows reach.
         paths = redact_errors(lambda: self._paths(profile), too_far)
-        return Release(from_rows_and_columns(*paths.draw(draw)), self.guarantee, self)
+        return Drawn(from_rows_and_columns(*paths.draw(draw)))
 
     def _paths(self, profile: Profile) -> Paths:
         windows = windows_around(profile, self.distance(profile))

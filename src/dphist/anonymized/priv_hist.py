@@ -1,7 +1,7 @@
 """PrivHist: small counts as columns, large ones as rows or smoothed (Suresh 2019)."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -13,6 +13,7 @@ from dphist.anonymized import tiling
 from dphist.anonymized.band import Band, holding
 from dphist.anonymized.mechanism import (
     AnonymizedMechanism,
+    Drawn,
     checked_cell_epsilon,
     checked_epsilon,
     checked_level,
@@ -40,10 +41,11 @@ _NOT_SMOOTHED = (Fraction(1), Fraction(39), Fraction(0))
 _SMOOTHING_HELPS = Fraction(1, 10)
 # Probability that a band's bound on the number of records fails.
 _MISSED = 1e-3
+_NO_RELEASE = "noisy must hold the private total and the counts of a release"
 
 
 @savable
-@dataclass(frozen=True, slots=True, init=False)
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class PrivHist(AnonymizedMechanism):
     """A private total, then columns for small counts and rows, or blocks, for large ones.
 
@@ -125,18 +127,16 @@ class PrivHist(AnonymizedMechanism):
         """Parameter of the geometric noise on the numbers the profile is inferred from."""
         return self.block_epsilon or self.split_epsilon
 
-    def release(self, profile: Profile, source: Source | None = None) -> Release:
-        """Release the profile; `total` of the release is the paper's N."""
-        self._accept(profile)
+    def _drawn(self, profile: Profile, source: Source | None) -> Drawn:
+        """Draw; `total` is the paper's N, on which the decoding depends."""
         noise = two_sided_geometric(self.total_epsilon, 1, source)
         total = max(profile.total + int(noise[0]), 0)
-        if total == 0:
-            return Release(Profile.from_counts([]), self.guarantee, self, 0)
-        if self.block_epsilon is None:
-            noisy = self._measure_split(profile, total, source)
-        else:
-            noisy = self._measure_blocks(profile, total, self.block_epsilon, source)
-        return Release(self._decode(noisy, total), self.guarantee, self, total, noisy)
+        noisy = {"total": np.array([total], np.int64)}
+        if total > 0 and self.block_epsilon is None:
+            noisy |= self._measure_split(profile, total, source)
+        elif total > 0 and self.block_epsilon is not None:
+            noisy |= self._measure_blocks(profile, total, self.block_epsilon, source)
+        return Drawn(self.decode(noisy), total, noisy)
 
     def _measure_split(
         self, profile: Profile, total: int, source: Source | None
@@ -177,10 +177,37 @@ class PrivHist(AnonymizedMechanism):
     def _fakes(self, total: int) -> int:
         return regions.fake_counts(total, float(self.split_epsilon))
 
-    def _decode(self, noisy: dict[str, IntArray], total: int) -> Profile:
-        if self.block_epsilon is not None:
-            return decode_blocks(noisy["ends"], noisy["cells"])
-        return decode_split(noisy["columns"], noisy["rows"], self._fakes(total))
+    def decode(self, noisy: Mapping[str, IntArray]) -> Profile:
+        """Return the profile inferred from noisy counts and the private total; post-processing.
+
+        Raises
+        ------
+        ParameterError
+            If `noisy` does not hold the counts of a release of this mechanism.
+        """
+        if noisy.get("total", np.ones(1)).tolist() == [0]:
+            return Profile.from_counts([])
+        names = ("ends", "cells") if self.block_epsilon is not None else ("columns", "rows")
+        if any(name not in noisy for name in names):
+            raise ParameterError(_NO_RELEASE)
+        first, second = (noisy[name] for name in names)
+        if self.block_epsilon is None:
+            return decode_split(first, second, self._fakes_in(noisy))
+        if len(first) != len(second):
+            raise ParameterError(_NO_RELEASE)
+        return decode_blocks(first, second)
+
+    def _fakes_in(self, noisy: Mapping[str, IntArray]) -> int:
+        """Return how many fake counts there are on either side of T."""
+        if "total" in noisy:
+            total = noisy["total"].tolist()
+            if len(total) != 1 or total[0] < 1:
+                raise ParameterError(_NO_RELEASE)
+            return self._fakes(total[0])
+        # Earlier versions did not keep the total here; so many rows more than labels were counted.
+        if not len(noisy["rows"]) or len(noisy.get("above", ())) != 1:
+            raise ParameterError(_NO_RELEASE)
+        return len(noisy["rows"]) - int(noisy["above"][0])
 
     def expected_error(self, total: int | None = None, shape: Shape = 1) -> float:
         """Return the sorted L1 error to expect, in records, from public numbers alone.

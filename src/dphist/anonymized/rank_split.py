@@ -1,6 +1,7 @@
 """Rows above a rank, columns below it (Manurangsi 2022)."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -12,12 +13,14 @@ from dphist.anonymized.band import Band, from_rows_and_columns
 from dphist.anonymized.inference import infer_decreasing, rounding_error
 from dphist.anonymized.mechanism import (
     AnonymizedMechanism,
+    Drawn,
     checked_cell_epsilon,
     checked_epsilon,
     checked_level,
     checked_sensitivity,
 )
 from dphist.anonymized.reference import Shape, error_on, public_profile
+from dphist.errors import ParameterError
 from dphist.noise import Source, two_sided_geometric
 from dphist.noise.magnitude import (
     geometric_simultaneous_bound,
@@ -25,6 +28,7 @@ from dphist.noise.magnitude import (
     geometric_upper_bound,
 )
 from dphist.parameters import Exact, whole_number
+from dphist.privacy.as_text import down, plain
 from dphist.profile import Profile
 from dphist.release import Release, savable
 
@@ -39,7 +43,7 @@ MISSED = 1e-3
 
 
 @savable
-@dataclass(frozen=True, slots=True, init=False)
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class RankSplit(AnonymizedMechanism):
     """The k largest counts as rows and the rest as columns, with k = sqrt(total).
 
@@ -89,21 +93,29 @@ class RankSplit(AnonymizedMechanism):
         """Parameter of the geometric noise on each row and column."""
         return (self.epsilon - self._total_epsilon) / self.sensitivity
 
-    def release(self, profile: Profile, source: Source | None = None) -> Release:
-        """Release the profile; `total` of the release is the private total, if any."""
-        self._accept(profile)
+    def _drawn(self, profile: Profile, source: Source | None) -> Drawn:
+        """Draw; `total` is the private total, if any."""
         noisy_total = self._measure_total(profile, source)
         size = self._size(noisy_total)
         rows = tiling.first_rows(profile, size)
         columns = tiling.columns_below(profile, size, size)
         noise = two_sided_geometric(self.cell_epsilon, 2 * size, source)
-        noisy_rows, noisy_columns = rows + noise[:size], columns + noise[size:]
-        return Release(
-            from_rows_and_columns(infer_decreasing(noisy_rows), infer_decreasing(noisy_columns)),
-            self.guarantee,
-            self,
-            None if self.total is not None else max(noisy_total, 0),
-            {"rows": noisy_rows, "columns": noisy_columns},
+        noisy = {"rows": rows + noise[:size], "columns": columns + noise[size:]}
+        total = None if self.total is not None else max(noisy_total, 0)
+        return Drawn(self.decode(noisy), total, noisy)
+
+    def decode(self, noisy: Mapping[str, IntArray]) -> Profile:
+        """Return the profile inferred from noisy rows and columns; post-processing.
+
+        Raises
+        ------
+        ParameterError
+            If `noisy` does not hold the counts of a release of this mechanism.
+        """
+        if set(noisy) != {"rows", "columns"} or len(noisy["rows"]) != len(noisy["columns"]):
+            raise ParameterError("noisy must hold the rows and columns of a release")
+        return from_rows_and_columns(
+            infer_decreasing(noisy["rows"]), infer_decreasing(noisy["columns"])
         )
 
     def _measure_total(self, profile: Profile, source: Source | None) -> int:
@@ -168,7 +180,7 @@ class RankSplit(AnonymizedMechanism):
             deviation = geometric_standard_deviation(self._total_epsilon / self.sensitivity)
             size = (
                 f"a private estimate that used {TOTAL_SHARE} of epsilon (standard deviation "
-                f"{float(f'{deviation:.2g}'):,g} records)"
+                f"{plain(down(deviation, 2))} records)"
             )
         return (
             "Rank split (Manurangsi 2022). The k largest counts, and how many of the other "

@@ -12,6 +12,7 @@ from dphist.anonymized.band import NOTHING, Band, from_rows_and_columns
 from dphist.anonymized.inference import infer_decreasing, rounding_error
 from dphist.anonymized.mechanism import (
     AnonymizedMechanism,
+    Drawn,
     checked_cell_epsilon,
     checked_epsilon,
     checked_level,
@@ -32,7 +33,7 @@ _INFERENCES = ("isotonic", "sort", "none")
 
 
 @savable
-@dataclass(frozen=True, slots=True, init=False)
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class SortedCounts(AnonymizedMechanism):
     """Noise on each of the sorted counts, for a public number of labels.
 
@@ -106,10 +107,10 @@ class SortedCounts(AnonymizedMechanism):
         clipped = np.maximum(noisy, 0)
         return np.sort(clipped)[::-1] if self.inference == "sort" else clipped
 
-    def release(self, profile: Profile, source: Source | None = None) -> Release:
-        """Release the profile. `total` of the release is None: nothing estimates it apart."""
+    def _drawn(self, profile: Profile, source: Source | None) -> Drawn:
+        """Draw and infer; nothing estimates the total apart, and nothing is kept."""
         counts = self.infer(self.measure(profile, source))
-        return Release(from_rows_and_columns(counts, NOTHING), self.guarantee, self)
+        return Drawn(from_rows_and_columns(counts, NOTHING))
 
     def expected_error(self, total: int | None = None, shape: Shape = 1) -> float:
         """Return the sorted L1 error to expect, in records, from public numbers alone.

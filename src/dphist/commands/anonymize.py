@@ -16,7 +16,7 @@ from dphist.commands.publishing import (
 from dphist.errors import ParameterError
 from dphist.profile import Profile
 from dphist.report import words
-from dphist.report.guarantees import guarantee_json
+from dphist.report.guarantees import guarantee_for, records_json
 
 _GUESSES = (10_000, 1_000_000, 100_000_000)  # records, where no guess was given
 _USER = "one user"
@@ -128,19 +128,20 @@ def _print_dry_run(mechanism: AdaptiveScan, options: argparse.Namespace) -> None
     if options.quiet:
         return
     unit = words.privacy_unit(mechanism.sensitivity, _USER if options.user else None)
+    guarantee = guarantee_for(mechanism.guarantee, _USER if options.user else None)
     if options.json:
         print(
             json.dumps(
                 {
-                    "guarantee": guarantee_json(mechanism),
+                    "guarantee": records_json(mechanism, guarantee),
                     "mechanism": type(mechanism).__name__,
                     "expected_error": {str(guess): error for guess, error in errors.items()},
                 }
             )
         )
         return
-    print(f"Guarantee: {mechanism.guarantee}, for {unit}.")
-    print(words.guarantee_in_words(mechanism.guarantee, unit))
+    print(f"Guarantee: {guarantee}, for {unit}.")
+    print(words.guarantee_in_words(guarantee, unit))
     print(mechanism.in_words())
     for guess, error in errors.items():
         print(f"If there are {guess:,} records: {words.error_in_words(error, guess)}.")

@@ -3,7 +3,6 @@
 import argparse
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from dphist.commands.options import UsageError, whole
@@ -15,11 +14,11 @@ from dphist.commands.publishing import (
 )
 from dphist.errors import ParameterError
 from dphist.labels import LabelCounts
-from dphist.parameters import positive_number, probability
-from dphist.privacy import ApproxDP, PureDP
-from dphist.report import labelled_words, words
+from dphist.privacy.as_text import float_up
+from dphist.report import labelled_words
 from dphist.report.chances import chances
-from dphist.report.guarantees import total_guarantee, total_json
+from dphist.report.delta_words import Number
+from dphist.report.guarantees import in_all, total_in_words, total_json, total_of, warnings_of
 
 EPILOG = (
     "FILE has one row a record, with a column of labels and, if people have several rows, one of "
@@ -111,25 +110,16 @@ def bounds_of(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def total_of(options: argparse.Namespace) -> PureDP | ApproxDP:
-    """Return what the release may cost in all."""
-    epsilon, delta = positive_number(options.epsilon, "epsilon"), options.delta or "0"
-    exact = probability(delta, "delta")
-    return ApproxDP(epsilon, exact) if exact else PureDP(epsilon)
-
-
 def run_labelled(mechanism: Any, options: argparse.Namespace) -> None:
     """Release the labels of a file, or say what that would cost."""
-    total = total_of(options)
     if options.dry_run:
-        _print_dry_run(mechanism, total, options)
+        _print_dry_run(mechanism, options)
         return
     check_paths(options)
     check_purpose(options)
     with progress_bar(shown=not (options.quiet or options.json)) as progress:
         counts = _counted(options, progress)
-    release = mechanism.release(counts)
-    publish(replace(release, budget=total), options)
+    publish(mechanism.release(counts), options)
 
 
 def _counted(options: argparse.Namespace, progress: Callable[[float], None] | None) -> LabelCounts:
@@ -157,29 +147,32 @@ def _stated(options: argparse.Namespace) -> dict[str, str]:
     }
 
 
-def _print_dry_run(mechanism: Any, budget: PureDP | ApproxDP, options: argparse.Namespace) -> None:
+def _print_dry_run(mechanism: Any, options: argparse.Namespace) -> None:
     if options.quiet:
         return
     stated = _stated(options)
     unit = labelled_words.protected_unit(stated)
-    total, likely = total_guarantee(mechanism, budget), chances(mechanism)
+    total, likely = total_of(mechanism), chances(mechanism)
+    noun = "users" if options.user else "rows"
+    number = Number(options.expect_users, noun)
     threshold = mechanism.threshold
     if options.json:
         shown: dict[str, Any] = {
-            "guarantee": {**total_json(total), "unit": unit},
+            "guarantee": total_json(total, unit),
             "zcdp": str(mechanism.guarantee),
             "mechanism": type(mechanism).__name__,
             "noise": labelled_words.noise_name(mechanism),
-            "threshold": None if threshold is None else float(threshold),
+            "threshold": None if threshold is None else float_up(threshold),
             "threshold_above": labelled_words.threshold_base(mechanism),
             "released_with_chance": {f"{c.chance:g}": c.count for c in likely},
         }
         if options.expect_users is not None:
             shown["shares"] = {f"{c.chance:g}": c.count / options.expect_users for c in likely}
+            shown["warnings"] = warnings_of(mechanism, number)
         print(json.dumps(shown))
         return
-    print(f"Guarantee: {total} in all, for {unit}.")
-    print(words.guarantee_in_words(total, unit))
+    print(f"Guarantee: {in_all(total)}, for {unit}.")
+    print(total_in_words(total, unit, number, mechanism.guarantee))
     print(f"In zCDP: {mechanism.guarantee}.")
     for line in labelled_words.bounding_in_words(mechanism, stated):
         print(line)

@@ -13,9 +13,9 @@ from dphist.parameters import Exact
 from dphist.profile import Profile
 from dphist.properties.resampling import RESAMPLES
 from dphist.properties.source import Source, profile_of
-from dphist.release import Release
+from dphist.release import FOR_TESTS, Release
 from dphist.report import words
-from dphist.report.guarantees import guarantee_json
+from dphist.report.guarantees import cost_of, for_tests_json
 from dphist.report.kinds import kind_of
 from dphist.report.properties_rows import Property, properties_of
 from dphist.report.properties_words import interval_of, name_of, notes_of, value_of
@@ -117,10 +117,11 @@ def _extra(text: str | None) -> list[Exact] | None:
 def _as_json(source: Source, found: Sequence[Property]) -> dict[str, Any]:
     """Return everything; null where a number is missing or infinite."""
     profile = profile_of(source)
-    guarantee = guarantee_json(source.mechanism) if isinstance(source, Release) else None
+    release = source if isinstance(source, Release) else None
     return {
-        "private": guarantee is not None,
-        "guarantee": guarantee,
+        "private": release is not None and not release.for_tests,
+        "guarantee": None if release is None else kind_of(release).guarantee(release),
+        **({} if release is None else for_tests_json(release)),
         "records": profile.total,
         "labels": profile.labels,
         "properties": [
@@ -168,7 +169,8 @@ def _made(source: Source) -> str:
     if not isinstance(source, Release):
         return _NOT_PRIVATE
     unit = words.privacy_unit(source.mechanism.sensitivity, source.stated.get("unit"))
-    return f"released under {source.guarantee}, for {unit}"
+    said = f"; {FOR_TESTS}" if source.for_tests else ""
+    return f"released under {cost_of(source)}, for {unit}{said}"
 
 
 def _errors(source: Source, resamples: int) -> str:

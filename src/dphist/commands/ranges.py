@@ -12,7 +12,8 @@ from dphist.commands.options import Commands, UsageError, add_outputs, whole
 from dphist.commands.publishing import check_paths, check_purpose, progress_bar, publish
 from dphist.errors import ParameterError
 from dphist.report import ranges_words, words
-from dphist.report.guarantees import guarantee_json
+from dphist.report.delta_words import Number
+from dphist.report.guarantees import guarantee_for, records_json
 from dphist.universal import (
     AdaptiveTree,
     HierarchicalTree,
@@ -205,11 +206,12 @@ def _print_dry_run(mechanism: RangeMechanism, options: argparse.Namespace) -> No
     if options.quiet:
         return
     unit = words.privacy_unit(mechanism.sensitivity, "one user" if options.user else None)
+    guarantee = guarantee_for(mechanism.guarantee, "one user" if options.user else None)
     if options.json:
         print(
             json.dumps(
                 {
-                    "guarantee": guarantee_json(mechanism),
+                    "guarantee": records_json(mechanism, guarantee),
                     "mechanism": type(mechanism).__name__,
                     "bins": list(mechanism.bins),
                     "expected_error": {str(guess): error for guess, error in errors.items()},
@@ -217,8 +219,10 @@ def _print_dry_run(mechanism: RangeMechanism, options: argparse.Namespace) -> No
             )
         )
         return
-    print(f"Guarantee: {mechanism.guarantee}, for {unit}.")
-    print(ranges_words.promise_in_words(mechanism.guarantee, unit))
+    print(f"Guarantee: {guarantee}, for {unit}.")
+    units = options.expect_total and -(-options.expect_total // mechanism.sensitivity)
+    number = Number(units, "records" if mechanism.sensitivity == 1 else "units", at_least=True)
+    print(ranges_words.promise_in_words(guarantee, unit, number))
     print(mechanism.in_words())
     print(f"Bins: {' by '.join(f'{bins:,}' for bins in mechanism.bins)}.")
     for guess, error in errors.items():

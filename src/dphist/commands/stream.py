@@ -18,8 +18,8 @@ from dphist.commands.stream_stop import Stopping
 from dphist.continual import ContinualHistogram, ContinualMechanism
 from dphist.errors import ParameterError
 from dphist.parameters import positive_number, probability
-from dphist.privacy import ApproxDP
-from dphist.report.running_words import how_many, protected_unit, total_guarantee
+from dphist.report.guarantees import in_all, total_of
+from dphist.report.running_words import how_many, protected_unit
 
 _EPILOG = (
     "Events come on standard input, one a line, and are counted as soon as their line is complete; "
@@ -142,8 +142,7 @@ def add_stream(commands: Commands) -> None:
 def _stream(options: argparse.Namespace) -> None:
     _check_options(options)
     if options.dry_run:
-        budget, parameters = _parameters(options, new=True)
-        print_dry_run(ContinualMechanism(**parameters), budget, options)
+        print_dry_run(_made(options), options)
         return
     if sys.stdin is None:
         raise UsageError("standard input is closed; events are read from it")
@@ -151,14 +150,12 @@ def _stream(options: argparse.Namespace) -> None:
     new = not Path(options.state).exists()
     if new and options.user is not None and options.max_events_per_user is None:
         raise UsageError("--user needs --max-events-per-user: how many events of each are counted")
-    budget, parameters = _parameters(options, new)
+    mechanism = None if options.epsilon is None and not new else _made(options)
     form = _form(options)
     stopping = Stopping()
     with (
         stopping.handled(),
-        ContinualHistogram.open(
-            options.state, moved=options.moved, budget=budget, **parameters
-        ) as stream,
+        ContinualHistogram.open(options.state, moved=options.moved, mechanism=mechanism) as stream,
         removed_if_unused(stream, options.state, new),
     ):
         _check_same(stream.mechanism, options)
@@ -204,24 +201,20 @@ def _check_options(options: argparse.Namespace) -> None:
         raise UsageError("--top is for what is printed: leave it or --quiet out")
 
 
-def _parameters(options: argparse.Namespace, new: bool) -> tuple[ApproxDP | None, dict[str, Any]]:
-    """Return what the whole stream may cost, and its parameters; none to go on as it was made."""
+def _made(options: argparse.Namespace) -> ContinualMechanism:
+    """Return the parameters of a stream that costs what the options say."""
     if options.epsilon is None:
-        if new:
-            what = "a dry run" if options.dry_run else "a new stream"
-            raise UsageError(
-                f"--epsilon, --delta and --horizon are needed for {what}, such as "
-                "--epsilon 1 --delta 1e-6 --horizon 1000000"
-            )
-        return None, {}
-    budget = ApproxDP(
-        positive_number(options.epsilon, "epsilon"), probability(options.delta, "delta")
-    )
-    if not budget.delta > 0:
+        what = "a dry run" if options.dry_run else "a new stream"
+        raise UsageError(
+            f"--epsilon, --delta and --horizon are needed for {what}, such as "
+            "--epsilon 1 --delta 1e-6 --horizon 1000000"
+        )
+    epsilon, delta = positive_number(options.epsilon, "epsilon"), options.delta
+    if not probability(delta, "delta") > 0:
         raise ParameterError("delta must be greater than 0: the noise is Gaussian")
     shared = {"horizon": options.horizon, **_given(options)}
-    made = calibrate(ContinualMechanism, epsilon=budget.epsilon, delta=budget.delta, **shared)
-    return budget, {"epsilon": made.epsilon, "delta": made.delta, **shared}
+    made: ContinualMechanism = calibrate(ContinualMechanism, epsilon=epsilon, delta=delta, **shared)
+    return made
 
 
 def _given(options: argparse.Namespace) -> dict[str, Any]:
@@ -258,7 +251,7 @@ def _announce(stream: ContinualHistogram, options: argparse.Namespace) -> None:
         return
     mechanism = stream.mechanism
     unit = protected_unit(mechanism, {})
-    print(f"Guarantee: {total_guarantee(mechanism, stream.budget)} in all, for {unit}.")
+    print(f"Guarantee: {in_all(total_of(mechanism))}, for {unit}.")
     if stream.time:
         print(f"Going on from a state of {how_many(stream.time, 'event')}.")
     print(flush=True)

@@ -2,31 +2,35 @@
 
 import argparse
 import json
+from fractions import Fraction
 from typing import Any
 
 from dphist.continual import ContinualMechanism
-from dphist.privacy import ApproxDP
+from dphist.privacy.as_text import float_up, plain, up
 from dphist.report import running_words
-from dphist.report.guarantees import total_json
+from dphist.report.delta_words import Number
+from dphist.report.guarantees import in_all, total_json, total_of, warnings_of
 
 
-def print_dry_run(
-    mechanism: ContinualMechanism, budget: ApproxDP | None, options: argparse.Namespace
-) -> None:
+def print_dry_run(mechanism: ContinualMechanism, options: argparse.Namespace) -> None:
     """State guarantee, threshold and error; nothing is read or made."""
-    total = running_words.total_guarantee(mechanism, budget)
+    total = total_of(mechanism)
     unit = running_words.protected_unit(mechanism, {})
     threshold, guess = mechanism.threshold, options.expect_events
+    number = Number(noun="users")
+    if mechanism.max_events_per_user is None:
+        number = Number(guess or mechanism.horizon, "events")
     likely = None if threshold is None else running_words.likely_count(mechanism)
     if options.quiet:
         return
     if options.json:
         shown: dict[str, Any] = {
-            "guarantee": {**total_json(total), "unit": unit},
+            "guarantee": total_json(total, unit),
+            "warnings": warnings_of(mechanism, number),
             "zcdp": str(mechanism.guarantee),
             "method": mechanism.method,
             "horizon": mechanism.horizon,
-            "threshold": None if threshold is None else float(threshold),
+            "threshold": None if threshold is None else float_up(threshold),
             "standard_error": mechanism.standard_error,
             "noise_bytes_per_label": 8 * mechanism.counter.width,
             "released_with_chance": {} if likely is None else {"0.95": likely},
@@ -35,8 +39,8 @@ def print_dry_run(
             shown["shares"] = {"0.95": likely / guess}
         print(json.dumps(shown))
         return
-    print(f"Guarantee: {total} in all, for {unit}.")
-    print(running_words.promise_in_words(total, unit))
+    print(f"Guarantee: {in_all(total)}, for {unit}.")
+    print(running_words.promise_in_words(total, unit, mechanism.guarantee, number))
     print(running_words.coverage_in_words(mechanism))
     print(f"In zCDP: {mechanism.guarantee}.")
     for line in running_words.bounding_in_words(mechanism):
@@ -44,7 +48,8 @@ def print_dry_run(
     print(mechanism.in_words())
     print(running_words.threshold_in_words(mechanism))
     if guess is not None and likely is not None:
-        print(f"  {likely:,} of {guess:,} events are {100 * likely / guess:.2g} % of them.")
+        share = plain(up(Fraction(100 * likely, guess), 2))
+        print(f"  {likely:,} of {guess:,} events are {share} % of them.")
     error, width = running_words.error_text(mechanism), running_words.half_width(mechanism)
     print(f"Standard error of a count: at most {error}, so ± {width:,} with 95 %.")
     width = mechanism.counter.width

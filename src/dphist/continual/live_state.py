@@ -4,6 +4,7 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from dphist.continual.cutting import Events, part_of
@@ -13,7 +14,9 @@ from dphist.continual.store import Store
 from dphist.continual.stored_state import all_rows, restored, step_rows
 from dphist.errors import DphistError, HorizonError, ParameterError, StateError
 from dphist.noise import Source
-from dphist.privacy import ApproxDP
+from dphist.noise.whose import is_for_tests
+from dphist.privacy import ApproxDP, Target
+from dphist.release import parameters_of
 
 
 class LiveState:
@@ -50,7 +53,7 @@ class LiveState:
                     "guarantee covers no more. Make a new stream, which costs anew"
                 )
             for part in self._parts(events):
-                self._take(self.state.counting(part, source))
+                self._take(self.state.counting(part, source), source)
 
     def _parts(self, events: Events) -> Iterator[Events]:
         """Cut a batch at the marks of windows."""
@@ -71,7 +74,7 @@ class LiveState:
             self._refuse_if_handed_over()  # a reading that the stream elsewhere would not know of
         elif step.reading is None:
             return counts
-        self._take(step)
+        self._take(step, source)
         return counts
 
     def hand_over(self, path: Path) -> None:
@@ -102,8 +105,9 @@ class LiveState:
             if self.store is not None:
                 self.store.close()
 
-    def _take(self, step: Step) -> None:
+    def _take(self, step: Step, source: Source | None) -> None:
         """Write a step down, and take it."""
+        step = replace(step, for_tests=is_for_tests(source))
         self._torn = True
         if self.store is not None:
             try:
@@ -143,18 +147,18 @@ class LiveState:
             raise StateError(f"the stream was handed over to {self._handed_over}: load it")
 
 
-def check_budget(mechanism: ContinualMechanism, budget: ApproxDP) -> None:
-    """Refuse a budget that is less than the stream costs."""
+def with_budget(mechanism: ContinualMechanism, budget: ApproxDP) -> ContinualMechanism:
+    """Return the parameters with a budget that they keep to."""
     if not isinstance(budget, ApproxDP):
         raise ParameterError("budget must be an ApproxDP(epsilon, delta)")
-    epsilon = mechanism.epsilon_at(budget.delta)
-    if epsilon is None or epsilon > budget.epsilon:
-        raise ParameterError("budget must be at least what the stream costs: see to_approx_dp")
+    try:
+        return mechanism.calibrated_to(Target(budget))
+    except ParameterError:
+        pass
+    raise ParameterError("budget must be at least what the stream costs: see to_approx_dp")
 
 
-def begun(
-    store: Store, mechanism: ContinualMechanism | None, budget: ApproxDP | None
-) -> StreamState:
+def begun(store: Store, mechanism: ContinualMechanism | None) -> StreamState:
     """Return the state in a store, or begin one."""
     state = taken_from(store)
     if state is None:
@@ -162,14 +166,20 @@ def begun(
             raise ParameterError(
                 f"epsilon, delta and horizon must be given: no stream was begun at {store.path}"
             )
-        state = StreamState(mechanism, budget)
+        state = StreamState(mechanism)
         store.commit(all_rows(state))
-    elif mechanism not in (None, state.mechanism) or budget not in (None, state.budget):
+    elif mechanism is not None and not _agree(mechanism, state.mechanism):
         raise ParameterError(
             f"the stream at {store.path} was made with other parameters: leave them out to go on "
             "with it, or name another file"
         )
     return state
+
+
+def _agree(given: ContinualMechanism, kept: ContinualMechanism) -> bool:
+    """Whether parameters are equal, and targets, where both state one."""
+    targets = {given.target, kept.target} - {None}
+    return parameters_of(given) == parameters_of(kept) and len(targets) < 2
 
 
 def taken_from(store: Store) -> StreamState | None:

@@ -11,10 +11,11 @@ from dphist.continual.binary import BinaryCounter, levels
 from dphist.continual.counter import Counter
 from dphist.continual.threshold import threshold_units
 from dphist.errors import ParameterError
+from dphist.mechanism import MechanismBase
 from dphist.noise.gaussian import LARGEST_SIGMA
-from dphist.noise.gaussian_epsilon import LEAST_EPSILON, gaussian_epsilon
+from dphist.noise.gaussian_epsilon import gaussian_epsilon
 from dphist.parameters import Exact, positive_number, probability, short_number, whole_number
-from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, least_epsilon
+from dphist.privacy import ZCDP, ApproxZCDP, PrivacyUnit
 from dphist.release import savable
 
 Method: TypeAlias = Literal["autoregressive", "binary"]
@@ -24,8 +25,8 @@ LARGEST_BOUND = 2**30
 
 
 @savable
-@dataclass(frozen=True, slots=True, init=False)
-class ContinualMechanism:
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class ContinualMechanism(MechanismBase):
     """Running counts of a stream's labels: parameters, guarantee and threshold.
 
     Parameters
@@ -154,8 +155,8 @@ class ContinualMechanism:
     @property
     def guarantee(self) -> ZCDP | ApproxZCDP:
         """What all readings cost together, as (approximate) zCDP."""
-        rho = self.mu_squared / 2
-        return ZCDP(rho) if self.delta is None else ApproxZCDP(rho, self.delta)
+        rho, unit = self.mu_squared / 2, self._unit
+        return ZCDP(rho, unit) if self.delta is None else ApproxZCDP(rho, self.delta, unit)
 
     @property
     def threshold(self) -> Fraction | None:
@@ -181,6 +182,13 @@ class ContinualMechanism:
         return math.sqrt(self.counter.variance_at(moment))
 
     @property
+    def _unit(self) -> PrivacyUnit:
+        bounds = {"max_labels": self.changed_labels}
+        if self.max_events_per_user is None:
+            return PrivacyUnit("event", bounds=bounds)
+        return PrivacyUnit("user", bounds={**bounds, "max_events": self.max_events_per_user})
+
+    @property
     def unit(self) -> str:
         """What is protected, in words."""
         if self.max_events_per_user is None:
@@ -199,20 +207,7 @@ class ContinualMechanism:
                 return gaussian_epsilon(times * self.mu_squared, left)
             except ParameterError:  # beyond what is computed exactly; zCDP is not
                 pass
-        return least_epsilon([self.guarantee], total, times)
-
-    def to_approx_dp(self, delta: Exact) -> ApproxDP:
-        """Return the least (epsilon, delta)-DP known of one stream, for a total delta.
-
-        Raises
-        ------
-        ParameterError
-            If `delta` is too small for any.
-        """
-        epsilon = self.epsilon_at(delta)
-        if epsilon is None:
-            return self.guarantee.to_approx_dp(delta)  # says why not
-        return ApproxDP(max(epsilon, LEAST_EPSILON), delta)  # an epsilon of 0 cannot be stated
+        return MechanismBase.epsilon_at(self, total, times)
 
     @classmethod
     def needs_delta(cls, labels: Sequence[str] | None = None, **_parameters: Any) -> bool:

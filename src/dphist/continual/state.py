@@ -17,7 +17,6 @@ from dphist.continual.users import UserEvents
 from dphist.errors import HorizonError
 from dphist.noise import Source
 from dphist.noise.inversion import IntArray
-from dphist.privacy import ApproxDP
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -35,6 +34,7 @@ class Step:
     marked : a time whose counts are to be kept, or None.
     released : places of labels that are released for the first time.
     reading : what is recorded as a release at this time, or None.
+    for_tests : whether random bits of the step came from the caller.
     """
 
     time: int
@@ -47,6 +47,7 @@ class Step:
     marked: int | None = None
     released: Sequence[int] = ()
     reading: Mapping[str, int] | None = None
+    for_tests: bool = False
 
 
 class StreamState:
@@ -65,18 +66,17 @@ class StreamState:
     marks : counts at past times, by place; labels that came later had none.
     readings : recorded releases by time; public.
     reads : at how many times the stream was read, and the last of them; public.
-    budget : what the stream was calibrated to cost at most, or None; public.
+    for_tests : whether random bits of a step came from the caller; public.
     """
 
     __slots__ = (
-        "budget",
-        *("counts", "labels", "marks", "mechanism", "noise", "places"),
+        *("counts", "for_tests", "labels", "marks", "mechanism", "noise", "places"),
         *("readings", "reads", "released", "threshold", "time", "users"),
     )
 
-    def __init__(self, mechanism: ContinualMechanism, budget: ApproxDP | None = None) -> None:
+    def __init__(self, mechanism: ContinualMechanism) -> None:
         self.mechanism = mechanism
-        self.budget = budget
+        self.for_tests = False
         self.time = 0
         self.labels: list[str] = list(mechanism.labels or ())
         self.places = {label: place for place, label in enumerate(self.labels)}
@@ -204,6 +204,7 @@ class StreamState:
         self.noise = step.noise
         self.time = step.time
         self.reads = step.reads
+        self.for_tests |= step.for_tests
         if step.marked is not None:
             self.marks[step.marked] = np.array(self.counts, np.int64)
         if step.reading is not None:

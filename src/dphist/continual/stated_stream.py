@@ -7,7 +7,8 @@ from typing import Any
 
 from dphist.continual.mechanism import ContinualMechanism
 from dphist.parameters import Exact
-from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP
+from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PureDP
+from dphist.release import FOR_TESTS
 
 
 class StatedStream(ABC):
@@ -26,9 +27,28 @@ class StatedStream(ABC):
         """How many events there have been; public."""
 
     @property
+    @abstractmethod
+    def for_tests(self) -> bool:
+        """Whether random bits came from a caller at any time."""
+
+    def _promise(self) -> str:
+        """Write what is promised, for a repr."""
+        target = self.mechanism.target
+        asked = "" if target is None else f", target={target!r}"
+        said = f"{FOR_TESTS}; " if self.for_tests else ""
+        promise = f"{self.guarantee} for {self.mechanism.unit}{asked}"
+        return f"{promise}; {said}method={self.mechanism.method!r}"
+
+    @property
     def guarantee(self) -> ZCDP | ApproxZCDP:
         """What all readings cost together."""
         return self.mechanism.guarantee
+
+    @property
+    def budget(self) -> PureDP | ApproxDP | None:
+        """What the stream was calibrated to cost at most in all, where that was said."""
+        target = self.mechanism.target
+        return None if target is None else target.guarantee
 
     @property
     def epsilon(self) -> Fraction:

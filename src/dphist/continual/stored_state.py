@@ -3,7 +3,6 @@
 import json
 import struct
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import fields
 from fractions import Fraction
 from typing import Any
 
@@ -18,7 +17,8 @@ from dphist.continual.users import UserEvents
 from dphist.errors import StateError
 from dphist.noise.inversion import IntArray
 from dphist.parameters import decimal_text
-from dphist.privacy import ApproxDP
+from dphist.privacy import ApproxDP, Target, delta_of
+from dphist.release import parameters_of
 
 Rows = dict[str, list[tuple[Key, bytes]]]
 
@@ -26,6 +26,7 @@ _PATHS_A_ROW = 4096
 _TIMES_A_ROW = 1024
 _CLOCK = struct.Struct("<qqq")  # events, times read, the last of them
 _LABEL = struct.Struct("<q?")
+_FOR_TESTS: Rows = {"random bits": [(0, b"supplied by the caller")]}
 
 
 def all_rows(state: StreamState) -> Rows:
@@ -41,8 +42,10 @@ def all_rows(state: StreamState) -> Rows:
         "mark noise": [(time, _array(units)) for time, units in state.noise.marks.items()],
         "reading": [(time, _reading(counts)) for time, counts in state.readings.items()],
     }
-    if state.budget is not None:
-        rows["budget"] = [(0, _budget_text(state.budget).encode())]
+    if state.mechanism.target is not None:
+        rows["budget"] = [(0, _budget_text(state.mechanism.target).encode())]
+    if state.for_tests:
+        rows |= _FOR_TESTS
     if state.users is not None:
         rows["salt"] = [(0, state.users.salt)]
         rows["user"] = [(user, _number(events)) for user, events in state.users.counted.items()]
@@ -74,6 +77,8 @@ def step_rows(state: StreamState, step: Step) -> Rows:
         rows["mark"] = [(step.marked, _array(np.array(counts, np.int64)))]
     if step.reading is not None:
         rows["reading"] = [(step.time, _reading(step.reading))]
+    if step.for_tests and not state.for_tests:
+        rows |= _FOR_TESTS
     return rows
 
 
@@ -101,15 +106,17 @@ def restored(store: Store) -> StreamState | None:
     texts = [content for _, content in store.rows("mechanism")]
     if not texts:
         return None
-    state = StreamState(_mechanism(texts[0]))
+    mechanism = _mechanism(texts[0])
+    for _, content in store.rows("budget"):
+        mechanism = mechanism.calibrated_to(_target(content))
+    state = StreamState(mechanism)
     [(_, law)] = store.rows("law")
     if law != _law(state.mechanism):
         raise StateError(
             f"{store.path} was begun by a version of dphist that draws other noise; go on with "
             "that version"
         )
-    for _, content in store.rows("budget"):
-        state.budget = ApproxDP(**json.loads(content))
+    state.for_tests = bool(list(store.rows("random bits")))
     [(_, clock)] = store.rows("clock")
     state.time, *reads = _CLOCK.unpack(clock)
     state.reads = (reads[0], reads[1])
@@ -192,7 +199,7 @@ def _reading(counts: Mapping[str, int]) -> bytes:
 
 
 def _mechanism_text(mechanism: ContinualMechanism) -> str:
-    values = {item.name: getattr(mechanism, item.name) for item in fields(mechanism)}
+    values = parameters_of(mechanism)
     return json.dumps({name: _plain(value) for name, value in values.items()})
 
 
@@ -201,8 +208,15 @@ def _law(mechanism: ContinualMechanism) -> bytes:
     return f"{mechanism.counter!r} {mechanism.threshold!r}".encode()
 
 
-def _budget_text(budget: ApproxDP) -> str:
-    return json.dumps({"epsilon": _plain(budget.epsilon), "delta": _plain(budget.delta)})
+def _budget_text(target: Target) -> str:
+    asked = target.guarantee
+    text = {"epsilon": _plain(asked.epsilon), "delta": _plain(delta_of(asked))}
+    return json.dumps(text if target.releases == 1 else {**text, "releases": target.releases})
+
+
+def _target(content: bytes) -> Target:
+    read = json.loads(content)
+    return Target(ApproxDP(read["epsilon"], read["delta"]), read.get("releases", 1))
 
 
 def _plain(value: Any) -> Any:

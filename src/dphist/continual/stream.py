@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NoReturn, SupportsIndex
 
 from dphist.continual.events import one_event, read_events
-from dphist.continual.live_state import LiveState, begun, check_budget, taken_from
+from dphist.continual.live_state import LiveState, begun, taken_from, with_budget
 from dphist.continual.mechanism import ContinualMechanism, Method
 from dphist.continual.state import StreamState
 from dphist.continual.stated_stream import StatedStream
@@ -15,7 +15,7 @@ from dphist.continual.store import Store
 from dphist.errors import ParameterError, StateError
 from dphist.noise import Source
 from dphist.parameters import Exact, whole_number
-from dphist.privacy import ApproxDP
+from dphist.privacy import ApproxDP, Target
 from dphist.release import Release
 from dphist.running_counts import RunningCounts
 
@@ -115,11 +115,7 @@ class ContinualHistogram(StatedStream):
         return self._live.state
 
     def __repr__(self) -> str:
-        mechanism = self.mechanism
-        return (
-            f"ContinualHistogram({self.guarantee} for {mechanism.unit}; "
-            f"method={mechanism.method!r}, {self.time} of {self.horizon} events)"
-        )
+        return f"ContinualHistogram({self._promise()}, {self.time} of {self.horizon} events)"
 
     def __reduce_ex__(self, _protocol: SupportsIndex) -> NoReturn:
         raise TypeError("a stream cannot be copied or pickled: save it, which hands it over")
@@ -135,15 +131,21 @@ class ContinualHistogram(StatedStream):
         """The stream's parameters."""
         return self._state.mechanism
 
-    @property
-    def budget(self) -> ApproxDP | None:
-        """What the stream was calibrated to cost at most in all, where that was said."""
-        return self._state.budget
+    def calibrated_to(self, target: Target) -> "ContinualHistogram":
+        """Return a new stream that remembers what it was asked to cost: see `MechanismBase`."""
+        if self.time or self._live.store is not None:
+            raise ParameterError("target must be set before the first event, and in memory")
+        return self._of(StreamState(self.mechanism.calibrated_to(target)), None)
 
     @property
     def time(self) -> int:
         """How many events there have been; public."""
         return self._state.time
+
+    @property
+    def for_tests(self) -> bool:
+        """Whether random bits came from a caller at any time: then the stream protects nobody."""
+        return self._state.for_tests
 
     def update(
         self, labels: Iterable[str], *, user: object | None = None, source: Source | None = None
@@ -155,7 +157,7 @@ class ContinualHistogram(StatedStream):
         labels : iterable of text, each of which counts once; of none, the event is empty.
         user : whose event it is: text, an integer, a date or a truth value. Required where
             `max_events_per_user` is given, and not taken otherwise.
-        source : `source(n)` returns n random bytes. For tests only.
+        source : `source(n)` returns n random bytes. For tests only: all releases say so.
 
         Raises
         ------
@@ -287,13 +289,8 @@ class ContinualHistogram(StatedStream):
             raise ParameterError("no reading was recorded yet: call release or record first")
         readings = dict(sorted(self._state.readings.items()))
         value = RunningCounts(list(readings), list(readings.values()))
-        return Release(
-            value,
-            self.guarantee,
-            self.mechanism,
-            stated={"unit": self.mechanism.unit},
-            budget=self.budget,
-        )
+        stated = {"unit": self.mechanism.unit}
+        return self.mechanism._given_out(value, self, None, stated=stated)
 
     def save(self, path: str | Path) -> None:
         """Hand the stream over to a file, for `load` or `open` to go on with. Secret.
@@ -362,7 +359,7 @@ class ContinualHistogram(StatedStream):
         path : a file on a local disk; secret, readable by its owner only.
         moved : the file is a copy of its last content, and the original is gone for good.
         mechanism : the parameters, as `dphist.calibrate` finds them from a total.
-        budget : what the parameters were calibrated to cost at most in all; releases state it.
+        budget : what the stream costs at most in all, where `mechanism` does not remember it.
         **parameters : those of the constructor, in place of `mechanism`. One of them is required
             to begin; both may be left out to go on. What is given must be the stream's own then.
 
@@ -379,7 +376,7 @@ class ContinualHistogram(StatedStream):
         if parameters:
             mechanism = ContinualMechanism(**parameters)
         if mechanism is not None and budget is not None:
-            check_budget(mechanism, budget)
+            mechanism = with_budget(mechanism, budget)
         new = not os.path.lexists(path)
         if new and mechanism is None:
             raise ParameterError(
@@ -388,7 +385,7 @@ class ContinualHistogram(StatedStream):
             )
         store = Store.create(path) if new else Store.open(path, moved=moved)
         try:
-            return cls._of(begun(store, mechanism, budget), store)
+            return cls._of(begun(store, mechanism), store)
         except BaseException:
             if new:  # nothing was counted, and no noise drawn
                 store.discard()

@@ -5,7 +5,9 @@ from typing import Any
 from dphist.anonymized.band import Band
 from dphist.release import Release
 from dphist.report import described, words
+from dphist.report.guarantees import total_in_words, total_of
 from dphist.report.head import head
+from dphist.report.numbers_protected import number_protected
 from dphist.report.plots import panels
 from dphist.report.properties_section import population
 from dphist.report.svg import inline_svg
@@ -24,16 +26,20 @@ def content(release: Release) -> dict[str, Any]:
     reference = value.total if release.total is None else release.total
     sensitivity, user = mechanism.sensitivity, release.stated.get("unit")
     unit = words.privacy_unit(sensitivity, user)
+    total = total_of(mechanism)
+    stated = total.guarantee
     return {
         "version": release.version,
         "labels": value.labels,
         "records": value.total,
         "total": release.total,
-        "guarantee_short": words.guarantee_in_short(release.guarantee),
-        "guarantee_kind": words.guarantee_kind(release.guarantee),
-        "guarantee_name": str(release.guarantee),
-        "guarantee_words": words.guarantee_in_words(release.guarantee, unit),
-        "guarantee_symbols": words.guarantee_in_symbols(release.guarantee),
+        "guarantee_short": words.guarantee_in_short(stated),
+        "guarantee_kind": words.guarantee_kind(stated, total.releases),
+        "guarantee_name": f"{total}",
+        "guarantee_words": total_in_words(
+            total, unit, number_protected(release), release.guarantee
+        ),
+        "guarantee_symbols": words.guarantee_in_symbols(stated),
         "neighbours": words.neighbours_in_words(sensitivity, user),
         "unit": unit,
         "error_short": None if error is None else words.error_in_short(error),

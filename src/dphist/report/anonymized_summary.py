@@ -4,8 +4,10 @@ from collections.abc import Sequence
 
 from dphist.release import Release
 from dphist.report import described, words
+from dphist.report.guarantees import cost_of, total_in_words, total_of
 from dphist.report.head import Row, head
 from dphist.report.kinds import Summary
+from dphist.report.numbers_protected import number_protected
 from dphist.report.summary import WIDTH
 
 _ROWS = 5
@@ -16,8 +18,9 @@ def summary_of(release: Release) -> Summary:
     """Return what a reader wants to know first, and the head of the table."""
     mechanism, value = release.mechanism, release.value
     unit = words.privacy_unit(mechanism.sensitivity, release.stated.get("unit"))
+    total = total_of(mechanism)
     facts = [
-        ("Guarantee", f"{release.guarantee}, for {unit}"),
+        ("Guarantee", f"{cost_of(release)}, for {unit}"),
         ("Records", f"{value.total:,} in the release"),
         ("Labels", f"{value.labels:,} in the release"),
         ("Expected error", _expected_error(release)),
@@ -25,7 +28,8 @@ def summary_of(release: Release) -> Summary:
     ]
     if release.total is not None:
         facts[1] = ("Records", f"{release.total:,} (private estimate)")
-    return Summary(facts, words.guarantee_in_words(release.guarantee, unit), _table(release))
+    promise = total_in_words(total, unit, number_protected(release), release.guarantee)
+    return Summary(facts, promise, _table(release))
 
 
 def _expected_error(release: Release) -> str:

@@ -1,15 +1,15 @@
 """A mechanism described for readers: its parameters with their meaning, its noise, its paper."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from dphist.errors import ParameterError
 from dphist.noise.magnitude import geometric_standard_deviation
 from dphist.parameters import decimal_text
-from dphist.release import Release
+from dphist.privacy.as_text import down, plain, short_exact
+from dphist.release import Release, parameters_of, target_of
 from dphist.report.labels_shown import harmless
-from dphist.report.words import short_exact
 from dphist.universal import RangeMechanism
 from dphist.unknown.mechanism import LabelledMechanism
 
@@ -123,16 +123,24 @@ def parameters(mechanism: Any) -> list[Parameter]:
     """Return all parameters of a mechanism with their meanings, in their own order."""
     _, meanings, not_given = next(kind for kind in _KINDS if isinstance(mechanism, kind[0]))
     found = []
-    for item in fields(mechanism):
-        value = getattr(mechanism, item.name)
-        meaning = meanings.get(item.name, "")
+    for name, value in parameters_of(mechanism).items():
+        meaning = meanings.get(name, "")
         if value is None:
-            meaning = not_given.get(item.name, meaning)
+            meaning = not_given.get(name, meaning)
         shown = "not given" if value is None else _readable(value)
         if meanings is not _MEANINGS and isinstance(value, Fraction):
             shown = short_exact(value)
-        found.append(Parameter(item.name, shown, meaning))
-    return found
+        found.append(Parameter(name, shown, meaning))
+    return found + targets(mechanism)
+
+
+def targets(mechanism: Any) -> list[Parameter]:
+    """Return what a mechanism was calibrated to cost, as one more parameter; nothing otherwise."""
+    target = target_of(mechanism)
+    if target is None:
+        return []
+    meaning = "What the mechanism was asked to cost at most; the parameters follow from it."
+    return [Parameter("target", str(target), meaning)]
 
 
 def noise(mechanism: Any) -> Parameter | None:
@@ -140,19 +148,19 @@ def noise(mechanism: Any) -> Parameter | None:
     rate = getattr(mechanism, "cell_epsilon", None)
     if not isinstance(rate, Fraction):
         return None
-    deviation = f"{geometric_standard_deviation(rate):.3g}"
+    deviation = plain(down(geometric_standard_deviation(rate), 3))
     return Parameter(
         "noise",
         f"Pr[Z = z] ∝ exp(−{short_exact(rate)} · |z|)",
         f"Two-sided geometric noise on each number that was measured, drawn exactly; "
-        f"standard deviation {float(deviation):,g} records.",
+        f"standard deviation {deviation} records.",
     )
 
 
 def public_parameters(mechanism: Any) -> tuple[str, ...]:
     """Name the parameters that the giver says are public knowledge."""
-    names = [item.name for item in fields(mechanism)]
-    return tuple(name for name in _PUBLIC if name in names and getattr(mechanism, name) is not None)
+    given = parameters_of(mechanism)
+    return tuple(name for name in _PUBLIC if given.get(name) is not None)
 
 
 def call(mechanism: Any) -> str:
@@ -162,9 +170,7 @@ def call(mechanism: Any) -> str:
     >>> call(RankSplit(epsilon="1/3"))
     "RankSplit(epsilon='1/3', total=None, sensitivity=1)"
     """
-    arguments = [
-        f"{item.name}={_python(getattr(mechanism, item.name))}" for item in fields(mechanism)
-    ]
+    arguments = [f"{name}={_python(value)}" for name, value in parameters_of(mechanism).items()]
     return f"{type(mechanism).__name__}({', '.join(arguments)})"
 
 

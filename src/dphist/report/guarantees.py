@@ -1,51 +1,146 @@
-"""Guarantees as they are stated: of a labelled release in all, and as JSON."""
+"""Guarantees as they are stated: in all, in words and as JSON."""
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 from dphist.parameters import decimal_text
-from dphist.privacy import ZCDP, ApproxDP, PureDP
+from dphist.privacy import (
+    ZCDP,
+    ApproxDP,
+    ApproxZCDP,
+    Guarantee,
+    PureDP,
+    Target,
+    delta_of,
+)
+from dphist.release import SUPPLIED, Release, target_of
+from dphist.report.delta_words import Number, advised, delta_in_words
+from dphist.report.words import guarantee_in_words
 
 USUAL_DELTA = Fraction(1, 10**6)
 
 
-def total_guarantee(mechanism: Any, budget: PureDP | ApproxDP | None = None) -> PureDP | ApproxDP:
-    """Return the guarantee in epsilon that is stated first.
+def total_of(mechanism: Any) -> Target:
+    """Return the guarantee in epsilon that is stated first, and of how many releases.
 
-    That is the budget the mechanism was calibrated to, if there was one. Else it is what the
-    mechanism promises directly; else the least epsilon known at twice its own delta, or at 1e-6
-    if it has none.
+    That is what the mechanism was calibrated to cost, if it was, or a pure guarantee that says
+    more. Else it is what the mechanism promises directly; else the least epsilon known at twice
+    its own delta, or at 1e-6 if it has none.
 
     >>> from dphist.unknown import TopLabels
-    >>> total_guarantee(TopLabels(k=10, epsilon="0.1", delta="5e-7"))
-    ApproxDP(epsilon=0.723843869833, delta=1e-6)
+    >>> total_of(TopLabels(k=10, epsilon="0.1", delta="5e-7"))
+    (0.723843869833, 1e-6)-differential privacy
     """
-    direct: PureDP | ApproxDP | None = mechanism.direct_guarantee
-    if isinstance(direct, PureDP) and (budget is None or direct.epsilon <= budget.epsilon):
-        return direct
-    if budget is not None:
-        return budget
+    target = target_of(mechanism)
+    direct = _direct(mechanism)
+    if target is not None:
+        asked = target.guarantee
+        purer = isinstance(direct, PureDP) and isinstance(asked, ApproxDP)
+        if (
+            purer
+            and target.releases == 1
+            and direct is not None
+            and direct.epsilon <= asked.epsilon
+        ):
+            return Target(direct)
+        return target
     if direct is not None:
-        return direct
-    own: Fraction = mechanism.delta or Fraction(0)
-    least: ApproxDP = mechanism.to_approx_dp(min(2 * own, (1 + own) / 2) if own else USUAL_DELTA)
-    return least
+        return Target(direct)
+    own = delta_of(mechanism.guarantee)
+    at = min(2 * own, (1 + own) / 2) if own else USUAL_DELTA
+    least: ApproxDP = mechanism.to_approx_dp(at)
+    return Target(least)
 
 
-def guarantee_json(mechanism: Any) -> dict[str, str | int]:
-    """Return the guarantee of a mechanism that protects `sensitivity` records, exactly."""
-    guarantee = mechanism.guarantee
-    found: dict[str, str | int] = {"name": type(guarantee).__name__}
-    if isinstance(guarantee, ZCDP):
+def _direct(mechanism: Any) -> PureDP | ApproxDP | None:
+    """Return what a mechanism promises in epsilon without a conversion."""
+    direct: Guarantee | None = getattr(mechanism, "direct_guarantee", None)
+    for known in (direct, mechanism.guarantee):
+        if isinstance(known, PureDP | ApproxDP):
+            return known
+    return None
+
+
+def in_all(total: Target) -> str:
+    """Name a total, as after "Released under".
+
+    >>> in_all(Target(ApproxDP(1, "1e-6"))), in_all(Target(PureDP(2), 4))
+    ... # doctest: +NORMALIZE_WHITESPACE
+    ('(1, 1e-6)-differential privacy in all',
+     '2-differential privacy (pure) for 4 releases together, of which this is one')
+    """
+    if total.releases == 1:
+        return f"{total.guarantee} in all"
+    return f"{total}, of which this is one"
+
+
+def cost_of(release: Release) -> str:
+    """Name what a release of records costs: its guarantee, or what it was calibrated to."""
+    calibrated = target_of(release.mechanism) is not None
+    return in_all(total_of(release.mechanism)) if calibrated else str(release.guarantee)
+
+
+def total_in_words(total: Target, unit: str, number: Number, guarantee: Guarantee) -> str:
+    """Say what a total means to a person who must answer for the release.
+
+    Parameters
+    ----------
+    guarantee : what one release satisfies. If that has no delta of its own, the total's was only
+        chosen, and among very many another one says more.
+    """
+    suited = advised(number)
+    if isinstance(guarantee, ZCDP) and suited is not None and suited < delta_of(total.guarantee):
+        together = ZCDP(total.releases * guarantee.rho).to_approx_dp(suited)
+        told = guarantee_in_words(together, unit, number, total.releases)
+        return f"With a δ for {number.units:,} {number.noun} that is {together}. {told}"
+    return guarantee_in_words(total.guarantee, unit, number, total.releases)
+
+
+def warnings_of(mechanism: Any, number: Number) -> list[str]:
+    """Return what a reader of JSON is warned of; empty where there is nothing."""
+    if number.units is None or isinstance(mechanism.guarantee, ZCDP):
+        return []
+    said = delta_in_words(delta_of(total_of(mechanism).guarantee), number)
+    return [said] if said else []
+
+
+def guarantee_json(guarantee: Guarantee) -> dict[str, Any]:
+    """Return a guarantee, exactly, and whom it protects.
+
+    >>> guarantee_json(ApproxZCDP("0.5", "1e-9", unit="one user"))
+    {'name': 'ApproxZCDP', 'rho': '0.5', 'delta': '0.000000001', 'unit': 'one user'}
+    """
+    found: dict[str, Any] = {"name": type(guarantee).__name__}
+    if isinstance(guarantee, ZCDP | ApproxZCDP):
         found["rho"] = decimal_text(guarantee.rho)
     else:
         found["epsilon"] = decimal_text(guarantee.epsilon)
-    return {**found, "sensitivity": mechanism.sensitivity}
-
-
-def total_json(guarantee: PureDP | ApproxDP) -> dict[str, str]:
-    """Return a guarantee in epsilon, exactly."""
-    found = {"name": type(guarantee).__name__, "epsilon": decimal_text(guarantee.epsilon)}
-    if isinstance(guarantee, ApproxDP):
+    if isinstance(guarantee, ApproxDP | ApproxZCDP):
         found["delta"] = decimal_text(guarantee.delta, digits=150)
+    return {**found, "unit": str(guarantee.unit)}
+
+
+def total_json(total: Target, unit: str) -> dict[str, Any]:
+    """Return a total, exactly; `unit` says in words whom it protects."""
+    found = {**guarantee_json(total.guarantee), "unit": unit}
+    return found if total.releases == 1 else {**found, "releases": total.releases}
+
+
+def records_json(mechanism: Any, guarantee: Guarantee) -> dict[str, Any]:
+    """Return the guarantee of a mechanism that protects `sensitivity` records, exactly."""
+    found = {**guarantee_json(guarantee), "sensitivity": mechanism.sensitivity}
+    target = target_of(mechanism)
+    if target is not None:
+        found["target"] = total_json(target, str(guarantee.unit))
     return found
+
+
+def guarantee_for(guarantee: Guarantee, unit: str | None) -> Guarantee:
+    """Return a guarantee for whom the data will state, before there are any."""
+    return guarantee if unit is None else replace(guarantee, unit=guarantee.unit.named(unit))
+
+
+def for_tests_json(release: Release) -> dict[str, str]:
+    """Return what marks a release whose random bits were the caller's; nothing of others."""
+    return {"random_bits": SUPPLIED} if release.for_tests else {}

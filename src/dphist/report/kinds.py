@@ -58,8 +58,24 @@ class Kind(ABC):
         """Name the guarantee, as after "Released under"."""
 
     @abstractmethod
+    def guarantee(self, release: Release) -> dict[str, Any]:
+        """Return the guarantee, for programs."""
+
+    @abstractmethod
+    def size(self, release: Release) -> dict[str, Any]:
+        """Return how much was released, for programs."""
+
     def as_json(self, release: Release) -> dict[str, Any]:
         """Return guarantee and size, for programs that read what was written."""
+        from dphist.report.guarantees import for_tests_json, warnings_of
+        from dphist.report.numbers_protected import number_protected
+
+        return {
+            "guarantee": self.guarantee(release),
+            **self.size(release),
+            **for_tests_json(release),
+            "warnings": warnings_of(release.mechanism, number_protected(release)),
+        }
 
 
 class _Anonymized(Kind):
@@ -86,13 +102,17 @@ class _Anonymized(Kind):
         return table.anonymized(release.value)
 
     def cost(self, release: Release) -> str:
-        return str(release.guarantee)
+        from dphist.report.guarantees import cost_of
 
-    def as_json(self, release: Release) -> dict[str, Any]:
-        from dphist.report.guarantees import guarantee_json
+        return cost_of(release)
 
-        guarantee = guarantee_json(release.mechanism)
-        return {"guarantee": guarantee, "total": release.total, "labels": release.value.labels}
+    def guarantee(self, release: Release) -> dict[str, Any]:
+        from dphist.report.guarantees import records_json
+
+        return records_json(release.mechanism, release.guarantee)
+
+    def size(self, release: Release) -> dict[str, Any]:
+        return {"total": release.total, "labels": release.value.labels}
 
 
 class _Labelled(Kind):
@@ -119,17 +139,18 @@ class _Labelled(Kind):
         return table.labelled(release.value)
 
     def cost(self, release: Release) -> str:
-        from dphist.report.guarantees import total_guarantee
+        from dphist.report.guarantees import in_all, total_of
 
-        return f"{total_guarantee(release.mechanism, release.budget)} in all"
+        return in_all(total_of(release.mechanism))
 
-    def as_json(self, release: Release) -> dict[str, Any]:
-        from dphist.report.guarantees import total_guarantee, total_json
+    def guarantee(self, release: Release) -> dict[str, Any]:
+        from dphist.report.guarantees import total_json, total_of
         from dphist.report.labelled_words import protected_unit
 
-        total = total_guarantee(release.mechanism, release.budget)
-        guarantee = {**total_json(total), "unit": protected_unit(release.stated)}
-        return {"guarantee": guarantee, "labels": len(release.value)}
+        return total_json(total_of(release.mechanism), protected_unit(release.stated))
+
+    def size(self, release: Release) -> dict[str, Any]:
+        return {"labels": len(release.value)}
 
 
 class _Universal(Kind):
@@ -156,16 +177,17 @@ class _Universal(Kind):
         return ranges_table.ranges_csv(release.value)
 
     def cost(self, release: Release) -> str:
-        return str(release.guarantee)
+        from dphist.report.guarantees import cost_of
 
-    def as_json(self, release: Release) -> dict[str, Any]:
-        from dphist.report.guarantees import guarantee_json
+        return cost_of(release)
 
-        return {
-            "guarantee": guarantee_json(release.mechanism),
-            "total": release.total,
-            "bins": list(release.value.bins.shape),
-        }
+    def guarantee(self, release: Release) -> dict[str, Any]:
+        from dphist.report.guarantees import records_json
+
+        return records_json(release.mechanism, release.guarantee)
+
+    def size(self, release: Release) -> dict[str, Any]:
+        return {"total": release.total, "bins": list(release.value.bins.shape)}
 
 
 class _Running(Kind):
@@ -192,18 +214,20 @@ class _Running(Kind):
         return running_table.running_csv(release.value)
 
     def cost(self, release: Release) -> str:
-        from dphist.report.running_words import total_guarantee
+        from dphist.report.guarantees import in_all, total_of
 
-        return f"{total_guarantee(release.mechanism, release.budget)} in all"
+        return in_all(total_of(release.mechanism))
 
-    def as_json(self, release: Release) -> dict[str, Any]:
-        from dphist.report.guarantees import total_json
-        from dphist.report.running_words import protected_unit, total_guarantee
+    def guarantee(self, release: Release) -> dict[str, Any]:
+        from dphist.report.guarantees import total_json, total_of
+        from dphist.report.running_words import protected_unit
 
-        mechanism, value = release.mechanism, release.value
-        total = total_json(total_guarantee(mechanism, release.budget))
+        unit = protected_unit(release.mechanism, release.stated)
+        return total_json(total_of(release.mechanism), unit)
+
+    def size(self, release: Release) -> dict[str, Any]:
+        value: RunningCounts = release.value
         return {
-            "guarantee": {**total, "unit": protected_unit(mechanism, release.stated)},
             "time": int(value.times[-1]),
             "readings": len(value),
             "labels": len(value.latest),

@@ -5,10 +5,11 @@ from typing import Any
 from dphist.release import Release
 from dphist.report import described, labelled_words, words
 from dphist.report.chances import chances, half_width
-from dphist.report.guarantees import total_guarantee
+from dphist.report.guarantees import total_in_words, total_of
 from dphist.report.labelled_plots import charts_of
 from dphist.report.labelled_rows import rows_of
 from dphist.report.labels_shown import harmless
+from dphist.report.numbers_protected import number_protected
 from dphist.report.svg import inline_chart
 
 _MOST_ROWS = 200
@@ -19,7 +20,7 @@ _HEIGHT = 430  # of a figure, so that twenty labels are legible
 def content(release: Release) -> dict[str, Any]:
     """Return what the page says, as text, numbers and figures."""
     mechanism, stated, value = release.mechanism, release.stated, release.value
-    total = total_guarantee(mechanism, release.budget)
+    total = total_of(mechanism)
     unit = labelled_words.protected_unit(stated)
     counted = value.counts is not None
     released = sum(label is not None for label in value.labels)
@@ -33,11 +34,13 @@ def content(release: Release) -> dict[str, Any]:
         "show": lambda label: harmless(label, _LONGEST),
         "counted": counted,
         "too_few": released < len(value),
-        "guarantee_short": words.guarantee_in_short(total),
-        "guarantee_kind": words.guarantee_kind(total),
+        "guarantee_short": words.guarantee_in_short(total.guarantee),
+        "guarantee_kind": words.guarantee_kind(total.guarantee, total.releases),
         "guarantee_name": f"{total}",
-        "guarantee_words": words.guarantee_in_words(total, unit),
-        "guarantee_symbols": words.guarantee_in_symbols(total),
+        "guarantee_words": total_in_words(
+            total, unit, number_protected(release), release.guarantee
+        ),
+        "guarantee_symbols": words.guarantee_in_symbols(total.guarantee),
         "zcdp": str(release.guarantee),
         "neighbours": labelled_words.neighbours_of(mechanism, stated),
         "unit": unit,

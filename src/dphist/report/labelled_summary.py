@@ -2,11 +2,12 @@
 
 from dphist.label_table import LabelTable
 from dphist.release import Release
-from dphist.report import described, labelled_words, words
-from dphist.report.guarantees import total_guarantee
+from dphist.report import described, labelled_words
+from dphist.report.guarantees import in_all, total_in_words, total_of
 from dphist.report.kinds import Summary
 from dphist.report.labelled_rows import rows_of
 from dphist.report.labels_shown import harmless, in_columns
+from dphist.report.numbers_protected import number_protected
 
 _ROWS = 10
 _LABEL_COLUMNS = 40
@@ -15,7 +16,9 @@ _LABEL_COLUMNS = 40
 def summary_of(release: Release) -> Summary:
     """Return what a reader wants to know first, and the first rows."""
     unit = labelled_words.protected_unit(release.stated)
-    promise = words.guarantee_in_words(total_guarantee(release.mechanism, release.budget), unit)
+    promise = total_in_words(
+        total_of(release.mechanism), unit, number_protected(release), release.guarantee
+    )
     return Summary(_facts(release), promise, _table(release))
 
 
@@ -26,7 +29,7 @@ def _facts(release: Release) -> list[tuple[str, str]]:
     released = sum(label is not None for label in value.labels)
     few = " (fewer than wanted were found)" if released < len(value) else ""
     return [
-        ("Guarantee", f"{total_guarantee(mechanism, release.budget)} in all, for {unit}"),
+        ("Guarantee", f"{in_all(total_of(mechanism))}, for {unit}"),
         ("In zCDP", str(release.guarantee)),
         ("Bounds", " ".join(labelled_words.bounding_in_words(mechanism, stated))),
         ("Per label", labelled_words.per_label(mechanism)),

@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
+from dphist.privacy.as_text import down, plain, short_exact, up
 from dphist.report.chances import LEVEL, Chance, half_width
-from dphist.report.words import limits_in_words, short_exact
+from dphist.report.words import limits_in_words
 from dphist.unknown import ThresholdHistogram, TopLabels, TopThreshold
 
 _PROMISED = "one user, as promised by the caller"
@@ -97,7 +98,7 @@ def per_label(mechanism: Any) -> str:
     }
     scale = mechanism.max_count / mechanism.epsilon
     kind = kinds[noise_name(mechanism)]
-    return f"epsilon {short_exact(mechanism.epsilon)}, {kind} {float(scale):.6g}"
+    return f"epsilon {short_exact(mechanism.epsilon)}, {kind} {plain(down(scale))}"
 
 
 def threshold_base(mechanism: Any) -> str | None:
@@ -110,14 +111,12 @@ def threshold_base(mechanism: Any) -> str | None:
 
 
 def number(value: int | Fraction | float) -> str:
-    """Write a threshold in up to six digits.
+    """Write a threshold in up to six digits, rounded up: so that what is above it is released.
 
-    >>> number(155), number(Fraction(796549, 10000)), number(1234567)
-    ('155', '79.6549', '1,234,567')
+    >>> number(155), number(Fraction(796549, 10000)), number(1234567), number(Fraction(2, 3))
+    ('155', '79.6549', '1,234,567', '0.666667')
     """
-    if value == int(value):
-        return f"{int(value):,}"
-    return f"{float(value):,.6g}"
+    return f"{int(value):,}" if value == int(value) else plain(up(value))
 
 
 def threshold_in_words(mechanism: Any) -> str:
@@ -160,7 +159,7 @@ def share_of_users(chance: Chance, users: int) -> str:
     percent = 100 * chance.count / users
     if percent > 100:
         return f"  {users:,} users are too few for that, if each adds 1."
-    share = f"{float(f'{percent:.2g}'):g} %"
+    share = f"{plain(up(Fraction(100 * chance.count, users), 2))} %"
     return f"  {chance.count:,} of {users:,} users are {share} of them, if each adds 1."
 
 

@@ -17,6 +17,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from dphist.anonymized.band import Band
+from dphist.privacy.as_text import percent
 from dphist.profile import Profile
 from dphist.release import Release
 from dphist.report.curves import Curve, counts_by_rank, labels_by_count, outline, thin
@@ -93,7 +94,7 @@ def plot(release: Release) -> Panels:
 
 def panels(released: Profile, band: Band, bars: Band | None = None) -> tuple[Panel, Panel]:
     """Return what the two plots show, thinned."""
-    band_label = f"{100 * band.level:g} % " + ("band" if bars else "error band")
+    band_label = f"{percent(band.level)} " + ("band" if bars else "error band")
     bars_label = "pointwise" if bars else ""
     return (
         Panel(

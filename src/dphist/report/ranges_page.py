@@ -6,9 +6,12 @@ import numpy as np
 
 from dphist.histogram import RangeHistogram
 from dphist.histogram.picture import ERRORS
-from dphist.release import Release
+from dphist.privacy import ZCDP
+from dphist.release import Release, target_of
 from dphist.report import described, ranges_words, words
 from dphist.report.axis_texts import axis_text
+from dphist.report.guarantees import total_of
+from dphist.report.numbers_protected import number_protected
 from dphist.report.plots import Chart
 from dphist.report.ranges_map import cells_of
 from dphist.report.ranges_plots import BINS_TITLE, SUMS_TITLE, bins_a_step, charts_of
@@ -27,7 +30,12 @@ def content(release: Release) -> dict[str, Any]:
     guarantee, one = release.guarantee, value.bins.ndim == 1
     sensitivity, user = mechanism.sensitivity, release.stated.get("unit")
     unit = words.privacy_unit(sensitivity, user)
-    told = ranges_words.stated(guarantee)
+    total = total_of(mechanism)
+    told = total.guarantee
+    named = guarantee if isinstance(guarantee, ZCDP) else told
+    promise = ranges_words.promise_in_words(
+        guarantee, unit, number_protected(release), target_of(mechanism)
+    )
     error = ERRORS * float(np.median(value.answers.bin_errors()))
     return {
         "version": release.version,
@@ -36,12 +44,12 @@ def content(release: Release) -> dict[str, Any]:
         "bins": f"{value.bins.size:,}",
         "axes": ranges_words.axes_in_words(value),
         "bin_error": ranges_words.error_text(error),
-        "guarantee_short": ranges_words.guarantee_in_short(guarantee),
-        "guarantee_kind": ranges_words.guarantee_kind(guarantee),
-        "guarantee_name": str(told),
-        "guarantee_words": ranges_words.promise_in_words(guarantee, unit),
+        "guarantee_short": ranges_words.guarantee_in_short(named),
+        "guarantee_kind": ranges_words.guarantee_kind(named),
+        "guarantee_name": str(total),
+        "guarantee_words": promise,
         "guarantee_symbols": words.guarantee_in_symbols(told),
-        "zcdp": None if told == guarantee else str(guarantee),
+        "zcdp": str(guarantee) if isinstance(guarantee, ZCDP) else None,
         "neighbours": ranges_words.neighbours_in_words(sensitivity, user),
         "unit": unit,
         "figures": [_figure(chart, value) for chart in charts_of(value)],

@@ -1,10 +1,12 @@
 """A universal release in a few lines of plain text, for a terminal."""
 
-from dphist.release import Release
+from dphist.release import Release, target_of
 from dphist.report import described, ranges_words, words
 from dphist.report.axis_texts import axis_text
+from dphist.report.guarantees import cost_of
 from dphist.report.kinds import Summary
 from dphist.report.labels_shown import in_columns
+from dphist.report.numbers_protected import number_protected
 from dphist.report.ranges_rows import Row, outside_of, quantiles_of, rows_of, whole_of
 
 _ROWS = 12  # of the only axis
@@ -18,12 +20,15 @@ def summary_of(release: Release) -> Summary:
     mechanism, value = release.mechanism, release.value
     unit = words.privacy_unit(mechanism.sensitivity, release.stated.get("unit"))
     facts = [
-        ("Guarantee", f"{release.guarantee}, for {unit}"),
+        ("Guarantee", f"{cost_of(release)}, for {unit}"),
         ("Records", f"{ranges_words.counted(whole_of(value))} in the bins (private estimate)"),
         *[("Outside", f"{ranges_words.counted(row)} {row.start}") for row in outside_of(release)],
         ("Bins", f"{value.bins.size:,}: {ranges_words.axes_in_words(value)}"),
         ("Mechanism", described.call(mechanism)),
     ]
+    promise = ranges_words.promise_in_words(
+        release.guarantee, unit, number_protected(release), target_of(mechanism)
+    )
     lines = []
     for axis in range(value.bins.ndim):
         most = _ROWS if value.bins.ndim == 1 else _ROWS_EACH
@@ -31,7 +36,7 @@ def summary_of(release: Release) -> Summary:
     if value.bins.ndim == 1:
         lines += _quantiles(release)
     lines.append("  ± is 1.96 standard errors: about 95 %, for each number by itself.")
-    return Summary(facts, ranges_words.promise_in_words(release.guarantee, unit), lines)
+    return Summary(facts, promise, lines)
 
 
 def _rows(name: str, rows: list[Row]) -> list[str]:

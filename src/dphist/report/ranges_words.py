@@ -4,10 +4,12 @@ import math
 from typing import Any
 
 from dphist.histogram import RangeHistogram
-from dphist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
+from dphist.privacy import ZCDP, ApproxDP, Guarantee, PureDP, Target
+from dphist.privacy.as_text import short_exact
 from dphist.report import words
 from dphist.report.axis_texts import axis_text, short_edges
-from dphist.report.guarantees import USUAL_DELTA
+from dphist.report.delta_words import UNKNOWN, Number
+from dphist.report.guarantees import USUAL_DELTA, total_in_words
 from dphist.report.ranges_rows import Row
 from dphist.universal import AdaptiveTree
 
@@ -23,12 +25,20 @@ def stated(guarantee: Guarantee) -> PureDP | ApproxDP:
     return guarantee.to_approx_dp(USUAL_DELTA)
 
 
-def promise_in_words(guarantee: Guarantee, unit: str) -> str:
-    """Say what the guarantee means to a person who must answer for the release."""
-    told = words.guarantee_in_words(stated(guarantee), unit)
-    if isinstance(guarantee, ZCDP):
-        return f"The release satisfies {guarantee}, which implies {stated(guarantee)}. {told}"
-    return told
+def promise_in_words(
+    guarantee: Guarantee, unit: str, number: Number = UNKNOWN, target: Target | None = None
+) -> str:
+    """Say what the guarantee means to a person who must answer for the release.
+
+    Parameters
+    ----------
+    target : what the mechanism was calibrated to cost, if it was.
+    """
+    total = Target(stated(guarantee)) if target is None else target
+    told = total_in_words(total, unit, number, guarantee)
+    if not isinstance(guarantee, ZCDP):
+        return told
+    return f"The release satisfies {guarantee}, which implies {total}. {told}"
 
 
 def guarantee_in_short(guarantee: Guarantee) -> str:
@@ -38,7 +48,7 @@ def guarantee_in_short(guarantee: Guarantee) -> str:
     ('ρ = 0.1', 'ε = 1')
     """
     if isinstance(guarantee, ZCDP):
-        return f"ρ = {words.short_exact(guarantee.rho)}"
+        return f"ρ = {short_exact(guarantee.rho)}"
     return words.guarantee_in_short(guarantee)
 
 

@@ -1,13 +1,15 @@
 """What the report says about running counts."""
 
-from dataclasses import fields
 from fractions import Fraction
 from typing import Any
 
-from dphist.release import Release
+from dphist.privacy.as_text import short_exact
+from dphist.release import Release, parameters_of
 from dphist.report import described, running_words, words
 from dphist.report.described import Parameter
+from dphist.report.guarantees import total_of
 from dphist.report.labels_shown import harmless
+from dphist.report.numbers_protected import number_protected
 from dphist.report.running_colours import STAND_INS, with_variables
 from dphist.report.running_lines import MOST_LINES
 from dphist.report.running_plots import chart_of
@@ -44,16 +46,18 @@ _PAPER = (
 def content(release: Release) -> dict[str, Any]:
     """Return what the page says, as text, numbers and figures."""
     mechanism, value = release.mechanism, release.value
-    total = running_words.total_guarantee(mechanism, release.budget)
+    total = total_of(mechanism)
     unit = running_words.protected_unit(mechanism, release.stated)
     latest = len(value.latest)
     return {
         "version": release.version,
-        "guarantee_short": words.guarantee_in_short(total),
-        "guarantee_kind": words.guarantee_kind(total),
+        "guarantee_short": words.guarantee_in_short(total.guarantee),
+        "guarantee_kind": words.guarantee_kind(total.guarantee, total.releases),
         "guarantee_name": f"{total}",
-        "guarantee_words": running_words.promise_in_words(total, unit),
-        "guarantee_symbols": words.guarantee_in_symbols(total),
+        "guarantee_words": running_words.promise_in_words(
+            total, unit, release.guarantee, number_protected(release)
+        ),
+        "guarantee_symbols": words.guarantee_in_symbols(total.guarantee),
         "coverage": running_words.coverage_in_words(mechanism),
         "zcdp": str(release.guarantee),
         "neighbours": running_words.neighbours_in_words(mechanism),
@@ -114,20 +118,19 @@ def _caption(release: Release) -> str:
 def _parameters(mechanism: Any) -> list[Parameter]:
     """Return all parameters of the mechanism with their meanings, in their own order."""
     found = []
-    for item in fields(mechanism):
-        value = getattr(mechanism, item.name)
-        meaning = _MEANINGS.get(item.name, "")
+    for name, value in parameters_of(mechanism).items():
+        meaning = _MEANINGS.get(name, "")
         if value is None:
-            meaning = _NOT_GIVEN.get(item.name, meaning)
-        found.append(Parameter(item.name, _shown(value), meaning))
-    return found
+            meaning = _NOT_GIVEN.get(name, meaning)
+        found.append(Parameter(name, _shown(value), meaning))
+    return found + described.targets(mechanism)
 
 
 def _shown(value: Any) -> str:
     if value is None:
         return "not given"
     if isinstance(value, Fraction):
-        return words.short_exact(value)
+        return short_exact(value)
     if isinstance(value, tuple):
         few = ", ".join(harmless(label, 40) for label in value[:8])
         return few if len(value) <= 8 else f"{few}, ... ({len(value):,} in all)"

@@ -2,8 +2,10 @@
 
 from dphist.release import Release
 from dphist.report import described, running_words
+from dphist.report.guarantees import in_all, total_of
 from dphist.report.kinds import Summary
 from dphist.report.labels_shown import harmless, in_columns
+from dphist.report.numbers_protected import number_protected
 from dphist.report.running_rows import Row, rows_of
 
 _ROWS = 10
@@ -14,11 +16,11 @@ def summary_of(release: Release) -> Summary:
     """Return what a reader wants to know first, and the first rows of the last reading."""
     mechanism, value = release.mechanism, release.value
     unit = running_words.protected_unit(mechanism, release.stated)
-    total = running_words.total_guarantee(mechanism, release.budget)
+    total = total_of(mechanism)
     error, width = running_words.error_text(mechanism), running_words.half_width(mechanism)
     threshold = running_words.threshold_in_words(mechanism)
     facts = [
-        ("Guarantee", f"{total} in all, for {unit}"),
+        ("Guarantee", f"{in_all(total)}, for {unit}"),
         ("In zCDP", str(release.guarantee)),
         ("Events", running_words.reached_in_words(release)),
         ("Readings", f"{len(value):,}; {len(value.latest):,} labels in the last one"),
@@ -28,7 +30,9 @@ def summary_of(release: Release) -> Summary:
         ("Method", running_words.method_in_words(mechanism)),
         ("Mechanism", described.call(mechanism)),
     ]
-    promise = running_words.promise_in_words(total, unit)
+    promise = running_words.promise_in_words(
+        total, unit, release.guarantee, number_protected(release)
+    )
     coverage = running_words.coverage_in_words(mechanism)
     return Summary(facts, f"{promise} {coverage}", _table(release))
 

@@ -9,11 +9,13 @@ from typing import Any
 
 from scipy.special import ndtri
 
-from dphist.privacy import ApproxDP, PureDP, delta_of
+from dphist.privacy import Guarantee, Target
+from dphist.privacy.as_text import plain, up
 from dphist.release import Release
 from dphist.report.chances import LEVEL
-from dphist.report.guarantees import USUAL_DELTA
-from dphist.report.words import guarantee_in_words, limits_in_words
+from dphist.report.delta_words import UNKNOWN, Number
+from dphist.report.guarantees import total_in_words
+from dphist.report.words import limits_in_words
 
 _METHODS = {
     "autoregressive": "noise that is a sum of a few processes, slow and fast ones",
@@ -23,31 +25,22 @@ _LIKELY = float(ndtri(LEVEL))
 _WITHIN = float(ndtri((1 + LEVEL) / 2))
 
 
-def total_guarantee(mechanism: Any, budget: PureDP | ApproxDP | None) -> PureDP | ApproxDP:
-    """Return the guarantee in epsilon that is stated first.
-
-    That is the budget the mechanism was calibrated to, if there was one; else the least epsilon
-    known at twice its own delta, or at 1e-6 if it has none.
-    """
-    if budget is not None:
-        return budget
-    own = delta_of(mechanism.guarantee)
-    least: ApproxDP = mechanism.to_approx_dp(min(2 * own, (1 + own) / 2) if own else USUAL_DELTA)
-    return least
-
-
 def protected_unit(mechanism: Any, stated: Mapping[str, str]) -> str:
     """Name what is protected."""
     return stated.get("unit", str(mechanism.unit))
 
 
-def promise_in_words(total: PureDP | ApproxDP, unit: str) -> str:
+def promise_in_words(
+    total: Target, unit: str, guarantee: Guarantee, number: Number = UNKNOWN
+) -> str:
     """Say what the guarantee means to a person who must answer for the release.
 
-    >>> promise_in_words(ApproxDP(1, "1e-6"), "all events of one user").split(",")[0]
+    >>> from dphist.privacy import ApproxDP
+    >>> total = ApproxDP(1, "1e-6")
+    >>> promise_in_words(Target(total), "all events of one user", total).split(",")[0]
     'Whether all events of one user are in the data or not'
     """
-    said = guarantee_in_words(total, unit)
+    said = total_in_words(total, unit, number, guarantee)
     # Events of one user are many; everywhere else the unit is one.
     return said.replace(" is in the data", " are in the data") if unit.startswith("all ") else said
 
@@ -139,8 +132,8 @@ def half_width(mechanism: Any) -> int:
 
 
 def error_text(mechanism: Any) -> str:
-    """Write the standard error in three digits."""
-    return f"{float(f'{mechanism.standard_error:.3g}'):,g}"
+    """Write the standard error in three digits, rounded up: it is stated as the most there is."""
+    return plain(up(mechanism.standard_error, 3))
 
 
 def intervals_in_words(mechanism: Any) -> str:

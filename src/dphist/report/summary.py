@@ -2,7 +2,7 @@
 
 import textwrap
 
-from dphist.release import Release
+from dphist.release import FOR_TESTS, Release
 from dphist.report import words
 from dphist.report.kinds import kind_of
 
@@ -17,6 +17,8 @@ def summary_text(release: Release) -> str:
     lines = _wrapped(
         f"{kind.name} histogram, released with differential privacy (dphist {release.version})", ""
     )
+    if release.for_tests:
+        lines += _wrapped(f"{FOR_TESTS.capitalize()}. It protects nobody.", "")
     lines.append("")
     for name, text in summary.facts:
         lines += _wrapped(text, f"  {name:<16}")

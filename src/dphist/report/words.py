@@ -4,19 +4,21 @@ Everything here is a function of a mechanism's parameters and of released values
 that state a promise are rounded to the side that promises less.
 """
 
-import math
-from decimal import ROUND_CEILING, Context, Decimal
+from decimal import ROUND_CEILING, Decimal
 from fractions import Fraction
 from typing import Any
 
 from dphist.anonymized.band import Band
 from dphist.errors import ParameterError
-from dphist.parameters import decimal_text
-from dphist.privacy import ApproxDP, Guarantee, PureDP
+from dphist.privacy import ApproxDP, Guarantee, PureDP, delta_of
+from dphist.privacy.as_text import percent, short_exact
+from dphist.privacy.rounding import DOWN, UP, decimal, exp_up
 from dphist.release import Release
+from dphist.report.delta_words import UNKNOWN, Number, delta_in_words, is_too_large
 
-# Above this a float's exponential says nothing any more.
-_ENDLESS = 30
+_LOG_OF_A_MILLION = Fraction(13815511, 10**6)  # ln(10**6), rounded up
+_ENDLESS = 30  # above this the chances are certainty to thirteen digits
+_MOST_DIGITS = 9  # of a factor near 1
 
 
 def checked_release(release: Any) -> Release:
@@ -47,60 +49,75 @@ def privacy_unit(sensitivity: int, unit: str | None = None) -> str:
     return f"one contribution of up to {sensitivity:,} records"
 
 
-def guarantee_in_words(guarantee: Guarantee, protected: int | str) -> str:
+def guarantee_in_words(
+    guarantee: Guarantee, protected: int | str, number: Number = UNKNOWN, releases: int = 1
+) -> str:
     """Say what the guarantee means to a person who must answer for the release.
 
     Parameters
     ----------
     protected : what is protected, in words, or the sensitivity that says it.
+    number : how many of those there are, as far as it is public; it decides what delta is worth.
+    releases : how many releases the guarantee is for, together.
     """
     if not isinstance(guarantee, PureDP | ApproxDP):
         return f"The release satisfies {guarantee}."
-    rate = float(guarantee.epsilon)
+    epsilon, delta = guarantee.epsilon, delta_of(guarantee)
     unit = protected if isinstance(protected, str) else privacy_unit(protected)
     start = f"Whether {unit}{',' if ',' in unit else ''} is in the data or not,"
+    results, seeing = "result", "the release"
+    if releases > 1:
+        results, seeing = f"result of {releases:,} such releases together", "all of them"
     if isinstance(guarantee, ApproxDP):
-        return (
-            f"{start} every set of possible results is at most {_factor(rate)} as likely in one "
-            f"case as in the other, plus {short_exact(guarantee.delta)}. {_judgement(rate)}"
+        plural = results.replace("result", "results", 1)
+        words = (
+            f"{start} every set of possible {plural} is at most {_factor(epsilon)} as likely in "
+            f"one case as in the other, plus {short_exact(delta)}."
         )
-    return (
-        f"{start} every possible result is "
-        f"at most {_factor(rate)} as likely in one case as in the other. Someone who knows "
-        "everything else in the data, and thinks the chances even that this is in them too, "
-        f"{_certainty(rate)} after seeing the release. {_judgement(rate)}"
-    )
+    else:
+        words = (
+            f"{start} every possible {results} is "
+            f"at most {_factor(epsilon)} as likely in one case as in the other. Someone who knows "
+            "everything else in the data, and thinks the chances even that this is in them too, "
+            f"{_certainty(epsilon)} after seeing {seeing}."
+        )
+    worth = delta_in_words(delta, number)
+    judged = _judgement(epsilon, strong=not is_too_large(delta, number))
+    return " ".join(filter(None, (words, judged, worth)))
 
 
-def _factor(rate: float) -> str:
+def _factor(epsilon: Fraction) -> str:
     """e**epsilon, rounded up, as a person says it."""
-    if rate > math.log(1e6):
-        return f"e^{rate:,g} times (more than a million)"
-    value = math.exp(rate)
+    if epsilon > _LOG_OF_A_MILLION:
+        return f"e^{short_exact(epsilon)} times (more than a million)"
+    value = exp_up(decimal(epsilon, UP))
     # 1.001 may not become 1.01: small epsilons are told apart by the first digits after 1.
-    digits = 1 if value >= 10 else 2 if value >= 1.1 else 2 - math.floor(math.log10(value - 1))
-    return f"{_up(value, digits):,.{digits}f} times"
+    digits = 1 if value >= 10 else 2 if value >= Decimal("1.1") else 2 - (value - 1).adjusted()
+    return f"{_up(value, min(digits, _MOST_DIGITS)):,f} times"
 
 
-def _certainty(rate: float) -> str:
+def _certainty(epsilon: Fraction) -> str:
     """Bound the probability after the release, e**epsilon / (1 + e**epsilon), rounded up."""
-    percent = _up(100 / (1 + math.exp(-min(rate, _ENDLESS))), 1)
-    if percent > 99.9:
-        return "may be all but certain of it"
-    return f"can be at most {percent:.1f} % sure of it"
+    if epsilon <= _ENDLESS:
+        odds = exp_up(decimal(epsilon, UP))
+        percent = _up(UP.divide(UP.multiply(Decimal(100), odds), DOWN.add(odds, Decimal(1))), 1)
+        if percent <= Decimal("99.9"):
+            return f"can be at most {percent:f} % sure of it"
+    return "may be all but certain of it"
 
 
-def _judgement(rate: float) -> str:
-    if rate <= 1:
+def _judgement(epsilon: Fraction, *, strong: bool) -> str:
+    if epsilon > 1:
+        grade = "middling" if epsilon <= 3 else "weak"
+        return f"By common usage that is a {grade} promise; epsilon of 1 or less is a strong one."
+    if strong:
         return "By common usage, epsilon of 1 or less is a strong promise."
-    grade = "middling" if rate <= 3 else "weak"
-    return f"By common usage that is a {grade} promise; epsilon of 1 or less is a strong one."
+    return "By common usage, epsilon of 1 or less is a strong promise only if δ is small."
 
 
-def _up(value: float, digits: int) -> float:
-    # The allowance keeps 2.5, computed as 2.5000000000000004, from becoming 2.51.
-    scale = 10.0**digits
-    return math.ceil(value * scale - 1e-9) / scale
+def _up(value: Decimal, places: int) -> Decimal:
+    """Round up to so many decimal places."""
+    return value.quantize(Decimal(1).scaleb(-places), rounding=ROUND_CEILING, context=UP)
 
 
 def guarantee_in_short(guarantee: Guarantee) -> str:
@@ -116,11 +133,12 @@ def guarantee_in_short(guarantee: Guarantee) -> str:
     return str(guarantee)
 
 
-def guarantee_kind(guarantee: Guarantee) -> str:
+def guarantee_kind(guarantee: Guarantee, releases: int = 1) -> str:
     """Name the kind of guarantee without its parameters."""
+    many = "" if releases == 1 else f" of {releases:,} releases together"
     if isinstance(guarantee, PureDP):
-        return "pure differential privacy"
-    return "approximate differential privacy"
+        return f"pure differential privacy{many}"
+    return f"approximate differential privacy{many}"
 
 
 def guarantee_in_symbols(guarantee: Guarantee) -> str:
@@ -134,20 +152,6 @@ def guarantee_in_symbols(guarantee: Guarantee) -> str:
         delta = short_exact(guarantee.delta) if isinstance(guarantee, ApproxDP) else ""
         return f"{pure} + {delta}" if delta else pure
     return str(guarantee)
-
-
-def short_exact(number: Fraction) -> str:
-    """Write a privacy parameter exactly where that is short, else six digits, rounded up.
-
-    >>> short_exact(Fraction(1, 3)), short_exact(Fraction(10**12 + 39, 10**24))
-    ('1/3', '1.00001e-12')
-    """
-    text = decimal_text(number, digits=18)
-    if len(text) <= 16:
-        return text
-    rounding = Context(prec=6, rounding=ROUND_CEILING, Emax=10**9, Emin=-(10**9))
-    decimal = rounding.divide(Decimal(number.numerator), Decimal(number.denominator))
-    return f"{decimal.normalize(rounding):g}"
 
 
 def neighbours_in_words(sensitivity: int, unit: str | None = None) -> str:
@@ -207,7 +211,7 @@ def share_in_words(error: float, total: int) -> str:
 def band_in_words(band: Band) -> str:
     """Say what the error bands mean."""
     return (
-        f"With probability {100 * band.level:g} % or more, both true curves lie inside their "
+        f"With probability {percent(band.level)} or more, both true curves lie inside their "
         "bands everywhere at once: for every rank and for every count, not only for each on "
         f"its own. The bands cover {band.covers}. The probability is over the mechanism's noise "
         "alone; the bands were computed from the mechanism's parameters and the released "
@@ -221,7 +225,7 @@ def bars_in_words(bars: Band | None) -> str:
         return ""
     return (
         "The darker part says how far off each point is likely to be, taken by itself: about "
-        f"{100 * bars.level:g} % of a curve's points lie within it. That is an estimate, from the "
+        f"{percent(bars.level)} of a curve's points lie within it. That is an estimate, from the "
         "noise and from how the curves were fitted, and no bound."
     )
 

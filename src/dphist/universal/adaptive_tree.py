@@ -36,7 +36,7 @@ _SMALLEST_SHARE = Fraction(3, 100_000)
 
 
 @savable
-@dataclass(frozen=True, slots=True, init=False)
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class AdaptiveTree(RangeMechanism):
     """Counts of the nodes of a binary tree, opened where noisy counts say that it is worth it.
 

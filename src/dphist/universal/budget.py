@@ -13,7 +13,7 @@ from dphist.noise.gaussian import LARGEST_SIGMA
 from dphist.noise.geometric import SMALLEST_EPSILON
 from dphist.noise.magnitude import geometric_standard_deviation
 from dphist.parameters import Exact, positive_number
-from dphist.privacy import ZCDP, Guarantee, PureDP
+from dphist.privacy import ONE_RECORD, ZCDP, Guarantee, PrivacyUnit, PureDP
 from dphist.universal.shape import IntArray
 
 _LONGEST = 10**150
@@ -74,13 +74,15 @@ class Budget:
             raise ParameterError(f"{name} is too small for so many bins or records: raise {name}")
 
 
-def checked_guarantee(epsilon: Exact | None, rho: Exact | None) -> Guarantee:
+def checked_guarantee(
+    epsilon: Exact | None, rho: Exact | None, unit: PrivacyUnit = ONE_RECORD
+) -> Guarantee:
     """Return the guarantee of exactly one of epsilon and rho."""
     if (epsilon is None) == (rho is None):
         raise ParameterError("give one of epsilon (pure DP) and rho (zCDP)")
     if rho is not None:
-        return ZCDP(_short(rho, "rho"))
-    return PureDP(_short(epsilon, "epsilon"))  # type: ignore[arg-type]
+        return ZCDP(_short(rho, "rho"), unit)
+    return PureDP(_short(epsilon, "epsilon"), unit)  # type: ignore[arg-type]
 
 
 def budget_of(guarantee: Guarantee, sensitivity: int) -> Budget:

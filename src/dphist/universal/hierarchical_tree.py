@@ -32,7 +32,7 @@ Nonnegative: TypeAlias = bool | Literal["subtrees"]
 
 
 @savable
-@dataclass(frozen=True, slots=True, init=False)
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class HierarchicalTree(RangeMechanism):
     """Noisy counts of all nodes of a tree over the bins; each range from few of them.
 

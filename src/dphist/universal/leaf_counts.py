@@ -16,7 +16,7 @@ from dphist.universal.mechanism import Noisy, RangeMechanism
 
 
 @savable
-@dataclass(frozen=True, slots=True, init=False)
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class LeafCounts(RangeMechanism):
     """Noise on the count of each bin; a range is the sum of its bins.
 

@@ -1,19 +1,20 @@
 """What every mechanism for universal histograms shares."""
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, final
 
 import numpy as np
 
 from dphist.errors import BoundsError, ParameterError
 from dphist.histogram import Answers, RangeHistogram
 from dphist.histogram.boxes import NumberArray, box_sums, summed
+from dphist.mechanism import MechanismBase, stated_unit
 from dphist.noise import Source
 from dphist.parameters import Exact, whole_number
-from dphist.privacy import Guarantee
+from dphist.privacy import Guarantee, PrivacyUnit
 from dphist.release import Release
 from dphist.universal.budget import Budget, budget_of, checked_guarantee
 from dphist.universal.counts import Counts, load_counts
@@ -29,7 +30,7 @@ MOST_BINS = 2**28
 """Beyond this a release outgrows the memory of the machines it is meant for."""
 
 
-class RangeMechanism(ABC):
+class RangeMechanism(MechanismBase):
     """A frozen mechanism over public bins: parameters and guarantee before data, then `release`."""
 
     __slots__ = ()
@@ -40,15 +41,21 @@ class RangeMechanism(ABC):
     sensitivity: int
 
     @property
+    def _unit(self) -> PrivacyUnit:
+        """What is protected: at most `sensitivity` records."""
+        return PrivacyUnit("record", self.sensitivity)
+
+    @property
     def guarantee(self) -> Guarantee:
         """What a release costs a unit that adds or removes at most `sensitivity` records."""
-        return checked_guarantee(self.epsilon, self.rho)
+        return checked_guarantee(self.epsilon, self.rho, self._unit)
 
     @property
     def budget(self) -> Budget:
         """What a single record may cost."""
         return budget_of(self.guarantee, self.sensitivity)
 
+    @final
     def release(self, counts: Any, source: Source | None = None) -> Release:
         """Release the histogram: the only place that sees data and draws noise.
 
@@ -58,7 +65,7 @@ class RangeMechanism(ABC):
             Records in each bin. An iterator gives chunks of consecutive bins, along the first
             axis where there are several.
         source : callable, optional
-            `source(n)` returns n random bytes; for tests only.
+            `source(n)` returns n random bytes. For tests only: the release says so.
 
         Returns
         -------
@@ -90,8 +97,9 @@ class RangeMechanism(ABC):
         outside = {name: max(count + drawn, 0) for (name, count), drawn in pairs}
         value = RangeHistogram(bins, data.axes, outside, self.answers(bins, noisy))
         total = max(round(value.count((0,) * bins.ndim, bins.shape)), 0)
-        stated = {} if data.unit is None else {"unit": data.unit}
-        return Release(value, self.guarantee, self, total, noisy, stated=stated)
+        return self._given_out(
+            value, counts, source, total=total, noisy=noisy, stated=stated_unit(data)
+        )
 
     def _accept(self, data: Counts) -> None:
         """Refuse data whose stated bound this mechanism does not protect; both are public."""

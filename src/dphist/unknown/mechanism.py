@@ -1,19 +1,20 @@
 """What every mechanism for labels that nobody listed beforehand shares."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, final
 
 import pyarrow as pa
 
 from dphist.errors import BoundsError, ParameterError
 from dphist.label_table import LabelTable
 from dphist.labels import LabelCounts
-from dphist.noise.gaussian_epsilon import LEAST_EPSILON
+from dphist.mechanism import MechanismBase
 from dphist.noise.inversion import Source
 from dphist.parameters import Exact, positive_number, probability, short_number, whole_number
-from dphist.privacy import ApproxDP, Guarantee, PureDP, least_epsilon
-from dphist.release import Release
+from dphist.privacy import ApproxDP, Guarantee, PrivacyUnit, PureDP
+from dphist.release import Release, stated_of
 from dphist.tables import LARGEST
 
 LARGEST_BOUND = 2**40
@@ -23,7 +24,7 @@ LARGEST_COUNT = LARGEST
 """Larger counts are taken for this; that moves no two counts further apart."""
 
 
-class LabelledMechanism(ABC):
+class LabelledMechanism(MechanismBase):
     """A frozen mechanism: parameters and guarantee before data, then `release`.
 
     Attributes
@@ -42,13 +43,41 @@ class LabelledMechanism(ABC):
     max_count: int
 
     @property
-    @abstractmethod
-    def guarantee(self) -> Guarantee:
-        """What a release costs in all."""
+    def _unit(self) -> PrivacyUnit:
+        """What is protected: one user, of whom so much is counted at most."""
+        return user_of(self.max_labels, self.max_count)
+
+    @final
+    def release(self, table: object, source: Source | None = None) -> Release:
+        """Release the labels: the only place that sees data and draws noise.
+
+        Parameters
+        ----------
+        table : LabelCounts, or a frame Narwhals reads with columns label and count
+            Of a frame the bounds are the caller's promise: they are the mechanism's. Rows of one
+            label are added up.
+        source : callable, optional
+            `source(n)` returns n random bytes. For tests only: the release says so.
+
+        Returns
+        -------
+        Release
+            Of a LabelTable.
+
+        Raises
+        ------
+        BoundsError
+            If the table was made with larger bounds than this mechanism protects.
+        ColumnError
+            If a column of a frame, or the kind of the listed labels, does not serve.
+        """
+        counts = self._accept(table)
+        value = self._drawn(counts, source)
+        return self._given_out(value, counts, source, stated=stated_of(counts))
 
     @abstractmethod
-    def release(self, table: object, source: Source | None = None) -> Release:
-        """Release the labels: the only place that sees data and draws noise."""
+    def _drawn(self, counts: LabelCounts, source: Source | None) -> LabelTable:
+        """Draw noise for accepted counts, and return what is released."""
 
     @abstractmethod
     def in_words(self) -> str:
@@ -64,29 +93,9 @@ class LabelledMechanism(ABC):
         """Return a guarantee in epsilon that holds beside `guarantee`, if there is one."""
         return None
 
-    def epsilon_at(self, delta: Exact, releases: int = 1) -> Fraction | None:
-        """Return the least epsilon known of so many releases at a total delta.
-
-        None where that delta is too small for any. Releases may be chosen after earlier results;
-        their number and this mechanism are fixed beforehand.
-        """
-        total, times = probability(delta, "delta"), whole_number(releases, "releases", 1, 2**40)
+    def _guarantees(self) -> Sequence[Guarantee]:
         direct = self.direct_guarantee
-        known = [self.guarantee] if direct is None else [self.guarantee, direct]
-        return least_epsilon(known, total, times)
-
-    def to_approx_dp(self, delta: Exact) -> ApproxDP:
-        """Return the least (epsilon, delta)-DP known of one release, for a total delta.
-
-        Raises
-        ------
-        ParameterError
-            If `delta` is too small for any.
-        """
-        epsilon = self.epsilon_at(delta)
-        if epsilon is None:
-            return (self.direct_guarantee or self.guarantee).to_approx_dp(delta)  # says why not
-        return ApproxDP(max(epsilon, LEAST_EPSILON), delta)  # an epsilon of 0 cannot be stated
+        return [self.guarantee] if direct is None else [self.guarantee, direct]
 
     def _accept(self, table: object) -> LabelCounts:
         """Return the data as counted labels, refusing bounds that are not protected.
@@ -104,6 +113,11 @@ class LabelledMechanism(ABC):
     def _protected_labels(self) -> int | None:
         """Return the largest `max_labels` of data this mechanism protects; None for any."""
         return self.max_labels
+
+
+def user_of(max_labels: int | None, max_count: int) -> PrivacyUnit:
+    """Return the unit that mechanisms for labels protect."""
+    return PrivacyUnit("user", bounds={"max_labels": max_labels, "max_count": max_count})
 
 
 def in_released_order(table: pa.Table) -> LabelTable:

@@ -6,21 +6,24 @@ from fractions import Fraction
 
 from dphist.errors import ParameterError
 from dphist.labels import LabelCounts
+from dphist.mechanism import MechanismBase
 from dphist.noise.inversion import Source
+from dphist.noise.whose import is_for_tests
 from dphist.parameters import Exact, whole_number
 from dphist.privacy import ApproxZCDP
-from dphist.release import Release
-from dphist.unknown.mechanism import checked_bound, checked_delta, checked_epsilon
+from dphist.release import FOR_TESTS, Release
+from dphist.unknown.mechanism import checked_bound, checked_delta, checked_epsilon, user_of
 from dphist.unknown.top_labels import TopLabels, check_scale, check_stated
 
 
 class _Left:
     """What is left of a session: the one thing of it that changes."""
 
-    __slots__ = ("labels", "lock", "queries")
+    __slots__ = ("for_tests", "labels", "lock", "queries")
 
     def __init__(self, labels: int, queries: int) -> None:
         self.labels, self.queries = labels, queries
+        self.for_tests = False
         self.lock = threading.Lock()
 
     def reserve(self, k: int) -> None:
@@ -40,7 +43,7 @@ class _Left:
 
 
 @dataclass(frozen=True, slots=True, init=False, eq=False, repr=False)
-class PayWhatYouGet:
+class PayWhatYouGet(MechanismBase):
     """A session of `TopLabels` queries that share one budget of labels.
 
     Each query asks for at most as many labels as are left, and pays for the labels it returns;
@@ -99,9 +102,11 @@ class PayWhatYouGet:
         object.__setattr__(self, "_left", _Left(self.budget, self.queries))
 
     def __repr__(self) -> str:
+        target = "" if self.target is None else f", target={self.target!r}"
+        said = f"; {FOR_TESTS}" if self.for_tests else ""
         return (
-            f"PayWhatYouGet(budget={self.budget}, queries={self.queries}, {self.guarantee}; "
-            f"left: {self.remaining} labels, {self.remaining_queries} queries)"
+            f"PayWhatYouGet(budget={self.budget}, queries={self.queries}, {self.guarantee}"
+            f"{target}; left: {self.remaining} labels, {self.remaining_queries} queries{said})"
         )
 
     def __reduce__(self) -> str:
@@ -110,7 +115,13 @@ class PayWhatYouGet:
     @property
     def guarantee(self) -> ApproxZCDP:
         """What the whole session costs, however it goes (Rogers 2023, Theorem 10)."""
-        return ApproxZCDP(self.budget * self.epsilon**2 / 8, self.queries * self.delta)
+        rho = self.budget * self.epsilon**2 / 8
+        return ApproxZCDP(rho, self.queries * self.delta, user_of(self.max_labels, self.max_count))
+
+    @property
+    def for_tests(self) -> bool:
+        """Whether random bits of a query came from the caller: then the session protects nobody."""
+        return self._left.for_tests
 
     @property
     def remaining(self) -> int:
@@ -136,7 +147,7 @@ class PayWhatYouGet:
             The bounds of a frame are the caller's promise: they are the session's.
         k : how many labels are returned at most; no more than `remaining`.
         candidates : how many of the largest counts are looked at, at least k.
-        source : `source(n)` returns n random bytes. For tests only.
+        source : `source(n)` returns n random bytes. For tests only: release and session say so.
 
         Returns
         -------
@@ -161,6 +172,7 @@ class PayWhatYouGet:
         if isinstance(counts, LabelCounts):
             query._accept(counts)
         self._left.reserve(query.k)
+        self._left.for_tests |= is_for_tests(source, counts)
         release = query.release(counts, source)
         self._left.refund(query.k - len(release.value))
         return release

@@ -12,13 +12,15 @@ import pyarrow as pa
 from scipy.stats import norm
 
 from dphist.errors import ParameterError
+from dphist.label_table import LabelTable
+from dphist.labels import LabelCounts
 from dphist.noise import Source, rounded_gaussian, two_sided_geometric
 from dphist.noise.gaussian import LARGEST_SIGMA
 from dphist.noise.gaussian_epsilon import gaussian_epsilon
 from dphist.noise.geometric import SMALLEST_EPSILON
 from dphist.parameters import Exact, probability, whole_number
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PureDP
-from dphist.release import Release, savable, stated_of
+from dphist.release import savable
 from dphist.unknown.known_labels import listed, looked_up
 from dphist.unknown.mechanism import (
     LARGEST_COUNT,
@@ -115,7 +117,7 @@ class AboveThreshold:
 
 
 @savable
-@dataclass(frozen=True, slots=True, init=False)
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class ThresholdHistogram(LabelledMechanism):
     """Counts with noise; of labels nobody listed, those whose noisy count is above a threshold.
 
@@ -235,7 +237,9 @@ class ThresholdHistogram(LabelledMechanism):
         if self.noise == "laplace":
             each = PureDP(self.epsilon).to_zcdp().rho
         rho = self.changed_labels * each
-        return ZCDP(rho) if self.delta is None else ApproxZCDP(rho, self.delta)
+        if self.delta is None:
+            return ZCDP(rho, self._unit)
+        return ApproxZCDP(rho, self.delta, self._unit)
 
     @property
     def direct_guarantee(self) -> PureDP | ApproxDP | None:
@@ -243,7 +247,9 @@ class ThresholdHistogram(LabelledMechanism):
         if self.noise == "gaussian":
             return None
         total = self.changed_labels * self.epsilon
-        return PureDP(total) if self.delta is None else ApproxDP(total, self.delta)
+        if self.delta is None:
+            return PureDP(total, self._unit)
+        return ApproxDP(total, self.delta, self._unit)
 
     def epsilon_at(self, delta: Exact, releases: int = 1) -> Fraction | None:
         """Return the least epsilon known of so many releases at a total delta.
@@ -265,24 +271,7 @@ class ThresholdHistogram(LabelledMechanism):
         """Whether there is a delta: not where labels are listed."""
         return labels is None
 
-    def release(self, table: object, source: Source | None = None) -> Release:
-        """Release the labels: a LabelTable of labels and counts.
-
-        Parameters
-        ----------
-        table : LabelCounts, or a frame Narwhals reads with columns label and count
-            Of a frame the bounds are the caller's promise; rows of one label are added up.
-        source : callable, optional
-            `source(n)` returns n random bytes. For tests only.
-
-        Raises
-        ------
-        BoundsError
-            If the table was made with larger bounds than this mechanism protects.
-        ColumnError
-            If a column of a frame, or the kind of the listed labels, does not serve.
-        """
-        counts = self._accept(table)
+    def _drawn(self, counts: LabelCounts, source: Source | None) -> LabelTable:
         noise = self._noise()
         if self.labels is None:
             released = counts.surviving(AboveThreshold(noise, self.threshold or 0, source))
@@ -290,7 +279,7 @@ class ThresholdHistogram(LabelledMechanism):
             column, values = looked_up(counts, self.labels)
             noisy, _ = noise.add(np.array(values, np.int64), None, source)
             released = pa.table({"label": column, "count": pa.array(noisy)})
-        return Release(in_released_order(released), self.guarantee, self, stated=stated_of(counts))
+        return in_released_order(released)
 
     def _noise(self) -> GeometricNoise | GaussianNoise:
         return (

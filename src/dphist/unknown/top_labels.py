@@ -9,12 +9,14 @@ import pyarrow as pa
 
 from dphist.errors import ParameterError
 from dphist.label_table import LabelTable
+from dphist.labels import LabelCounts
 from dphist.noise.enclosures import exp_negative
 from dphist.noise.inversion import Source
 from dphist.noise.lazy import GUMBEL, LARGEST_SCALE, LazyNoise
 from dphist.parameters import Exact, whole_number
 from dphist.privacy import ApproxZCDP
-from dphist.release import Release, savable, stated_of
+from dphist.privacy.as_text import down, plain
+from dphist.release import savable
 from dphist.unknown.mechanism import (
     LARGEST_BOUND,
     LabelledMechanism,
@@ -28,7 +30,7 @@ _GRID = 32  # a quantile is rounded up to a multiple of 2**-32 or so
 
 
 @savable
-@dataclass(frozen=True, slots=True, init=False)
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class TopLabels(LabelledMechanism):
     """The `k` most common labels in noisy order, without counts.
 
@@ -57,7 +59,7 @@ class TopLabels(LabelledMechanism):
     --------
     >>> from dphist.unknown.top_labels import TopLabels
     >>> TopLabels(k=10, epsilon="0.2", delta="1e-6").guarantee
-    ApproxZCDP(rho=0.05, delta=1e-6)
+    ApproxZCDP(rho=0.05, delta=1e-6, unit='user')
     """
 
     k: int
@@ -95,7 +97,7 @@ class TopLabels(LabelledMechanism):
     @property
     def guarantee(self) -> ApproxZCDP:
         """k choices by the exponential mechanism, epsilon**2 / 8 each (Rogers 2023, Theorem 9)."""
-        return ApproxZCDP(self.k * self.epsilon**2 / 8, self.delta)
+        return ApproxZCDP(self.k * self.epsilon**2 / 8, self.delta, self._unit)
 
     @property
     def scale(self) -> Fraction:
@@ -110,29 +112,13 @@ class TopLabels(LabelledMechanism):
             differing = min(differing, self.max_labels)
         return self.max_count + self.scale * logarithm_above(differing / self.delta)
 
-    def release(self, table: object, source: Source | None = None) -> Release:
-        """Release the most common labels.
-
-        Parameters
-        ----------
-        table : LabelCounts, or any frame Narwhals reads with columns label and count
-            The bounds of a frame are the caller's promise: they are the mechanism's.
-        source : callable, optional
-            `source(n)` returns n random bytes. For tests only.
-
-        Raises
-        ------
-        BoundsError
-            If the table was counted under larger bounds than the mechanism's.
-        """
-        counts = self._accept(table)
+    def _drawn(self, counts: LabelCounts, source: Source | None) -> LabelTable:
         largest = counts.largest(self.candidates + 1)
         chosen = self.choose(largest["count"].to_pylist(), source)
         labels = largest["label"].take(pa.array(chosen, pa.int64()))
         if len(chosen) < self.k:
             labels = pa.chunked_array([*labels.chunks, pa.nulls(1, labels.type)])
-        value = LabelTable(pa.table({"label": labels}))
-        return Release(value, self.guarantee, self, stated=stated_of(counts))
+        return LabelTable(pa.table({"label": labels}))
 
     def _protected_labels(self) -> int | None:
         """Where the threshold does not use `max_labels`, any number is protected."""
@@ -143,7 +129,7 @@ class TopLabels(LabelledMechanism):
         """Say how a release is made, for its summary and report."""
         return (
             f"The {self.candidates} largest counts, and a threshold above the next, each got noise "
-            f"(Gumbel, scale {float(self.scale):.6g}); of the labels above the threshold the "
+            f"(Gumbel, scale {plain(down(self.scale))}); of the labels above the threshold the "
             f"{self.k} largest are listed, in the order of their noisy counts, without counts."
         )
 

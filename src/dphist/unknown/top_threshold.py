@@ -6,12 +6,15 @@ from fractions import Fraction
 
 import pyarrow as pa
 
+from dphist.label_table import LabelTable
+from dphist.labels import LabelCounts
 from dphist.noise.inversion import Source
 from dphist.noise.lazy import GAUSSIAN, LazyNoise
 from dphist.noise.quantiles import normal_quantile_above
 from dphist.parameters import Exact, whole_number
 from dphist.privacy import ApproxZCDP
-from dphist.release import Release, savable, stated_of
+from dphist.privacy.as_text import down, plain
+from dphist.release import savable
 from dphist.unknown.mechanism import (
     LARGEST_BOUND,
     LARGEST_COUNT,
@@ -27,7 +30,7 @@ _GRID = 32
 
 
 @savable
-@dataclass(frozen=True, slots=True, init=False)
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class TopThreshold(LabelledMechanism):
     """Common labels with noisy counts, where only the `k` + 1 largest counts are asked for.
 
@@ -54,7 +57,7 @@ class TopThreshold(LabelledMechanism):
     --------
     >>> from dphist.unknown.top_threshold import TopThreshold
     >>> TopThreshold(k=100, epsilon="0.2", delta="1e-6", max_labels=10).guarantee
-    ApproxZCDP(rho=0.2, delta=1e-6)
+    ApproxZCDP(rho=0.2, delta=1e-6, unit='user')
     """
 
     k: int
@@ -81,7 +84,7 @@ class TopThreshold(LabelledMechanism):
     @property
     def guarantee(self) -> ApproxZCDP:
         """Rogers 2023, Theorem 8."""
-        return ApproxZCDP(self.max_labels * self.epsilon**2 / 2, self.delta)
+        return ApproxZCDP(self.max_labels * self.epsilon**2 / 2, self.delta, self._unit)
 
     @property
     def scale(self) -> Fraction:
@@ -95,22 +98,7 @@ class TopThreshold(LabelledMechanism):
         quantile = normal_quantile_above(self.delta / self.max_labels)
         return self.max_count + root_two * self.scale * quantile
 
-    def release(self, table: object, source: Source | None = None) -> Release:
-        """Release the common labels and their noisy counts.
-
-        Parameters
-        ----------
-        table : LabelCounts, or any frame Narwhals reads with columns label and count
-            The bounds of a frame are the caller's promise: they are the mechanism's.
-        source : callable, optional
-            `source(n)` returns n random bytes. For tests only.
-
-        Raises
-        ------
-        BoundsError
-            If the table was counted under larger bounds than the mechanism's.
-        """
-        counts = self._accept(table)
+    def _drawn(self, counts: LabelCounts, source: Source | None) -> LabelTable:
         largest = counts.largest(self.k + 1)
         found = self.measure(largest["count"].to_pylist(), source)
         released = pa.table(
@@ -119,13 +107,13 @@ class TopThreshold(LabelledMechanism):
                 "count": pa.array([count for _, count in found], pa.int64()),
             }
         )
-        return Release(in_released_order(released), self.guarantee, self, stated=stated_of(counts))
+        return in_released_order(released)
 
     def in_words(self) -> str:
         """Say how a release is made, for its summary and report."""
         return (
             f"The {self.k} largest counts, and a threshold above the next, each got noise (normal, "
-            f"standard deviation {float(self.scale):.6g}); the counts above the threshold are "
+            f"standard deviation {plain(down(self.scale))}); the counts above the threshold are "
             "listed, rounded."
         )
 

@@ -1,0 +1,82 @@
+"""Numbers about privacy as text, rounded to the side that claims less.
+
+What a promise says must hold of the number that is printed. So epsilon, delta, rho, odds and
+percentages are rounded up, and so are thresholds ("counts above it are released") and standard
+errors ("at most"); the noise that protects, and the chance that a band holds, are rounded down.
+"""
+
+import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+from typing import TypeAlias
+
+from dphist.parameters import decimal_text
+
+Number: TypeAlias = int | float | Fraction
+
+_LONGEST = 16
+_WIDE = Context(60, ROUND_CEILING, -(10**9), 10**9)  # normalizing in it rounds nothing
+
+
+def up(number: Number, digits: int = 6) -> Decimal:
+    """Round up to so many significant digits.
+
+    >>> up(Fraction(2, 3)), up(1234567), up(0.1)
+    (Decimal('0.666667'), Decimal('1.23457E+6'), Decimal('0.100001'))
+    """
+    return _divided(number, Context(digits, ROUND_CEILING, -(10**9), 10**9))
+
+
+def down(number: Number, digits: int = 6) -> Decimal:
+    """Round down to so many significant digits."""
+    return _divided(number, Context(digits, ROUND_FLOOR, -(10**9), 10**9))
+
+
+def _divided(number: Number, context: Context) -> Decimal:
+    exact = Fraction(number)
+    return context.divide(Decimal(exact.numerator), Decimal(exact.denominator))
+
+
+def plain(number: Decimal) -> str:
+    """Write a rounded number, with thousands marked.
+
+    >>> plain(up(1234567)), plain(up(Fraction(1, 8))), plain(up(Fraction(1, 10**9)))
+    ('1,234,570', '0.125', '1e-9')
+    """
+    if number and abs(number.adjusted()) > 12:
+        return f"{number.normalize(_WIDE):e}"
+    if 0 < abs(number) < Decimal("0.0001"):
+        return f"{number.normalize(_WIDE):e}"
+    text = f"{number:,f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def percent(share: float, digits: int = 6) -> str:
+    """Write a share in percent, rounded down; a float means its shortest decimal.
+
+    >>> percent(0.95), percent(0.99999985)
+    ('95 %', '99.9999 %')
+    """
+    return f"{plain(down(100 * Fraction(repr(float(share))), digits))} %"
+
+
+def short_exact(number: Fraction) -> str:
+    """Write a privacy parameter exactly where that is short, else six digits, rounded up.
+
+    >>> short_exact(Fraction(1, 3)), short_exact(Fraction(10**12 + 39, 10**24))
+    ('1/3', '1.00001e-12')
+    """
+    text = decimal_text(number, digits=18)
+    if len(text) <= _LONGEST:
+        return text
+    return f"{up(number).normalize(_WIDE):g}"
+
+
+def float_up(number: Number) -> float:
+    """Return the least float that is not below a number, for JSON.
+
+    >>> float_up(Fraction(1, 3)) > Fraction(1, 3), float_up(Fraction(1, 2))
+    (True, 0.5)
+    """
+    near = float(number)
+    return near if near >= Fraction(number) else math.nextafter(near, math.inf)

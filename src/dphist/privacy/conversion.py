@@ -1,0 +1,64 @@
+"""From epsilon to rho and from rho to epsilon, rounded up.
+
+Formulas: Bun and Steinke 2016; Canonne, Kamath, Steinke 2020.
+"""
+
+import math
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+
+from dphist.privacy.rounding import DIGITS, DOWN, UP, decimal, exp_down, log_up, round_up
+
+
+def pure_to_rho(epsilon: Fraction) -> Fraction:
+    """Round epsilon * tanh(epsilon/2) = epsilon (1 - e) / (1 + e) up, with e = exp(-epsilon)."""
+    if epsilon > 1000:  # tanh is 1 to hundreds of digits
+        return epsilon
+    e_low = exp_down(DOWN.minus(decimal(epsilon, UP)))
+    tanh = UP.divide(UP.subtract(Decimal(1), e_low), DOWN.add(Decimal(1), e_low))
+    rounded = round_up(UP.multiply(decimal(epsilon, UP), tanh))
+    return min(rounded, epsilon * epsilon / 2)
+
+
+def rho_to_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
+    """Return an epsilon at which rho-zCDP gives (epsilon, delta)-DP, rounded up.
+
+    For any a > 1: epsilon = a rho + (ln(1/delta) + (a-1) ln(1 - 1/a) - ln a) / (a-1)
+    (Canonne, Kamath, Steinke 2020, Corollary 13). Every a gives a valid bound, so `a` may
+    be sought in floating point; only the bound at the `a` found is rounded.
+    """
+    order = Fraction(_best_order(float(rho), delta)).limit_denominator(10**9)
+    less = order - 1
+    numerator = UP.add(log_up(1 / delta), log_up(1 / order))
+    term = UP.add(
+        UP.divide(numerator, decimal(less, DOWN if numerator > 0 else UP)),
+        log_up(1 - 1 / order),
+    )
+    tight = UP.add(UP.multiply(decimal(order, UP), decimal(rho, UP)), term)
+    # An epsilon of 0 is no guarantee this library can state; a tiny one covers it.
+    return max(round_up(tight), Fraction(1, 10**DIGITS))
+
+
+def _best_order(rho: float, delta: Fraction) -> float:
+    """Seek the order a that minimises the bound, in ln(a - 1)."""
+    log_delta = math.log(delta.numerator) - math.log(delta.denominator)
+
+    def bound(t: float) -> float:
+        less = math.exp(t)
+        order = 1 + less
+        return order * rho + (-log_delta - math.log(order)) / less + t - math.log(order)
+
+    return 1 + math.exp(_golden_minimum(bound, -18.0, 40.0))
+
+
+def _golden_minimum(function: Callable[[float], float], low: float, high: float) -> float:
+    """Golden-section search; any point it returns is valid, a better one is tighter."""
+    ratio = (math.sqrt(5) - 1) / 2
+    for _ in range(200):
+        left, right = high - ratio * (high - low), low + ratio * (high - low)
+        if function(left) < function(right):
+            high = right
+        else:
+            low = left
+    return (low + high) / 2

@@ -1,0 +1,308 @@
+"""Guarantees as values: what a release costs, and whom it protects.
+
+A guarantee is known before any data are read. Its numbers are Fractions; where a
+conversion needs a logarithm, the result is rounded up, so that what is claimed is never
+stronger than what holds.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Self, TypeAlias
+
+from dphist.errors import ParameterError
+from dphist.parameters import Exact, positive_number, probability, whole_number
+from dphist.privacy.conversion import pure_to_rho, rho_to_epsilon
+from dphist.privacy.groups import (
+    approximate_delta_of_group,
+    delta_of_group,
+    pure_of_group,
+    zcdp_of_group,
+)
+from dphist.privacy.rounding import readable
+from dphist.privacy.unit import ONE_RECORD, PrivacyUnit, as_unit
+
+
+def _hold(guarantee: object, name: str, value: Any) -> None:
+    object.__setattr__(guarantee, name, value)  # frozen, but not yet given out
+
+
+class Protecting(ABC):
+    """What all guarantees share: a unit, and group privacy."""
+
+    __slots__ = ()
+
+    unit: PrivacyUnit
+
+    @abstractmethod
+    def _of_steps(self, steps: int, unit: PrivacyUnit) -> Self:
+        """Return what holds for data that `steps` neighbours lead to: those differ in `unit`."""
+
+    def for_group(self, members: int) -> Self:
+        """Return what this promises `members` of its units together: group privacy.
+
+        Pure DP costs `members` times epsilon, zCDP `members` squared times rho; a delta grows
+        faster still (`docs/proofs/accounting.md`, Lemma 9). Rounded to the side that claims less.
+
+        Parameters
+        ----------
+        members : int, at least 1.
+
+        Raises
+        ------
+        ParameterError
+            If nothing is left of the promise: a delta that would reach 1.
+
+        >>> PureDP("0.1").for_group(5)
+        PureDP(epsilon=0.5, unit=PrivacyUnit('record', 5))
+        """
+        steps = whole_number(members, "members", 1)
+        return self._of_steps(steps, self.unit.times(steps))
+
+    def for_unit(self, unit: PrivacyUnit | str, *, has: int | None = None) -> Self:
+        """Return what this promises another unit, by group privacy.
+
+        Parameters
+        ----------
+        unit : whom the guarantee returned protects, such as "one patient".
+        has : int
+            How many of `self.unit.who`, added and removed, lie at most between two data sets that
+            differ in one of the new unit: the records that a patient has at most. It is your
+            promise, which nothing here can check. Left out only where `unit` counts the same
+            thing as this guarantee's unit, in another number.
+
+        Raises
+        ------
+        ParameterError
+            If `has` is missing, or nothing is left of the promise.
+
+        >>> ZCDP("0.1").for_unit("one patient", has=4)
+        ZCDP(rho=1.6, unit='patient')
+        >>> PureDP(1, unit=PrivacyUnit("record", 5)).for_unit("one patient", has=4).epsilon
+        Fraction(1, 1)
+        """
+        wanted = as_unit(unit)
+        if wanted.who == self.unit.who:
+            if has is not None:
+                raise ParameterError(
+                    "has must be left out where both units count the same thing: at_most says it"
+                )
+            things = wanted.at_most
+        else:
+            if has is None:
+                raise ParameterError(
+                    f"has must be given: how many {self.unit.plural} lie at most between two data "
+                    f"sets that differ in {PrivacyUnit(wanted.who)}"
+                )
+            things = wanted.at_most * whole_number(has, "has", 1)
+            bound = f"max_{self.unit.plural}"
+            if not wanted.bounds and bound.isidentifier():
+                wanted = PrivacyUnit(wanted.who, wanted.at_most, {bound: has})
+        return self._of_steps(-(-things // self.unit.at_most), wanted)
+
+    def _shown_unit(self) -> str:
+        """Write the unit for a repr; nothing where it is one record, as for those that say none."""
+        if self.unit == ONE_RECORD:
+            return ""
+        unit = self.unit.who if self.unit.at_most == 1 else PrivacyUnit(*self.unit.compared)
+        return f", unit={unit!r}"
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class PureDP(Protecting):
+    """Pure epsilon-differential privacy.
+
+    For neighbouring data D, D' and every set S of results,
+    Pr[M(D) in S] <= exp(epsilon) Pr[M(D') in S].
+
+    Parameters
+    ----------
+    epsilon : number above 0; a float means its shortest decimal. Held as a Fraction.
+    unit : PrivacyUnit or str
+        Whom it protects: neighbours differ in one such unit (default: one record).
+    """
+
+    epsilon: Fraction
+    unit: PrivacyUnit
+
+    def __init__(self, epsilon: Exact, unit: PrivacyUnit | str = ONE_RECORD) -> None:
+        _hold(self, "epsilon", positive_number(epsilon, "epsilon"))
+        _hold(self, "unit", as_unit(unit))
+
+    def __repr__(self) -> str:
+        return f"PureDP(epsilon={readable(self.epsilon)}{self._shown_unit()})"
+
+    def __str__(self) -> str:
+        return f"{readable(self.epsilon)}-differential privacy (pure)"
+
+    def _of_steps(self, steps: int, unit: PrivacyUnit) -> Self:
+        return type(self)(pure_of_group(self.epsilon, steps), unit)
+
+    def to_zcdp(self) -> "ZCDP":
+        """Return the zCDP this implies: rho = epsilon tanh(epsilon/2), or more by rounding.
+
+        Randomised response is the worst case of a pure guarantee, and its Renyi
+        divergences D_a / a rise to their limit epsilon tanh(epsilon/2) / 1 at a -> 1
+        (`docs/proofs/accounting.md`). It is never above epsilon**2 / 2.
+        """
+        return ZCDP(pure_to_rho(self.epsilon), self.unit)
+
+    def to_approx_dp(self, delta: Exact = 0) -> "ApproxDP":
+        """Return (epsilon, delta)-DP; a pure guarantee holds with every delta."""
+        return ApproxDP(self.epsilon, delta, self.unit)
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class ZCDP(Protecting):
+    """rho-zero-concentrated differential privacy.
+
+    For neighbouring data and every a > 1 the Renyi divergence of order a of the two
+    output laws is at most rho * a, both ways (Bun and Steinke 2016, Definition 1.1).
+
+    Parameters
+    ----------
+    rho : number above 0. Held as a Fraction.
+    unit : PrivacyUnit or str
+        Whom it protects: neighbours differ in one such unit (default: one record).
+    """
+
+    rho: Fraction
+    unit: PrivacyUnit
+
+    def __init__(self, rho: Exact, unit: PrivacyUnit | str = ONE_RECORD) -> None:
+        _hold(self, "rho", positive_number(rho, "rho"))
+        _hold(self, "unit", as_unit(unit))
+
+    def __repr__(self) -> str:
+        return f"ZCDP(rho={readable(self.rho)}{self._shown_unit()})"
+
+    def __str__(self) -> str:
+        return f"{readable(self.rho)}-zero-concentrated differential privacy"
+
+    def _of_steps(self, steps: int, unit: PrivacyUnit) -> Self:
+        return type(self)(zcdp_of_group(self.rho, steps), unit)
+
+    def to_approx_dp(self, delta: Exact) -> "ApproxDP":
+        """Return an (epsilon, delta)-DP guarantee this implies, epsilon rounded up."""
+        target = _delta_above(delta, Fraction(0))
+        return ApproxDP(rho_to_epsilon(self.rho, target), target, self.unit)
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class ApproxDP(Protecting):
+    """(epsilon, delta)-differential privacy.
+
+    For neighbouring data D, D' and every set S of results,
+    Pr[M(D) in S] <= exp(epsilon) Pr[M(D') in S] + delta.
+
+    Parameters
+    ----------
+    epsilon : number above 0.
+    delta : number at least 0 and below 1. Both are held as Fractions.
+    unit : PrivacyUnit or str
+        Whom it protects: neighbours differ in one such unit (default: one record).
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    unit: PrivacyUnit
+
+    def __init__(self, epsilon: Exact, delta: Exact, unit: PrivacyUnit | str = ONE_RECORD) -> None:
+        _hold(self, "epsilon", positive_number(epsilon, "epsilon"))
+        _hold(self, "delta", probability(delta, "delta"))
+        _hold(self, "unit", as_unit(unit))
+
+    def __repr__(self) -> str:
+        numbers = f"epsilon={readable(self.epsilon)}, delta={readable(self.delta)}"
+        return f"ApproxDP({numbers}{self._shown_unit()})"
+
+    def __str__(self) -> str:
+        return f"({readable(self.epsilon)}, {readable(self.delta)})-differential privacy"
+
+    def _of_steps(self, steps: int, unit: PrivacyUnit) -> Self:
+        delta = delta_of_group(self.epsilon, self.delta, steps)
+        return type(self)(pure_of_group(self.epsilon, steps), delta, unit)
+
+    def to_approx_zcdp(self) -> "ApproxZCDP":
+        """Return the delta-approximate zCDP this implies, with rho as for a pure guarantee.
+
+        By Kairouz, Oh and Viswanath 2015 an (epsilon, delta) pair is a post-processing of
+        one that reveals all with probability delta and is pure epsilon otherwise.
+        """
+        return ApproxZCDP(pure_to_rho(self.epsilon), self.delta, self.unit)
+
+    def to_approx_dp(self, delta: Exact) -> "ApproxDP":
+        """Return the guarantee at a larger delta; a smaller one is refused."""
+        target = probability(delta, "delta")
+        if target < self.delta:
+            raise ParameterError(
+                f"delta must be at least this guarantee's own, {readable(self.delta)}"
+            )
+        return ApproxDP(self.epsilon, target, self.unit)
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class ApproxZCDP(Protecting):
+    """delta-approximate rho-zero-concentrated differential privacy.
+
+    For neighbouring data there are laws with Renyi divergences at most rho * a both ways,
+    and an event on which they lie below the two output laws, of mass at least 1 - delta
+    (`docs/proofs/accounting.md`; Bun and Steinke 2016, Definition 8.1, is a case of it).
+
+    Parameters
+    ----------
+    rho : number above 0.
+    delta : number at least 0 and below 1. Both are held as Fractions.
+    unit : PrivacyUnit or str
+        Whom it protects: neighbours differ in one such unit (default: one record).
+    """
+
+    rho: Fraction
+    delta: Fraction
+    unit: PrivacyUnit
+
+    def __init__(self, rho: Exact, delta: Exact, unit: PrivacyUnit | str = ONE_RECORD) -> None:
+        _hold(self, "rho", positive_number(rho, "rho"))
+        _hold(self, "delta", probability(delta, "delta"))
+        _hold(self, "unit", as_unit(unit))
+
+    def __repr__(self) -> str:
+        numbers = f"rho={readable(self.rho)}, delta={readable(self.delta)}"
+        return f"ApproxZCDP({numbers}{self._shown_unit()})"
+
+    def __str__(self) -> str:
+        return (
+            f"{readable(self.delta)}-approximate {readable(self.rho)}"
+            "-zero-concentrated differential privacy"
+        )
+
+    def _of_steps(self, steps: int, unit: PrivacyUnit) -> Self:
+        delta = approximate_delta_of_group(self.rho, self.delta, steps)
+        return type(self)(zcdp_of_group(self.rho, steps), delta, unit)
+
+    def to_approx_dp(self, delta: Exact) -> "ApproxDP":
+        """Return (epsilon, delta)-DP for a *total* delta above this guarantee's own."""
+        target = _delta_above(delta, self.delta)
+        return ApproxDP(rho_to_epsilon(self.rho, target - self.delta), target, self.unit)
+
+
+Guarantee: TypeAlias = PureDP | ZCDP | ApproxDP | ApproxZCDP
+
+
+def delta_of(guarantee: Guarantee) -> Fraction:
+    """Return the delta of a guarantee, 0 where it has none."""
+    return guarantee.delta if isinstance(guarantee, ApproxDP | ApproxZCDP) else Fraction(0)
+
+
+def rho_of(guarantee: Guarantee) -> Fraction:
+    """Return the rho of a guarantee, or of the zCDP that it implies."""
+    if isinstance(guarantee, ZCDP | ApproxZCDP):
+        return guarantee.rho
+    return pure_to_rho(guarantee.epsilon)
+
+
+def _delta_above(delta: Exact, own: Fraction) -> Fraction:
+    target = probability(delta, "delta")
+    if not target > own:
+        raise ParameterError(f"delta must be greater than {readable(own)}")
+    return target

@@ -1,0 +1,79 @@
+"""What a delta is worth among so many: delta times their number should be far below 1.
+
+A mechanism that publishes all that it holds of each person with probability delta keeps
+(0, delta)-DP. Among n persons some delta n of them are then exposed.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dphist.privacy.as_text import down, plain, up
+
+MENTIONED = Fraction(1, 100)
+"""From here on delta times the number is named."""
+
+TOO_LARGE = Fraction(1, 10)
+"""From here on it is warned of, and no promise is called strong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """How many there are of what is protected, as far as it is public.
+
+    Attributes
+    ----------
+    units : a guess, or what released numbers show; None where nothing does.
+    noun : what they are, in the plural, such as "users".
+    at_least : whether there may be more, as released counts show a part of all.
+    """
+
+    units: int | None = None
+    noun: str = "users"
+    at_least: bool = False
+
+
+UNKNOWN = Number()
+
+
+def is_too_large(delta: Fraction, number: Number) -> bool:
+    """Whether delta times the number is so large that epsilon does not say what is promised."""
+    return number.units is not None and delta * number.units >= TOO_LARGE
+
+
+def advised(number: Number) -> Fraction | None:
+    """Return a delta that is small among so many; None where their number is unknown, or 0."""
+    return Fraction(down(MENTIONED / number.units, 1)) if number.units else None
+
+
+def delta_in_words(delta: Fraction, number: Number) -> str:
+    """Say what delta is worth among so many; nothing where it is small.
+
+    >>> delta_in_words(Fraction(1, 10**6), Number(9_000))
+    ''
+    >>> delta_in_words(Fraction(1, 10**6), Number(20_000))
+    'δ times the number of users, 20,000, is 0.02; below 0.01 is usual.'
+    >>> delta_in_words(Fraction(1, 10**6), Number(200_000, "users", True)).split(". ")[0]
+    'Warning: δ times the number of users, 200,000 or more, is 0.2 or more'
+    >>> delta_in_words(Fraction(1, 10**6), UNKNOWN)
+    'That is meant for up to 10,000 users: δ times their number should stay below 0.01.'
+    """
+    if delta == 0:
+        return ""
+    if number.units is None:
+        most = down(MENTIONED / delta, 2)
+        return (
+            f"That is meant for up to {plain(most)} {number.noun}: δ times their number should "
+            "stay below 0.01."
+        )
+    product = delta * number.units
+    if product < MENTIONED:
+        return ""
+    times, more = plain(up(product, 2)), " or more" if number.at_least else ""
+    said = f"δ times the number of {number.noun}, {number.units:,}{more}, is {times}{more}"
+    if product < TOO_LARGE:
+        return f"{said}; below 0.01 is usual."
+    small = plain(down(advised(number) or delta))
+    return (
+        f"Warning: {said}. A mechanism that publishes all it holds of {times} {number.noun} on "
+        f"average keeps this promise too, so it is no strong one. Choose δ of {small} or less."
+    )

@@ -1,0 +1,326 @@
+"""Guarantees say whom they protect: units as values, and what may be added up."""
+
+import copy
+import pickle
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dphist as dh
+from dphist import ZCDP, ApproxDP, ApproxZCDP, ParameterError, PrivacyUnit, PureDP, compose
+
+EACH = [PureDP, ZCDP]
+BOTH = [ApproxDP, ApproxZCDP]
+FIVE = PrivacyUnit("record", 5)
+
+
+def guarantees(unit: object) -> list:
+    one = [kind("0.01", unit=unit) for kind in EACH]
+    return one + [kind("0.01", "1e-6", unit=unit) for kind in BOTH]
+
+
+# --- the unit as a value
+
+
+def test_units_are_equal_by_whom_they_protect_and_how_many() -> None:
+    assert (
+        PrivacyUnit()
+        == PrivacyUnit("record")
+        == PrivacyUnit("one record")
+        == PrivacyUnit("record", 1)
+    )
+    assert PrivacyUnit("user") == PrivacyUnit("user", bounds={"max_labels": 10})
+    assert hash(PrivacyUnit("user")) == hash(PrivacyUnit("user", bounds={"max_labels": None}))
+    different = [
+        PrivacyUnit(),
+        FIVE,
+        PrivacyUnit("user"),
+        PrivacyUnit("event"),
+        PrivacyUnit("user", 2),
+    ]
+    assert len(set(different)) == len(different)
+    with pytest.raises(AttributeError):
+        FIVE.at_most = 6  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("unit", "text", "shown"),
+    [
+        (PrivacyUnit(), "one record", "PrivacyUnit('record')"),
+        (FIVE, "at most 5 records", "PrivacyUnit('record', 5)"),
+        (PrivacyUnit("patient", 1200), "at most 1,200 patients", "PrivacyUnit('patient', 1200)"),
+        (PrivacyUnit("one  entry", 2), "at most 2 entries", "PrivacyUnit('entry', 2)"),
+        (
+            PrivacyUnit("user", bounds={"max_labels": None, "max_count": 3}),
+            "one user",
+            "PrivacyUnit('user', bounds={'max_count': 3, 'max_labels': None})",
+        ),
+    ],
+)
+def test_units_are_read_and_written(unit: PrivacyUnit, text: str, shown: str) -> None:
+    assert (str(unit), repr(unit)) == (text, shown)
+    assert eval(shown, {"PrivacyUnit": PrivacyUnit}) == unit  # noqa: S307
+    for again in (pickle.loads(pickle.dumps(unit)), copy.deepcopy(unit)):  # noqa: S301
+        assert again == unit
+        assert again.bounds == unit.bounds
+
+
+@pytest.mark.parametrize(
+    ("who", "at_most", "bounds", "named"),
+    [
+        ("", 1, {}, "who"),
+        ("one ", 1, {}, "who"),
+        ("two\nlines", 1, {}, "who"),
+        ("\x1b[31mred", 1, {}, "who"),
+        ("x" * 201, 1, {}, "who"),
+        (5, 1, {}, "who"),
+        (None, 1, {}, "who"),
+        ("user", 0, {}, "at_most"),
+        ("user", 1.5, {}, "at_most"),
+        ("user", True, {}, "at_most"),
+        ("user", 1, {"max_labels": 0}, "max_labels"),
+        ("user", 1, {"max labels": 1}, "bounds"),
+    ],
+)
+def test_nonsense_is_no_unit(who: object, at_most: object, bounds: object, named: str) -> None:
+    with pytest.raises(ParameterError, match=named):
+        PrivacyUnit(who, at_most, bounds)  # type: ignore[arg-type]
+
+
+# --- guarantees with units
+
+
+def test_a_guarantee_that_states_no_unit_protects_one_record() -> None:
+    for guarantee in (PureDP(1), ZCDP(1), ApproxDP(1, 0), ApproxZCDP(1, 0)):
+        assert guarantee.unit == PrivacyUnit("record")
+    assert PureDP(1) == PureDP(1, unit="one record") != PureDP(1, unit=FIVE)
+    assert compose(PureDP(1), PureDP(2)) == PureDP(3)
+
+
+@pytest.mark.parametrize("guarantee", guarantees("one patient"), ids=repr)
+def test_the_unit_is_compared_hashed_shown_and_pickled(guarantee: object) -> None:
+    other = type(guarantee)(*numbers(guarantee))
+    assert guarantee.unit == PrivacyUnit("patient")  # type: ignore[attr-defined]
+    assert guarantee != other
+    assert hash(guarantee) != hash(other)
+    assert repr(guarantee).endswith(", unit='patient')")
+    assert "unit" not in repr(other)
+    assert "unit" not in str(guarantee)
+    assert eval(repr(guarantee), vars(dh)) == guarantee  # noqa: S307
+    assert pickle.loads(pickle.dumps(guarantee)) == guarantee  # noqa: S301
+
+
+def numbers(guarantee: object) -> list[Fraction]:
+    names = ("epsilon", "rho", "delta")
+    return [getattr(guarantee, name) for name in names if hasattr(guarantee, name)]
+
+
+def test_a_group_is_shown_as_one() -> None:
+    shown = repr(PureDP(1, unit=FIVE))
+    assert shown == "PureDP(epsilon=1, unit=PrivacyUnit('record', 5))"
+    assert eval(shown, vars(dh)) == PureDP(1, FIVE)  # noqa: S307
+
+
+def test_conversions_keep_the_unit() -> None:
+    for unit in (PrivacyUnit("user"), FIVE):
+        assert PureDP(1, unit).to_zcdp().unit == unit
+        assert PureDP(1, unit).to_approx_dp("1e-9").unit == unit
+        assert ZCDP(1, unit).to_approx_dp("1e-9").unit == unit
+        assert ApproxDP(1, "1e-9", unit).to_approx_zcdp().unit == unit
+        assert ApproxDP(1, "1e-9", unit).to_approx_dp("1e-8").unit == unit
+        assert ApproxZCDP(1, "1e-9", unit).to_approx_dp("1e-8").unit == unit
+
+
+@pytest.mark.parametrize("unit", ["user", FIVE], ids=str)
+def test_composition_keeps_the_unit(unit: object) -> None:
+    for first in guarantees(unit):
+        for second in guarantees(unit):
+            assert compose(first, second).unit == first.unit
+
+
+def test_composition_keeps_the_bounds_that_all_name() -> None:
+    ten, five = (PrivacyUnit("user", bounds={"max_labels": most}) for most in (10, 5))
+    assert compose(PureDP(1, ten), PureDP(1, ten)).unit.bounds == (("max_labels", 10),)
+    assert compose(PureDP(1, ten), PureDP(1, five)).unit.bounds == ()
+
+
+@pytest.mark.parametrize("first", guarantees("record"), ids=repr)
+@pytest.mark.parametrize("second", guarantees(FIVE), ids=repr)
+def test_one_record_and_five_do_not_add_up(first: object, second: object) -> None:
+    for pair in ((first, second), (second, first)):
+        with pytest.raises(ParameterError) as caught:
+            compose(*pair)  # type: ignore[arg-type]
+        said = str(caught.value)
+        assert "one record" in said
+        assert "at most 5 records" in said
+        assert (
+            "guarantee.for_unit(PrivacyUnit('record', 5)), at 5 times epsilon or 25 times" in said
+        )
+    converted = first.for_unit(FIVE)  # type: ignore[attr-defined]
+    assert compose(converted, second).unit == FIVE  # type: ignore[arg-type]
+
+
+def test_what_the_error_names_is_possible() -> None:
+    """A record and a user: the conversion that is named needs a bound, and then composes."""
+    record, user = PureDP("0.1"), ApproxZCDP("0.5", "1e-6", unit="user")
+    with pytest.raises(ParameterError, match=r"for_unit\('user', has=m\), at m times epsilon"):
+        compose(record, user)
+    with pytest.raises(ParameterError, match=r"for_unit\('user', has=m\)"):
+        compose(user, record)
+    with pytest.raises(ParameterError, match="has must be given: how many records"):
+        record.for_unit("user")
+    converted = record.for_unit("user", has=5)
+    assert converted == PureDP("0.5", unit="user")
+    assert converted.unit.bounds == (("max_records", 5),)
+    assert compose(converted, user).unit == PrivacyUnit("user")
+
+
+def test_fewer_of_the_same_are_protected_at_no_less_than_the_same_price() -> None:
+    assert PureDP(1, FIVE).for_unit(PrivacyUnit("record", 3)) == PureDP(1, PrivacyUnit("record", 3))
+    assert PureDP(1, FIVE).for_unit("record") == PureDP(1)
+    # Twelve records are three steps of at most five, not two.
+    assert ZCDP(1, FIVE).for_unit(PrivacyUnit("record", 12)).rho == 9
+    assert ZCDP(1, FIVE).for_unit("user", has=12) == ZCDP(9, unit="user")
+    assert ZCDP(1, FIVE).for_unit("user", has=5) == ZCDP(1, unit="user")
+    with pytest.raises(ParameterError, match="has must be left out"):
+        PureDP(1, FIVE).for_unit("record", has=2)
+    for bad in (0, 1.5, True):
+        with pytest.raises(ParameterError, match="has"):
+            PureDP(1).for_unit("user", has=bad)  # type: ignore[arg-type]
+        with pytest.raises(ParameterError, match="members"):
+            PureDP(1).for_group(bad)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="unit must be"):
+        PureDP(1).for_unit(5, has=1)  # type: ignore[arg-type]
+
+
+# --- mechanisms and releases
+
+BINS = dh.BinnedCounts
+MECHANISMS = {
+    "AdaptiveScan": (dh.AdaptiveScan(epsilon=1), PrivacyUnit("record")),
+    "RankSplit": (dh.RankSplit(epsilon=1, sensitivity=5), FIVE),
+    "PartitionSampler": (dh.PartitionSampler(epsilon=1, delta="1e-9", sensitivity=5), FIVE),
+    "AdaptiveTree": (dh.AdaptiveTree(epsilon=1, bins=4, sensitivity=5), FIVE),
+    "LeafCounts": (dh.LeafCounts(rho=1, bins=4), PrivacyUnit("record")),
+    "ThresholdHistogram": (
+        dh.ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=10, max_count=3),
+        PrivacyUnit("user", bounds={"max_labels": 10, "max_count": 3}),
+    ),
+    "TopLabels": (
+        dh.TopLabels(epsilon=1, delta="1e-6"),
+        PrivacyUnit("user", bounds={"max_labels": None, "max_count": 1}),
+    ),
+    "TopThreshold": (
+        dh.TopThreshold(epsilon=1, delta="1e-6", max_labels=2),
+        PrivacyUnit("user", bounds={"max_labels": 2, "max_count": 1}),
+    ),
+    "PayWhatYouGet": (
+        dh.PayWhatYouGet(epsilon=1, delta="1e-6", max_labels=2),
+        PrivacyUnit("user", bounds={"max_labels": 2, "max_count": 1}),
+    ),
+    "events": (
+        dh.ContinualMechanism(epsilon=1, delta="1e-6", horizon=100),
+        PrivacyUnit("event", bounds={"max_labels": 1}),
+    ),
+    "users": (
+        dh.ContinualHistogram(epsilon=1, delta="1e-6", horizon=100, max_events_per_user=5),
+        PrivacyUnit("user", bounds={"max_labels": 1, "max_events": 5}),
+    ),
+}
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS.values(), ids=MECHANISMS)
+def test_mechanisms_say_whom_they_protect_before_any_data(mechanism: tuple) -> None:
+    made, unit = mechanism
+    assert made.guarantee.unit == unit
+    assert made.guarantee.unit.bounds == unit.bounds
+    assert made.to_approx_dp("1e-3").unit == unit
+    direct = getattr(made, "direct_guarantee", None)
+    assert direct is None or direct.unit == unit
+
+
+def test_a_record_and_a_user_with_five_do_not_add_up() -> None:
+    record = dh.AdaptiveScan(epsilon=1).guarantee
+    for user in (
+        dh.AdaptiveScan(epsilon=1, sensitivity=5).guarantee,
+        dh.LeafCounts(epsilon=1, bins=3, sensitivity=5).guarantee,
+        dh.ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=1, max_count=5).guarantee,
+    ):
+        with pytest.raises(ParameterError, match="same unit"):
+            compose(record, user)
+
+
+ROWS = pd.DataFrame(
+    {"who": ["a", "a", "b", "c"], "word": ["x", "y", "x", "x"], "at": [0.1, 0.2, 0.3, 0.9]}
+)
+
+
+def releases_of_users() -> dict[str, dh.Release]:
+    """Releases of three kinds from one table, whose users were bounded, each to another number."""
+    labels = dh.LabelCounts.from_table(ROWS, label="word", user="who", max_labels=2)
+    bins = dh.bin_counts(ROWS, column="at", edges=[0, 0.5, 1], user="who", max_records=3)
+    stream = dh.ContinualHistogram(epsilon=1, delta="1e-6", horizon=9, max_events_per_user=2)
+    stream.update(["x"], user="a")
+    return {
+        "labels": dh.ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=5).release(labels),
+        "ranges": dh.LeafCounts(epsilon=1, bins=2, sensitivity=4).release(bins),
+        "streams": stream.release(),
+    }
+
+
+def test_releases_protect_the_user_that_the_data_state() -> None:
+    """However many records of a user each of them counts, one user is one user."""
+    found = releases_of_users()
+    for release in found.values():
+        assert release.guarantee.unit == PrivacyUnit("user")
+        assert dh.Release.from_json(release.to_json()).guarantee.unit == PrivacyUnit("user")
+    assert found["ranges"].guarantee.unit.bounds == (("max_records", 4),)
+    total = compose(*(release.guarantee for release in found.values()))
+    assert total.unit == PrivacyUnit("user")
+    with pytest.raises(ParameterError, match="same unit"):
+        compose(found["labels"].guarantee, dh.AdaptiveScan(epsilon=1).guarantee)
+
+
+def test_the_unit_of_a_release_is_in_the_words_of_the_data() -> None:
+    axis = dh.Axis.of_edges([0, 1, 2], "age")
+    outside = {"below": 0, "above": 0, "null": 0}
+    counts = BINS(np.array([5, 6]), (axis,), outside, sensitivity=2, unit="one patient")
+    release = dh.LeafCounts(epsilon=1, bins=2, sensitivity=2).release(counts)
+    assert release.guarantee == PureDP(1, unit="one patient")
+    assert dh.Release.from_json(release.to_json()) == release
+
+
+def test_rows_that_count_one_are_records() -> None:
+    rows = dh.LabelCounts.from_table(ROWS, label="word")
+    release = dh.ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=1).release(rows)
+    assert release.stated["unit"] == "one row"
+    assert release.guarantee.unit == PrivacyUnit("record")
+    again = dh.Release.from_json(release.to_json())
+    assert again.guarantee == release.guarantee
+    compose(release.guarantee, dh.AdaptiveScan(epsilon=1).guarantee)
+    # A row that may count five is none.
+    heavy = ROWS.assign(n=3)
+    rows = dh.LabelCounts.from_table(heavy, label="word", count="n", max_count=5)
+    mechanism = dh.ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=1, max_count=5)
+    release = mechanism.release(rows)
+    assert release.guarantee.unit == PrivacyUnit("row")
+    assert dh.Release.from_json(release.to_json()).guarantee == release.guarantee
+
+
+def test_users_and_rows_without_one_are_another_unit() -> None:
+    kept = dh.LabelCounts.from_table(
+        ROWS, label="word", user="who", max_labels=1, null_users="separate"
+    )
+    release = dh.ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=1).release(kept)
+    assert str(release.guarantee.unit) == "one user, or one row without a user"
+    with pytest.raises(ParameterError, match="same unit"):
+        compose(release.guarantee, ApproxZCDP(1, 0, unit="user"))
+
+
+def test_bounds_that_are_promised_protect_a_user_all_the_same() -> None:
+    frame = pd.DataFrame({"label": ["a"], "count": [100]})
+    release = dh.ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=1).release(frame)
+    assert "promised" in release.stated["unit"]
+    assert release.guarantee.unit == PrivacyUnit("user")

@@ -1,0 +1,29 @@
+"""What a mechanism for ranges holds of the data on its way is shown nowhere."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dphist as dh
+from dphist.universal.mechanism import RangeMechanism
+
+SENTINEL = 918_273_645
+
+
+@pytest.mark.parametrize("data", [[SENTINEL, 2], np.array([[SENTINEL, 2]])], ids=["list", "array"])
+def test_the_repr_of_counts_on_their_way_has_none(
+    data: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A log of local variables, or a debugger's, would publish them."""
+    held: list[object] = []
+    accept = RangeMechanism._accept
+
+    def kept(self: RangeMechanism, counts: Any) -> None:
+        held.append(counts)
+        accept(self, counts)
+
+    monkeypatch.setattr(RangeMechanism, "_accept", kept)
+    dh.LeafCounts(epsilon=1, bins=np.shape(data)).release(data)
+    (found,) = held
+    assert str(SENTINEL) not in f"{found!r} {found}".replace(",", "").replace("_", "")
