@@ -25,7 +25,8 @@ from dphist.noise.inversion import Source
 IntArray = npt.NDArray[np.int64]
 
 TRIES = 64
-"""Proposals after which integers draw without tables of floats. One in a million is rejected."""
+"""Proposals after which integers draw without tables of floats. At epsilon 0.01 some three in ten
+million are rejected, and fewer at larger ones."""
 
 
 @dataclass(frozen=True, slots=True)
