@@ -1,6 +1,5 @@
 """Bands: simultaneous, from the noise alone, holding as often as they say."""
 
-import math
 from fractions import Fraction
 
 import numpy as np
@@ -9,7 +8,7 @@ import pytest
 import dphist as dh
 from dphist import Profile
 from dphist.anonymized import cumulative_counts, priv_hist
-from dphist.anonymized.partition_windows import radius
+from dphist.anonymized.partition_radius import minus_log_above, radius
 from dphist.anonymized.priv_hist_band import bounds_of_split
 from dphist.noise.magnitude import (
     geometric_mean_magnitude,
@@ -143,7 +142,8 @@ def test_mechanisms_without_error_bars_say_so(seeded) -> None:
 def test_the_sampler_s_band_reaches_the_farthest_truth(level: float) -> None:
     """Nothing was drawn, from a truth of which nothing is just within the radius."""
     mechanism, farthest = dh.PartitionSampler(epsilon=2, delta=1e-9), 0
-    while (wider := radius(farthest, mechanism.rate, -math.log(1 - level))) > farthest:
+    log_mass = minus_log_above(1 - Fraction(level))
+    while (wider := radius(farthest, mechanism.rate, log_mass)) > farthest:
         farthest = wider
     release = dh.Release(Profile.from_counts([]), mechanism.guarantee, mechanism)
     band = mechanism.band(release, level)

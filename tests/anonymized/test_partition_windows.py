@@ -1,17 +1,24 @@
-"""Windows of the partition sampler, against all partitions within the distance.
+"""Windows of the partition sampler, against all partitions within the distance, and the distance.
 
-Lemma 3 of docs/proofs/partition_sampler.md.
+Lemmas 2 and 3 of docs/proofs/partition_sampler.md.
 """
 
 import math
+from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+import dphist as dh
+from dphist.anonymized import partition_paths
+from dphist.anonymized.partition_radius import log_mass_of_cut, minus_log_above, radius
 from dphist.anonymized.partition_windows import (
     beyond_corner,
     missing_in_square,
-    radius,
+    row_windows,
     windows_around,
 )
 from tests.privacy.diagrams import Partition, partitions, profile
@@ -56,19 +63,125 @@ def test_cells_around_squares() -> None:
             assert beyond_corner(diagram, conjugate, sides)[s] == beyond
 
 
-def test_radius_is_that_of_the_lemma() -> None:
-    """Lemma 2, worked out again on a coarse grid of t."""
-    n, rate, mass, c = 50, 0.2, 1e-6, math.pi * math.sqrt(2 / 3)
+def test_windows_next_to_the_largest_numbers_do_not_wrap() -> None:
+    """One label of nearly 2**62 records, rows that would leave int64 if multiplied as they are."""
+    most = 2**62 - 1
+    found = row_windows(profile((most,)), 3, 2**60)
+    # Row 2 is raised to v by v cells, and row 3 by 2 v; row 1 may lose and gain as much.
+    assert found.most.tolist() == [most + 2**60, 2**60, 2**59]
+    assert found.least.tolist() == [most - 2**60, 0, 0]
+    windows = windows_around(profile((most,)), 10)
+    assert (windows.smallest, windows.largest) == (1, 3)
+    assert windows.rows.most.tolist() == [most + 10, 10, 5]
 
-    def log_tail(distance: int, t: float) -> float:
-        log_z = math.log(2) + c * math.sqrt(n) + c * c / (2 * t) - math.log(-math.expm1(-t / 2))
-        return log_z - (rate - t) * distance
 
-    found, grid = radius(n, rate, -math.log(mass)), rate * np.arange(1, 200) / 200
-    assert min(log_tail(found, t) for t in grid) <= math.log(mass) + 1e-9
-    assert min(log_tail(found - 3, t) for t in grid) > math.log(mass)
+@pytest.mark.parametrize("distance", [0, 1, 7, 10**9, 2**61, 2**62])
+def test_windows_of_long_rows_are_those_of_whole_numbers(distance: int) -> None:
+    """Against Lemma 3 in Python's integers, for rows whose products with their place are large."""
+    rows = [2**60, 2**59, 2**58 + 1, 2**58, 5]
+    found = row_windows(profile(tuple(rows)), 30, distance)
+    true = [*rows, *[0] * 25]
+
+    def outside(i: int, v: int) -> int:
+        return sum(max(v - row, 0) for row in true[: i + 1])
+
+    def beyond(i: int, v: int) -> int:
+        return sum(max(row - v, 0) for row in true[i:])
+
+    for i, (least, most) in enumerate(zip(found.least.tolist(), found.most.tolist(), strict=True)):
+        assert outside(i, most) <= distance < outside(i, most + 1)
+        assert beyond(i, least) <= distance
+        assert least == 0 or beyond(i, least - 1) > distance
+
+
+# --- the radius (Lemma 2) --------------------------------------------------------------------
+
+
+def log_tail(n: int, rate: mpmath.mpf, distance: int, t: mpmath.mpf) -> mpmath.mpf:
+    """The logarithm of Lemma 2's bound."""
+    c = mpmath.pi * mpmath.sqrt(mpmath.mpf(2) / 3)
+    log_z = mpmath.log(2) + c * mpmath.sqrt(n) + c * c / (2 * t)
+    return log_z - mpmath.log(-mpmath.expm1(-t / 2)) - (rate - t) * distance
+
+
+@given(
+    st.integers(0, 2**62),
+    st.fractions(Fraction(1, 2000), 500, max_denominator=10**6),
+    st.fractions(0, 2000, max_denominator=10**6),
+)
+@settings(max_examples=20, deadline=None)
+def test_radius_is_never_below_the_lemma_s_and_hardly_above(n, rate, log_mass) -> None:
+    with mpmath.workdps(60):
+        exact = mpmath.mpf(rate.numerator) / rate.denominator
+        mass = mpmath.mpf(log_mass.numerator) / log_mass.denominator
+        found = radius(n, rate, log_mass)
+        grid = [exact * k / 4096 for k in range(1, 4096, 40)]
+        middle_first = sorted(range(1, 4096), key=lambda k: abs(k - 2048))
+        assert any(log_tail(n, exact, found, exact * k / 4096) <= -mass for k in middle_first)
+        # The constants are known to nine digits.
+        smaller = math.floor(found * (1 - 1e-8)) - 1
+        assert all(log_tail(n, exact, smaller, t) > -mass for t in grid)
+
+
+@given(
+    st.one_of(
+        st.fractions(0, 1).filter(bool),
+        st.integers(1, 400).map(lambda k: Fraction(1, 10**k)),
+        st.integers(1, 400).map(lambda k: 1 - Fraction(1, 10**k)),
+    )
+)
+def test_logarithms_are_rounded_up(p: Fraction) -> None:
+    with mpmath.workdps(450):
+        true = -mpmath.log(mpmath.mpf(p.numerator) / p.denominator)
+        found = minus_log_above(p)
+        assert true <= mpmath.mpf(found.numerator) / found.denominator <= true + 2.0**-30
+
+
+@pytest.mark.parametrize("epsilon", ["1/1000", "1", "40", "700", "1000000"])
+@pytest.mark.parametrize("delta", ["1e-9", "1e-300", "0.999999"])
+def test_what_may_be_cut_is_delta_over_one_plus_e_to_the_epsilon(epsilon, delta) -> None:
+    with mpmath.workdps(400):
+        exact = mpmath.mpf(Fraction(epsilon).numerator) / Fraction(epsilon).denominator
+        true = mpmath.log(1 + mpmath.exp(exact)) - mpmath.log(mpmath.mpf(delta))
+        found = log_mass_of_cut(Fraction(delta), Fraction(epsilon))
+        assert true <= mpmath.mpf(found.numerator) / found.denominator <= true + 2.0**-30
 
 
 def test_radius_grows_with_the_data_and_shrinks_with_the_rate() -> None:
-    assert radius(0, 0.5, 20) < radius(10**6, 0.5, 20) < radius(10**6, 0.1, 20)
-    assert radius(100, 0.5, 10) < radius(100, 0.5, 30)
+    half, tenth, mass = Fraction(1, 2), Fraction(1, 10), Fraction(20)
+    assert radius(0, half, mass) < radius(10**6, half, mass) < radius(10**6, tenth, mass)
+    assert radius(100, half, Fraction(10)) < radius(100, half, Fraction(30))
+
+
+# --- parameters ------------------------------------------------------------------------------
+
+
+EXTREMES = [
+    *[("1/64", "1e-9", 1), ("1", "1e-300", 1), ("1", "1e-399", 1), ("1", "0.999999", 1)],
+    *[("64", "1e-300", 1), ("1000", "1e-9", 1), ("5", "1e-9", 200), ("3000", "1e-30", 3)],
+]
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "sensitivity"), EXTREMES)
+@pytest.mark.parametrize("counts", [[], [10**6], [1] * 1000, [300] * 300], ids=len)
+def test_extreme_parameters_work_on_extreme_profiles(
+    counts, epsilon, delta, sensitivity, seeded, monkeypatch
+) -> None:
+    """And from the first proposal on: no table of floats has too short a range."""
+    monkeypatch.setattr(partition_paths, "TRIES", 2)
+    monkeypatch.setattr(partition_paths, "draw_exactly", None)
+    mechanism = dh.PartitionSampler(epsilon=epsilon, delta=delta, sensitivity=sensitivity)
+    data = dh.Profile.from_counts(counts)
+    release = mechanism.release(data, seeded(1))
+    assert release.guarantee == dh.ApproxDP(epsilon, delta)
+    assert data.distance(release.value) <= mechanism.distance(data)
+    if mechanism.rate > 8:
+        assert release.value == data
+
+
+@pytest.mark.parametrize("epsilon", ["1/1001", "1001", 10**8])
+def test_epsilons_that_floats_do_not_reach_are_refused(epsilon) -> None:
+    with pytest.raises(dh.errors.ParameterError, match=r"epsilon .*PrivHist"):
+        dh.PartitionSampler(epsilon=epsilon, delta=1e-9)
+    with pytest.raises(dh.errors.ParameterError, match=r"epsilon .*PrivHist"):
+        dh.PartitionSampler(epsilon=3 * Fraction(epsilon), delta=1e-9, sensitivity=3)

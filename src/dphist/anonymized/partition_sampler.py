@@ -1,6 +1,6 @@
 """The exponential mechanism over integer partitions (Blocki, Datta, Bonneau 2016)."""
 
-import math
+import contextlib
 import os
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,7 +16,8 @@ from dphist.anonymized.mechanism import (
     checked_sensitivity,
 )
 from dphist.anonymized.partition_paths import Paths
-from dphist.anonymized.partition_windows import radius, windows_around
+from dphist.anonymized.partition_radius import log_mass_of_cut, minus_log_above, radius
+from dphist.anonymized.partition_windows import windows_around
 from dphist.anonymized.reference import Shape, error_on, public_profile
 from dphist.errors import DphistError, ParameterError
 from dphist.noise import Source
@@ -28,6 +29,8 @@ from dphist.tables import redact_errors
 
 # Below this, even an empty table would need gigabytes.
 _SMALLEST_EPSILON = Fraction(1, 1000)
+# Above this, one cell more is too unlikely for a float, and hardly anything is protected.
+_LARGEST_EPSILON = 1000
 
 
 @savable
@@ -37,7 +40,7 @@ class PartitionSampler(AnonymizedMechanism):
 
     Parameters
     ----------
-    epsilon : number from 1/1000 times `sensitivity` on; required.
+    epsilon : number between 1/1000 and 1000, each times `sensitivity`; required.
     delta : number between 0 and 1; required.
         Probability with which the guarantee may fail, because diagrams too far from the true
         one are never drawn. It hardly changes the error; smaller ones take a little longer.
@@ -47,20 +50,20 @@ class PartitionSampler(AnonymizedMechanism):
 
     Guarantee
     ---------
-    (epsilon, delta)-DP for real arithmetic. Neighbours differ by adding or removing records
+    (epsilon, delta)-DP, however small delta is. Neighbours differ by adding or removing records
     whose cells number at most `sensitivity`. Covered is the whole release; not covered are the
     time and memory it takes, which depend on the data, and the error when memory runs out.
 
-    This mechanism, unlike the others, draws with floating point: logarithms of sums of
-    weights in float64, with 64 random bits a draw. As measured on three profiles, not proved,
-    a release's law is off by up to 1e-9 at epsilon 1 and 1e-7 at epsilon 0.01, which is more
-    than a delta of 1e-9 (`docs/proofs/partition_sampler.md`). Where that matters, use a
-    mechanism with integer noise, such as `PrivHist`: pure, faster, and without a delta.
+    The law is drawn exactly: tables of floats propose a diagram, and integer arithmetic decides
+    whether it is kept, with as many random bits as that takes. Assumed is only that NumPy adds and
+    multiplies float64 with relative errors below 2**-52 (`docs/proofs/partition_sampler.md`).
+    `PrivHist` is pure, faster, and needs no delta.
 
     Notes
     -----
     Time and memory, 8 bytes each, are the cells that diagrams within the distance that
-    delta sets can differ in: below O(n**1.5 / epsilon). See `docs/comparison.md` for seconds.
+    delta sets can differ in: below O(n**1.5 / epsilon). See `docs/comparison.md` for seconds. A
+    source that is not random, such as one of all ones, takes longer.
     Source: Blocki, Datta, Bonneau 2016, with a wider window: the published one left out what the
     mechanism draws around an empty diagram, and cost more than the delta it stated.
     """
@@ -80,6 +83,11 @@ class PartitionSampler(AnonymizedMechanism):
                 "epsilon divided by sensitivity must be at least 1/1000 for this mechanism; "
                 "PrivHist takes smaller ones"
             )
+        if self.epsilon / self.sensitivity > _LARGEST_EPSILON:
+            raise ParameterError(
+                "epsilon divided by sensitivity must be at most 1000 for this mechanism; "
+                "PrivHist takes larger ones"
+            )
 
     @property
     def guarantee(self) -> ApproxDP:
@@ -87,33 +95,37 @@ class PartitionSampler(AnonymizedMechanism):
         return ApproxDP(self.epsilon, self.delta, self._unit)
 
     @property
-    def rate(self) -> float:
+    def rate(self) -> Fraction:
         """A diagram at distance d has probability proportional to exp(-rate d)."""
-        return float(self.epsilon / self.sensitivity / 2)
+        return self.epsilon / self.sensitivity / 2
 
     def distance(self, profile: Profile) -> int:
         """Return a distance within which all but delta / (1 + exp(epsilon)) of the law lies.
 
         It depends on the data and is secret, as the window it stands for is.
         """
-        # Of numerator and denominator apart: the smallest deltas are no floats.
-        log_delta = math.log(self.delta.numerator) - math.log(self.delta.denominator)
-        log_mass = float(np.logaddexp(0, float(self.epsilon))) - log_delta
-        return radius(profile.total, self.rate, log_mass)
+        cut = log_mass_of_cut(self.delta, self.epsilon)
+        return radius(profile.total, self.rate, cut)
 
     def _drawn(self, profile: Profile, source: Source | None) -> Drawn:
         """Draw a whole profile; nothing estimates the total apart."""
-        draw = os.urandom if source is None else source
         too_far = DphistError(
             "not enough memory to sample a partition; raise epsilon, or use PrivHist"
         )
         # NumPy's own message would tell how far the windows reach.
         paths = redact_errors(lambda: self._paths(profile), too_far)
-        return Drawn(from_rows_and_columns(*paths.draw(draw)))
+        drawn = None
+        with contextlib.suppress(MemoryError):  # other errors are those of the source
+            drawn = paths.draw(os.urandom if source is None else source)
+        if drawn is None:
+            raise too_far
+        return Drawn(from_rows_and_columns(*drawn))
 
     def _paths(self, profile: Profile) -> Paths:
-        windows = windows_around(profile, self.distance(profile))
-        return Paths.within(windows, profile, self.rate)
+        # Much is too small for a float, and raised to a floor; no warning may tell of it.
+        with np.errstate(all="ignore"):
+            windows = windows_around(profile, self.distance(profile))
+            return Paths.within(windows.choices(profile), self.rate)
 
     def expected_error(self, total: int | None = None, shape: Shape = 1) -> float:
         """Return the sorted L1 error to expect, in records, from public numbers alone.
@@ -136,7 +148,7 @@ class PartitionSampler(AnonymizedMechanism):
         Very wide: the bound on the distance of a draw from the truth is all that is known, and
         it may fall on any one count.
         """
-        log_mass = -math.log(1 - checked_level(level, 0.999999))
+        log_mass = minus_log_above(1 - Fraction(checked_level(level, 0.999999)))
         distance = 0
         # The radius grows with the true total: at most the released one plus the distance.
         while (wider := radius(release.value.total + distance, self.rate, log_mass)) > distance:
@@ -155,6 +167,6 @@ class PartitionSampler(AnonymizedMechanism):
         return (
             "Partition sampler (Blocki, Datta and Bonneau 2016): the exponential mechanism. A "
             "whole table is drawn at random, less likely the more cells of its Ferrers diagram "
-            "differ from the true one; tables too far away, of probability delta in all, are left "
-            "out. It is drawn with floating point, while its guarantee is one of real arithmetic."
+            "differ from the true one; tables too far away are left out, which is what delta "
+            "allows for. The draw is exact: no rounding of numbers changes a probability."
         )

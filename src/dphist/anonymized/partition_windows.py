@@ -6,7 +6,6 @@ whose i-th count is at least i) in a third. The partition sampler looks nowhere 
 Lemma 3 of `docs/proofs/partition_sampler.md`.
 """
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -18,30 +17,7 @@ from dphist.profile import Profile
 
 IntArray = npt.NDArray[np.int64]
 
-_HARDY_RAMANUJAN = math.pi * math.sqrt(2 / 3)  # p(n) <= exp(this * sqrt(n))
-_TRIES = 4096
 _LARGEST_SIDE = 2**31  # of a square with no more cells than data may have
-
-
-def radius(total: int, rate: float, log_mass: float) -> int:
-    """Return D such that a draw lies farther than D with probability exp(-log_mass) at most.
-
-    Parameters
-    ----------
-    total : records of the true diagram.
-    rate : a partition at distance d has probability proportional to exp(-rate d).
-    log_mass : -ln of the mass that may be missed.
-
-    Notes
-    -----
-    For 0 < t < rate, Pr[d > D] <= exp(-(rate - t) D) Z(t), and the sum Z(t) of exp(-t d)
-    over all partitions is at most 2 exp(c sqrt(n) + c^2 / 2t) / (1 - exp(-t / 2))
-    (`docs/proofs/partition_sampler.md`, Lemma 2). Any t is sound; many are tried.
-    """
-    c = _HARDY_RAMANUJAN
-    t = rate * np.arange(1, _TRIES) / _TRIES
-    log_z = math.log(2) + c * math.sqrt(total) + c * c / (2 * t) - np.log(-np.expm1(-t / 2))
-    return math.ceil(float(np.min((log_z + log_mass) / (rate - t)))) + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +35,26 @@ class RowWindows:
 
 
 @dataclass(frozen=True, slots=True)
+class Entries:
+    """What the entries of a non-increasing sequence are chosen among, and how far from what.
+
+    Attributes
+    ----------
+    true, least, most : of each entry, the value in the data and the bounds of those to choose
+        from. `most` does not increase, and `least` is not above it.
+    """
+
+    true: list[int]
+    least: list[int]
+    most: list[int]
+
+    def farthest(self) -> int:
+        """Return the largest distance of a value from the true one."""
+        ends = zip(self.true, self.least, self.most, strict=True)
+        return max((max(most - true, true - least) for true, least, most in ends), default=0)
+
+
+@dataclass(frozen=True, slots=True)
 class Windows:
     """Where diagrams within some distance of a given one can be.
 
@@ -72,6 +68,43 @@ class Windows:
     largest: int
     rows: RowWindows
     columns: RowWindows
+
+    def choices(self, profile: Profile) -> "Choices":
+        """Return what a draw around `profile`, whose windows these are, chooses among."""
+        # An entry is used only with sides from its own place on, and is not below the side.
+        places = np.maximum(np.arange(1, self.largest + 1), self.smallest)
+
+        def half(of: RowWindows) -> Entries:
+            least = np.maximum(of.least, places)
+            return Entries(of.true.tolist(), least.tolist(), of.most.tolist())
+
+        conjugate = profile.conjugate()
+        sides = np.arange(self.smallest, self.largest + 1)
+        # Both halves count the square's missing cells, and neither counts those beyond it.
+        missing = missing_in_square(profile, conjugate, sides)
+        costs = beyond_corner(profile, conjugate, sides) - missing
+        costs -= costs.min()
+        return Choices(self.smallest, half(self.rows), half(self.columns), costs.tolist())
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """The partitions in the windows, as a side and two non-increasing sequences of that length.
+
+    The sequences are the first rows and the first columns, with entries not below the side.
+
+    Attributes
+    ----------
+    smallest : the first of the sides to choose from.
+    rows, columns : bounds of their entries.
+    costs : of each side, what has to be added to the distances of the two sequences to give that of
+        the diagram, up to a constant that makes the smallest of them 0 (Lemma 5).
+    """
+
+    smallest: int
+    rows: Entries
+    columns: Entries
+    costs: list[int]
 
 
 def windows_around(profile: Profile, distance: int) -> Windows:
@@ -110,9 +143,11 @@ def row_windows(profile: Profile, rows: int, distance: int) -> RowWindows:
         removed: IntArray = to_here - profile.cells_up_to(length) - (i - 1) * (true - length)
         return removed
 
-    most, too_much = true.copy(), true + distance + 1
+    # The second bound, a rectangle of more cells than there are, keeps products below 2**63.
+    most = true.copy()
+    too_much = np.minimum(true + distance, (profile.total + distance) // i) + 1
     while np.any(too_much - most > 1):
-        middle = (most + too_much) // 2
+        middle = most + (too_much - most) // 2
         fits = cost_of_raising(middle) <= distance
         most, too_much = np.where(fits, middle, most), np.where(fits, too_much, middle)
     least, too_little = true.copy(), np.full(rows, -1)
