@@ -46,7 +46,7 @@ class Shape:
 
         The same for every contender and epsilon, so that these are compared on equal data.
         """
-        if scale == OWN:
+        if scale == OWN or not self.counts.any():
             return self.counts
         records = int(scale)
         generator = np.random.default_rng([zlib.crc32(self.name.encode()), records, run])

@@ -1,4 +1,4 @@
-"""The nodes of a tree by definition, one at a time: what the vectorised code must equal."""
+"""Nodes of a tree, and boxes, by definition: what the vectorised code must equal."""
 
 import itertools
 
@@ -21,6 +21,26 @@ def node_matrices(bins: Bins, branching: int) -> list[np.ndarray]:
         levels.append(np.array(rows, dtype=np.int64))
         side = side // branching if side > 1 else 0
     return levels
+
+
+def all_boxes(bins):
+    """Every box, the empty ones too: lists of lo and hi, (q,) an axis."""
+    axes = [[(a, b) for a in range(n + 1) for b in range(a, n + 1)] for n in bins]
+    boxes = list(itertools.product(*axes))
+    lo = [np.array([box[i][0] for box in boxes]) for i in range(len(bins))]
+    hi = [np.array([box[i][1] for box in boxes]) for i in range(len(bins))]
+    return lo, hi
+
+
+def ask(ends):
+    return ends[0] if len(ends) == 1 else tuple(ends)
+
+
+def indicators(bins, lo, hi):
+    """(q, bins) of 0 and 1: which bins each box holds."""
+    grid = np.indices(bins).reshape(len(bins), -1)
+    rows = [(grid[i] >= lo[i][:, None]) & (grid[i] < hi[i][:, None]) for i in range(len(bins))]
+    return np.all(rows, axis=0).astype(float)
 
 
 sizes = st.one_of(

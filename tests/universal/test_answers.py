@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+import random
 
 import numpy as np
 import pytest
@@ -17,32 +18,10 @@ from dphist import (
 )
 from dphist import release as release_module
 from dphist.histogram import RangeHistogram
-from dphist.universal.dyadic import DyadicShape
-from dphist.universal.dyadic_answers import DyadicAnswers
-from dphist.universal.dyadic_inference import Fit, Split
 from dphist.universal.shape import TreeShape
+from tests.universal.boxes import all_boxes, ask, indicators
 
 SHAPES = [(1,), (2,), (5,), (8,), (9,), (3, 4), (5, 2), (1, 6), (2, 3, 2)]
-
-
-def all_boxes(bins):
-    """Every box, the empty ones too: lists of lo and hi, (q,) an axis."""
-    axes = [[(a, b) for a in range(n + 1) for b in range(a, n + 1)] for n in bins]
-    boxes = list(itertools.product(*axes))
-    lo = [np.array([box[i][0] for box in boxes]) for i in range(len(bins))]
-    hi = [np.array([box[i][1] for box in boxes]) for i in range(len(bins))]
-    return lo, hi
-
-
-def ask(ends):
-    return ends[0] if len(ends) == 1 else tuple(ends)
-
-
-def indicators(bins, lo, hi):
-    """(q, bins) of 0 and 1: which bins each box holds."""
-    grid = np.indices(bins).reshape(len(bins), -1)
-    rows = [(grid[i] >= lo[i][:, None]) & (grid[i] < hi[i][:, None]) for i in range(len(bins))]
-    return np.all(rows, axis=0).astype(float)
 
 
 def counts_of(bins):
@@ -149,39 +128,15 @@ def test_a_million_ranges_are_counted_at_once_and_their_errors_known():
     assert h.count(lo, hi).shape == h.error(lo, hi).shape == (10**6,)
 
 
-@pytest.mark.parametrize("bins", [(8,), (4, 4), (3, 5), (6,), (4, 2, 2)])
-def test_errors_of_an_adaptive_tree_follow_its_splits(bins):
-    """Simulate the splits that the errors are derived from."""
-    shape, rng = DyadicShape(bins), np.random.default_rng(1)
-    sizes = shape.sizes()
-    splits = []
-    for level in range(shape.height):
-        second = sizes[level + 1][1::2] > 0
-        share = np.where(second, rng.uniform(0.05, 0.95, 2**level), 1.0)
-        splits.append(Split(share, np.where(second, rng.uniform(1, 30, 2**level), 0.0)))
-    fit = Fit([], splits, 50.0)
-    answers = DyadicAnswers(shape, np.zeros(bins, np.int64), lambda: fit)
-    draws = np.sqrt(50) * rng.standard_normal((20_000, 1))
-    for share, spread in splits:
-        first = share * draws + np.sqrt(spread) * rng.standard_normal(draws.shape)
-        draws = np.stack([first, draws - first], axis=2).reshape(len(draws), -1)
-    lo, hi = all_boxes(bins)
-    boxes = indicators(bins, lo, hi)
-    arranged = np.array([shape.arrange(box.reshape(bins)) for box in boxes])
-    simulated = (draws @ arranged.T).std(axis=0)
-    assert np.allclose(answers.error(lo, hi), simulated, rtol=0.05, atol=0.01)
-    single = shape.restore(draws.std(axis=0))
-    assert np.allclose(answers.bin_errors(), single, rtol=0.05)
-
-
 @pytest.mark.parametrize(
     ("lo", "hi"),
     [(-1, 3), (3, 2), (0, 9), (0.0, 3.0), ("0", "3"), ([0, 1], [1, 2, 3]), (None, 3), (True, 3)],
 )
 def test_places_that_are_no_bins_are_refused(lo, hi):
     h = LeafCounts(epsilon=1, bins=8).release([1] * 8).value
-    with pytest.raises(ParameterError, match=r"lo and hi|^lo |^hi "):
-        h.count(lo, hi)
+    for ask_of in (h.count, h.error, h.interval):
+        with pytest.raises(ParameterError, match=r"lo and hi|^lo |^hi "):
+            ask_of(lo, hi)
 
 
 def test_scalars_give_numbers_and_arrays_arrays():
@@ -190,8 +145,87 @@ def test_scalars_give_numbers_and_arrays_arrays():
     assert isinstance(h.error((0, 0), (4, 4)), float)
     assert h.count(([0, 1], 0), (4, [2, 3])).shape == (2,)
     assert h.count((np.zeros((2, 3), int), 0), (4, 4)).shape == (2, 3)
+    low, high = h.interval((0, 0), (4, 4))
+    assert isinstance(low, float)
+    assert isinstance(high, float)
+    assert [end.shape for end in h.interval(([0, 1], 0), (4, [2, 3]))] == [(2,), (2,)]
     with pytest.raises(ParameterError, match="one entry"):
         h.count(0, 4)
+
+
+@pytest.mark.parametrize("bins", [(9,), (3, 4)])
+@pytest.mark.parametrize("settings", [{"nonnegative": False}, {"consistent": False}])
+def test_intervals_of_a_tree_that_is_not_projected_are_errors_to_either_side_cut_at_0(
+    bins, settings
+):
+    h = HierarchicalTree(epsilon=0.5, bins=bins, **settings).release(counts_of(bins)).value
+    lo, hi = (ask(ends) for ends in all_boxes(bins))
+    low, high = h.interval(lo, hi)
+    count, width = h.count(lo, hi), 1.96 * h.error(lo, hi)
+    assert np.allclose(high, count + width)
+    # No true count is negative, so a bar ends at 0, or at the estimate if that is below.
+    assert np.allclose(low, np.maximum(count - width, np.minimum(count, 0)))
+
+
+@pytest.mark.parametrize("bins", [(9,), (16,), (3, 5)])
+@pytest.mark.parametrize("nonnegative", [True, "subtrees"])
+def test_bars_of_a_projected_tree_are_about_the_fit_and_hold_the_answer(bins, nonnegative):
+    settings = {"epsilon": 0.5, "bins": bins, "branching": 2}
+    projected = HierarchicalTree(**settings, nonnegative=nonnegative)
+    release = projected.release(counts_of(bins))
+    plain = HierarchicalTree(**settings, nonnegative=False).decode(release.noisy)
+    lo, hi = (ask(ends) for ends in all_boxes(bins))
+    middle, noise = plain.count(lo, hi), 1.96 * plain.error(lo, hi)
+    count = release.value.count(lo, hi)
+    low, high = release.value.interval(lo, hi)
+    some = noise > 0
+    least = projected.budget.half_width()
+    assert low == pytest.approx(some * np.minimum(middle - noise, count - least).clip(0), abs=1e-9)
+    assert high == pytest.approx(some * np.maximum(middle + noise, count + least), abs=1e-9)
+    error = release.value.error(lo, hi)
+    assert 1.96 * error == pytest.approx(np.maximum(high - count, count - low), abs=1e-9)
+    place = np.indices(bins).reshape(len(bins), -1)
+    single = release.value.error(ask(list(place)), ask(list(place + 1)))
+    assert release.value.answers.bin_errors().ravel() == pytest.approx(single)
+
+
+def bin_covered(truth, value, width):
+    occupied = truth > 0
+    off = np.abs(value.bins - truth)[occupied]
+    return float((off <= width[occupied] + 1e-9).mean())
+
+
+@pytest.mark.parametrize("nonnegative", [True, "subtrees"])
+def test_bars_of_a_projected_tree_hold_spikes_and_ranges(nonnegative):
+    """Noise of empty neighbours is cut off at 0, and what is left of it is taken from a spike.
+
+    Planted: the error of the estimate before it was made non-negative, which knows nothing of
+    that. Two spikes miss it under the projection, ranges under the paper's heuristic.
+    """
+    truth = np.zeros(512, np.int64)
+    truth[[77, 300]] = 3000
+    mechanism = HierarchicalTree(epsilon=1, bins=512, nonnegative=nonnegative)
+    plain = HierarchicalTree(epsilon=1, bins=512, nonnegative=False)
+    lo, hi = (8 * ends for ends in np.triu_indices(65))
+    queries = {
+        "spikes": (np.array([77, 300]), np.array([78, 301])),
+        "ranges": (lo[lo < hi], hi[lo < hi]),
+    }
+    sums = np.append(0, np.cumsum(truth))
+    held, planted = {"spikes": [], "ranges": []}, {"spikes": [], "ranges": []}
+    for run in range(60):
+        release = mechanism.release(truth, source=random.Random(run).randbytes)
+        before = plain.decode(release.noisy)
+        for kind, (start, stop) in queries.items():
+            true, count = sums[stop] - sums[start], release.value.count(start, stop)
+            low, high = release.value.interval(start, stop)
+            held[kind].append(((low <= true + 1e-9) & (true <= high + 1e-9)).mean())
+            off = np.abs(count - true)
+            width = 1.96 * release.value.error(start, stop)
+            assert width == pytest.approx(np.maximum(high - count, count - low))
+            planted[kind].append((off <= 1.96 * before.error(start, stop)).mean())
+    assert min(np.mean(held["spikes"]), np.mean(held["ranges"])) >= 0.9
+    assert min(np.mean(planted["spikes"]), np.mean(planted["ranges"])) < 0.75
 
 
 def exact_histogram(bins):
@@ -252,6 +286,7 @@ def test_a_release_comes_back_from_its_file(mechanism, tmp_path):
     lo, hi = (ask(ends) for ends in all_boxes(mechanism.bins))
     assert (loaded.value.count(lo, hi) == release.value.count(lo, hi)).all()
     assert np.allclose(loaded.value.error(lo, hi), release.value.error(lo, hi), rtol=1e-12)
+    assert np.array_equal(loaded.value.interval(lo, hi), release.value.interval(lo, hi))
     if not isinstance(mechanism, LeafCounts):
         again = loaded.redecode()
         assert (again.value.bins == release.value.bins).all()

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from dphist.axis import Axis
 from dphist.errors import ParameterError
 from dphist.histogram.boxes import IntArray, NumberArray, checked_boxes
+from dphist.histogram.picture import ERRORS, band
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,6 +30,10 @@ class Answers(Protocol):
 
     def error(self, lo: list[IntArray], hi: list[IntArray]) -> FloatArray:
         """Return (q,) standard errors of these, in records."""
+
+    def interval(self, lo: list[IntArray], hi: list[IntArray]) -> tuple[NumberArray, NumberArray]:
+        """Return both ends of (q,) intervals of 95 %; 1.96 errors to either side if not told."""
+        return band(self.count(lo, hi), ERRORS * self.error(lo, hi))
 
     def bin_errors(self) -> FloatArray:
         """Return the standard error of each bin, in the shape of the bins."""
@@ -90,9 +95,10 @@ class RangeHistogram:
     def error(self, lo: Any, hi: Any) -> Any:
         """Return the standard error of `count(lo, hi)`, in records, known from the mechanism.
 
-        Of least squares it is exact. Where estimates were made non-negative, it is that of the
-        estimate before, which on sparse data is larger than the true one; of an adaptive tree
-        it is an estimate too. The true counts play no part in it.
+        1.96 of them to either side of the count are a bar of 95 %, for each range by itself. Of
+        least squares the error is exact. Where estimates were made non-negative, it is that of
+        the estimate before, which on sparse data is larger than the true one. Of an adaptive
+        tree, 1.96 of them reach to the farther end of `interval`.
 
         Parameters
         ----------
@@ -105,12 +111,34 @@ class RangeHistogram:
         """
         return self._asked("error", lo, hi)
 
+    def interval(self, lo: Any, hi: Any) -> tuple[Any, Any]:
+        """Return where the true `count(lo, hi)` lies with 95 %, for each range by itself.
+
+        Of most mechanisms it is 1.96 standard errors to either side, cut off at 0, or at the count
+        where that is negative. Of an adaptive tree it assumes nothing of how the records lie:
+        it begins 1.96 standard errors below what must lie in the range by the noisy counts, and
+        ends as many above what can lie in it at most. It need not have the count in its middle.
+
+        Parameters
+        ----------
+        lo, hi
+            As for `count`.
+
+        Returns
+        -------
+        low, high : float, or arrays of float64, records.
+        """
+        low, high = self._asked("interval", lo, hi)
+        return low, high
+
     def _asked(self, what: str, lo: Any, hi: Any) -> Any:
         if self.answers is None:
             raise ParameterError("the histogram was made by hand; release one with a mechanism")
         low, high, single = checked_boxes(self.bins.shape, lo, hi)
         found = getattr(self.answers, what)([e.ravel() for e in low], [e.ravel() for e in high])
-        return found[0].item() if single else found.reshape(low[0].shape)
+        many = found if isinstance(found, tuple) else (found,)
+        shaped = [one[0].item() if single else one.reshape(low[0].shape) for one in many]
+        return tuple(shaped) if isinstance(found, tuple) else shaped[0]
 
     def cdf(self) -> FloatArray:
         """Return the share of records below each edge of the only axis, rising from 0 to 1.

@@ -159,18 +159,18 @@ def share_in_words(share: float) -> str:
 def errors_in_words(mechanism: Any) -> str:
     """Say what errors mean, and where they come from."""
     start = (
-        "What stands after ± is 1.96 standard errors: for each number by itself, the noise stays "
-        "within it in about 95 % of releases. "
+        "What stands after ± is 1.96 standard errors: for each number by itself, the true one is "
+        "within it in about 95 % of releases or more. "
     )
     if isinstance(mechanism, AdaptiveTree):
         return (
-            f"{start}It is estimated from the noisy counts that were taken and from how records "
-            "usually spread between them; within stretches that were counted as one it may be "
-            "too small or too large."
+            f"{start}It follows from the noisy counts that were taken and from their noise, and "
+            "assumes nothing of how records lie within stretches that were counted as one: there "
+            "it is as wide as what may lie in them."
         )
     if getattr(mechanism, "nonnegative", False):
         return (
-            f"{start}It is known from the mechanism, for estimates before they were made "
-            "non-negative; where there are few records the true error is smaller."
+            f"{start}It is known from the mechanism for estimates before they were made "
+            "non-negative, and is wider by what that changed."
         )
     return f"{start}It is known from the mechanism alone."

@@ -23,7 +23,8 @@ from dphist.universal.adaptive_rules import (
 )
 from dphist.universal.dyadic import DyadicShape
 from dphist.universal.dyadic_answers import DyadicAnswers
-from dphist.universal.dyadic_inference import Fit, Measured, extended, infer
+from dphist.universal.dyadic_counts import Batch, DyadicCounts
+from dphist.universal.dyadic_inference import Measured, infer, spread_evenly
 from dphist.universal.exploration import Explorer
 from dphist.universal.ledger import UNITS, Ledger
 from dphist.universal.mechanism import MOST_BINS, Noisy, RangeMechanism
@@ -137,7 +138,7 @@ class AdaptiveTree(RangeMechanism):
             "units": np.concatenate([np.full(len(nodes), units) for nodes, units, _ in log]),
             "counts": np.concatenate([found for _, _, found in log]),
         }
-        return self._bins(_complete(measured)), noisy
+        return self._bins(measured), noisy
 
     def decode(self, noisy: Noisy) -> RangeHistogram:
         """Return the histogram inferred from the noisy counts; post-processing.
@@ -147,25 +148,36 @@ class AdaptiveTree(RangeMechanism):
         ParameterError
             If `noisy` does not hold the counts of a release of this mechanism.
         """
-        bins = self._bins(self._fit(noisy))
+        bins = self._bins(self._measured(noisy))
         return RangeHistogram(bins, answers=self.answers(bins, noisy))
 
     def answers(self, bins: NumberArray, noisy: Noisy) -> DyadicAnswers:
-        """Return sums of the bins, with errors estimated from what was counted."""
+        """Return sums of the bins, with bars that follow from the noisy counts and their noise."""
         self._batches(noisy)  # so that a file without them is refused when it is read
-        return DyadicAnswers(self.shape, bins, partial(self._fit, noisy))
+        least = self.budget.half_width()
+        return DyadicAnswers(self.shape, bins, least, partial(self._counted, noisy))
 
-    def _bins(self, fit: Fit) -> IntArray:
-        """Round sums from the first bin on: every node of the tree stays within 1."""
-        return self.shape.restore(whole_intervals(fit.counts[-1]))
+    def _bins(self, measured: Measured) -> IntArray:
+        """Infer all nodes, and round sums from the first bin on: every node stays within 1."""
+        found = spread_evenly(infer(measured).counts[-1], measured.sizes)
+        return self.shape.restore(whole_intervals(found))
 
-    def _fit(self, noisy: Noisy) -> Fit:
-        """Infer all nodes anew from the noisy counts of a release."""
+    def _measured(self, noisy: Noisy) -> Measured:
+        """Return what the noisy counts of a release measure."""
         measured = Measured(self.shape.sizes())
-        for level, nodes, units, counts in self._batches(noisy):
-            variance = self.budget.variance(Fraction(units, UNITS))
-            measured.take(level, nodes, counts, variance)
-        return _complete(measured)
+        for batch in self._batches_with_variances(noisy):
+            measured.take(*batch)
+        return measured
+
+    def _counted(self, noisy: Noisy) -> DyadicCounts:
+        """Return the noisy counts of a release by node, as error bars follow from them."""
+        return DyadicCounts(self.shape.sizes(), self._batches_with_variances(noisy))
+
+    def _batches_with_variances(self, noisy: Noisy) -> list[Batch]:
+        return [
+            (level, nodes, counts, self.budget.variance(Fraction(units, UNITS)))
+            for level, nodes, units, counts in self._batches(noisy)
+        ]
 
     def _batches(self, noisy: Noisy) -> list[tuple[int, IntArray, int, IntArray]]:
         """Return (level, nodes, units, counts) as they were taken: no node twice in a batch."""
@@ -196,10 +208,6 @@ class AdaptiveTree(RangeMechanism):
             "it, and what is counted along a bin's path costs the guarantee in all. Estimates are "
             "non-negative and whole."
         )
-
-
-def _complete(measured: Measured) -> Fit:
-    return extended(infer(measured), measured.sizes)
 
 
 def _column(noisy: Noisy, name: str) -> IntArray:

@@ -1,78 +1,91 @@
-"""Answers of an adaptive tree, and standard errors estimated from what was counted."""
+"""Answers of an adaptive tree, and error bars that assume nothing of how the records lie."""
 
 from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
 
+from dphist.histogram import Answers
 from dphist.histogram.boxes import IntArray, NumberArray, box_sums, summed
+from dphist.histogram.picture import ERRORS
+from dphist.universal.bars import bars, farther
 from dphist.universal.consistency import FloatArray
 from dphist.universal.dyadic import DyadicShape
-from dphist.universal.dyadic_inference import Fit
-from dphist.universal.path_errors import path_variances
+from dphist.universal.dyadic_counts import DyadicCounts
+from dphist.universal.dyadic_least_squares import stops_of
+from dphist.universal.enclosed_boxes import Boxes
+from dphist.universal.enclosing import Enclosed, Line, Sums
 
 
-class DyadicAnswers:
-    """Sums of bins; errors from the posterior of each split, taken as independent.
+class DyadicAnswers(Answers):
+    """Sums of bins, with bars that hold whatever the data are.
 
     Parameters
     ----------
     shape : DyadicShape
     bins : `shape.bins` int64
-    fit : function that returns what `bins` were inferred from; called when an error is asked for.
+    least_width : records; no bar ends nearer than this to the estimate.
+    noisy : function that returns what was counted; called when an error is asked for.
 
     Notes
     -----
-    A node's first half is its share of the node plus an error with the posterior's variance,
-    which the second half has with the other sign. Where nothing was counted below a node its
-    splits have the variance of the prior.
+    A range holds at least the records of the counted nodes that lie in it, and at most those of
+    the counted nodes that meet it. A bar reaches from 1.96 standard errors below the one sum to as
+    many above the other, by least squares and so without the prior that the estimates follow; it
+    is made longer where it does not hold the estimate, or ends too near to it
+    (`docs/ranges.md`, Error bars).
     """
 
-    def __init__(self, shape: DyadicShape, bins: NumberArray, fit: Callable[[], Fit]) -> None:
-        self.shape, self.bins, self._make_fit = shape, bins, fit
+    def __init__(
+        self,
+        shape: DyadicShape,
+        bins: NumberArray,
+        least_width: float,
+        noisy: Callable[[], DyadicCounts],
+    ) -> None:
+        self.shape, self.bins, self.least_width = shape, bins, least_width
+        self._make_noisy = noisy
 
     @cached_property
     def _sums(self) -> NumberArray:
         return summed(self.bins)
 
     @cached_property
-    def _fit(self) -> Fit:
-        return self._make_fit()
+    def _enclosing(self) -> Line | Boxes:
+        make = Line if len(self.shape.bins) == 1 else Boxes
+        return make(self._make_noisy(), self.shape)
 
     def count(self, lo: list[IntArray], hi: list[IntArray]) -> NumberArray:
         """Return the sums of the boxes."""
         return box_sums(self._sums, lo, hi)
 
     def error(self, lo: list[IntArray], hi: list[IntArray]) -> FloatArray:
-        """Return the estimated standard errors of the boxes."""
-        if len(lo) == 1:
-            ends, last = (lo[0], hi[0]), self.shape.bins[0] - 1
-            return _root(path_variances(self._fit.splits, self._fit.root_variance, last, *ends))
-        low, high = np.stack(lo, axis=1).tolist(), np.stack(hi, axis=1).tolist()
-        boxes = zip(low, high, strict=True)
-        return _root(np.array([self._box_variance(*box) for box in boxes]))
+        """Return the distance to the farther end of each bar, over 1.96."""
+        return farther(self.count(lo, hi), *self.interval(lo, hi))
+
+    def interval(self, lo: list[IntArray], hi: list[IntArray]) -> tuple[FloatArray, FloatArray]:
+        """Return both ends of each bar; of an empty range 0 and 0."""
+        some = np.all([low < high for low, high in zip(lo, hi, strict=True)], axis=0)
+        lo, hi = [low[some] for low in lo], [high[some] for high in hi]
+        ends = np.zeros((2, len(some)))
+        ends[:, some] = self._bars(self.count(lo, hi), self._enclosing.enclose(lo, hi))
+        return ends[0], ends[1]
 
     def bin_errors(self) -> FloatArray:
-        """Return the estimated standard error of each bin, in the shape of the bins."""
-        variance = np.array([self._fit.root_variance])
-        for share, spread in self._fit.splits:
-            below = np.empty(2 * len(variance))
-            below[::2] = share**2 * variance + spread
-            below[1::2] = (1 - share) ** 2 * variance + spread
-            variance = below
-        return _root(self.shape.restore(variance))
+        """Return what `error` says of each bin, in the shape of the bins."""
+        fit = self._enclosing.fit
+        stops = stops_of(fit)
+        single = np.where(stops.size == 1, 1.0, 0.0)  # else a bin may hold nothing of its stop
+        found = Enclosed(
+            Sums(single * stops.count, single * stops.variance),
+            Sums(stops.count, stops.variance),
+        )
+        below = 2 ** (self.shape.height - fit.deepest)
+        estimate = self.shape.arrange(self.bins).reshape(-1, below)
+        ends = self._bars(estimate.T, found)
+        return self.shape.restore(farther(estimate.T, *ends).T.ravel())
 
-    def _box_variance(self, lo: list[int], hi: list[int]) -> float:
-        inside = np.zeros(self.shape.bins)
-        inside[tuple(slice(low, high) for low, high in zip(lo, hi, strict=True))] = 1
-        slopes, error = self.shape.arrange(inside), 0.0
-        for share, spread in reversed(self._fit.splits):
-            first, second = slopes[::2], slopes[1::2]
-            error += float(((first - second) ** 2 * spread).sum())
-            slopes = share * first + (1 - share) * second
-        return error + float(slopes[0] ** 2) * self._fit.root_variance
-
-
-def _root(variances: FloatArray) -> FloatArray:
-    roots: FloatArray = np.sqrt(variances)
-    return roots
+    def _bars(self, count: NumberArray, found: Enclosed) -> tuple[FloatArray, FloatArray]:
+        low = found.inner.count - ERRORS * np.sqrt(found.inner.variance)
+        high = found.outer.count + ERRORS * np.sqrt(found.outer.variance)
+        return bars(count, low, high, self.least_width)

@@ -6,7 +6,6 @@ of each split is then carried up again, so that splits far down tell their ances
 know (expectation propagation, in its simplest form).
 """
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -26,29 +25,21 @@ class Sites(NamedTuple):
     weight: FloatArray
 
 
-class Split(NamedTuple):
-    """How each node of a level was split: the first half's share of it, and its variance."""
-
-    share: FloatArray
-    variance: FloatArray
-
-
 class Fit(NamedTuple):
     """Estimates of all nodes down to some level.
 
     Attributes
     ----------
     counts : list of (2**level,) float64, records, none negative, each the sum of its halves.
-    splits : list of Split, one for each level but the last.
-    root_variance : of the root's estimate.
-    roughness : list of (2**level,) float64
+    spreads : list of (2**level,) float64, records squared, one for each level but the last
+        The variance that the prior leaves to how each node is split.
+    roughness : list of (2**level,) float64, for every level
         Of the first half's share of each node, the variance that its parent's split lets expect.
     """
 
     counts: list[FloatArray]
-    splits: list[Split]
-    root_variance: float
-    roughness: Sequence[FloatArray] = ()
+    spreads: list[FloatArray]
+    roughness: list[FloatArray]
 
 
 class Measured:
@@ -88,28 +79,30 @@ def infer(measured: Measured, sweeps: int = SWEEPS) -> Fit:
     return fit
 
 
-def extended(fit: Fit, sizes: list[npt.NDArray[np.int32]]) -> Fit:
-    """Split what lies deeper than any count evenly by bins, down to the bins themselves."""
-    counts, splits = list(fit.counts), list(fit.splits)
-    rough = fit.roughness[-1]
-    for level in range(len(counts), len(sizes)):
-        split = _unseen(counts[-1], sizes[level], rough)
-        counts.append(_halves(counts[-1], counts[-1] * split.share))
-        splits.append(split)
-        rough = np.repeat(rough, 2)
-    return Fit(counts, splits, fit.root_variance, fit.roughness)
+def spread_evenly(counts: FloatArray, sizes: list[npt.NDArray[np.int32]]) -> FloatArray:
+    """Split what lies deeper than any count evenly by bins, down to the bins themselves.
+
+    `counts` are those of the deepest level of a fit; returned are those of the bins, in the
+    tree's order.
+    """
+    while len(counts) < len(sizes[-1]):
+        level = len(counts).bit_length()
+        first = counts * _even(sizes[level])
+        counts = halves(first, counts - first)
+    return counts
 
 
-def _unseen(total: FloatArray, sizes: npt.NDArray[np.int32], roughness: FloatArray) -> Split:
-    """How nodes are split of whose halves, of these sizes, nothing is known."""
+def _even(sizes: npt.NDArray[np.int32]) -> FloatArray:
+    """Return the first half's share of the bins, given the sizes of all halves."""
     first, second = sizes[::2], sizes[1::2]
-    spread = np.where(second > 0, roughness * total**2, 0.0)
-    return Split(first / np.maximum(first + second, 1), spread)
+    share: FloatArray = first / np.maximum(first + second, 1)
+    return share
 
 
-def _halves(total: FloatArray, first: FloatArray) -> FloatArray:
-    both = np.empty(2 * len(total))
-    both[::2], both[1::2] = first, total - first
+def halves(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Return the values of a level's nodes, given those of all first and of all second halves."""
+    both = np.empty(2 * len(first))
+    both[::2], both[1::2] = first, second
     return both
 
 
@@ -171,12 +164,12 @@ def _sweep_down(
     measured: Measured, values: list[FloatArray], variances: list[FloatArray]
 ) -> tuple[Fit, list[Sites]]:
     counts = [np.maximum(values[0], 0)]
-    splits, sites = [], []
+    spreads, sites = [], []
     # Few nodes have splits of which anything is known: the others point to an ancestor's kinds.
     kinds, row = ANY_KIND, np.zeros(1, np.int64)
     roughness = [kinds @ SHARE_VARIANCES]
     for level in range(1, len(values)):
-        first, split, site, use, found = _split(
+        first, spread, site, use, found = _split(
             counts[-1],
             values[level],
             variances[level],
@@ -189,10 +182,10 @@ def _sweep_down(
         kinds = np.concatenate([kinds, found])
         row = np.repeat(row, 2)
         roughness.append((kinds @ SHARE_VARIANCES)[row])
-        counts.append(_halves(counts[-1], first))
-        splits.append(split)
+        counts.append(halves(first, counts[-1] - first))
+        spreads.append(spread)
         sites.append(site)
-    return Fit(counts, splits, float(variances[0][0]), roughness), sites
+    return Fit(counts, spreads, roughness), sites
 
 
 def _split(
@@ -203,15 +196,16 @@ def _split(
     roughness: FloatArray,
     row: IntArray,
     kinds: FloatArray,
-) -> tuple[FloatArray, Split, Sites, IntArray, FloatArray]:
-    """Return the first half of each node, its posterior, and what the prior had to say.
+) -> tuple[FloatArray, FloatArray, Sites, IntArray, FloatArray]:
+    """Return the first half of each node, its posterior variance, and what the prior had to say.
 
     Last, which nodes anything is known of the split of, and the chances of its kinds;
     `kinds[row]` are those of their parents' splits.
     """
-    even, spread = _unseen(total, sizes, roughness)
+    even = _even(sizes)
+    spread = np.where(sizes[1::2] > 0, roughness * total**2, 0.0)
     found = kinds[:0]
-    share, first = even.copy(), total * even
+    first = total * even
     site_share, site_weight = np.full(len(total), 0.5), np.zeros(len(total))
     v_first, v_second = variance[::2], variance[1::2]
     informed = np.isfinite(v_first) | np.isfinite(v_second)
@@ -227,7 +221,7 @@ def _split(
             estimate, 1 / precision, whole, even[use], kinds[row[use]]
         )
         first[use] = mean
-        share[use], spread[use] = mean / whole, posterior
+        spread[use] = posterior
         # What is carried up is which piece of the prior a split is in, not where it is in it: so
         # measured, errors are 10 to 20 % less than with the whole variance.
         kept = np.maximum(between, 1e-4 / precision)
@@ -236,4 +230,4 @@ def _split(
         centre = (mean / kept - estimate * precision) / np.where(some, weight, 1) / whole
         site_share[use] = np.clip(np.where(some, centre, 0.5), 0, 1)
         site_weight[use] = weight
-    return first, Split(share, spread), Sites(site_share, site_weight), use, found
+    return first, spread, Sites(site_share, site_weight), use, found

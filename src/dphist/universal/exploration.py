@@ -80,7 +80,7 @@ class Explorer:
             if level:
                 parents = nodes[pairs] >> 1
                 strength = fit.counts[level - 1][parents] * sharpness
-                doubt = fit.splits[level - 1].variance[parents] * sharpness**2
+                doubt = fit.spreads[level - 1][parents] * sharpness**2
                 pairs = pairs[self._rules.merged(strength, doubt, level - 1)]
             alone = np.ones(len(nodes), bool)
             alone[pairs] = alone[pairs + 1] = False

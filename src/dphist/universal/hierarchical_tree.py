@@ -193,12 +193,20 @@ class HierarchicalTree(RangeMechanism):
         variance = self.budget.variance(self.share)
         if not self.consistent:
             return NodeAnswers(self.shape, nodes, self.measured.start, variance)
+        variances = partial(self._variances, variance)
+        if not self.nonnegative:
+            return TreeAnswers(self.shape, BinAnswers(bins, variance), variances)
+        counted: BinAnswers | NodeAnswers = BinAnswers(bins, variance)
         if self.nonnegative == "subtrees":
             # Zeros among the bins make their sums too large by far: larger nodes are not.
-            fewest = NodeAnswers(self.shape, self._fitted(nodes), 0, variance)
-            return TreeAnswers(self.shape, fewest, partial(self._variances, variance))
-        sums = BinAnswers(bins, variance)
-        return TreeAnswers(self.shape, sums, partial(self._variances, variance))
+            counted = NodeAnswers(self.shape, self._fitted(nodes), 0, variance)
+        fitted = partial(self._least_squares, nodes)
+        least = self.budget.half_width()
+        return TreeAnswers(self.shape, counted, variances, fitted, least)
+
+    def _least_squares(self, nodes: list[IntArray]) -> FloatArray:
+        """Fit the bins before any was made non-negative."""
+        return consistent(self.shape, nodes, self._weights)[-1]
 
     def _variances(self, variance: float) -> list[FloatArray]:
         """What a node's subtree says of it has these variances, in records squared."""

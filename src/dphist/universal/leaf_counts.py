@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from dphist.histogram import Answers
 from dphist.histogram.boxes import IntArray, NumberArray, box_sums, summed
 from dphist.histogram.value import FloatArray
 from dphist.noise import Source
@@ -77,7 +78,7 @@ class LeafCounts(RangeMechanism):
 
 
 @dataclass(frozen=True)
-class BinAnswers:
+class BinAnswers(Answers):
     """Sums of bins with independent errors of one variance."""
 
     bins: NumberArray

@@ -7,13 +7,14 @@ from functools import cached_property
 
 import numpy as np
 
+from dphist.histogram import Answers
 from dphist.histogram.boxes import IntArray, NumberArray, box_sums, summed
 from dphist.universal.consistency import FloatArray
 from dphist.universal.shape import TreeShape
 
 
 @dataclass(frozen=True)
-class NodeAnswers:
+class NodeAnswers(Answers):
     """Sums of noisy nodes, each with independent noise of one variance.
 
     Attributes
@@ -28,6 +29,11 @@ class NodeAnswers:
     nodes: Sequence[NumberArray]
     coarsest: int
     variance: float
+
+    @property
+    def bins(self) -> NumberArray:
+        """Answers of single bins, in the shape of the bins."""
+        return self.nodes[-1]
 
     @cached_property
     def _sums(self) -> list[NumberArray]:

@@ -6,14 +6,18 @@ from functools import cached_property
 import numpy as np
 
 from dphist.histogram import Answers
-from dphist.histogram.boxes import IntArray, NumberArray
+from dphist.histogram.boxes import IntArray, NumberArray, box_sums, summed
+from dphist.histogram.picture import ERRORS, band
+from dphist.universal.bars import bars, farther
 from dphist.universal.box_errors import box_variance
 from dphist.universal.consistency import FloatArray
+from dphist.universal.leaf_counts import BinAnswers
 from dphist.universal.line_errors import line_variances
+from dphist.universal.node_answers import NodeAnswers
 from dphist.universal.shape import TreeShape
 
 
-class TreeAnswers:
+class TreeAnswers(Answers):
     """Answers whose errors come from a tree of measurements.
 
     Parameters
@@ -23,6 +27,9 @@ class TreeAnswers:
     variances : function that returns one array a level, the root's first, records squared
         The variance of the root; below it, those of siblings before they were made to add up
         to their parent. Called when an error is asked for.
+    fitted : function that returns the least-squares fit of the bins, if that is not what gives the
+        answers: bars are then about its sums, and hold the answers too.
+    least_width : records; no such bar ends nearer to the answer than this.
 
     Notes
     -----
@@ -33,31 +40,64 @@ class TreeAnswers:
     """
 
     def __init__(
-        self, shape: TreeShape, counted: Answers, variances: Callable[[], list[FloatArray]]
+        self,
+        shape: TreeShape,
+        counted: BinAnswers | NodeAnswers,
+        variances: Callable[[], list[FloatArray]],
+        fitted: Callable[[], FloatArray] | None = None,
+        least_width: float = 0.0,
     ) -> None:
-        self.shape, self.counted, self._make_variances = shape, counted, variances
+        self.shape, self.counted, self.least_width = shape, counted, least_width
+        self._make_variances, self._make_fitted = variances, fitted
 
     @cached_property
     def _variances(self) -> list[FloatArray]:
         return self._make_variances()
+
+    @cached_property
+    def _fitted(self) -> tuple[FloatArray, NumberArray] | None:
+        """The bins of the fit, and sums of them."""
+        if self._make_fitted is None:
+            return None
+        bins = self._make_fitted()
+        return bins, summed(bins)
 
     def count(self, lo: list[IntArray], hi: list[IntArray]) -> NumberArray:
         """Return estimates of the boxes."""
         return self.counted.count(lo, hi)
 
     def error(self, lo: list[IntArray], hi: list[IntArray]) -> FloatArray:
-        """Return the standard errors of the boxes."""
-        if len(lo) == 1:
-            return np.sqrt(line_variances(self.shape, self._variances, lo[0], hi[0]))
-        low, high = np.stack(lo, axis=1).tolist(), np.stack(hi, axis=1).tolist()
-        boxes = zip(low, high, strict=True)
-        return np.sqrt([box_variance(self.shape, self._variances, *box) for box in boxes])
+        """Return the standard errors of the boxes, or the farther end of each bar over 1.96."""
+        if self._fitted is None:
+            return self._noise(lo, hi)
+        return farther(self.count(lo, hi), *self.interval(lo, hi))
+
+    def interval(self, lo: list[IntArray], hi: list[IntArray]) -> tuple[FloatArray, FloatArray]:
+        """Return both ends of each bar; of an empty range 0 and 0."""
+        if self._fitted is None:
+            return band(self.count(lo, hi), ERRORS * self._noise(lo, hi))
+        middle, noise = box_sums(self._fitted[1], lo, hi), ERRORS * self._noise(lo, hi)
+        some = np.all([low < high for low, high in zip(lo, hi, strict=True)], axis=0)
+        ends = bars(self.count(lo, hi), middle - noise, middle + noise, self.least_width)
+        return ends[0] * some, ends[1] * some
 
     def bin_errors(self) -> FloatArray:
-        """Return the standard error of each bin, in the shape of the bins."""
+        """Return what `error` says of each bin, in the shape of the bins."""
         found = self._variances[0]
         for level in self.shape.levels[1:]:
             own = self._variances[level]
             share = own / self.shape.spread(self.shape.sum_children(own), level)
             found = own * (1 - share) + share**2 * self.shape.spread(found, level)
-        return np.sqrt(found)
+        if self._fitted is None:
+            return np.sqrt(found)
+        middle, noise = self._fitted[0], ERRORS * np.sqrt(found)
+        count = self.counted.bins
+        return farther(count, *bars(count, middle - noise, middle + noise, self.least_width))
+
+    def _noise(self, lo: list[IntArray], hi: list[IntArray]) -> FloatArray:
+        """Return the standard errors of the fit's sums."""
+        if len(lo) == 1:
+            return np.sqrt(line_variances(self.shape, self._variances, lo[0], hi[0]))
+        low, high = np.stack(lo, axis=1).tolist(), np.stack(hi, axis=1).tolist()
+        boxes = zip(low, high, strict=True)
+        return np.sqrt([box_variance(self.shape, self._variances, *box) for box in boxes])
