@@ -6,7 +6,7 @@ So that a mutant whose tests fail because it does not run is not taken for one t
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ VARIABLE = "DPHIST_MUTANT_OUTCOME"
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: Any, call: Any) -> Iterator[None]:
+def pytest_runtest_makereport(item: Any, call: Any) -> Generator[None, Any, Any]:
     """Write the first failure to the file that the environment names."""
     report: Any = yield
     path = Path(os.environ[VARIABLE])

@@ -62,6 +62,8 @@ def pytest_in(copy: Path, tests: Iterable[str], outcome: Path) -> subprocess.Com
     """Run tests on the code of a copy."""
     paths = [str(copy / "src"), *filter(None, [os.environ.get("PYTHONPATH")])]
     options = ["-x", "-q", "-p", "mutants.outcome", "-p", "no:cacheprovider", "-m", ""]
+    # The same examples each time, and no deadline: the machine may be busy.
+    options.append("--hypothesis-profile=ci")
     return subprocess.run(
         [sys.executable, "-m", "pytest", *options, *tests],
         cwd=copy,

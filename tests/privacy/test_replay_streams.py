@@ -157,6 +157,37 @@ def test_the_binary_mechanism(name: str) -> None:
     )
 
 
+@pytest.mark.parametrize("listed", [True, False])
+def test_enormous_counts_are_released_by_their_noisy_ones_alone(listed: bool) -> None:
+    """More than 2**20 events of one label, or none: the same noisy counts, the same release."""
+    labels = {"labels": LISTED} if listed else {}
+    own = setting([100, 1_200_000, 1_200_001], horizon=2**21, epsilon="1e-9", **labels)
+    few, many = np.full((2, own.times[-1]), -1)
+    few[: own.labels] = many[: own.labels] = np.arange(own.labels)
+    many[own.labels :] = 7
+    transcript = record(own.run, few, told=own.told())
+    replay(transcript, own.run, many, told=own.told())
+    assert [len(said) for said in transcript.published[:3]] == [30 * listed] * 3
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_paths_of_very_many_labels_are_their_own(method: Any) -> None:
+    """Of the first labels and of those that came later, at a mark before them and at the end."""
+    parameters: dict[str, Any] = {"epsilon": "1/100", "delta": "1e-9", "horizon": 2**16}
+    stream = ContinualHistogram(method=method, windows=6000, **parameters)
+    for start in (0, 6000, 12_000):
+        stream.update_many([[f"label {i}"] for i in range(start, start + 6000)])
+        stream.counts()
+    noise = stream._state.noise
+    assert len(noise.rows) >= 18_000
+    assert len(np.unique(noise.total())) > len(noise.rows) * 0.99
+    for units in noise.marks.values():
+        assert len(np.unique(units)) > len(noise.rows) * 0.99
+    # Between two marks each path moves by noise of its own.
+    first, second = noise.marks[6000], noise.marks[12_000]
+    assert len(np.unique(second - first)) > len(noise.rows) * 0.99
+
+
 def test_the_first_event_costs_all_there_is() -> None:
     """It lies in a block of each level, all of which are used when read at powers of two."""
     own = setting([2**k for k in range(17)], labels=LISTED, horizon=2**17 - 1)
