@@ -68,7 +68,7 @@ def load(folder: Path = FOLDER) -> list[Mutant]:
             try:
                 found.append(Mutant(path.stem, **{**entry, "tests": tuple(entry["tests"])}))
             except (KeyError, TypeError) as error:
-                raise ValueError(f"{path.name}: {entry.get('name')}: {error}") from None
+                raise ValueError(f"{path.name}: {entry.get('name')}: lacks {error}") from None
     return found
 
 

@@ -61,13 +61,17 @@ def copy_repository(target: Path, root: Path = ROOT) -> Path:
 def pytest_in(copy: Path, tests: Iterable[str], outcome: Path) -> subprocess.CompletedProcess[str]:
     """Run tests on the code of a copy."""
     paths = [str(copy / "src"), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(paths),
+        "CI": "true",  # Hypothesis then tries the same examples each time, and has no deadline
+        VARIABLE: str(outcome),
+    }
     options = ["-x", "-q", "-p", "mutants.outcome", "-p", "no:cacheprovider", "-m", ""]
-    # The same examples each time, and no deadline: the machine may be busy.
-    options.append("--hypothesis-profile=ci")
     return subprocess.run(
         [sys.executable, "-m", "pytest", *options, *tests],
         cwd=copy,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), VARIABLE: str(outcome)},
+        env=environment,
         capture_output=True,
         text=True,
         timeout=_LONGEST,

@@ -117,6 +117,18 @@ def test_the_adaptive_scan(epsilon: str) -> None:
     check(AdaptiveScan(epsilon=epsilon), pairs, spare=SPARE)
 
 
+@pytest.mark.parametrize("epsilon", ["1", "64"])
+def test_an_adaptive_scan_of_thousands_of_blocks(epsilon: str) -> None:
+    """A long curve, counted in runs of dozens of blocks at once, by several calls of the sampler."""
+    counts = np.arange(1, 3000)
+    curve = profile(counts, 1 + 10**7 // counts**2)
+    longer = profile([*counts, 3000], [*(1 + 10**7 // counts[:-1] ** 2), 1, 1])
+    more = profile(counts, [10**7 + 2, *(1 + 10**7 // counts[1:] ** 2)])
+    mechanism = AdaptiveScan(epsilon=epsilon)
+    assert len(record(mechanism.release, curve).entries) > 1
+    check(mechanism, [(curve, more), (curve, longer)], spare=SPARE)
+
+
 @pytest.mark.parametrize("sensitivity", [2, 1000])
 def test_units_of_several_cells(sensitivity: int) -> None:
     pairs = several(sensitivity)
