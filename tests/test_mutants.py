@@ -4,7 +4,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-
 from mutants import __main__ as program
 from mutants.catalogue import FOLDER, ROOT, Mutant, chosen, load, problems
 from mutants.page import page

@@ -119,7 +119,7 @@ def test_the_adaptive_scan(epsilon: str) -> None:
 
 @pytest.mark.parametrize("epsilon", ["1", "64"])
 def test_an_adaptive_scan_of_thousands_of_blocks(epsilon: str) -> None:
-    """A long curve, counted in runs of dozens of blocks at once, by several calls of the sampler."""
+    """A long curve, counted in runs of dozens of blocks, with draws from several calls."""
     counts = np.arange(1, 3000)
     curve = profile(counts, 1 + 10**7 // counts**2)
     longer = profile([*counts, 3000], [*(1 + 10**7 // counts[:-1] ** 2), 1, 1])
