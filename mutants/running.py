@@ -34,7 +34,7 @@ class Result:
     ----------
     verdict : "caught" if a test failed, "missed" if all passed, "broken" if the mutant did not run.
     seconds : how long its tests took.
-    by : the test that failed first, or what is broken.
+    by : the test that failed first, and with what; or what is broken.
     """
 
     mutant: Mutant
@@ -137,4 +137,4 @@ def judge(mutant: Mutant, copy: Path, status: int, outcome: Path) -> tuple[Verdi
     own = Path(found["raised_in"]) == mutant.file(copy)
     if found["error"] in _NEVER_MEANT or (own and found["error"] in _HARDLY_MEANT):
         return "broken", f"{found['error']} in {found['test']}"
-    return "caught", found["test"]
+    return "caught", f"{found['test']} ({found['error']})"
