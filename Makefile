@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEMO_DATA := data/passwords_yahoo.csv
 
-.PHONY: demo test check audit bench format clean
+.PHONY: demo test check audit mutants bench format clean
 
 demo: $(VENV)/.run
 	@mkdir -p demo
@@ -16,6 +16,10 @@ test: $(VENV)/.dev
 
 audit: $(VENV)/.dev
 	$(BIN)/python -m pytest -m audit
+
+# Each planted privacy bug in a copy: mutants/*.toml. MUTANTS="noise tree-*" runs some of them.
+mutants: $(VENV)/.dev
+	$(BIN)/python -m mutants $(MUTANTS)
 
 check: $(VENV)/.dev
 	$(BIN)/ruff format --check .
