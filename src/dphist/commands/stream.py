@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from dphist.calibrate import calibrate
+from dphist.calibration import calibrate
 from dphist.commands.labels import known_labels
 from dphist.commands.options import Commands, UsageError, whole
 from dphist.commands.stream_dry_run import print_dry_run
