@@ -16,6 +16,7 @@ from dphist.axis import Axis
 from dphist.axis_edges import MOST_BINS, edges_of, public_only, regular_edges
 from dphist.errors import ParameterError
 from dphist.parameters import whole_number
+from dphist.stopping import stoppable
 from dphist.tables import IntArray
 from dphist.tables.binning import Grid, bin_rows
 from dphist.tables.columns import check_request
@@ -143,6 +144,7 @@ class BinnedCounts:
         return self.outside[key]
 
 
+@stoppable
 def bin_counts(
     frame: Any,
     *,

@@ -13,6 +13,7 @@ import pyarrow as pa
 from dphist.errors import ParameterError
 from dphist.noise import Source
 from dphist.parameters import whole_number
+from dphist.stopping import stoppable
 from dphist.tables import LARGEST, check_counts, shielded
 from dphist.tables.contributions import Bounds, count_labels
 from dphist.tables.promised import add_counts
@@ -51,6 +52,7 @@ class LabelCounts:
         return f"LabelCounts(max_labels={self.max_labels}, max_count={self.max_count}; not shown)"
 
     @classmethod
+    @stoppable
     def from_table(
         cls,
         frame: Any,

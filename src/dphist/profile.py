@@ -17,6 +17,7 @@ import numpy.typing as npt
 from dphist import tables
 from dphist.errors import DataError, ParameterError
 from dphist.parameters import whole_number
+from dphist.stopping import stoppable
 from dphist.tables.contributions import count_bounded_records
 
 IntArray = npt.NDArray[np.int64]
@@ -135,6 +136,7 @@ class Profile:
         return cls.of_released(np.array(counts, np.int64), np.array(prevalences, np.int64))
 
     @classmethod
+    @stoppable
     def read(cls, path: str | Path, sensitivity: int = 1) -> "Profile":
         """Read columns `count` and `prevalence` of a CSV (also gzip) or Parquet file.
 
@@ -148,6 +150,7 @@ class Profile:
         return cls(*tables.read_profile(path), sensitivity)
 
     @classmethod
+    @stoppable
     def from_table(
         cls,
         frame: Any,
@@ -205,6 +208,7 @@ class Profile:
         return cls(*pairs, sensitivity)
 
     @classmethod
+    @stoppable
     def from_edges(
         cls,
         frame: Any,
