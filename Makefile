@@ -4,15 +4,18 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEMO_DATA := data/passwords_yahoo.csv
 
-.PHONY: demo test check audit mutants bench format clean
+.PHONY: demo test check verify audit mutants bench format clean
 
 demo: $(VENV)/.run
 	@mkdir -p demo
 	$(BIN)/dphist anonymize $(DEMO_DATA) --epsilon 1 \
-	  --output demo/release.json --table demo/release.csv --report demo/report.html
+	  --output demo/release.json --table demo/release.csv --report demo/report.html --overwrite
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -m "not audit" -n 2 --dist loadfile
+	$(BIN)/python -m pytest -m "not audit and not verify" -n 2 --dist loadfile
+
+verify: $(VENV)/.verify
+	$(BIN)/python -m pytest -m verify -n 2
 
 audit: $(VENV)/.dev
 	$(BIN)/python -m pytest -m audit
@@ -46,6 +49,10 @@ $(VENV)/.run: pyproject.toml | $(VENV)/bin/python
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $@ $(VENV)/.run
+
+$(VENV)/.verify: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,verify]'
+	@touch $@ $(VENV)/.run $(VENV)/.dev
 
 $(VENV)/.bench: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,bench]'

@@ -22,6 +22,7 @@ from dphist.cli import main
 ROOT = Path(__file__).parents[1]
 SHAKESPEARE = ROOT / "data" / "words_shakespeare.csv"
 SENTINEL = "SENTINEL-7f3a"
+PATIENCE = 600  # seconds: other processes may have the machine busy
 
 
 def run(*arguments: object) -> int:
@@ -245,19 +246,19 @@ def test_an_unforeseen_error_shows_its_type_only(capsys, monkeypatch) -> None:
     assert SENTINEL not in err
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
-def test_interruptions_leave_nothing(error, capsys, monkeypatch, tmp_path) -> None:
+@pytest.mark.parametrize(("error", "code"), [(KeyboardInterrupt, 130), (MemoryError, 1)])
+def test_interruptions_leave_nothing(error, code, capsys, monkeypatch, tmp_path) -> None:
     def stop(*_: object, **__: object) -> None:
         raise error
 
     monkeypatch.setattr(dh.AdaptiveScan, "release", stop)
-    assert run("anonymize", SHAKESPEARE, "--epsilon", 1, "--output", tmp_path / "r.json") == 1
+    assert run("anonymize", SHAKESPEARE, "--epsilon", 1, "--output", tmp_path / "r.json") == code
     assert "nothing was written" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 
 def installed() -> list[str]:
-    return [sys.executable, "-m", "dphist.cli"]
+    return [sys.executable, "-m", "dphist"]
 
 
 def test_installed_command_prints_its_version() -> None:
@@ -267,9 +268,7 @@ def test_installed_command_prints_its_version() -> None:
 
 
 def test_a_reader_that_goes_away_gets_no_traceback() -> None:
-    command = (
-        f"{sys.executable} -m dphist.cli anonymize {SHAKESPEARE} --epsilon 1 --json | head -c 5"
-    )
+    command = f"{sys.executable} -m dphist anonymize {SHAKESPEARE} --epsilon 1 --json | head -c 5"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
     assert "Traceback" not in done.stderr
 
@@ -327,13 +326,12 @@ def test_a_signal_stops_the_query_and_leaves_nothing(number, large, tmp_path) ->
         text=True,
         env={**os.environ, "TMPDIR": str(temporary)},
     )
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while not list(temporary.iterdir()) and time.monotonic() < deadline:
         time.sleep(0.01)  # until the query is about to begin
-    time.sleep(0.3)
     child.send_signal(number)
-    _, err = child.communicate(timeout=60)
-    assert child.returncode == 1
+    _, err = child.communicate(timeout=PATIENCE)
+    assert child.returncode == 128 + number
     assert err == "dphist: interrupted; nothing was written\n"
     assert list(out.iterdir()) == list(temporary.iterdir()) == []
 

@@ -357,13 +357,15 @@ def test_an_engine_that_fails_mid_way_leaves_nothing(command, kind, tmp_path, ca
     assert [left.name for left in tmp_path.iterdir()] == [path.name]
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, RuntimeError])
-def test_interruptions_leave_nothing(error, records, capsys, monkeypatch) -> None:
+@pytest.mark.parametrize(
+    ("error", "code"), [(KeyboardInterrupt, 130), (MemoryError, 1), (RuntimeError, 1)]
+)
+def test_interruptions_leave_nothing(error, code, records, capsys, monkeypatch) -> None:
     def stop(*_: object, **__: object) -> None:
         raise error(SENTINEL)
 
     monkeypatch.setattr(dh.ThresholdHistogram, "release", stop)
-    assert run("labels", records, *USERS, *BUDGET, "--output", records.parent / "r.json") == 1
+    assert run("labels", records, *USERS, *BUDGET, "--output", records.parent / "r.json") == code
     assert SENTINEL not in capsys.readouterr().err
     assert [path.name for path in records.parent.iterdir()] == ["records.csv"]
 

@@ -98,6 +98,7 @@ def test_several_columns_in_order(records, tmp_path) -> None:
     assert header == "start_age,stop_age,start_day,stop_day,count,error"
     regular = ("--start", 0, "--start", "2024-01-01", "--stop", 100, "--stop", "2024-03-01")
     widths = ("--width", 10, "--width", "30d")
+    saved = tmp_path / "regular.json"
     code = run("ranges", records, *two[:4], *regular, *widths, "--epsilon", 1, "--output", saved)
     assert code == 0
     assert dh.Release.load(saved).value.bins.shape == (10, 2)
@@ -270,14 +271,14 @@ def test_a_file_without_rows_is_released(tmp_path) -> None:
     assert len(table.read_text().splitlines()) == 4
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
-def test_interruptions_leave_nothing(error, records, capsys, monkeypatch) -> None:
+@pytest.mark.parametrize(("error", "code"), [(KeyboardInterrupt, 130), (MemoryError, 1)])
+def test_interruptions_leave_nothing(error, code, records, capsys, monkeypatch) -> None:
     def stop(*_: object, **__: object) -> None:
         raise error
 
     monkeypatch.setattr(dh.AdaptiveTree, "release", stop)
     out = records.with_name("r.json")
-    assert run("ranges", records, *AGES, "--epsilon", 1, "--output", out) == 1
+    assert run("ranges", records, *AGES, "--epsilon", 1, "--output", out) == code
     assert "nothing was written" in capsys.readouterr().err
     assert [path.name for path in records.parent.iterdir()] == [records.name]
 

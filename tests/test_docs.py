@@ -79,7 +79,10 @@ def test_tests_that_are_named_exist(page) -> None:
 
 
 def test_make_demo_writes_what_it_says() -> None:
-    done = subprocess.run(["make", "demo"], cwd=ROOT, check=True, capture_output=True, text=True)
+    for _ in range(2):  # a second time, too
+        done = subprocess.run(
+            ["make", "demo"], cwd=ROOT, check=True, capture_output=True, text=True
+        )
     for name in ("release.json", "release.csv", "report.html"):
         assert (ROOT / "demo" / name).stat().st_size > 1000
         assert f"demo/{name}" in done.stdout

@@ -1,41 +1,49 @@
-"""Histograms released with differential privacy."""
+"""Histograms released with differential privacy.
 
-from dphist import noise, properties
-from dphist.anonymized import (
-    AdaptiveScan,
-    CumulativeCounts,
-    PartitionSampler,
-    PrivHist,
-    RankSplit,
-    SortedCounts,
-    anonymize,
-)
-from dphist.axis import Axis
-from dphist.binned import BinnedCounts, bin_counts
-from dphist.calibrate import calibrate
-from dphist.continual import ContinualHistogram, ContinualMechanism
-from dphist.errors import (
-    BoundsError,
-    ColumnError,
-    DataError,
-    DphistError,
-    HorizonError,
-    InputFileError,
-    OutputFileError,
-    ParameterError,
-    ReleaseFileError,
-    StateError,
-)
-from dphist.labels import LabelCounts
-from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PrivacyUnit, PureDP, compose
-from dphist.profile import Profile
-from dphist.release import VERSION, Release
-from dphist.report import plot, write_report
-from dphist.running_counts import RunningCounts
-from dphist.universal import AdaptiveTree, HierarchicalTree, LeafCounts
-from dphist.unknown import PayWhatYouGet, ThresholdHistogram, TopLabels, TopThreshold
+The public names are imported when they are first used: a command can so handle signals before the
+libraries it needs are imported, and a program pays for what it uses.
+"""
 
-__version__ = VERSION
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dphist import noise, properties
+    from dphist.anonymized import (
+        AdaptiveScan,
+        CumulativeCounts,
+        PartitionSampler,
+        PrivHist,
+        RankSplit,
+        SortedCounts,
+        anonymize,
+    )
+    from dphist.axis import Axis
+    from dphist.binned import BinnedCounts, bin_counts
+    from dphist.calibration import calibrate
+    from dphist.continual import ContinualHistogram, ContinualMechanism
+    from dphist.errors import (
+        BoundsError,
+        ColumnError,
+        DataError,
+        DphistError,
+        HorizonError,
+        InputFileError,
+        OutputFileError,
+        ParameterError,
+        ReleaseFileError,
+        StateError,
+    )
+    from dphist.labels import LabelCounts
+    from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PrivacyUnit, PureDP, compose
+    from dphist.profile import Profile
+    from dphist.release import Release
+    from dphist.report import plot, write_report
+    from dphist.running_counts import RunningCounts
+    from dphist.universal import AdaptiveTree, HierarchicalTree, LeafCounts
+    from dphist.unknown import PayWhatYouGet, ThresholdHistogram, TopLabels, TopThreshold
+
+    __version__: str
 
 __all__ = [
     "ZCDP",
@@ -84,3 +92,67 @@ __all__ = [
     "properties",
     "write_report",
 ]
+
+# Where each name is defined; the imports above say the same to type checkers, and a test compares
+# the two. No name is that of another submodule, which an import of that module would put here.
+_HOMES = {
+    "anonymized": (
+        "AdaptiveScan",
+        "CumulativeCounts",
+        "PartitionSampler",
+        "PrivHist",
+        "RankSplit",
+        "SortedCounts",
+        "anonymize",
+    ),
+    "axis": ("Axis",),
+    "binned": ("BinnedCounts", "bin_counts"),
+    "calibration": ("calibrate",),
+    "continual": ("ContinualHistogram", "ContinualMechanism"),
+    "errors": (
+        "BoundsError",
+        "ColumnError",
+        "DataError",
+        "DphistError",
+        "HorizonError",
+        "InputFileError",
+        "OutputFileError",
+        "ParameterError",
+        "ReleaseFileError",
+        "StateError",
+    ),
+    "labels": ("LabelCounts",),
+    "privacy": ("ZCDP", "ApproxDP", "ApproxZCDP", "PrivacyUnit", "PureDP", "compose"),
+    "profile": ("Profile",),
+    "release": ("Release",),
+    "report": ("plot", "write_report"),
+    "running_counts": ("RunningCounts",),
+    "universal": ("AdaptiveTree", "HierarchicalTree", "LeafCounts"),
+    "unknown": ("PayWhatYouGet", "ThresholdHistogram", "TopLabels", "TopThreshold"),
+}
+_SUBMODULES = ("noise", "properties")
+# A release may be of any mechanism, and is loaded by those that have been imported.
+_MECHANISMS = ("anonymized", "continual", "universal", "unknown")
+
+if not TYPE_CHECKING:  # to a type checker any name would exist
+
+    def __getattr__(name: str) -> object:
+        """Import a public name when it is first used (PEP 562)."""
+        if name in _SUBMODULES:
+            return importlib.import_module(f"dphist.{name}")
+        if name == "__version__":
+            found = importlib.import_module("dphist.release").VERSION
+        else:
+            home = next((home for home, names in _HOMES.items() if name in names), None)
+            if home is None:
+                raise AttributeError(f"module 'dphist' has no attribute {name!r}")
+            for module in _MECHANISMS if name == "Release" else ():
+                importlib.import_module(f"dphist.{module}")
+            found = getattr(importlib.import_module(f"dphist.{home}"), name)
+        globals()[name] = found
+        return found
+
+
+def __dir__() -> list[str]:
+    """Return the public names; submodules that happen to be imported are none."""
+    return sorted(__all__)

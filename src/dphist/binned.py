@@ -16,6 +16,7 @@ from dphist.axis import Axis
 from dphist.axis_edges import MOST_BINS, edges_of, public_only, regular_edges
 from dphist.errors import ParameterError
 from dphist.parameters import whole_number
+from dphist.stopping import stoppable
 from dphist.tables import IntArray
 from dphist.tables.binning.slots import Grid, bin_rows, value_roles
 from dphist.tables.binning.users import bin_rows_of_users
@@ -145,6 +146,7 @@ class BinnedCounts:
         return self.outside[key]
 
 
+@stoppable
 def bin_counts(
     frame: Any,
     *,

@@ -1,8 +1,8 @@
 """The command line: parse and call; `dphist.commands` has the commands.
 
 Exit codes: 0 done; 2 the command cannot be meant like that (a bad option, a column or path
-that does not exist); 1 anything else, being stopped by a signal among it. No traceback reaches a
-user, for it could show data.
+that does not exist); 128 and the number of the signal if one stopped it, so 130 after Ctrl-C; 1
+anything else. No traceback reaches a user, for it could show data.
 """
 
 import argparse
@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from importlib.metadata import version
 from typing import NoReturn
 
+from dphist.commands import ending
 from dphist.commands.anonymize import add_anonymize
 from dphist.commands.labels import add_labels
 from dphist.commands.options import Parser, UsageError, with_negative_values
@@ -41,8 +42,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(str(error), 2)
     except DphistError as error:
         return _fail(str(error), 1)
+    except ending.Interrupted as error:
+        return _fail(str(error), ending.exit_code(error.number))
     except KeyboardInterrupt:
-        return _fail("interrupted; nothing was written", 1)
+        return _fail(ending.NOTHING_WRITTEN, ending.exit_code(signal.SIGINT))
     except BrokenPipeError:  # the reader of our output, such as `head`, has gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
@@ -57,7 +60,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 @contextlib.contextmanager
 def _stopping_cleanly() -> Iterator[None]:
-    """Clean up on SIGTERM and SIGHUP as on Ctrl-C; print what any terminal can show."""
+    """Clean up on SIGTERM and SIGHUP as on Ctrl-C; print what any terminal can show.
+
+    A process that handles them already, as that of the command line does, goes on doing so.
+    """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -65,21 +71,22 @@ def _stopping_cleanly() -> Iterator[None]:
         yield  # only the main thread may handle signals
         return
 
-    def stop(*_: object) -> NoReturn:
-        raise KeyboardInterrupt
+    def stop(number: int, _: object) -> NoReturn:
+        raise ending.Interrupted(ending.NOTHING_WRITTEN, number)
 
     known = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    # What is ignored, as by nohup, stays so.
-    names = [name for name in known if signal.getsignal(name) != signal.SIG_IGN]
-    before = {name: signal.signal(name, stop) for name in names}
+    names = [name for name in known if signal.getsignal(name) == signal.SIG_DFL]
     try:
+        for name in names:
+            signal.signal(name, stop)
         yield
     finally:
-        for name, handler in before.items():
-            signal.signal(name, handler)
+        for name in names:
+            signal.signal(name, signal.SIG_DFL)
 
 
 def _fail(message: str, code: int) -> int:
+    ending.settle()  # a signal now would add a second line
     print(f"dphist: {message}", file=sys.stderr)
     return code
 
@@ -103,7 +110,3 @@ def _parser() -> argparse.ArgumentParser:
     ):
         add(commands)
     return parser
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

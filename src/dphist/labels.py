@@ -15,6 +15,7 @@ from dphist.errors import ParameterError
 from dphist.noise import Source
 from dphist.noise.whose import is_for_tests
 from dphist.parameters import whole_number
+from dphist.stopping import stoppable
 from dphist.tables import LARGEST, check_counts, redact_errors
 from dphist.tables.counting.contributions import Bounds, count_labels
 from dphist.tables.counting.stores import Keep, Store, counts_of
@@ -65,6 +66,7 @@ class LabelCounts:
         )
 
     @classmethod
+    @stoppable
     def from_table(
         cls,
         frame: Any,

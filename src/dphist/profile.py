@@ -17,6 +17,7 @@ import numpy.typing as npt
 from dphist import tables
 from dphist.errors import DataError, ParameterError
 from dphist.parameters import whole_number
+from dphist.stopping import stoppable
 from dphist.tables.counting.contributions import count_bounded_records
 
 IntArray = npt.NDArray[np.int64]
@@ -135,6 +136,7 @@ class Profile:
         return cls.of_released(np.array(counts, np.int64), np.array(prevalences, np.int64))
 
     @classmethod
+    @stoppable
     def read(
         cls, path: str | Path, sensitivity: int = 1, *, delimiter: str | None = None
     ) -> "Profile":
@@ -155,6 +157,7 @@ class Profile:
         return cls(*tables.read_profile(path, delimiter=delimiter), sensitivity)
 
     @classmethod
+    @stoppable
     def from_table(
         cls,
         frame: Any,
@@ -222,6 +225,7 @@ class Profile:
         return cls(*pairs, sensitivity)
 
     @classmethod
+    @stoppable
     def from_edges(
         cls,
         frame: Any,

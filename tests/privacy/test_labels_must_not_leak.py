@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from dphist.calibrate import calibrate
+from dphist.calibration import calibrate
 from dphist.errors import BoundsError, ColumnError, DataError, DphistError, ParameterError
 from dphist.labels import LabelCounts
 from dphist.noise.lazy import GAUSSIAN, LazyNoise

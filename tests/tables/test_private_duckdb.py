@@ -1,8 +1,10 @@
 """The DuckDB that labels are counted in: its own settings, within its share of memory."""
 
+import signal
 from contextlib import ExitStack
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from dphist.tables.engine import private_duckdb
@@ -39,3 +41,49 @@ def test_it_is_gone_with_its_folder(temporary: Path) -> None:
         connected(stack)
         assert len(list(temporary.iterdir())) == 1
     assert list(temporary.iterdir()) == []
+
+
+def test_only_its_owner_reads_its_folder(temporary: Path) -> None:
+    with ExitStack() as stack:
+        connected(stack)
+        (folder,) = temporary.iterdir()
+        assert folder.stat().st_mode & 0o777 == 0o700
+
+
+def test_being_stopped_while_it_is_made_leaves_nothing(
+    temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def quarter(connection: duckdb.DuckDBPyConnection) -> int:
+        signal.raise_signal(signal.SIGINT)
+        # In here DuckDB asks whether there was a signal.
+        return int(connection.execute("SELECT count(*) FROM range(1000000)").fetchall()[0][0])
+
+    monkeypatch.setattr(private_duckdb, "_quarter", quarter)
+    with pytest.raises(KeyboardInterrupt), ExitStack() as stack:
+        connected(stack, large=True)
+    assert list(temporary.iterdir()) == []
+
+
+def test_being_stopped_while_it_is_closed_leaves_nothing(
+    temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = private_duckdb.leftovers.remove
+
+    def remove(path: str) -> None:
+        signal.raise_signal(signal.SIGINT)
+        real(path)
+
+    monkeypatch.setattr(private_duckdb.leftovers, "remove", remove)
+    with pytest.raises(KeyboardInterrupt), ExitStack() as stack:
+        connected(stack)
+    assert list(temporary.iterdir()) == []
+
+
+def test_where_no_progress_can_be_shown_none_is_counted() -> None:
+    """As in a notebook without ipywidgets; tests/notebooks has a real one."""
+
+    class Refusing:
+        def execute(self, _: str) -> None:
+            raise duckdb.InvalidInputException("Could not change the progress bar setting")
+
+    private_duckdb._keep_count_of_progress(Refusing())  # type: ignore[arg-type]

@@ -10,8 +10,10 @@ from dphist.commands.options import Commands, UsageError, add_outputs, whole
 from dphist.commands.publishing import (
     check_paths,
     check_purpose,
+    in_the_way,
     progress_bar,
     publish,
+    say_in_the_way,
 )
 from dphist.errors import ParameterError
 from dphist.profile import Profile
@@ -136,6 +138,7 @@ def _print_dry_run(mechanism: AdaptiveScan, options: argparse.Namespace) -> None
                     "guarantee": records_json(mechanism, guarantee),
                     "mechanism": type(mechanism).__name__,
                     "expected_error": {str(guess): error for guess, error in errors.items()},
+                    "refused_outputs": in_the_way(options),
                 }
             )
         )
@@ -145,4 +148,5 @@ def _print_dry_run(mechanism: AdaptiveScan, options: argparse.Namespace) -> None
     print(mechanism.in_words())
     for guess, error in errors.items():
         print(f"If there are {guess:,} records: {words.error_in_words(error, guess)}.")
+    say_in_the_way(options)
     print("FILE was not opened.")

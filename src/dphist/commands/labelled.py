@@ -9,8 +9,10 @@ from dphist.commands.options import UsageError, whole
 from dphist.commands.publishing import (
     check_paths,
     check_purpose,
+    in_the_way,
     progress_bar,
     publish,
+    say_in_the_way,
 )
 from dphist.errors import ParameterError
 from dphist.labels import LabelCounts
@@ -165,6 +167,7 @@ def _print_dry_run(mechanism: Any, options: argparse.Namespace) -> None:
             "threshold": None if threshold is None else float_up(threshold),
             "threshold_above": labelled_words.threshold_base(mechanism),
             "released_with_chance": {f"{c.chance:g}": c.count for c in likely},
+            "refused_outputs": in_the_way(options),
         }
         if options.expect_users is not None:
             shown["shares"] = {f"{c.chance:g}": c.count / options.expect_users for c in likely}
@@ -183,4 +186,5 @@ def _print_dry_run(mechanism: Any, options: argparse.Namespace) -> None:
         print(labelled_words.chance_in_words(mechanism, chance))
         if options.expect_users is not None:
             print(labelled_words.share_of_users(chance, options.expect_users))
+    say_in_the_way(options)
     print("FILE was not opened.")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from dphist.calibrate import calibrate
+from dphist.calibration import calibrate
 from dphist.commands.labelled import (
     EPILOG,
     add_data_options,

@@ -20,6 +20,8 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(f"{message}\nSee '{self.prog} --help'.")
 
 
+OVERWRITE = "replace outputs that are there already; refuse them unless given"
+
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
 
 
@@ -35,6 +37,7 @@ def add_outputs(command: argparse.ArgumentParser, columns: str) -> None:
     """Add the options that say what is written and printed."""
     command.add_argument("--table", metavar="CSV", help=f"write columns {columns} here")
     command.add_argument("--report", metavar="HTML", help="write a page that explains it here")
+    command.add_argument("--overwrite", action="store_true", help=OVERWRITE)
     how = command.add_mutually_exclusive_group()
     how.add_argument("--quiet", action="store_true", help="print nothing but errors")
     how.add_argument(

@@ -4,6 +4,7 @@ import argparse
 import contextlib
 import json
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+from dphist.commands import ending
 from dphist.commands.options import UsageError
 from dphist.errors import DphistError, OutputFileError
 from dphist.release import Release
@@ -18,7 +20,10 @@ from dphist.report import report_html
 from dphist.report.kinds import kind_of
 from dphist.report.summary import summary_text
 from dphist.report.table import table_csv
+from dphist.stopping import handlers_wait
 from dphist.writing import check_distinct, check_output_path, staged_outputs
+
+_NO_BAR = b"\r\x1b[2K\x1b[?25h"  # to the start of the line, which is erased; the cursor shown
 
 
 def check_paths(options: argparse.Namespace) -> None:
@@ -27,7 +32,7 @@ def check_paths(options: argparse.Namespace) -> None:
     for name in inputs:
         if not Path(name).exists():
             raise UsageError(f"{name} does not exist")
-    paths = list(_outputs(options).values())
+    paths = list(outputs_of(options).values())
     for name in inputs:
         if any(os.path.realpath(path) == os.path.realpath(name) for path in paths):
             raise UsageError(f"{name} is the input; writing there would destroy it")
@@ -37,38 +42,64 @@ def check_paths(options: argparse.Namespace) -> None:
             check_output_path(path)
     except OutputFileError as error:
         raise UsageError(str(error)) from None
+    found = in_the_way(options)
+    if found:
+        raise UsageError(refusal(found))
 
 
 def check_purpose(options: argparse.Namespace) -> None:
     """Refuse to make a release that nobody would see."""
-    if options.quiet and not _outputs(options):
+    if options.quiet and not outputs_of(options):
         raise UsageError("--quiet without --output, --table or --report would release nothing")
 
 
 def publish(release: Release, options: argparse.Namespace) -> None:
     """Write all outputs or none, then say what was done."""
-    paths = _outputs(options)
+    paths = outputs_of(options)
     makers = {"release": Release.to_json, "table": table_csv, "report": report_html}
-    with staged_outputs() as staged:
-        for kind, path in paths.items():
-            staged.write_text(path, makers[kind](release))
+    # Whoever thinks that nothing was written may release again, and pay twice.
+    written = f"{', '.join(paths.values())} written, but not all was printed"
+    if not paths:
+        written = "interrupted; the release may have been printed in part"
+    published = False
     try:
+        with staged_outputs() as staged:
+            for kind, path in paths.items():
+                staged.write_text(path, makers[kind](release), replace=options.overwrite)
+            with handlers_wait():
+                staged.commit()
+                published = True
+                ending.say(written)
         _announce(release, paths, options)
+        ending.settle()
+        return
     except BrokenPipeError:
         raise
-    except (KeyboardInterrupt, OSError):
-        if not paths:
+    except (KeyboardInterrupt, OSError) as error:
+        if not published or (isinstance(error, OSError) and not paths):
             raise
-        # Whoever thinks that nothing was written may release again, and pay twice.
-        problem = DphistError(f"{', '.join(paths.values())} written, but not all was printed")
-    else:
-        return
+        problem: BaseException = DphistError(written)
+        if isinstance(error, KeyboardInterrupt):
+            problem = ending.Interrupted(written, getattr(error, "number", signal.SIGINT))
     raise problem
 
 
-def _outputs(options: argparse.Namespace) -> dict[str, str]:
+def outputs_of(options: argparse.Namespace) -> dict[str, str]:
+    """Return the paths of what is written, by its kind."""
     named = {"release": options.output, "table": options.table, "report": options.report}
     return {kind: path for kind, path in named.items() if path is not None}
+
+
+def in_the_way(options: argparse.Namespace) -> list[str]:
+    """Return the outputs that are there already and may not be replaced."""
+    paths = [] if options.overwrite else outputs_of(options).values()
+    return [path for path in paths if os.path.lexists(os.path.realpath(path))]
+
+
+def refusal(paths: list[str]) -> str:
+    """Return why outputs that are there are not replaced, and what to do."""
+    there = f"{', '.join(paths)} {'exists' if len(paths) == 1 else 'exist'}"
+    return f"{there}; name another output, or replace it with --overwrite"
 
 
 def _announce(release: Release, paths: dict[str, str], options: argparse.Namespace) -> None:
@@ -91,6 +122,13 @@ def _announce(release: Release, paths: dict[str, str], options: argparse.Namespa
         sys.stdout.flush()
 
 
+def say_in_the_way(options: argparse.Namespace) -> None:
+    """Print, in a dry run, that the run itself would be refused for its outputs."""
+    found = in_the_way(options)
+    if found:
+        print(f"It would be refused: {refusal(found)}.")
+
+
 @contextlib.contextmanager
 def progress_bar(shown: bool) -> Iterator[Callable[[float], None] | None]:
     """Show progress on a terminal that a person watches, nothing in a pipe."""
@@ -98,6 +136,10 @@ def progress_bar(shown: bool) -> Iterator[Callable[[float], None] | None]:
         yield None
         return
     columns = (TextColumn("reading"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("reading", total=1.0)
-        yield lambda fraction: bar.update(task, completed=fraction)
+    ending.on_screen(_NO_BAR)
+    try:
+        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task("reading", total=1.0)
+            yield lambda fraction: bar.update(task, completed=fraction)
+    finally:
+        ending.on_screen(b"")

@@ -9,7 +9,14 @@ from typing import Any
 from dphist.axis import Axis
 from dphist.binned import bin_counts
 from dphist.commands.options import Commands, UsageError, add_outputs, whole
-from dphist.commands.publishing import check_paths, check_purpose, progress_bar, publish
+from dphist.commands.publishing import (
+    check_paths,
+    check_purpose,
+    in_the_way,
+    progress_bar,
+    publish,
+    say_in_the_way,
+)
 from dphist.errors import ParameterError
 from dphist.report import ranges_words, words
 from dphist.report.delta_words import Number
@@ -215,6 +222,7 @@ def _print_dry_run(mechanism: RangeMechanism, options: argparse.Namespace) -> No
                     "mechanism": type(mechanism).__name__,
                     "bins": list(mechanism.bins),
                     "expected_error": {str(guess): error for guess, error in errors.items()},
+                    "refused_outputs": in_the_way(options),
                 }
             )
         )
@@ -228,4 +236,5 @@ def _print_dry_run(mechanism: RangeMechanism, options: argparse.Namespace) -> No
     for guess, error in errors.items():
         short = words.error_in_short(error)
         print(f"If there are {guess:,} records: a range is about {short} off.")
+    say_in_the_way(options)
     print("FILE was not opened.")

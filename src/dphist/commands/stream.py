@@ -6,12 +6,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from dphist.calibrate import calibrate
+from dphist.calibration import calibrate
 from dphist.commands.labels import known_labels
-from dphist.commands.options import Commands, UsageError, whole
+from dphist.commands.options import OVERWRITE, Commands, UsageError, whole
+from dphist.commands.publishing import outputs_of
 from dphist.commands.stream_dry_run import print_dry_run
 from dphist.commands.stream_events import Form, Lines, Objects, Rows
-from dphist.commands.stream_outputs import check_stream_paths, outputs_of
+from dphist.commands.stream_outputs import check_new_outputs, check_stream_paths, replaceable
 from dphist.commands.stream_run import Run
 from dphist.commands.stream_state import removed_if_unused
 from dphist.commands.stream_stop import Stopping
@@ -132,6 +133,11 @@ def add_stream(commands: Commands) -> None:
     command.add_argument("--output", metavar="JSON", help="write the release of all readings here")
     command.add_argument("--table", metavar="CSV", help="write columns time,label,count here")
     command.add_argument("--report", metavar="HTML", help="write a page that explains it here")
+    command.add_argument(
+        "--overwrite",
+        action="store_true",
+        help=f"{OVERWRITE}; those of the same stream are replaced in any case",
+    )
     how = command.add_mutually_exclusive_group()
     how.add_argument("--quiet", action="store_true", help="print nothing but errors")
     how.add_argument(
@@ -148,6 +154,8 @@ def _stream(options: argparse.Namespace) -> None:
         raise UsageError("standard input is closed; events are read from it")
     check_stream_paths(options)
     new = not Path(options.state).exists()
+    if new:
+        check_new_outputs(options)
     if new and options.user is not None and options.max_events_per_user is None:
         raise UsageError("--user needs --max-events-per-user: how many events of each are counted")
     mechanism = None if options.epsilon is None and not new else _made(options)
@@ -160,9 +168,10 @@ def _stream(options: argparse.Namespace) -> None:
     ):
         _check_same(stream.mechanism, options)
         _check_users(stream.mechanism, options)
+        replaced = replaceable(stream, options)
         _announce(stream, options)
         skip = stream.time if options.resume else 0
-        Run(stream, form, options, skip, stopping, new).run(sys.stdin.fileno())
+        Run(stream, form, options, skip, stopping, new, replaced).run(sys.stdin.fileno())
 
 
 def _check_options(options: argparse.Namespace) -> None:

@@ -3,8 +3,10 @@
 import argparse
 import json
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
+from dphist.commands.publishing import in_the_way, say_in_the_way
 from dphist.continual import ContinualMechanism
 from dphist.privacy.as_text import float_up, plain, up
 from dphist.report import running_words
@@ -23,6 +25,7 @@ def print_dry_run(mechanism: ContinualMechanism, options: argparse.Namespace) ->
     likely = None if threshold is None else running_words.likely_count(mechanism)
     if options.quiet:
         return
+    goes_on = Path(options.state).exists()  # with outputs that it may replace
     if options.json:
         shown: dict[str, Any] = {
             "guarantee": total_json(total, unit),
@@ -34,6 +37,7 @@ def print_dry_run(mechanism: ContinualMechanism, options: argparse.Namespace) ->
             "standard_error": mechanism.standard_error,
             "noise_bytes_per_label": 8 * mechanism.counter.width,
             "released_with_chance": {} if likely is None else {"0.95": likely},
+            "refused_outputs": [] if goes_on else in_the_way(options),
         }
         if guess is not None and likely is not None:
             shown["shares"] = {"0.95": likely / guess}
@@ -54,4 +58,6 @@ def print_dry_run(mechanism: ContinualMechanism, options: argparse.Namespace) ->
     print(f"Standard error of a count: at most {error}, so ± {width:,} with 95 %.")
     width = mechanism.counter.width
     print(f"Noise kept for a label: {width:,} numbers, {8 * width:,} bytes.")
+    if not goes_on:
+        say_in_the_way(options)
     print("No input was read, and no state was made.")

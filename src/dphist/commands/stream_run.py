@@ -7,14 +7,16 @@ import os
 import select
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
 import pyarrow as pa
 
+from dphist.commands.ending import Interrupted
+from dphist.commands.publishing import outputs_of
 from dphist.commands.stream_events import Event, Form
-from dphist.commands.stream_outputs import outputs_of, write_outputs
+from dphist.commands.stream_outputs import write_outputs
 from dphist.commands.stream_stop import Stopping
 from dphist.continual import ContinualHistogram
 from dphist.errors import (
@@ -45,6 +47,7 @@ class Run:
     ----------
     skip : events of the input that the state already holds.
     new : whether this run began the state.
+    replaced : paths of outputs that may be there, and are replaced.
     """
 
     stream: ContinualHistogram
@@ -53,10 +56,11 @@ class Run:
     skip: int
     stopping: Stopping
     new: bool
+    replaced: Collection[str]
     _printing: bool = True
     _read_at: int | None = None
     _no_reading_left: bool = False
-    _problem: Exception | None = None
+    _problem: BaseException | None = None
 
     def run(self, descriptor: int) -> None:
         """Count all events of the input, then read and write what is asked for.
@@ -68,6 +72,8 @@ class Run:
         ------
         DphistError
             If the input ended other than at its end, or no reading was left for all of it.
+        Interrupted
+            If a signal ended it.
         """
         self._printing = not self.options.quiet
         with self._noted():
@@ -87,11 +93,11 @@ class Run:
         except ColumnError:  # in the header, before anything was counted
             raise
         except (DataError, HorizonError, InputFileError) as error:
-            problem: Exception = type(error)(f"{error}; {self._held()}")
+            problem: BaseException = type(error)(f"{error}; {self._held()}")
         except DphistError as error:  # of the state or an output
             problem = error
-        except KeyboardInterrupt:
-            problem = DphistError(f"stopped; {self._held()}")
+        except Interrupted as error:
+            problem = Interrupted(f"{error}; {self._held()}", error.number)
         except OSError as error:  # of printing: ours are DphistErrors
             problem, self._printing = error, False
         if self._problem is None:
@@ -192,7 +198,7 @@ class Run:
             if len(reading) > most:
                 print(f"  ... {len(reading) - most:,} more")
             print(flush=True)
-        except KeyboardInterrupt:
+        except Interrupted:
             # A reader that does not read holds us up: what it has not taken is dropped.
             self._printing = False
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -227,10 +233,12 @@ class Run:
             return
         first = self._problem
         try:
-            write_outputs(release, paths)
+            write_outputs(release, paths, self.replaced)
         except OutputFileError as error:
             if first is None:
                 self._problem = error
+            elif isinstance(first, Interrupted):
+                self._problem = Interrupted(f"{first}; {error}", first.number)
             elif isinstance(first, DphistError):
                 self._problem = type(first)(f"{first}; {error}")
 

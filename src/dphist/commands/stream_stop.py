@@ -6,6 +6,8 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
+from dphist.commands import ending
+
 
 class Stopping:
     """Handles Ctrl-C, SIGTERM and SIGHUP while a stream is open.
@@ -15,12 +17,15 @@ class Stopping:
     """
 
     def __init__(self) -> None:
-        self._asked = False
+        self._asked: int | None = None
         self._anywhere = False
 
     @contextlib.contextmanager
     def handled(self) -> Iterator[None]:
-        """Handle the signals until the block ends; those that are ignored, as by nohup, stay so."""
+        """Handle the signals until the block ends; those that are ignored, as by nohup, stay so.
+
+        In a process of the command line nothing is left to be stopped then.
+        """
         before: dict[int, Any] = {}
         if threading.current_thread() is threading.main_thread():
             names = ("SIGINT", "SIGTERM", "SIGHUP")
@@ -30,26 +35,27 @@ class Stopping:
         try:
             yield
         finally:
-            for each, handler in before.items():
-                signal.signal(each, handler)
+            if not ending.settle():
+                for each, handler in before.items():
+                    signal.signal(each, handler)
 
     @contextlib.contextmanager
     def anywhere(self) -> Iterator[None]:
-        """Mark a block that may end anywhere, by KeyboardInterrupt: also if asked to before it."""
+        """Mark a block that may end anywhere, by Interrupted: also if asked to before it."""
         self._anywhere = True
         try:
-            if self._asked:
-                raise KeyboardInterrupt
+            if self._asked is not None:
+                raise ending.Interrupted("stopped", self._asked)
             yield
         finally:
             self._anywhere = False
 
     def forget(self) -> None:
         """Begin to stop: being asked again then ends what is printed last."""
-        self._asked = False
+        self._asked = None
 
-    def _stop(self, *_: object) -> None:
-        self._asked = True
+    def _stop(self, number: int, _: object) -> None:
+        self._asked = number
         if self._anywhere:
             self._anywhere = False
-            raise KeyboardInterrupt
+            raise ending.Interrupted("stopped", number)

@@ -2,7 +2,7 @@
 
 import argparse
 
-from dphist.calibrate import calibrate
+from dphist.calibration import calibrate
 from dphist.commands.labelled import (
     EPILOG,
     add_data_options,

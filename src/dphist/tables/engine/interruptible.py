@@ -1,10 +1,13 @@
 """Letting a person, or the system, stop a long query at once."""
 
+import contextlib
 import threading
 from collections.abc import Callable
 from typing import TypeVar
 
 import duckdb
+
+from dphist.stopping import exceptions_wait
 
 T = TypeVar("T")
 
@@ -16,9 +19,16 @@ def interruptible(connection: duckdb.DuckDBPyConnection, call: Callable[[], T]) 
 
     Python handles a signal in its main thread between two of its own steps, and a query is
     one step: Ctrl-C would be heard when the query has ended.
+
+    Whatever a signal's handler raises, also while the thread is being started, waits until the
+    query was interrupted and the thread has ended. Otherwise the connection would be closed while
+    it is in use, which DuckDB refuses, and Python would end while a thread of its own is in
+    DuckDB: such a thread is unwound through C++ code that allows no exception, and the process
+    aborts.
     """
     results: list[T] = []
     errors: list[BaseException] = []
+    ended = threading.Event()
 
     def work() -> None:
         try:
@@ -28,16 +38,16 @@ def interruptible(connection: duckdb.DuckDBPyConnection, call: Callable[[], T]) 
         finally:
             ended.set()
 
-    # An event, as Python 3.11 takes a thread for ended once a `join` was interrupted.
-    ended = threading.Event()
-    threading.Thread(target=work, name="dphist-query", daemon=True).start()
-    try:
+    # No daemon: if ever one were left, Python would wait for it, and not abort.
+    thread = threading.Thread(target=work, name="dphist-query")
+    with exceptions_wait() as waiting:
+        thread.start()
         while not ended.wait(_SECONDS_BETWEEN):
-            pass
-    except BaseException:
-        connection.interrupt()
-        ended.wait()
-        raise
+            if waiting:
+                # Again and again, as a query forgets an interrupt that came before it began.
+                with contextlib.suppress(duckdb.Error):
+                    connection.interrupt()
+        thread.join()
     if errors:
         raise errors[0]
     return results[0]

@@ -5,12 +5,17 @@ caller's connection that need not be so: columns and sessions have collations, t
 `A` are one, and macros may stand in for functions. So rows are streamed here first.
 """
 
+import os
+import secrets
 import tempfile
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from pathlib import Path
 
 import duckdb
 
+from dphist import leftovers
 from dphist.errors import DataError
+from dphist.stopping import exceptions_wait
 
 # Beyond this DuckDB spills to its folder; benchmarks/large_file.py and benchmarks/label_speed.py
 # measure what the process takes in all. Each thread needs a share, hence the limit on threads.
@@ -31,25 +36,54 @@ def connected(stack: ExitStack, *, large: bool = False) -> duckdb.DuckDBPyConnec
     large : whether to take a quarter of the memory there is, if that is more, before spilling: for
         bounding many users, which spilling makes twice as slow.
     """
-    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="dphist-"))
-    connection = duckdb.connect(
-        config={
-            "temp_directory": folder,
-            "preserve_insertion_order": "false",
-            "autoinstall_known_extensions": "false",
-            "autoload_known_extensions": "false",
-        }
-    )
-    stack.enter_context(connection)
-    quarter = _quarter(connection) if large else 0
-    memory = f"{quarter}B" if quarter > 2 * 10**9 else _MEMORY
-    connection.execute(f"SET memory_limit = '{memory}'")
-    # Without the bar DuckDB does not keep count of its progress; printing is another matter.
-    connection.execute("SET enable_progress_bar_print = false")
-    connection.execute("SET enable_progress_bar = true")
-    if connection.execute("SELECT current_setting('threads')").fetchall()[0][0] > _MOST_THREADS:
-        connection.execute(f"SET threads = {_MOST_THREADS}")
+    with exceptions_wait():  # of a signal in the middle, DuckDB would make an error of its own
+        folder = _folder(stack)
+        connection = duckdb.connect(
+            config={
+                "temp_directory": folder,
+                "preserve_insertion_order": "false",
+                "autoinstall_known_extensions": "false",
+                "autoload_known_extensions": "false",
+            }
+        )
+        stack.callback(_close, connection)
+        quarter = _quarter(connection) if large else 0
+        memory = f"{quarter}B" if quarter > 2 * 10**9 else _MEMORY
+        connection.execute(f"SET memory_limit = '{memory}'")
+        _keep_count_of_progress(connection)
+        if connection.execute("SELECT current_setting('threads')").fetchall()[0][0] > _MOST_THREADS:
+            connection.execute(f"SET threads = {_MOST_THREADS}")
     return connection
+
+
+def _folder(stack: ExitStack) -> str:
+    """Make a folder that only its owner may read, until `stack` is closed or the process ends."""
+    folder = os.path.join(tempfile.gettempdir(), f"dphist-{secrets.token_hex(8)}")  # noqa: PTH118
+    leftovers.remember(folder)
+    stack.callback(_remove, folder)
+    Path(folder).mkdir(mode=0o700)
+    return folder
+
+
+def _remove(folder: str) -> None:
+    with exceptions_wait():
+        leftovers.remove(folder)
+
+
+def _close(connection: duckdb.DuckDBPyConnection) -> None:
+    with exceptions_wait():
+        connection.close()
+
+
+def _keep_count_of_progress(connection: duckdb.DuckDBPyConnection) -> None:
+    """Have DuckDB keep count of its progress, and print nothing of it.
+
+    It does one only with the other. In a notebook without ipywidgets it cannot print, and so
+    refuses to be asked for either; it then prints nothing and counts nothing.
+    """
+    with suppress(duckdb.InvalidInputException):
+        connection.execute("SET enable_progress_bar_print = false")
+        connection.execute("SET enable_progress_bar = true")
 
 
 def out_of_room(work: str) -> DataError:

@@ -7,6 +7,8 @@ from typing import TypeAlias
 
 import duckdb
 
+from dphist.stopping import exceptions_wait
+
 Progress: TypeAlias = Callable[[float], None]
 
 _SECONDS_BETWEEN = 0.25
@@ -19,7 +21,8 @@ def reported(connection: duckdb.DuckDBPyConnection, progress: Progress | None) -
     Parameters
     ----------
     connection : DuckDB connection
-        The one the block uses. Its progress bar must be enabled, its printing off.
+        The one the block uses. Its progress bar must be enabled, its printing off; in a notebook
+        without ipywidgets DuckDB allows neither, and cannot say how far it is.
     progress : function of a float, or None
         Gets a fraction from 0 to 1 that never falls, and 1 when the block has succeeded.
         It is called from another thread. If it raises, or if DuckDB cannot say how far it
@@ -43,13 +46,16 @@ def reported(connection: duckdb.DuckDBPyConnection, progress: Progress | None) -
                 failed.set()
                 return
 
-    thread = threading.Thread(target=poll, name="dphist-progress", daemon=True)
-    thread.start()
+    thread = threading.Thread(target=poll, name="dphist-progress")
     try:
+        with exceptions_wait():
+            thread.start()
         yield
     finally:
-        done.set()
-        thread.join()
+        with exceptions_wait():  # a thread that is left would ask a connection that is closed
+            done.set()
+            if thread.is_alive():
+                thread.join()
     if not failed.is_set():
         _last_call(progress)
 

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import norm
 
 from dphist import ApproxDP, ApproxZCDP, PrivHist, PureDP, SortedCounts, compose
-from dphist.calibrate import calibrate
+from dphist.calibration import calibrate
 from dphist.errors import ParameterError
 from dphist.noise.gaussian_epsilon import gaussian_epsilon
 from dphist.unknown.threshold import ThresholdHistogram

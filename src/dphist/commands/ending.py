@@ -1,0 +1,106 @@
+"""How a run of the command line ends: by itself, or at once, where a signal asks for it.
+
+A handler that raises could be heard anywhere: in a library that makes another exception of it, in
+a function that C++ calls, while a module is being imported or an object destroyed. So the handler
+of the command line raises nothing. It removes temporary files, says one line and ends the process,
+whose other threads may be in the middle of a query. This module is imported before any that takes
+long, so nothing may be imported here that does.
+"""
+
+import atexit
+import contextlib
+import os
+import signal
+import sys
+from types import FrameType
+from typing import NoReturn
+
+from dphist import leftovers
+
+NOTHING_WRITTEN = "interrupted; nothing was written"
+
+_NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
+_handled: list[int] = []
+_line = NOTHING_WRITTEN
+_screen = b""
+
+
+class Interrupted(KeyboardInterrupt):
+    """A signal stopped the run, and some of what it had begun was brought to an end first."""
+
+    def __init__(self, line: str, number: int = signal.SIGINT) -> None:
+        super().__init__(line)
+        self.number = number
+
+
+def exit_code(number: int) -> int:
+    """Return the exit code of a run that a signal stopped: 130 for Ctrl-C."""
+    return 128 + number
+
+
+def handle_signals() -> None:
+    """End the process from now on where a signal asks for it; those ignored, as by nohup, stay so.
+
+    Called once, by the command line alone. `main` called from a program leaves signals to it.
+    """
+    known = [getattr(signal, name) for name in _NAMES if hasattr(signal, name)]
+    _handled[:] = [each for each in known if signal.getsignal(each) != signal.SIG_IGN]
+    for each in _handled:
+        signal.signal(each, _end)
+
+
+def say(line: str) -> None:
+    """Set what a signal that comes now has the process say."""
+    global _line
+    _line = line
+
+
+def on_screen(reset: bytes) -> None:
+    """Set what gives a terminal back as it was, written before the line; empty for nothing."""
+    global _screen
+    _screen = reset
+
+
+def settle() -> bool:
+    """Ignore signals from now on, if they are handled here: what there is to do was done."""
+    for each in _handled:
+        signal.signal(each, signal.SIG_IGN)
+    return bool(_handled)
+
+
+def leave(code: int) -> NoReturn:
+    """End the process, without Python's own end, in which other threads are torn down."""
+    settle()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):
+            stream.flush()
+    os.close(_silenced())
+    atexit._run_exitfuncs()
+    os._exit(code)
+
+
+def _end(number: int, _: FrameType | None) -> None:
+    """Handle a signal."""
+    try:
+        settle()
+        errors = _silenced()
+        leftovers.remove_all()
+        with contextlib.suppress(OSError):
+            os.write(errors, _screen + f"dphist: {_line}\n".encode(errors="backslashreplace"))
+    finally:
+        os._exit(exit_code(number))
+
+
+def _silenced() -> int:
+    """Have nothing come out on standard error any more; return another descriptor of it.
+
+    Threads that still run draw a progress bar there, and libraries complain.
+    """
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        errors = os.dup(2)
+        os.dup2(nowhere, 2)
+    except OSError:  # it is closed
+        return nowhere
+    os.close(nowhere)
+    return errors

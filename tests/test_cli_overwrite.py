@@ -1,0 +1,199 @@
+"""Outputs that are there are not replaced unless that is asked for: a rerun would spend again."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+import dphist as dh
+from dphist.cli import main
+from dphist.unknown import ThresholdHistogram, TopLabels
+
+ANONYMIZE = ("anonymize", "data.csv", "--label", "word", "--epsilon", 1)
+RANGES = ("ranges", "data.csv", "--column", "age", "--edges", "0,50,100", "--epsilon", 1)
+LABELS = ("labels", "data.csv", "--label", "word", "--epsilon", 1, "--delta", "1e-6")
+TOP = ("top", "data.csv", "--label", "word", "--epsilon", 1, "--delta", "1e-6")
+COMMANDS = {"anonymize": ANONYMIZE, "ranges": RANGES, "labels": LABELS, "top": TOP}
+OUTPUTS = {"--output": "r.json", "--table": "t.csv", "--report": "r.html"}
+ALL = tuple(text for pair in OUTPUTS.items() for text in pair)
+STREAM = ("stream", "--state", "s.db")
+NEW = (*STREAM, "--epsilon", 20, "--delta", "1e-6", "--horizon", 5000)
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def data() -> None:
+    Path("data.csv").write_text("word,age\n" + "a,10\nb,60\n" * 100)
+
+
+@pytest.fixture
+def unread() -> None:
+    """Data that nobody opens: who does so waits."""
+    os.mkfifo("data.csv")
+
+
+def run(*arguments: object) -> int:
+    return main([str(argument) for argument in arguments])
+
+
+def fed(monkeypatch, content: str, *arguments: object) -> int:
+    Path("input.tmp").write_text(content)
+    with Path("input.tmp").open() as file:
+        monkeypatch.setattr("sys.stdin", file)
+        return run(*arguments)
+
+
+@pytest.mark.usefixtures("unread")
+@pytest.mark.parametrize("option", OUTPUTS)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_an_output_that_is_there_is_refused_before_data_are_read(command, option, capsys) -> None:
+    Path(OUTPUTS[option]).write_text("before")
+    assert run(*COMMANDS[command], *ALL) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err == (
+        f"dphist: {OUTPUTS[option]} exists; name another output, or replace it with --overwrite\n"
+    )
+    assert Path(OUTPUTS[option]).read_text() == "before"
+    assert sorted(map(str, Path().iterdir())) == sorted(["data.csv", OUTPUTS[option]])
+
+
+@pytest.mark.usefixtures("data")
+@pytest.mark.parametrize("command", COMMANDS)
+def test_it_is_replaced_where_that_is_asked_for(command) -> None:
+    for path in OUTPUTS.values():
+        Path(path).write_text("before")
+    assert run(*COMMANDS[command], *ALL, "--overwrite", "--quiet") == 0
+    assert all(Path(path).read_text() != "before" for path in OUTPUTS.values())
+    assert run(*COMMANDS[command], *ALL, "--quiet") == 2
+    assert run(*COMMANDS[command], *ALL, "--quiet", "--overwrite") == 0
+
+
+@pytest.mark.usefixtures("data")
+@pytest.mark.parametrize("option", OUTPUTS)
+@pytest.mark.parametrize(
+    ("command", "mechanism"),
+    [
+        ("anonymize", dh.AdaptiveScan),
+        ("ranges", dh.AdaptiveTree),
+        ("labels", ThresholdHistogram),
+        ("top", TopLabels),
+    ],
+)
+def test_a_file_that_appears_meanwhile_is_left_alone(
+    command, mechanism, option, monkeypatch, capsys
+) -> None:
+    real = mechanism.release
+
+    def release(*arguments: object) -> dh.Release:
+        Path(OUTPUTS[option]).write_text("of somebody else")
+        return real(*arguments)
+
+    monkeypatch.setattr(mechanism, "release", release)
+    assert run(*COMMANDS[command], *ALL) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "appeared meanwhile; nothing was written" in captured.err
+    assert Path(OUTPUTS[option]).read_text() == "of somebody else"
+    assert sorted(map(str, Path().iterdir())) == sorted(["data.csv", OUTPUTS[option]])
+
+
+@pytest.mark.usefixtures("data")
+def test_links_are_followed(capsys) -> None:
+    Path("r.json").symlink_to("target.json")
+    assert run(*ANONYMIZE, "--output", "r.json", "--quiet") == 0
+    assert Path("r.json").is_symlink()
+    assert run(*ANONYMIZE, "--output", "r.json", "--quiet") == 2
+    assert "r.json exists" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("data")
+def test_show_replaces_nothing_either(capsys) -> None:
+    assert run(*LABELS, "--quiet", "--output", "r.json") == 0
+    Path("t.csv").write_text("before")
+    assert run("show", "r.json", "--table", "t.csv") == 2
+    assert Path("t.csv").read_text() == "before"
+    assert run("show", "r.json", "--table", "t.csv", "--overwrite") == 0
+    assert Path("t.csv").read_text().startswith("label,count\n")
+
+
+@pytest.mark.usefixtures("unread")
+@pytest.mark.parametrize("command", [*COMMANDS, "stream"])
+def test_a_dry_run_says_so(command, capsys) -> None:
+    dry = ((*NEW,) if command == "stream" else COMMANDS[command]) + (*ALL, "--dry-run")
+    assert run(*dry) == 0
+    assert "refused" not in capsys.readouterr().out
+    assert run(*dry, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["refused_outputs"] == []
+    for path in ("r.json", "t.csv"):
+        Path(path).write_text("before")
+    assert run(*dry) == 0
+    assert (
+        "It would be refused: r.json, t.csv exist; name another output, or replace it with "
+        "--overwrite.\n"
+    ) in capsys.readouterr().out
+    assert run(*dry, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["refused_outputs"] == ["r.json", "t.csv"]
+    assert run(*dry, "--overwrite", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["refused_outputs"] == []
+
+
+def test_a_stream_replaces_its_own_outputs(monkeypatch, capsys) -> None:
+    """What it wrote before is in what it writes now, and costs nothing more."""
+    assert fed(monkeypatch, "a\n" * 300, *NEW, *ALL, "--every", 100, "--quiet") == 0
+    for runs in (1, 2, 3):
+        assert fed(monkeypatch, "b\n" * 300, *STREAM, *ALL, "--every", 100, "--quiet") == 0
+        assert len(dh.Release.load("r.json").value) == 3 * (runs + 1)
+    Path("t.csv").unlink()
+    assert fed(monkeypatch, "", *STREAM, "--report", "r.html", "--quiet") == 2
+    assert "r.html exists; name another" in capsys.readouterr().err
+    assert fed(monkeypatch, "", *STREAM, *ALL, "--quiet") == 0
+    assert run(*STREAM, *ALL, "--dry-run", *NEW[3:]) == 0
+    assert "refused" not in capsys.readouterr().out
+
+
+def test_a_new_stream_replaces_nothing(monkeypatch, capsys) -> None:
+    """Of a stream whose state was removed, say: it would spend again."""
+    assert fed(monkeypatch, "a\n" * 300, *NEW, *ALL, "--quiet") == 0
+    before = {path: Path(path).read_text() for path in OUTPUTS.values()}
+    Path("s.db").unlink()
+    assert fed(monkeypatch, "a\n" * 300, *NEW, *ALL, "--quiet") == 2
+    assert "r.json, t.csv, r.html exist; name another output" in capsys.readouterr().err
+    assert {path: Path(path).read_text() for path in OUTPUTS.values()} == before
+    assert not Path("s.db").exists()
+    assert fed(monkeypatch, "a\n" * 300, *NEW, *ALL, "--quiet", "--overwrite") == 0
+
+
+@pytest.mark.parametrize("option", OUTPUTS)
+@pytest.mark.parametrize("strange", ["", "no output of dphist\n", "another stream", "\udcff"])
+def test_a_stream_replaces_nothing_of_anybody_else(option, strange, monkeypatch, capsys) -> None:
+    path = OUTPUTS[option]
+    if strange == "another stream":
+        other = ("stream", "--state", "other.db", *NEW[3:], option, path)
+        assert fed(monkeypatch, "a\n" * 400, *other, "--quiet", "--every", 100) == 0
+    else:
+        Path(path).write_bytes(strange.encode(errors="surrogateescape"))
+    before = Path(path).read_bytes()
+    assert fed(monkeypatch, "a\n" * 300, *NEW, "--every", 100, "--json") == 0
+    assert fed(monkeypatch, "a\n", *STREAM, *ALL, "--json") == 2
+    err = capsys.readouterr().err
+    assert f"{path} exists; name another output, or replace it with --overwrite" in err
+    assert "not known to be of this stream" in err
+    assert Path(path).read_bytes() == before
+    with dh.ContinualHistogram.open("s.db") as stream:
+        assert stream.time == 300
+    assert fed(monkeypatch, "a\n", *STREAM, *ALL, "--overwrite", "--quiet") == 0
+    assert Path(path).read_bytes() != before
+
+
+def test_a_release_saved_in_python_replaces_a_file() -> None:
+    """Saving spends nothing, and is done over again in notebooks."""
+    release = dh.AdaptiveScan(epsilon=1).release(dh.Profile.from_counts([3, 4]))
+    for _ in range(2):
+        release.save("r.json")
+    assert dh.Release.load("r.json") == release
