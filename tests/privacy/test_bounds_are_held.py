@@ -18,6 +18,7 @@ from dphist import (
     LeafCounts,
     PartitionSampler,
     PayWhatYouGet,
+    PrivacyUnit,
     PrivHist,
     Profile,
     RankSplit,
@@ -81,7 +82,8 @@ def test_mechanisms_protect_the_unit_that_they_were_given(
     mechanism = make(epsilon=10**8, sensitivity=bound)
     single = make(epsilon=10**8)
     assert mechanism.sensitivity == bound
-    assert mechanism.guarantee == single.guarantee
+    assert mechanism.guarantee.epsilon == single.guarantee.epsilon
+    assert mechanism.guarantee.unit == PrivacyUnit("record", bound)
     for name in ("cell_epsilon", "rate"):
         if hasattr(mechanism, name):
             assert getattr(mechanism, name) == pytest.approx(
