@@ -14,7 +14,7 @@ import pytest
 
 from dphist import AdaptiveTree, DphistError, HierarchicalTree, LeafCounts, ParameterError, PureDP
 from dphist.noise.geometric import geometric_law
-from dphist.privacy import ZCDP
+from dphist.privacy import ZCDP, PrivacyUnit
 from dphist.universal.budget import Budget
 from dphist.universal.counts import load_counts
 from dphist.universal.hierarchical_tree import HierarchicalTree as Tree
@@ -183,12 +183,13 @@ def test_sigma_is_never_too_small(rho, share):
 @pytest.mark.parametrize("sensitivity", [1, 2, 7])
 def test_more_records_a_unit_cost_what_group_privacy_says(sensitivity):
     """Lemma 5: m records of one unit cost m epsilon, or m**2 rho, of a record."""
+    unit = PrivacyUnit("record", sensitivity)
     pure = LeafCounts(epsilon=1, bins=4, sensitivity=sensitivity)
     assert pure.budget.amount * sensitivity == 1
-    assert pure.guarantee == PureDP(1)
+    assert pure.guarantee == PureDP(1, unit)
     zero = LeafCounts(rho=1, bins=4, sensitivity=sensitivity)
     assert zero.budget.amount * sensitivity**2 == 1
-    assert zero.guarantee == ZCDP(1)
+    assert zero.guarantee == ZCDP(1, unit)
 
 
 def test_what_lies_outside_is_counted_once_with_the_whole_budget(monkeypatch):
