@@ -238,7 +238,6 @@ MOST = 2**63 - 1
         pa.array([MOST, 0]).cast(pa.timestamp("s", "UTC")),
         pa.array([2**31 - 1, -(2**31), 0], pa.int32()).cast(pa.date32()),
         pa.array([86_400_000]).cast(pa.date64()),
-        pa.array([0, 1]).view(pa.date64()),
         pa.array([-2717650800, 0]).cast(pa.timestamp("s", "Europe/Berlin")),
         pa.array([2**64 - 1], pa.uint64()),
     ],
@@ -361,11 +360,15 @@ UNIVERSAL = {
 }
 
 
+def shape_of(counts):
+    return counts.bins if isinstance(counts, dh.BinnedCounts) else np.shape(counts)
+
+
 @pytest.mark.parametrize("data", universal_data())
 @pytest.mark.parametrize("make", UNIVERSAL.values(), ids=UNIVERSAL)
 def test_universal_histograms_are_saved_and_loaded(data, make, seeded, tmp_path) -> None:
     counts = universal_data()[data]
-    release = make(np.shape(np.asarray(counts))).release(counts, seeded(1))
+    release = make(shape_of(counts)).release(counts, seeded(1))
     release.save(tmp_path / "r.json")
     loaded = dh.Release.load(tmp_path / "r.json")
     assert loaded == release

@@ -109,8 +109,9 @@ class LabelCounts:
         progress : called with the fraction done while a file is read, from any thread.
         delimiter : what separates the fields of a text file, one character, in place of what its
             name says: a comma, or a tab for .tsv.
-        count_users : also count the users of whom all is counted, and those who had more than the
-            bounds, for a mechanism that releases these numbers; needs `user`.
+        count_users : also count the users within the bounds, and those who had more, for a
+            mechanism that releases these numbers (`count_cut_users`); needs `user`. With
+            `max_count` 1, where counts are numbers of users, who repeats a label has no more.
         source : `source(n)` returns n random bytes. For tests only: all releases say so.
 
         Raises
@@ -163,7 +164,7 @@ class LabelCounts:
 
     @property
     def users(self) -> tuple[int, int] | None:
-        """How many users are counted whole, and how many had more than the bounds; secret.
+        """How many users are within the bounds, and how many had more; secret.
 
         None unless `from_table` was asked to count them. One user changes one of the two, by 1.
         """

@@ -74,8 +74,9 @@ class Release:
         Private estimate of the number of records, where the mechanism makes one. It need
         not equal `value.total`.
     noisy : mapping of str to (k,) int64 array
-        The noisy counts `value` was inferred from, for mechanisms that keep them. They are
-        covered by the guarantee as `value` is.
+        The noisy counts `value` was inferred from, for mechanisms that keep them; ``users``, of a
+        labelled release, the users within the bounds and those who were cut. They are covered by
+        the guarantee as `value` is.
     version : version of dphist that made the release.
     stated : mapping of str to str
         What was fixed about the data before anybody looked at them: ``unit``, who one user is;
@@ -282,6 +283,8 @@ def _decode(content: dict[str, Any]) -> Release:
         raise TypeError("total is a whole number or null")
     value = _value_of(content["kind"], content["value"])
     noisy = {str(k): np.array(v, dtype=np.int64) for k, v in content["noisy"].items()}
+    if hasattr(mechanism, "check_noisy"):
+        mechanism.check_noisy(noisy)
     if isinstance(value, RangeHistogram) != hasattr(mechanism, "answers"):
         raise ValueError("the mechanism does not release values of this kind")
     if isinstance(value, RunningCounts) != hasattr(mechanism, "horizon"):

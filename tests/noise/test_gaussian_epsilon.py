@@ -385,7 +385,7 @@ def test_what_a_histogram_states(releases: int) -> None:
             found.epsilon_at("1e-6", bad)  # type: ignore[arg-type]
     # Where delta does it alone, the least epsilon is stated that can be; out of reach, zCDP's.
     assert listed.epsilon_at("0.9", releases) == 0
-    assert listed.to_approx_dp("0.9") == ApproxDP(LEAST_EPSILON, "0.9")
+    assert listed.to_approx_dp("0.9") == ApproxDP(LEAST_EPSILON, "0.9", listed.guarantee.unit)
     tiny = Fraction(1, 10**2000)
     assert listed.to_approx_dp(tiny) == listed.guarantee.to_approx_dp(tiny)
 

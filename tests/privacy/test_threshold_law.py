@@ -212,7 +212,7 @@ def weak_noise(patch: pytest.MonkeyPatch) -> None:
             return GeometricNoise(1 / self.sigma * Fraction(13, 10))
         return GaussianNoise(self.sigma * Fraction(7, 10))
 
-    patch.setattr(ThresholdHistogram, "_noise", wrong)
+    patch.setattr(ThresholdHistogram, "noise_law", wrong)
 
 
 def unmultiplied_rho(patch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,8 @@ def bell(bins: int, total: int) -> np.ndarray:
 
 
 def released(mechanism: type, data: object, **parameters: object) -> Release:
-    made = mechanism(bins=np.shape(np.asarray(data)), **({"epsilon": 1} | parameters))
+    bins = data.bins if isinstance(data, BinnedCounts) else np.shape(data)
+    made = mechanism(bins=bins, **({"epsilon": 1} | parameters))
     return made.release(data, random.Random(1).randbytes)
 
 

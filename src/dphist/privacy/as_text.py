@@ -65,11 +65,15 @@ def short_exact(number: Fraction) -> str:
 
     >>> short_exact(Fraction(1, 3)), short_exact(Fraction(10**12 + 39, 10**24))
     ('1/3', '1.00001e-12')
+    >>> short_exact(Fraction(10**20 - 1, 5 * 10**18))
+    '20'
     """
     text = decimal_text(number, digits=18)
     if len(text) <= _LONGEST:
         return text
-    return f"{up(number).normalize(_WIDE):g}"
+    rounded = up(number).normalize(_WIDE)
+    # Decimal's own "g" writes 20 as 2e+1 once its zero is gone.
+    return f"{rounded:f}" if 0 <= rounded.adjusted() <= 12 else f"{rounded:g}"
 
 
 def float_up(number: Number) -> float:

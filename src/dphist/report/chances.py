@@ -46,9 +46,7 @@ def chances(mechanism: Any) -> list[Chance]:
 
 def half_width(mechanism: Any) -> int:
     """Return the least q at which the noise of a count, rounded, is within q with 95 %."""
-    if isinstance(mechanism, ThresholdHistogram) and mechanism.noise == "laplace":
-        rate = float(1 / mechanism.sigma)
-        # Pr[|Z| > q] = 2 a**(q + 1) / (1 + a) with a = exp(-rate)
-        return max(math.ceil(math.log(2 / ((1 - LEVEL) * (1 + math.exp(-rate)))) / rate - 1), 0)
+    if isinstance(mechanism, ThresholdHistogram):
+        return mechanism.noise_law().half_width(LEVEL)
     spread = mechanism.scale if isinstance(mechanism, TopThreshold) else mechanism.sigma
     return max(math.ceil(float(spread) * float(ndtri((1 + LEVEL) / 2)) - 0.5), 0)

@@ -31,6 +31,7 @@ _LABELLED = {
     "max_count": "What one user adds to the count of a label at most.",
     "noise": "The law of the noise.",
     "labels": "Public list of labels; all are released, others are ignored.",
+    "count_cut_users": "Whether users within the bounds, and users who had more, are counted too.",
     "k": "Labels that are listed at most.",
     "candidates": "How many of the largest counts are looked at.",
 }

@@ -56,6 +56,9 @@ def check_counts(values: object, name: str) -> IntArray:
     if values is None or isinstance(values, str | bytes | bytearray | dict | set | frozenset):
         raise not_a_sequence
     if isinstance(values, _SEQUENCES):
+        for value in filter(_is_part, values):
+            _parts(value, name, not_a_sequence)  # data with a bound refuse this in their own words
+            raise not_a_sequence
         return _from_objects(list(values), name)
     array = _array(values, name, not_a_sequence)
     if array.ndim != 1:

@@ -1,7 +1,7 @@
 """What every mechanism for labels that nobody listed beforehand shares."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, final
 
@@ -14,7 +14,7 @@ from dphist.mechanism import MechanismBase
 from dphist.noise.inversion import Source
 from dphist.parameters import Exact, positive_number, probability, short_number, whole_number
 from dphist.privacy import ApproxDP, Guarantee, PrivacyUnit, PureDP
-from dphist.release import Release, stated_of
+from dphist.release import IntArray, Release, stated_of
 from dphist.tables import LARGEST
 
 LARGEST_BOUND = 2**40
@@ -73,11 +73,16 @@ class LabelledMechanism(MechanismBase):
         """
         counts = self._accept(table)
         value = self._drawn(counts, source)
-        return self._given_out(value, counts, source, stated=stated_of(counts))
+        beside = self._drawn_beside(counts, source)
+        return self._given_out(value, counts, source, noisy=beside, stated=stated_of(counts))
 
     @abstractmethod
     def _drawn(self, counts: LabelCounts, source: Source | None) -> LabelTable:
         """Draw noise for accepted counts, and return what is released."""
+
+    def _drawn_beside(self, counts: LabelCounts, source: Source | None) -> Mapping[str, IntArray]:
+        """Draw noise for what is released beside the labels, by name: nothing, for most."""
+        return {}
 
     @abstractmethod
     def in_words(self) -> str:

@@ -1,7 +1,7 @@
 """Counts with noise, and of those the ones above a threshold (Rogers 2023, Algorithm 1)."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
@@ -9,9 +9,10 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+from scipy.special import ndtri
 from scipy.stats import norm
 
-from dphist.errors import ParameterError
+from dphist.errors import BoundsError, ParameterError
 from dphist.label_table import LabelTable
 from dphist.labels import LabelCounts
 from dphist.noise import Source, rounded_gaussian, two_sided_geometric
@@ -21,6 +22,7 @@ from dphist.noise.geometric import SMALLEST_EPSILON
 from dphist.parameters import Exact, probability, whole_number
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PureDP
 from dphist.release import savable
+from dphist.unknown.cut_users import NAME, CutUsers, checked, cut_users
 from dphist.unknown.known_labels import listed, looked_up
 from dphist.unknown.mechanism import (
     LARGEST_COUNT,
@@ -56,6 +58,13 @@ class GeometricNoise:
         above = np.ones(len(counts), bool) if threshold is None else noisy > int(threshold)
         return noisy, above
 
+    def half_width(self, level: float) -> int:
+        """Return the least q with Pr[abs(Z) <= q] >= level."""
+        rate = float(self.rate)
+        # Pr[|Z| > q] = 2 a**(q + 1) / (1 + a) with a = exp(-rate)
+        outside = (1 - level) * (1 + math.exp(-rate))
+        return max(math.ceil(math.log(2 / outside) / rate - 1), 0)
+
 
 @dataclass(frozen=True, slots=True)
 class GaussianNoise:
@@ -83,6 +92,10 @@ class GaussianNoise:
             return noisy, np.ones(len(counts), bool)
         limit, limit_rest = divmod(math.ceil(threshold * fine - Fraction(1, 2)) + half, fine)
         return noisy, (noisy > limit) | ((noisy == limit) & (rest > limit_rest))
+
+    def half_width(self, level: float) -> int:
+        """Return the least q at which the noise, rounded, is within q with this probability."""
+        return max(math.ceil(float(self.sigma) * float(ndtri((1 + level) / 2)) - 0.5), 0)
 
 
 def _sum(counts: IntArray, noise: IntArray) -> IntArray:
@@ -138,18 +151,23 @@ class ThresholdHistogram(LabelledMechanism):
         Known labels: public, not taken from the data. Text, whole numbers, truth values or dates,
         of one kind; dates are held as ISO text. All of them are released, those that do not occur
         too, and labels that are not listed are ignored.
+    count_cut_users : bool
+        Whether to release also how many users were within the bounds and how many had more: two
+        numbers, in `noisy["users"]`, with noise for one user. It costs as much as one more label
+        a user. The data must be a `LabelCounts` made with `count_users=True` and the same bounds.
 
     Guarantee
     ---------
-    `delta`-approximate rho-zCDP, where rho is `max_labels` epsilon tanh(epsilon/2) (Laplace) or
-    `max_labels` epsilon**2 / 2 (Gaussian); Laplace also `direct_guarantee`, (`max_labels` epsilon,
-    delta)-DP; Gaussian also (E, d(E) + delta)-DP for every E >= 0, where d(E) is the exact delta of
-    Gaussian noise for mu**2 = `max_labels` epsilon**2 (Balle and Wang 2018, Theorem 8), and R
-    releases together with R mu**2 and R delta, see `epsilon_at`. With listed labels delta is 0 in
-    all of these, and `max_labels` at most their number. Neighbours differ in one user, who adds at
-    most `max_count` to each of at most `max_labels` labels. Covered are labels, counts, number and
-    order of the rows; not covered is the time it takes, and, if a bare frame is given instead of a
-    `LabelCounts`, a promise that does not hold.
+    `delta`-approximate rho-zCDP, where rho is m epsilon tanh(epsilon/2) (Laplace) or
+    m epsilon**2 / 2 (Gaussian), and m is `max_labels`, or one more with `count_cut_users`; Laplace
+    also `direct_guarantee`, (m epsilon, delta)-DP; Gaussian also (E, d(E) + delta)-DP for every
+    E >= 0, where d(E) is the exact delta of Gaussian noise for mu**2 = m epsilon**2 (Balle and Wang
+    2018, Theorem 8), and R releases together with R mu**2 and R delta, see `epsilon_at`. With
+    listed labels delta is 0 in all of these, and `max_labels` at most their number. Neighbours
+    differ in one user, who adds at most `max_count` to each of at most `max_labels` labels. Covered
+    are labels, counts, number and order of the rows, and the numbers of users; not covered is the
+    time it takes, and, if a bare frame is given instead of a `LabelCounts`, a promise that does not
+    hold.
 
     Notes
     -----
@@ -165,6 +183,7 @@ class ThresholdHistogram(LabelledMechanism):
     max_count: int
     noise: Noise
     labels: tuple[Any, ...] | None
+    count_cut_users: bool
 
     def __init__(
         self,
@@ -175,6 +194,7 @@ class ThresholdHistogram(LabelledMechanism):
         max_count: int = 1,
         noise: Noise = "laplace",
         labels: Sequence[Any] | None = None,
+        count_cut_users: bool = False,
     ) -> None:
         if noise not in ("laplace", "gaussian"):
             raise ParameterError("noise must be 'laplace' or 'gaussian'")
@@ -186,6 +206,9 @@ class ThresholdHistogram(LabelledMechanism):
         object.__setattr__(self, "max_count", checked_bound(max_count, "max_count"))
         object.__setattr__(self, "noise", noise)
         object.__setattr__(self, "labels", None if labels is None else listed(labels))
+        if not isinstance(count_cut_users, bool):
+            raise ParameterError("count_cut_users must be True or False")
+        object.__setattr__(self, "count_cut_users", count_cut_users)
         self._check_strength()
 
     def _check_strength(self) -> None:
@@ -209,6 +232,11 @@ class ThresholdHistogram(LabelledMechanism):
     def changed_labels(self) -> int:
         """How many released labels one user changes at most."""
         return self.max_labels if self.labels is None else min(self.max_labels, len(self.labels))
+
+    @property
+    def _changed(self) -> int:
+        """How many released numbers one user changes at most: of labels, and one of users."""
+        return self.changed_labels + self.count_cut_users
 
     @property
     def threshold(self) -> int | Fraction | None:
@@ -236,7 +264,7 @@ class ThresholdHistogram(LabelledMechanism):
         each = self.epsilon**2 / 2  # Rogers 2023, Theorem 7
         if self.noise == "laplace":
             each = PureDP(self.epsilon).to_zcdp().rho
-        rho = self.changed_labels * each
+        rho = self._changed * each
         if self.delta is None:
             return ZCDP(rho, self._unit)
         return ApproxZCDP(rho, self.delta, self._unit)
@@ -246,7 +274,7 @@ class ThresholdHistogram(LabelledMechanism):
         """What Laplace noise also promises directly, in epsilon; None for Gaussian noise."""
         if self.noise == "gaussian":
             return None
-        total = self.changed_labels * self.epsilon
+        total = self._changed * self.epsilon
         if self.delta is None:
             return PureDP(total, self._unit)
         return ApproxDP(total, self.delta, self._unit)
@@ -261,7 +289,7 @@ class ThresholdHistogram(LabelledMechanism):
         left = total - times * (self.delta or 0)
         if self.noise == "gaussian" and left > 0:
             try:
-                return gaussian_epsilon(times * self.changed_labels * self.epsilon**2, left)
+                return gaussian_epsilon(times * self._changed * self.epsilon**2, left)
             except ParameterError:  # beyond what is computed exactly; zCDP is not
                 pass
         return LabelledMechanism.epsilon_at(self, total, times)
@@ -272,7 +300,7 @@ class ThresholdHistogram(LabelledMechanism):
         return labels is None
 
     def _drawn(self, counts: LabelCounts, source: Source | None) -> LabelTable:
-        noise = self._noise()
+        noise = self.noise_law()
         if self.labels is None:
             released = counts.surviving(AboveThreshold(noise, self.threshold or 0, source))
         else:
@@ -281,12 +309,62 @@ class ThresholdHistogram(LabelledMechanism):
             released = pa.table({"label": column, "count": pa.array(noisy)})
         return in_released_order(released)
 
-    def _noise(self) -> GeometricNoise | GaussianNoise:
-        return (
-            GaussianNoise(self.sigma)
-            if self.noise == "gaussian"
-            else GeometricNoise(1 / self.sigma)
-        )
+    def _drawn_beside(
+        self, counts: LabelCounts, source: Source | None
+    ) -> Mapping[str, npt.NDArray[np.int64]]:
+        if not self.count_cut_users:
+            return {}
+        noisy, _ = self._noise_of_users().add(np.array(counts.users, np.int64), None, source)
+        return {NAME: noisy}
+
+    def noise_law(self) -> GeometricNoise | GaussianNoise:
+        """Return the law of the noise on each count of a label."""
+        return self._noise_for(self.max_count)
+
+    def _noise_of_users(self) -> GeometricNoise | GaussianNoise:
+        """The law of the noise on the numbers of users, of which one user changes one, by 1."""
+        return self._noise_for(1)
+
+    def _noise_for(self, change: int) -> GeometricNoise | GaussianNoise:
+        if self.noise == "gaussian":
+            return GaussianNoise(change / self.epsilon)
+        return GeometricNoise(self.epsilon / change)
+
+    def cut_users(self, noisy: Mapping[str, npt.NDArray[np.int64]]) -> CutUsers | None:
+        """Return how many users had more than the bounds, from `noisy` of a release.
+
+        None without `count_cut_users`. Post-processing, which costs nothing.
+
+        Raises
+        ------
+        ParameterError
+            If `noisy` is not what a release of this mechanism holds.
+        """
+        if not self.count_cut_users:
+            return None
+        return cut_users(noisy, self._noise_of_users())
+
+    def check_noisy(self, noisy: Mapping[str, npt.NDArray[np.int64]]) -> None:
+        """Refuse, of a release that is loaded, noisy numbers that this mechanism cannot release."""
+        if self.count_cut_users:
+            checked(noisy)
+
+    def _accept(self, table: object) -> LabelCounts:
+        counts = LabelledMechanism._accept(self, table)
+        if not self.count_cut_users:
+            return counts
+        if counts.users is None:
+            raise ParameterError(
+                "count_cut_users needs data in which users were counted: make them with "
+                "LabelCounts.from_table(..., user=..., count_users=True)"
+            )
+        if (counts.max_labels, counts.max_count) != (self.max_labels, self.max_count):
+            raise BoundsError(
+                f"count_cut_users needs data with the mechanism's own bounds, max_labels="
+                f"{self.max_labels} and max_count={self.max_count}: users who had more are those "
+                "with more than that"
+            )
+        return counts
 
     def _protected_labels(self) -> int | None:
         return None if self.labels and len(self.labels) <= self.max_labels else self.max_labels

@@ -39,8 +39,9 @@ class Bounds:
     max_count : what a user adds to the count of a label at most.
     null_users : "refuse", "drop", or "separate": each such row is a user of its own.
     null_labels : "refuse" or "drop".
-    count_users : whether users are counted: those of whom all was counted, and those who had more
-        than the bounds. For rows with a user.
+    count_users : whether users are counted: those within the bounds, and those who had more labels
+        than `max_labels` or, where that is above 1, more records of a label than `max_count`. For
+        rows with a user.
     """
 
     max_labels: int | None
@@ -81,8 +82,8 @@ def count_labels(
     -------
     store : the labels with their counts, int64, at least 1. A count above 2**62 - 1 is held as
         that.
-    users : how many users are counted whole, and how many had more than the bounds; None unless
-        `bounds` asks for it.
+    users : how many users are within the bounds, and how many had more; None unless `bounds` asks
+        for it.
 
     Raises
     ------
@@ -271,7 +272,9 @@ USERS = ("uncut", "cut")
 def _bounded_users(rows: Rows, bounds: Bounds, key: str) -> Rows:
     """From rows (who, term, amount, problem) to those that users keep, one a user and term."""
     most = f"CASE WHEN who IS NULL THEN {LARGEST} ELSE {bounds.max_count} END"
-    over = f"CASE WHEN {rows.total('amount')} > {bounds.max_count} THEN 1 ELSE 0 END AS over_count"
+    # With max_count 1 a count is a number of users: what a user repeats is no surplus.
+    limit = bounds.max_count if bounds.max_count > 1 else LARGEST
+    over = f"CASE WHEN {rows.total('amount')} > {limit} THEN 1 ELSE 0 END AS over_count"
     more = [over] if bounds.count_users else []
     rows = rows.group(["who", "term"], _at_most(rows, most, "amount"), WORST, *more)
     rows = rows.where("amount > 0 OR problem > 0")
