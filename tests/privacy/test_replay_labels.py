@@ -16,8 +16,7 @@ import pytest
 from dphist import ParameterError, PayWhatYouGet, ThresholdHistogram, TopLabels, TopThreshold
 from dphist.labels import LabelCounts
 from dphist.tables.counting import stores
-from dphist.unknown.threshold import grid
-from dphist.unknown.threshold_law import GeometricNoise
+from dphist.unknown.threshold import GeometricNoise, grid
 from tests.support.replay import DivergedError, Told, loss, loss_of_neighbours, record, replay
 from tests.support.replay_lazy import (
     THRESHOLD,
