@@ -12,12 +12,13 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from importlib.metadata import version
 from typing import NoReturn
 
 from dphist.commands import ending
 from dphist.commands.anonymize import add_anonymize
+from dphist.commands.in_options import in_options
 from dphist.commands.labels import add_labels
 from dphist.commands.options import Parser, UsageError, with_negative_values
 from dphist.commands.properties import add_properties
@@ -30,18 +31,21 @@ from dphist.errors import ColumnError, DphistError, ParameterError
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
+    known: Collection[str] = ()
     try:
         with _stopping_cleanly():
             given = sys.argv[1:] if arguments is None else arguments
             options = _parser().parse_args(with_negative_values(given, EDGE_OPTIONS))
+            known = vars(options).keys()
             run: Callable[[argparse.Namespace], None] = options.run
             run(options)
             if sys.stdout is not None:  # None where the caller closed it
                 sys.stdout.flush()
-    except (UsageError, ParameterError, ColumnError) as error:
+    except UsageError as error:
         return _fail(str(error), 2)
     except DphistError as error:
-        return _fail(str(error), 1)
+        usage = isinstance(error, ParameterError | ColumnError)
+        return _fail(in_options(str(error), known), 2 if usage else 1)
     except ending.Interrupted as error:
         return _fail(str(error), ending.exit_code(error.number))
     except KeyboardInterrupt:

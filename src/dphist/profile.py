@@ -35,6 +35,8 @@ class Profile:
         Cells of the diagram that one privacy unit can change: 1 where the unit is one
         record, as in every profile made here unless a larger bound is stated. A mechanism
         refuses a profile whose bound is above its own.
+    unit : str or None
+        Who that unit is where users were bounded, ``one user``; None otherwise.
 
     Notes
     -----
@@ -45,10 +47,17 @@ class Profile:
     counts: IntArray
     prevalences: IntArray
     sensitivity: int
+    unit: str | None
     _cells: IntArray  # in columns 1..counts[j], after a leading 0
     _heights: IntArray  # labels with at least counts[j], before a final 0
 
-    def __init__(self, counts: IntArray, prevalences: IntArray, sensitivity: int = 1) -> None:
+    def __init__(
+        self,
+        counts: IntArray,
+        prevalences: IntArray,
+        sensitivity: int = 1,
+        unit: str | None = None,
+    ) -> None:
         """Take checked, ascending, distinct pairs; callers use the constructors below."""
         heights = np.append(np.cumsum(prevalences[::-1])[::-1], 0)
         cells = np.append(0, _summed(np.diff(counts, prepend=0), heights[:-1]))
@@ -63,6 +72,7 @@ class Profile:
             object.__setattr__(self, name, held)
         bound = whole_number(sensitivity, "sensitivity", 1)
         object.__setattr__(self, "sensitivity", bound)
+        object.__setattr__(self, "unit", unit)
 
     @classmethod
     def from_counts(cls, counts: Any, sensitivity: int = 1) -> "Profile":
@@ -215,7 +225,7 @@ class Profile:
                 progress=progress,
                 delimiter=delimiter,
             )
-            return cls(*bounded, most)
+            return cls(*bounded, most, "one user")
         if count is None:
             pairs = tables.count_records(frame, label=label, progress=progress, delimiter=delimiter)
         else:
@@ -323,7 +333,7 @@ class Profile:
         array([2, 1, 1])
         """
         widths = np.diff(self.counts, prepend=0)
-        return Profile(self._heights[:-1][::-1], widths[::-1], self.sensitivity)
+        return Profile(self._heights[:-1][::-1], widths[::-1], self.sensitivity, self.unit)
 
     def distance(self, other: "Profile") -> int:
         """Return the sorted L1 distance, exactly.
@@ -355,16 +365,16 @@ class Profile:
         if not isinstance(other, Profile):
             return NotImplemented
         return (
-            self.sensitivity == other.sensitivity
+            (self.sensitivity, self.unit) == (other.sensitivity, other.unit)
             and np.array_equal(self.counts, other.counts)
             and np.array_equal(self.prevalences, other.prevalences)
         )
 
     __hash__ = None  # type: ignore[assignment]
 
-    def __reduce__(self) -> tuple[type["Profile"], tuple[IntArray, IntArray, int]]:
+    def __reduce__(self) -> tuple[type["Profile"], tuple[IntArray, IntArray, int, str | None]]:
         """Copy and unpickle by way of the constructor, which makes the arrays read-only."""
-        return Profile, (self.counts, self.prevalences, self.sensitivity)
+        return Profile, (self.counts, self.prevalences, self.sensitivity, self.unit)
 
     def __repr__(self) -> str:
         return f"Profile(sensitivity={self.sensitivity}; counts not shown)"

@@ -3,10 +3,9 @@
 import argparse
 import json
 from collections.abc import Callable
-from dataclasses import replace
 
 from dphist.anonymized import AdaptiveScan, best_mechanism
-from dphist.commands.options import Commands, UsageError, add_outputs, whole
+from dphist.commands.options import Commands, UsageError, add_delimiter, add_outputs, whole
 from dphist.commands.publishing import (
     check_paths,
     check_purpose,
@@ -43,6 +42,7 @@ def add_anonymize(commands: Commands) -> None:
     )
     command.set_defaults(run=_anonymize)
     command.add_argument("file", metavar="FILE", help="the data; not opened by --dry-run")
+    add_delimiter(command)
     command.add_argument("--epsilon", required=True, metavar="E", help="for example 1, 0.1, 1/3")
     command.add_argument("--label", metavar="COLUMN", help="column of labels")
     command.add_argument("--count", metavar="COLUMN", help="column of counts, beside --label")
@@ -89,8 +89,7 @@ def _anonymize(options: argparse.Namespace) -> None:
     check_purpose(options)
     with progress_bar(shown=not (options.quiet or options.json)) as progress:
         profile = _read(options, progress)
-    release = mechanism.release(profile)
-    publish(release if options.user is None else replace(release, stated={"unit": _USER}), options)
+    publish(mechanism.release(profile), options)
 
 
 def _check_options(options: argparse.Namespace) -> None:
@@ -113,7 +112,7 @@ def _check_options(options: argparse.Namespace) -> None:
 
 def _read(options: argparse.Namespace, progress: Callable[[float], None] | None) -> Profile:
     if options.label is None:
-        return Profile.read(options.file)
+        return Profile.read(options.file, delimiter=options.delimiter)
     return Profile.from_table(
         options.file,
         label=options.label,
@@ -121,6 +120,7 @@ def _read(options: argparse.Namespace, progress: Callable[[float], None] | None)
         user=options.user,
         max_records=options.max_records,
         progress=progress,
+        delimiter=options.delimiter,
     )
 
 

@@ -2,10 +2,10 @@
 
 import argparse
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from dphist.commands.options import UsageError, whole
+from dphist.commands.options import UsageError, add_delimiter, whole
 from dphist.commands.publishing import (
     check_paths,
     check_purpose,
@@ -18,9 +18,10 @@ from dphist.errors import ParameterError
 from dphist.labels import LabelCounts
 from dphist.privacy.as_text import float_up
 from dphist.report import labelled_words
-from dphist.report.chances import chances
+from dphist.report.chances import chances, half_width
 from dphist.report.delta_words import Number
 from dphist.report.guarantees import in_all, total_in_words, total_json, total_of, warnings_of
+from dphist.report.what_is_counted import counted_by
 
 EPILOG = (
     "FILE has one row a record, with a column of labels and, if people have several rows, one of "
@@ -33,6 +34,7 @@ EPILOG = (
 def add_data_options(command: argparse.ArgumentParser) -> None:
     """Add what says which rows are counted, how each user is bounded, and what is printed."""
     command.add_argument("file", metavar="FILE", help="the data; not opened by --dry-run")
+    add_delimiter(command)
     command.add_argument("--label", required=True, metavar="COLUMN", help="column of labels")
     command.add_argument("--user", metavar="COLUMN", help="column of users: who is protected")
     command.add_argument(
@@ -98,6 +100,11 @@ def check_data_options(options: argparse.Namespace) -> None:
         raise UsageError("--count must be a column of its own")
     if options.max_labels is not None and options.max_labels < 1:
         raise ParameterError("max_labels must be at least 1")
+    if _counts_cut_users(options) and (options.user is None or options.null_users == "separate"):
+        raise UsageError(
+            "--count-cut-users needs --user, and --null-users other than separate: it is users "
+            "that are counted"
+        )
     if options.expect_users is not None and not options.dry_run:
         raise UsageError("--expect-users is for --dry-run")
     if options.expect_users is not None and options.expect_users < 1:
@@ -112,10 +119,17 @@ def bounds_of(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def run_labelled(mechanism: Any, options: argparse.Namespace) -> None:
-    """Release the labels of a file, or say what that would cost."""
+def run_labelled(
+    mechanism: Any, options: argparse.Namespace, others: Mapping[int, Any] | None = None
+) -> None:
+    """Release the labels of a file, or say what that would cost.
+
+    Parameters
+    ----------
+    others : mechanisms of the same cost with other `max_labels`, for the dry run to compare.
+    """
     if options.dry_run:
-        _print_dry_run(mechanism, options)
+        _print_dry_run(mechanism, options, others or {})
         return
     check_paths(options)
     check_purpose(options)
@@ -133,8 +147,15 @@ def _counted(options: argparse.Namespace, progress: Callable[[float], None] | No
         null_users=options.null_users or "refuse",
         null_labels=options.null_labels,
         progress=progress,
+        delimiter=options.delimiter,
+        count_users=_counts_cut_users(options),
         **bounds_of(options),
     )
+
+
+def _counts_cut_users(options: argparse.Namespace) -> bool:
+    """Whether users who are cut are counted; `dphist top` has no such option."""
+    return bool(getattr(options, "count_cut_users", False))
 
 
 def _stated(options: argparse.Namespace) -> dict[str, str]:
@@ -149,7 +170,7 @@ def _stated(options: argparse.Namespace) -> dict[str, str]:
     }
 
 
-def _print_dry_run(mechanism: Any, options: argparse.Namespace) -> None:
+def _print_dry_run(mechanism: Any, options: argparse.Namespace, others: Mapping[int, Any]) -> None:
     if options.quiet:
         return
     stated = _stated(options)
@@ -167,6 +188,8 @@ def _print_dry_run(mechanism: Any, options: argparse.Namespace) -> None:
             "threshold": None if threshold is None else float_up(threshold),
             "threshold_above": labelled_words.threshold_base(mechanism),
             "released_with_chance": {f"{c.chance:g}": c.count for c in likely},
+            "counts_of": counted_by(mechanism, stated).whole,
+            "other_max_labels": {str(cap): _likely(other) for cap, other in others.items()},
             "refused_outputs": in_the_way(options),
         }
         if options.expect_users is not None:
@@ -186,5 +209,32 @@ def _print_dry_run(mechanism: Any, options: argparse.Namespace) -> None:
         print(labelled_words.chance_in_words(mechanism, chance))
         if options.expect_users is not None:
             print(labelled_words.share_of_users(chance, options.expect_users))
+    print(counted_by(mechanism, stated).sentence)
+    for line in _caps_in_words(mechanism, others):
+        print(line)
     say_in_the_way(options)
     print("FILE was not opened.")
+
+
+def _likely(mechanism: Any) -> int | None:
+    """Return the count that is released with 95 %; None where all listed labels are."""
+    likely = chances(mechanism)
+    return likely[-1].count if likely else None
+
+
+def _caps_in_words(mechanism: Any, others: Mapping[int, Any]) -> list[str]:
+    """Say how to choose --max-labels without a look at the data, and what other values would do."""
+    if not others:
+        return []
+    lines = [
+        "Choose --max-labels by what is public, such as how many labels people have by a survey or "
+        "an older release: trying values on the data costs the sum of all trials. A smaller one "
+        "cuts more users, whose surplus is missing from the counts; a larger one needs more noise."
+    ]
+    for cap, other in others.items():
+        count, error = _likely(other), half_width(other)
+        says = f"  --max-labels {cap:,}: counts are within ± {error:,}"
+        lines.append(says + (f", and released from {count:,} on." if count is not None else "."))
+    if not mechanism.count_cut_users:
+        lines.append("--count-cut-users has the release say what share of users was cut.")
+    return lines

@@ -1,6 +1,7 @@
 """dphist labels: which labels are common, and how common."""
 
 import argparse
+import contextlib
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,12 @@ def add_labels(commands: Commands) -> None:
         help="public labels, all of which are released: a text file, one a line, or a Parquet "
         "file of one column; --delta may then be left out",
     )
+    command.add_argument(
+        "--count-cut-users",
+        action="store_true",
+        help="release also what share of users had more than --max-labels or --max-count allow; "
+        "costs as much as one more label a user",
+    )
     add_outputs(command, "label,count")
 
 
@@ -55,7 +62,19 @@ def _labels(options: argparse.Namespace) -> None:
         raise UsageError("--user needs --max-labels: how many labels a user keeps at most")
     if options.delta is None and options.known_labels is None:
         raise UsageError("--delta is needed, such as 1e-6: labels come from the data")
-    run_labelled(_mechanism(options), options)
+    run_labelled(_mechanism(options), options, _other_caps(options))
+
+
+def _other_caps(options: argparse.Namespace) -> dict[int, ThresholdHistogram]:
+    """For a dry run: the mechanisms with half of --max-labels and with twice as many."""
+    if not options.dry_run or options.user is None or options.quiet:
+        return {}
+    caps = sorted({max(options.max_labels // 2, 1), 2 * options.max_labels} - {options.max_labels})
+    found = {}
+    for cap in caps:
+        with contextlib.suppress(ParameterError):
+            found[cap] = _mechanism(argparse.Namespace(**{**vars(options), "max_labels": cap}))
+    return found
 
 
 def _mechanism(options: argparse.Namespace) -> ThresholdHistogram:
@@ -65,6 +84,8 @@ def _mechanism(options: argparse.Namespace) -> ThresholdHistogram:
         "delta": options.delta or "0",
         **bounds_of(options),
     }
+    if options.count_cut_users:
+        parameters["count_cut_users"] = True
     if options.known_labels is not None:
         parameters["labels"] = known_labels(options.known_labels)
     if options.noise != "auto":

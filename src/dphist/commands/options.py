@@ -33,6 +33,17 @@ def whole(text: str) -> int:
         raise argparse.ArgumentTypeError("must be a whole number") from None
 
 
+def add_delimiter(command: argparse.ArgumentParser) -> None:
+    """Add the option that says what separates the fields of a text file."""
+    command.add_argument(
+        "--delimiter",
+        metavar="C",
+        type=lambda text: "\t" if text in ("tab", "\\t") else text,
+        help="what separates the fields of a text FILE, one character or the word tab; a comma "
+        "unless given, or a tab in .tsv",
+    )
+
+
 def add_outputs(command: argparse.ArgumentParser, columns: str) -> None:
     """Add the options that say what is written and printed."""
     command.add_argument("--table", metavar="CSV", help=f"write columns {columns} here")

@@ -8,7 +8,7 @@ from typing import Any
 
 from dphist.axis import Axis
 from dphist.binned import bin_counts
-from dphist.commands.options import Commands, UsageError, add_outputs, whole
+from dphist.commands.options import Commands, UsageError, add_delimiter, add_outputs, whole
 from dphist.commands.publishing import (
     check_paths,
     check_purpose,
@@ -59,6 +59,7 @@ def add_ranges(commands: Commands) -> None:
     )
     command.set_defaults(run=_ranges)
     command.add_argument("file", metavar="FILE", help="the data; not opened by --dry-run")
+    add_delimiter(command)
     command.add_argument(
         "--column", required=True, action="append", metavar="COLUMN", help="what is divided"
     )
@@ -135,6 +136,7 @@ def _ranges(options: argparse.Namespace) -> None:
     if len(options.column) == 1:
         asked = {name: each[0] for name, each in asked.items()}
     asked |= {"user": options.user, "max_records": options.max_records}
+    asked["delimiter"] = options.delimiter
     with progress_bar(shown=not (options.quiet or options.json)) as progress:
         counts = bin_counts(options.file, progress=progress, **asked)
     publish(mechanism.release(counts), options)

@@ -11,6 +11,7 @@ from dphist.report.numbers_protected import number_protected
 from dphist.report.plots import panels
 from dphist.report.properties_section import population
 from dphist.report.svg import inline_svg
+from dphist.report.what_is_counted import counted_of
 
 _BY_RANK = "Labels are ranked by their count, the most common first; the curve falls to the rarest."
 _BY_COUNT = "For every count r, how many labels have r records or more."
@@ -21,7 +22,7 @@ def content(release: Release) -> dict[str, Any]:
     mechanism, value = release.mechanism, release.value
     band: Band = mechanism.band(release)
     bars: Band | None = mechanism.pointwise_band(release)
-    by_rank, by_count = panels(value, band, bars)
+    by_rank, by_count = panels(value, band, bars, counted_of(release).released)
     error = described.expected_error(release)
     reference = value.total if release.total is None else release.total
     sensitivity, user = mechanism.sensitivity, release.stated.get("unit")

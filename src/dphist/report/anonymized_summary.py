@@ -9,6 +9,7 @@ from dphist.report.head import Row, head
 from dphist.report.kinds import Summary
 from dphist.report.numbers_protected import number_protected
 from dphist.report.summary import WIDTH
+from dphist.report.what_is_counted import counted_of
 
 _ROWS = 5
 _NAMES = ("count", "labels", "labels with it or more")
@@ -18,11 +19,12 @@ def summary_of(release: Release) -> Summary:
     """Return what a reader wants to know first, and the head of the table."""
     mechanism, value = release.mechanism, release.value
     unit = words.privacy_unit(mechanism.sensitivity, release.stated.get("unit"))
-    total = total_of(mechanism)
+    total, of = total_of(mechanism), counted_of(release)
     facts = [
         ("Guarantee", f"{cost_of(release)}, for {unit}"),
         ("Records", f"{value.total:,} in the release"),
         ("Labels", f"{value.labels:,} in the release"),
+        *([("Counts", of.sentence)] if of.cut else []),
         ("Expected error", _expected_error(release)),
         ("Mechanism", described.call(mechanism)),
     ]

@@ -7,6 +7,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from dphist.release import FOR_TESTS, Release
 from dphist.report import words
 from dphist.report.kinds import kind_of
+from dphist.report.what_is_counted import counted_of
 from dphist.writing import check_output_path, write_text
 
 
@@ -20,7 +21,10 @@ def report_html(release: Release) -> str:
     """Return the report as the text of an HTML page."""
     checked = words.checked_release(release)
     kind = kind_of(checked)
-    marked = {"for_tests": FOR_TESTS if checked.for_tests else None}
+    marked = {
+        "for_tests": FOR_TESTS if checked.for_tests else None,
+        "counts_of": counted_of(checked),
+    }
     return _environment().get_template(kind.template).render({**kind.page(checked), **marked})
 
 

@@ -11,6 +11,7 @@ from dphist.report.labelled_rows import rows_of
 from dphist.report.labels_shown import harmless
 from dphist.report.numbers_protected import number_protected
 from dphist.report.svg import inline_chart
+from dphist.report.what_is_counted import bounding_cost, counted_of, cut_users_of, share_in_short
 
 _MOST_ROWS = 200
 _LONGEST = 120
@@ -26,6 +27,7 @@ def content(release: Release) -> dict[str, Any]:
     released = sum(label is not None for label in value.labels)
     likely = chances(mechanism)
     base = labelled_words.threshold_base(mechanism)
+    cut = cut_users_of(release)
     return {
         "version": release.version,
         "labels": released,
@@ -49,6 +51,8 @@ def content(release: Release) -> dict[str, Any]:
         "threshold_base": base,
         "threshold_words": labelled_words.threshold_in_words(mechanism),
         "chances": [labelled_words.chance_in_words(mechanism, each) for each in likely],
+        "bounding_cost": bounding_cost(release),
+        "cut_share": None if cut is None else share_in_short(cut),
         "half_width": half_width(mechanism) if counted else None,
         "intervals": labelled_words.intervals_in_words(mechanism) if counted else "",
         "per_label": labelled_words.per_label(mechanism),
@@ -66,16 +70,16 @@ def content(release: Release) -> dict[str, Any]:
 def _figures(release: Release) -> list[dict[str, Any]]:
     largest, everything = charts_of(release)
     mechanism = release.mechanism
-    drawn = ""
+    of, drawn = counted_of(release).whole, ""
     if labelled_words.threshold_base(mechanism) == "zero":
         drawn = f" The dashed line is the threshold, {labelled_words.number(mechanism.threshold)}."
     texts = [
         (
             largest,
             "largest",
-            f"The labels with the largest released counts in records, by name.{drawn}",
+            f"The labels with the largest released counts, by name: {of}.{drawn}",
         ),
-        (everything, "all", f"The released counts in records, the largest first.{drawn}"),
+        (everything, "all", f"The released counts, the largest first: {of}.{drawn}"),
     ]
     return [
         {

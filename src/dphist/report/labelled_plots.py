@@ -14,6 +14,7 @@ from dphist.report.labelled_rows import Row, least_count, rows_of
 from dphist.report.labelled_words import threshold_base
 from dphist.report.labels_shown import harmless
 from dphist.report.plots import Chart, Palette, Panels, finish, log_ticks, short_number
+from dphist.report.what_is_counted import Counted, counted_of
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -46,11 +47,12 @@ def charts_of(release: Release) -> tuple[Chart, Chart]:
     rows = rows_of(release, LARGEST)
     counts = release.value.counts.astype(np.float64)
     width, least = half_width(release.mechanism), least_count(release)
-    threshold = _threshold(release)
+    threshold, of = _threshold(release), counted_of(release)
     return (
-        Chart(LARGEST_TITLE, lambda ax, palette: _draw_largest(ax, palette, rows, threshold)),
+        Chart(LARGEST_TITLE, lambda ax, palette: _draw_largest(ax, palette, rows, threshold, of)),
         Chart(
-            ALL_TITLE, lambda ax, palette: _draw_all(ax, palette, counts, width, least, threshold)
+            ALL_TITLE,
+            lambda ax, palette: _draw_all(ax, palette, counts, width, least, threshold, of),
         ),
     )
 
@@ -62,7 +64,9 @@ def _threshold(release: Release) -> float | None:
     return float(release.mechanism.threshold)
 
 
-def _draw_largest(ax: Axes, palette: Palette, rows: list[Row], threshold: float | None) -> None:
+def _draw_largest(
+    ax: Axes, palette: Palette, rows: list[Row], threshold: float | None, of: Counted
+) -> None:
     """Draw one line a label: released count and interval."""
     counts = np.array([row.count for row in rows], np.float64)
     low = np.array([row.low for row in rows], np.float64)
@@ -70,7 +74,7 @@ def _draw_largest(ax: Axes, palette: Palette, rows: list[Row], threshold: float 
     places = np.arange(len(rows))
     ax.hlines(places, np.minimum(low, counts), high, color=palette.band, alpha=0.6, linewidth=3,
               label="95 % interval")  # fmt: skip
-    ax.plot(counts, places, "o", color=palette.line, markersize=5, label="Released")
+    ax.plot(counts, places, "o", color=palette.line, markersize=5, label=of.released)
     if threshold is not None:
         ax.axvline(threshold, color=palette.line, linestyle="--", linewidth=1.2,
                    label="Threshold")  # fmt: skip
@@ -78,7 +82,7 @@ def _draw_largest(ax: Axes, palette: Palette, rows: list[Row], threshold: float 
     ax.set_yticks(places, names, parse_math=False)
     ax.set_ylim(max(len(rows), 4) - 0.4, -0.6)
     _scale(ax, "x", np.concatenate([low, high, counts, _present(threshold)]))
-    ax.set_xlabel("Count (records)")
+    ax.set_xlabel(f"Count (records{of.after})")
     _finish(ax, palette, len(rows))
     ax.tick_params(axis="y", length=0)
     ax.grid(visible=False, axis="y")
@@ -91,6 +95,7 @@ def _draw_all(
     width: int,
     least: int,
     threshold: float | None,
+    of: Counted,
 ) -> None:
     """Draw released counts over their rank."""
     last = max(len(counts), 1)
@@ -105,14 +110,14 @@ def _draw_all(
         ax.fill_between(ranks, low, high, facecolor=palette.band, alpha=0.3, linewidth=0,
                         label="95 % interval")  # fmt: skip
     ax.plot(ranks, drawn, "o" if few else "-", color=palette.line, markersize=5, linewidth=1.6,
-            label="Released")  # fmt: skip
+            label=of.released)  # fmt: skip
     if threshold is not None:
         ax.axhline(threshold, color=palette.line, linestyle="--", linewidth=1.2,
                    label="Threshold")  # fmt: skip
     _scale(ax, "y", np.concatenate([low, high, drawn, _present(threshold)]))
     _scale(ax, "x", np.array([0.8, 1.25 * last]), ticks_from=1)
     ax.set_xlabel("Rank (labels)")
-    ax.set_ylabel("Count (records)")
+    ax.set_ylabel(f"Count (records{of.after})")
     _finish(ax, palette, len(counts))
 
 

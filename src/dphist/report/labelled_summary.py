@@ -8,6 +8,7 @@ from dphist.report.kinds import Summary
 from dphist.report.labelled_rows import rows_of
 from dphist.report.labels_shown import harmless, in_columns
 from dphist.report.numbers_protected import number_protected
+from dphist.report.what_is_counted import bounding_cost, counted_of
 
 _ROWS = 10
 _LABEL_COLUMNS = 40
@@ -32,11 +33,19 @@ def _facts(release: Release) -> list[tuple[str, str]]:
         ("Guarantee", f"{in_all(total_of(mechanism))}, for {unit}"),
         ("In zCDP", str(release.guarantee)),
         ("Bounds", " ".join(labelled_words.bounding_in_words(mechanism, stated))),
+        *_what(release),
         ("Per label", labelled_words.per_label(mechanism)),
         ("Threshold", labelled_words.threshold_in_words(mechanism).removeprefix("Threshold: ")),
         ("Labels", f"{released:,} in the release{few}"),
         ("Mechanism", described.call(mechanism)),
     ]
+
+
+def _what(release: Release) -> list[tuple[str, str]]:
+    """Say what counts are of, and how far that may be from the data."""
+    facts = [("Counts", counted_of(release).sentence)] if release.value.counts is not None else []
+    cost = bounding_cost(release)
+    return [*facts, ("Users cut", cost)] if cost else facts
 
 
 def _table(release: Release) -> list[str]:

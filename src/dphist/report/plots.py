@@ -21,6 +21,7 @@ from dphist.privacy.as_text import percent
 from dphist.profile import Profile
 from dphist.release import Release
 from dphist.report.curves import Curve, counts_by_rank, labels_by_count, outline, thin
+from dphist.report.what_is_counted import counted_of
 from dphist.report.words import checked_release
 
 COUNTS_TITLE = "Counts by rank"
@@ -61,6 +62,7 @@ class Panel:
     band_label: str
     bars: tuple[Curve, Curve] | None = None
     bars_label: str = ""
+    released_label: str = "Released"
 
 
 class Panels(np.ndarray[Any, np.dtype[np.object_]]):
@@ -86,14 +88,18 @@ def plot(release: Release) -> Panels:
     axes = figure.subplots(1, 2)
     mechanism = checked.mechanism
     bands = mechanism.band(checked), mechanism.pointwise_band(checked)
-    for ax, panel in zip(axes, panels(checked.value, *bands), strict=True):
+    for ax, panel in zip(
+        axes, panels(checked.value, *bands, counted_of(checked).released), strict=True
+    ):
         draw(ax, panel, Palette())
         ax.set_title(panel.title, loc="left", pad=30, fontweight="bold")
     return np.asarray(axes, object).view(Panels)
 
 
-def panels(released: Profile, band: Band, bars: Band | None = None) -> tuple[Panel, Panel]:
-    """Return what the two plots show, thinned."""
+def panels(
+    released: Profile, band: Band, bars: Band | None = None, name: str = "Released"
+) -> tuple[Panel, Panel]:
+    """Return what the two plots show, thinned; the legend calls the released curve `name`."""
     band_label = f"{percent(band.level)} " + ("band" if bars else "error band")
     bars_label = "pointwise" if bars else ""
     return (
@@ -107,6 +113,7 @@ def panels(released: Profile, band: Band, bars: Band | None = None) -> tuple[Pan
             band_label=band_label,
             bars=_bars(bars, counts_by_rank),
             bars_label=bars_label,
+            released_label=name,
         ),
         Panel(
             LABELS_TITLE,
@@ -118,6 +125,7 @@ def panels(released: Profile, band: Band, bars: Band | None = None) -> tuple[Pan
             band_label=band_label,
             bars=_bars(bars, labels_by_count),
             bars_label=bars_label,
+            released_label=name,
         ),
     )
 
@@ -136,7 +144,8 @@ def draw(ax: Axes, panel: Panel, palette: Palette) -> None:
     if panel.bars is not None:
         x, y = outline(*panel.bars, floor)
         ax.fill(x, y, facecolor=palette.band, alpha=0.45, linewidth=0, label=panel.bars_label)
-    ax.plot(panel.released.x, panel.released.y, color=palette.line, linewidth=1.6, label="Released")
+    ax.plot(panel.released.x, panel.released.y, color=palette.line, linewidth=1.6,
+            label=panel.released_label)  # fmt: skip
     if len(panel.released.x) == 0:
         ax.text(0.5, 0.5, "no label was released", transform=ax.transAxes, ha="center", va="center")
     for axis, (low, high) in ((ax.xaxis, (left, right)), (ax.yaxis, (floor, ceiling))):

@@ -17,6 +17,7 @@ from dphist.report.ranges_map import cells_of
 from dphist.report.ranges_plots import BINS_TITLE, SUMS_TITLE, bins_a_step, charts_of
 from dphist.report.ranges_rows import outside_of, quantiles_of, rows_of, whole_of
 from dphist.report.svg import inline_chart
+from dphist.report.what_is_counted import counted_of
 
 _QUARTERS = 4
 _ROWS_EACH = 12  # of each of several axes
@@ -52,7 +53,7 @@ def content(release: Release) -> dict[str, Any]:
         "zcdp": str(guarantee) if isinstance(guarantee, ZCDP) else None,
         "neighbours": ranges_words.neighbours_in_words(sensitivity, user),
         "unit": unit,
-        "figures": [_figure(chart, value) for chart in charts_of(value)],
+        "figures": [_figure(chart, release) for chart in charts_of(release)],
         "errors": ranges_words.errors_in_words(mechanism),
         "tables": _tables(value),
         "counted": ranges_words.counted,
@@ -84,18 +85,22 @@ def _tables(value: RangeHistogram) -> list[dict[str, Any]]:
     ]
 
 
-def _figure(chart: Chart, value: RangeHistogram) -> dict[str, Any]:
+def _figure(chart: Chart, release: Release) -> dict[str, Any]:
+    value: RangeHistogram = release.value
+    after = counted_of(release).after
     name, height = "map", {"height": _MAP_HEIGHT}
     if chart.title == BINS_TITLE:
         together = bins_a_step(value)
-        text = "Records in each bin."
+        text = f"Records in each bin{after}."
         if together > 1:
-            text = f"Records a bin, as the mean of {together:,} neighbouring bins each."
+            text = f"Records a bin, as the mean of {together:,} neighbouring bins each{after}."
         name, height = "bins", {}
     elif chart.title == SUMS_TITLE:
-        text, name, height = "Records below each edge of the bins.", "sums", {}
+        text, name, height = f"Records below each edge of the bins{after}.", "sums", {}
     else:
         across, up = (int(places[1]) for places in cells_of(value)[1])
-        text = f"Records a cell of {across:,} by {up:,} bins; the fuller the colour, the more."
+        text = (
+            f"Records a cell of {across:,} by {up:,} bins{after}; the fuller the colour, the more."
+        )
     svg = inline_chart(chart.title, chart.draw, name, text, **height)
     return {"title": chart.title, "svg": svg, "text": text}

@@ -16,6 +16,7 @@ from dphist.report.plots import Chart, Palette, Panels, finish
 from dphist.report.ranges_map import draw_map
 from dphist.report.ranges_rows import sums
 from dphist.report.ranges_scale import Scale, compact, scale_of, steps_of
+from dphist.report.what_is_counted import counted_of
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -39,14 +40,15 @@ def plot(release: Release) -> Panels:
     else:
         figure = Figure(figsize=(11, 4.6), layout=layout)
         axes = figure.subplots(1, 2)
-        for ax, chart in zip(axes, charts_of(histogram), strict=True):
+        for ax, chart in zip(axes, charts_of(release), strict=True):
             chart.draw(ax, Palette())
             ax.set_title(chart.title, loc="left", pad=30, fontweight="bold")
     return np.asarray(axes, object).view(Panels)
 
 
-def charts_of(histogram: RangeHistogram) -> list[Chart]:
+def charts_of(release: Release) -> list[Chart]:
     """Return the charts of a page: two of one axis, one of two, none of more."""
+    histogram: RangeHistogram = release.value
     if histogram.bins.ndim == 2:
         return [Chart(MAP_TITLE, lambda ax, palette: draw_map(ax, palette, histogram))]
     if histogram.bins.ndim > 2:
@@ -56,15 +58,15 @@ def charts_of(histogram: RangeHistogram) -> list[Chart]:
     counts, errors = (part / np.diff(places) for part in sums(histogram, 0, places))
     below = np.asarray(histogram.count(0, places), np.float64)
     doubt = ERRORS * histogram.error(0, places)
-    name = axis_text(histogram, 0)
+    name, released = axis_text(histogram, 0), counted_of(release).released
     return [
         Chart(
             BINS_TITLE,
-            lambda ax, palette: _draw_bins(ax, palette, scale, counts, errors, name),
+            lambda ax, palette: _draw_bins(ax, palette, scale, counts, errors, name, released),
         ),
         Chart(
             SUMS_TITLE,
-            lambda ax, palette: _draw_sums(ax, palette, scale, below, doubt, name),
+            lambda ax, palette: _draw_sums(ax, palette, scale, below, doubt, name, released),
         ),
     ]
 
@@ -81,12 +83,13 @@ def _draw_bins(
     counts: FloatArray,
     errors: FloatArray,
     name: str,
+    released: str,
 ) -> None:
     """Draw means with their band."""
     low, high = band(counts, errors)
     ax.fill_between(scale.x, closed(low), closed(high), step="post",
                     facecolor=palette.band, alpha=0.35, linewidth=0, label=_BAND)  # fmt: skip
-    ax.stairs(counts, scale.x, baseline=None, color=palette.line, linewidth=1.2, label="Released")
+    ax.stairs(counts, scale.x, baseline=None, color=palette.line, linewidth=1.2, label=released)
     if low.min() < 0:
         ax.axhline(0, color=palette.grid, linewidth=0.9)
     _finish(ax, palette, scale, low, high)
@@ -95,13 +98,19 @@ def _draw_bins(
 
 
 def _draw_sums(
-    ax: Axes, palette: Palette, scale: Scale, below: FloatArray, errors: FloatArray, name: str
+    ax: Axes,
+    palette: Palette,
+    scale: Scale,
+    below: FloatArray,
+    errors: FloatArray,
+    name: str,
+    released: str,
 ) -> None:
     """Draw how many records lie below each edge."""
     low, high = band(below, errors)
     ax.fill_between(scale.x, low, high, facecolor=palette.band, alpha=0.35, linewidth=0,
                     label=_BAND)  # fmt: skip
-    ax.plot(scale.x, below, color=palette.line, linewidth=1.6, label="Released")
+    ax.plot(scale.x, below, color=palette.line, linewidth=1.6, label=released)
     _finish(ax, palette, scale, low, high)
     ax.set_xlabel(scale.label(name), parse_math=False)
     ax.set_ylabel("Records below")

@@ -8,6 +8,7 @@ from dphist.report.kinds import Summary
 from dphist.report.labels_shown import in_columns
 from dphist.report.numbers_protected import number_protected
 from dphist.report.ranges_rows import Row, outside_of, quantiles_of, rows_of, whole_of
+from dphist.report.what_is_counted import counted_of
 
 _ROWS = 12  # of the only axis
 _ROWS_EACH = 4  # of each of several
@@ -19,9 +20,11 @@ def summary_of(release: Release) -> Summary:
     """Return what a reader wants to know first, and the histogram in few rows."""
     mechanism, value = release.mechanism, release.value
     unit = words.privacy_unit(mechanism.sensitivity, release.stated.get("unit"))
+    of = counted_of(release)
     facts = [
         ("Guarantee", f"{cost_of(release)}, for {unit}"),
         ("Records", f"{ranges_words.counted(whole_of(value))} in the bins (private estimate)"),
+        *([("Counts", of.sentence)] if of.cut else []),
         *[("Outside", f"{ranges_words.counted(row)} {row.start}") for row in outside_of(release)],
         ("Bins", f"{value.bins.size:,}: {ranges_words.axes_in_words(value)}"),
         ("Mechanism", described.call(mechanism)),

@@ -18,6 +18,7 @@ from dphist.report.ranges_scale import compact
 from dphist.report.running_colours import DASHES, LIGHT
 from dphist.report.running_lines import Line, apart, lines_of
 from dphist.report.running_rows import least_count
+from dphist.report.what_is_counted import counted_of
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -44,10 +45,12 @@ def chart_of(release: Release, colours: Sequence[str] = LIGHT) -> Chart:
     lines = lines_of(release)
     threshold = release.mechanism.threshold
     limit = None if threshold is None else float(threshold)
-    end = float(release.value.times[-1])
+    end, of = float(release.value.times[-1]), counted_of(release)
+    name = f"95 % band, {of.who}" if of.who else "95 % band"
     least = least_count(release)
     return Chart(
-        TITLE, lambda ax, palette: _draw(ax, palette, lines, limit, end, least, tuple(colours))
+        TITLE,
+        lambda ax, palette: _draw(ax, palette, lines, limit, end, least, tuple(colours), name),
     )
 
 
@@ -59,13 +62,14 @@ def _draw(
     end: float,
     least: int | None,
     colours: tuple[str, ...],
+    band: str,
 ) -> None:
     bottom, top = _limits(lines, threshold, least)
     for line, colour, dashes in zip(lines, colours, DASHES, strict=False):
         _draw_line(ax, line, colour, dashes)
     # Entries of the legend alone: the bands have the colours of their lines.
     if lines:
-        ax.fill_between([], [], facecolor=palette.grid, alpha=0.5, linewidth=0, label="95 % band")
+        ax.fill_between([], [], facecolor=palette.grid, alpha=0.5, linewidth=0, label=band)
     if threshold is not None:
         ax.plot([0, end], [threshold] * 2, color=palette.grid, linestyle="--", linewidth=1.2,
                 label="Threshold")  # fmt: skip

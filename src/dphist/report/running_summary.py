@@ -7,6 +7,7 @@ from dphist.report.kinds import Summary
 from dphist.report.labels_shown import harmless, in_columns
 from dphist.report.numbers_protected import number_protected
 from dphist.report.running_rows import Row, rows_of
+from dphist.report.what_is_counted import counted_of
 
 _ROWS = 10
 _LABEL_COLUMNS = 40
@@ -25,6 +26,7 @@ def summary_of(release: Release) -> Summary:
         ("Events", running_words.reached_in_words(release)),
         ("Readings", f"{len(value):,}; {len(value.latest):,} labels in the last one"),
         ("Bounds", " ".join(running_words.bounding_in_words(mechanism))),
+        ("Counts", counted_of(release).sentence),
         ("Threshold", threshold.removeprefix("Threshold: ")),
         ("Error", f"standard error of a count at most {error}, so ± {width:,} with 95 %"),
         ("Method", running_words.method_in_words(mechanism)),

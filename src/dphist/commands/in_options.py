@@ -1,0 +1,66 @@
+"""Errors of the library, which name parameters, in the words of the command line.
+
+The library says `null_users="drop"` and `epsilon must be above 0`; a user of the command line typed
+`--null-users` and `--epsilon`. What is in quotes otherwise, the names of columns and files, stays.
+"""
+
+import re
+import shlex
+from collections.abc import Collection
+
+_QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
+_BEFORE = r"(?:raise|lower|give|shorten|lengthen|leave out)"
+
+
+def in_options(message: str, options: Collection[str]) -> str:
+    """Return a message with the parameters that are options of a command written as these.
+
+    Parameters
+    ----------
+    options : names as Python has them, such as ``null_users``.
+
+    >>> known = {"null_users", "epsilon", "delta", "delimiter", "column"}
+    >>> in_options('count them with null_users="drop"; see null_users', known)
+    'count them with --null-users drop; see --null-users'
+    >>> in_options("epsilon and delta are too small; raise epsilon", known)
+    '--epsilon and --delta are too small; raise --epsilon'
+    >>> in_options("column 'delta=1' must be of one epsilon: give delimiter=';'", known)
+    "column 'delta=1' must be of one epsilon: give --delimiter ';'"
+    """
+    names = "|".join(sorted(map(re.escape, options), key=len, reverse=True))
+    if not names:
+        return message
+    name = rf"(?<![\w.-])(?:{names})(?![\w=(-])(?! ['\"])"
+    pattern = re.compile(
+        rf"(?<![\w.-])(?P<key>{names})=(?P<value>{_QUOTED}|[\w./-]*[\w/-])"
+        rf"|(?P<quoted>{_QUOTED})"
+        rf"|(?P<first>^{name}(?:(?:,| and|, and| or|, or) {name})*)"
+        rf"|(?P<verb>\b{_BEFORE} )(?P<after>{name})"
+        rf"|(?P<long>{name})",
+    )
+    return pattern.sub(lambda found: _as_option(found, name), message)
+
+
+def _as_option(found: "re.Match[str]", name: str) -> str:
+    parts = found.groupdict()
+    if parts["key"]:
+        value = parts["value"]
+        bare = value[1:-1] if value[0] in "'\"" else value
+        return f"{_option(parts['key'])} {_typed(bare)}"
+    if parts["quoted"]:
+        return parts["quoted"]
+    if parts["first"]:
+        return re.sub(name, lambda each: _option(each[0]), parts["first"])
+    if parts["after"]:
+        return f"{parts['verb']}{_option(parts['after'])}"
+    # A word without an underscore may be English.
+    return _option(parts["long"]) if "_" in parts["long"] else parts["long"]
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _typed(value: str) -> str:
+    """Write a value as a shell takes it; a tab, which Python shows as two characters, by name."""
+    return "tab" if value in ("\\t", "\t") else shlex.quote(value)

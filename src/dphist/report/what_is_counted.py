@@ -1,0 +1,178 @@
+"""What a released count counts, in words: records after each user was cut to the bounds.
+
+Noise intervals are for these counts. How far they are from the data before bounding, noise does not
+say, so every headline, table, legend and program output says what stands there.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dphist.release import Release
+from dphist.report.labelled_words import is_promised, protected_unit
+from dphist.running_counts import RunningCounts
+from dphist.unknown import ThresholdHistogram
+from dphist.unknown.cut_users import CutUsers
+from dphist.unknown.mechanism import LabelledMechanism
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What counts are of.
+
+    Attributes
+    ----------
+    whole : such as "records, after each user was cut to at most 10 labels"; stands after "are of".
+    cut : to what, in short: "each user cut to 10 labels"; empty where nothing was cut.
+    who : such as "users cut", for a legend; empty where nothing was cut.
+    """
+
+    whole: str
+    cut: str = ""
+    who: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """Say what counts and intervals are for."""
+        if not self.cut:
+            return f"Counts and intervals are of {self.whole}."
+        return (
+            f"Counts and intervals are of {self.whole}: intervals cover the noise, and not what "
+            "was cut."
+        )
+
+    @property
+    def released(self) -> str:
+        """The legend's name of what was released."""
+        return f"Released, {self.who}" if self.who else "Released"
+
+    @property
+    def after(self) -> str:
+        """To be put behind "records", with what was cut; empty where nothing was."""
+        return f", {self.cut}" if self.cut else ""
+
+
+def counted_of(release: Release) -> Counted:
+    """Return what the counts of a release are of."""
+    return counted_by(release.mechanism, release.stated, running=_is_running(release))
+
+
+def counted_by(mechanism: Any, stated: Mapping[str, str], *, running: bool = False) -> Counted:
+    """Return what a mechanism counts, of data of which that was stated.
+
+    >>> mechanism = ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=10)
+    >>> counted_by(mechanism, {"unit": "one user"}).whole
+    'records, after each user was cut to at most 10 labels and 1 record of each'
+    >>> counted_by(mechanism, {"unit": "one user"}).cut
+    'each user cut to 10 labels, 1 of each'
+    """
+    if isinstance(mechanism, LabelledMechanism):
+        return _labels(mechanism, stated)
+    if running:
+        return _events(mechanism)
+    unit = stated.get("unit")
+    if unit is None:
+        return Counted("records")
+    most = mechanism.sensitivity
+    return _cut(unit, f"at most {_number(most, 'record')}", f"{_number(most, 'record')}")
+
+
+def cut_users_of(release: Release) -> CutUsers | None:
+    """Return how many users were cut, where the release tells."""
+    mechanism = release.mechanism
+    if not isinstance(mechanism, ThresholdHistogram):
+        return None
+    return mechanism.cut_users(release.noisy)
+
+
+def share_in_short(found: CutUsers) -> str:
+    """Write the share of users who were cut.
+
+    >>> share_in_short(CutUsers(9030, 970, 30))
+    '9.7 %'
+    """
+    return _percent(round(1000 * found.share))
+
+
+def cut_users_in_words(found: CutUsers, mechanism: Any) -> str:
+    """Say how many users had more than the bounds.
+
+    >>> mechanism = ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=10)
+    >>> cut_users_in_words(CutUsers(9030, 970, 30), mechanism)  # doctest: +NORMALIZE_WHITESPACE
+    'About 9.7 % of users (95 % interval 9.4 to 10 %) had more than 10 labels; their surplus is
+    missing from the counts.'
+    """
+    low, high = math.floor(1000 * found.low), math.ceil(1000 * found.high)
+    more = f"more than {_number(mechanism.max_labels, 'label')}"
+    if mechanism.max_count > 1:
+        more += f", or more than {mechanism.max_count:,} records of one"
+    return (
+        f"About {share_in_short(found)} of users (95 % interval {_percent(low)[:-2]} to "
+        f"{_percent(high)}) had {more}; their surplus is missing from the counts."
+    )
+
+
+def cut_users_json(release: Release) -> dict[str, Any]:
+    """Return how many users were cut, for programs; nothing where the release does not tell."""
+    found = cut_users_of(release)
+    if found is None:
+        return {}
+    shares = {"share": found.share, "share_low": found.low, "share_high": found.high}
+    numbers = {"within": found.within, "cut": found.cut, "error": found.error}
+    return {"cut_users": {**numbers, **shares}}
+
+
+def bounding_cost(release: Release) -> str:
+    """Say how many users were cut, or that nobody knows; empty where none were."""
+    found = cut_users_of(release)
+    if found is not None:
+        return cut_users_in_words(found, release.mechanism)
+    unit = str(release.stated.get("unit", ""))
+    if not counted_of(release).cut or unit == "one row":
+        return ""
+    return "How many users had more than the bounds, the release does not tell."
+
+
+def _labels(mechanism: LabelledMechanism, stated: Mapping[str, str]) -> Counted:
+    labels, most = mechanism.max_labels, mechanism.max_count
+    if is_promised(stated):
+        return Counted("records as the caller counted them, users who had more included or cut")
+    unit = protected_unit(stated)
+    if unit == "one row":
+        return Counted("records") if most == 1 else _cut(unit, f"at most {most:,}", f"{most:,}")
+    if labels is None:
+        held = f"{_number(most, 'record')} of each label"
+        return _cut(unit, f"at most {held}", held)
+    held = _number(labels, "label")
+    return _cut(
+        unit, f"at most {held} and {_number(most, 'record')} of each", f"{held}, {most:,} of each"
+    )
+
+
+def _events(mechanism: Any) -> Counted:
+    most, labels = mechanism.max_events_per_user, _number(mechanism.max_labels, "label")
+    if most is None:
+        return Counted(f"events, of each of which at most {labels} counted")
+    held = _number(most, "event")
+    return _cut("one user", f"at most {held} with {labels} each", held, "events")
+
+
+def _cut(unit: str, long: str, short: str, noun: str = "records") -> Counted:
+    who = unit.removeprefix("one ").split(",")[0]
+    return Counted(
+        f"{noun}, after each {who} was cut to {long}", f"each {who} cut to {short}", f"{who}s cut"
+    )
+
+
+def _is_running(release: Release) -> bool:
+    return isinstance(release.value, RunningCounts)
+
+
+def _number(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s'[: number != 1]}"
+
+
+def _percent(thousandths: int) -> str:
+    whole, rest = divmod(thousandths, 10)
+    return f"{whole}.{rest} %" if rest else f"{whole} %"
