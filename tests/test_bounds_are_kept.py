@@ -1,7 +1,7 @@
 """Data objects carry a bound; whatever is built from one keeps it, or is refused."""
 
 from collections import UserList, deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -143,6 +143,48 @@ def test_what_a_mask_suppresses_is_never_counted(kind: Any, bins: Any, data: Any
     with pytest.raises((dh.DataError, dh.ParameterError)) as caught:
         kind(epsilon=1, bins=bins).release(data)
     assert str(NUMBER) not in str(caught.value)
+
+
+class Own(Sequence[Any]):
+    """A sequence of somebody's own, which NumPy would take for a list."""
+
+    def __init__(self, items: Any) -> None:
+        self.items = items
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.items[place]
+
+
+class Bare:
+    """As `Own`, and not even registered as a sequence."""
+
+    __init__, __len__, __getitem__ = Own.__init__, Own.__len__, Own.__getitem__
+
+
+@pytest.mark.parametrize("kind", [Own, Bare])
+def test_sequences_of_one_s_own_are_looked_at_item_by_item(kind: Any) -> None:
+    for make in MECHANISMS:
+        with pytest.raises(dh.DataError, match="missing"):
+            make(epsilon=1, bins=(2, 2)).release(kind([MASKED, MASKED]))
+        with pytest.raises(dh.ParameterError, match="integer type"):
+            make(epsilon=1, bins=3).release(kind([True, 2, 3]))
+    with pytest.raises(dh.ParameterError, match="integer type"):
+        dh.Profile.from_counts(kind([True, 2, 3]))
+    assert dh.Profile.from_counts(kind([5, 2, 3])).total == 10
+    assert load_counts(kind([kind([5, 2]), [1, 0]]), (2, 2)).counts.tolist() == [[5, 2], [1, 0]]
+
+
+@pytest.mark.parametrize("unit", ["ns", "s", "D"])
+def test_a_span_of_time_is_no_count(unit: str) -> None:
+    for span in (np.timedelta64(5, unit), np.timedelta64("NaT", unit)):
+        for values in ([span, 3], [3, span], objects(span, 3)):
+            with pytest.raises((dh.ParameterError, dh.DataError)):
+                dh.Profile.from_counts(values)
+            with pytest.raises((dh.ParameterError, dh.DataError)):
+                dh.LeafCounts(epsilon=1, bins=2).release(values)
 
 
 def test_a_mask_that_hides_nothing_is_no_mask() -> None:

@@ -192,12 +192,39 @@ def test_bad_use_exits_2_with_a_reason(arguments, capsys) -> None:
     assert "Traceback" not in captured.err
 
 
-def test_a_missing_column_names_the_ones_there_are(capsys) -> None:
-    assert run("anonymize", SHAKESPEARE, "--epsilon", 1, "--label", "wrod") == 2
+def test_a_missing_column_of_parquet_names_the_ones_there_are(capsys, tmp_path) -> None:
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"count": [1], "prevalence": [1]}), path)
+    assert run("anonymize", path, "--epsilon", 1, "--label", "wrod") == 2
     err = capsys.readouterr().err
     assert "wrod" in err
     assert "count" in err
     assert "prevalence" in err
+
+
+def test_a_missing_column_of_text_shows_no_field(capsys) -> None:
+    """The first line of a file without a header is a record."""
+    assert run("anonymize", SHAKESPEARE, "--epsilon", 1, "--label", "wrod") == 2
+    err = capsys.readouterr().err
+    assert "'wrod'; it has 2 fields, separated by commas" in err
+    assert "give --delimiter" in err
+    assert "prevalence" not in err
+
+
+def test_a_delimiter_may_be_named(capsys, tmp_path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("who;word\n1;a\n2;a\n2;b\n")
+    asked = ("anonymize", path, "--epsilon", 1000, "--label", "word")
+    assert run(*asked) == 2
+    assert "separated by semicolons it would: give --delimiter ';'" in capsys.readouterr().err
+    assert run(*asked, "--delimiter", ";", "--table", tmp_path / "o.csv") == 0
+    assert (tmp_path / "o.csv").read_text() == "count,prevalence\n1,1\n2,1\n"
+    path.write_text("who\tword\n1\ta\n2\ta\n2\tb\n")
+    capsys.readouterr()
+    assert run(*asked) == 2
+    assert "give --delimiter tab" in capsys.readouterr().err
+    assert run(*asked, "--delimiter", "tab", "--table", tmp_path / "p.csv") == 0
+    assert (tmp_path / "p.csv").read_bytes() == (tmp_path / "o.csv").read_bytes()
 
 
 @pytest.mark.parametrize(

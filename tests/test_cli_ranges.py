@@ -181,6 +181,7 @@ def test_json_is_the_release_or_what_was_written(records, tmp_path, capsys) -> N
         },
         "total": 990,
         "bins": [3],
+        "counts_of": "records",
         "warnings": [],
         "wrote": {"release": str(out)},
     }
@@ -213,7 +214,7 @@ def test_json_is_the_release_or_what_was_written(records, tmp_path, capsys) -> N
         ([*AGES, "--epsilon", 1, "--sensitivity", 0], "sensitivity"),
         ([*AGES, "--epsilon", 1, "--user", "day"], "--max-records"),
         ([*AGES, "--epsilon", 1, "--max-records", 2], "--user"),
-        ([*AGES, "--epsilon", 1, "--user", "day", "--max-records", 0], "max_records"),
+        ([*AGES, "--epsilon", 1, "--user", "day", "--max-records", 0], "--max-records"),
         (
             [*AGES, "--epsilon", 1, "--user", "day", "--max-records", 2, "--sensitivity", 2],
             "--sensitivity",
@@ -226,7 +227,7 @@ def test_json_is_the_release_or_what_was_written(records, tmp_path, capsys) -> N
         ([*AGES, "--epsilon", 1, "--dry-run", "--expect-total", -5], "total"),
         ([*AGES, "--epsilon", 1, "--quiet"], "--quiet"),
         ([*AGES, "--epsilon", 1, "--eps", 1], "--eps"),
-        (["--column", "aeg", "--edges", "0,1", "--epsilon", 1], "'age', 'day'"),
+        (["--column", "aeg", "--edges", "0,1", "--epsilon", 1], "2 fields, separated by commas"),
         ([*AGES, "--epsilon", 1, "--output", "no/such/folder/r.json"], "folder"),
     ],
 )
@@ -305,9 +306,8 @@ def test_real_data(file, column, start, stop, records, tmp_path, capsys) -> None
     assert code == 0
     release = dh.Release.load(saved)
     value = release.value
-    truth = np.asarray(
-        dh.bin_counts(place / name, column=column, start=start, stop=stop, width=width)
-    )
+    binned = dh.bin_counts(place / name, column=column, start=start, stop=stop, width=width)
+    truth = binned.counts
     assert truth.sum() == records
     asked = np.sort(np.random.default_rng(1).integers(0, len(truth) + 1, (2, 500)), axis=0)
     sums = np.append(0, np.cumsum(truth))

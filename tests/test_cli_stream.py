@@ -413,7 +413,7 @@ def test_a_new_state_needs_all_and_an_old_one_nothing_else(monkeypatch, capsys) 
         (["--epsilon", 1, "--delta", 1, "--horizon", 9], "delta must be"),
         (["--epsilon", 1, "--delta", "1e-6", "--horizon", 0], "horizon must be"),
         (["--epsilon", 1, "--delta", "1e-6", "--horizon", 2.5], "whole number"),
-        ([*BUDGET, "--max-labels", 0], "max_labels must be"),
+        ([*BUDGET, "--max-labels", 0], "--max-labels must be"),
         ([*BUDGET, "--every", 0], "every must be"),
         ([*BUDGET, "--every-seconds", 0], "seconds above 0"),
         ([*BUDGET, "--every-seconds", "nan"], "seconds above 0"),

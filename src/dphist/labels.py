@@ -301,4 +301,6 @@ def _labels(labels: Any, label_type: pa.DataType | None) -> Any:
     )
     if isinstance(labels, str | bytes):
         raise unfit
+    if typed:  # Arrow would crash on offsets that it cannot follow
+        redact_errors(lambda: labels.validate(full=True), unfit)
     return redact_errors(lambda: labels.cast(kind) if typed else pa.array(labels, kind), unfit)

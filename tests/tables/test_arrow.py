@@ -11,11 +11,13 @@ import duckdb
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 import dphist as dh
 from dphist.errors import ColumnError, DataError
 from dphist.tables.reading import frames, relations
+from dphist.tables.reading.arrow import decoded
 
 from .refusal import SENTINEL, refused
 
@@ -88,6 +90,82 @@ def test_columns_that_break_the_rules_are_refused(call: str) -> None:
     code = f"from tests.tables.test_arrow import *; tried(NAMES, {call!r}); print('all refused')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "all refused\n"), done.stderr
+
+
+def broken_in_two_chunks(index: int) -> pd.DataFrame:
+    """A pandas column whose chunks have dictionaries of their own, the last index in neither."""
+    first = pa.DictionaryArray.from_arrays(pa.array([0], pa.int32()), WORDS)
+    last = pa.DictionaryArray.from_arrays(pa.array([1, index], pa.int32()), WORDS[:1], safe=False)
+    column = pa.chunked_array([first, last], type=pa.dictionary(pa.int32(), pa.string()))
+    return pd.DataFrame({"x": pd.Series(pd.arrays.ArrowExtensionArray(column)), "who": range(3)})
+
+
+def tried_in_two_chunks(index: int) -> None:
+    frame = broken_in_two_chunks(index)
+    for call in CALLS[:3] + CALLS[4:6]:
+        with refused(DataError, "'x'"):
+            eval(call, {"dh": dh, "frame": frame})  # noqa: S307
+
+
+@pytest.mark.parametrize("index", [10**9, -(10**9), 1, 7, -1])
+def test_chunks_are_validated_before_they_are_joined(index: int) -> None:
+    """Arrow joins dictionaries by reading through the indices, wherever they point."""
+    code = f"from tests.tables.test_arrow import *; tried_in_two_chunks({index}); print('refused')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "refused\n"), done.stderr
+
+
+def test_labels_that_are_looked_up_are_validated_too() -> None:
+    counts = dh.LabelCounts.from_table(pa.table({"x": ["a"]}), label="x")
+    code = (
+        "from tests.tables.test_arrow import *\n"
+        "counts = dh.LabelCounts.from_table(pa.table({'x': ['a']}), label='x')\n"
+        "with refused(dh.ParameterError, 'labels'):\n"
+        "    counts.of(broken()['text'])\n"
+        "print('refused')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "refused\n"), done.stderr
+    assert counts.of(pa.array(["a", "b"])) == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("values", "decodes_to"),
+    [
+        (pa.array(["a", "a"]).dictionary_encode(), pa.large_string()),
+        (pa.array([b"a", b"a"]).dictionary_encode(), pa.large_binary()),
+        (pa.array(["a", None, "a"]), pa.large_string()),
+        (pa.array(["a"]).cast(pa.string_view()), pa.large_string()),
+        (pc.run_end_encode(pa.array(["a", "a", None, "b"])), pa.large_string()),
+        (pc.run_end_encode(pa.array(["a", "a", "b", "b", "c"])).slice(1, 3), pa.large_string()),
+        (pa.array([1, 1]).dictionary_encode(), pa.int64()),
+        (pa.DictionaryArray.from_arrays([0, None, 1], pa.array(["a", None])), pa.large_string()),
+    ],
+    ids=lambda value: str(getattr(value, "type", value))[:40],
+)
+def test_decoding_leaves_values_and_takes_long_offsets(
+    values: pa.Array, decodes_to: pa.DataType
+) -> None:
+    """A dictionary of one text may stand for more bytes than offsets of 32 bits can count."""
+    for column in (values, pa.chunked_array([values, values])):
+        found = decoded(column)
+        assert found.type == decodes_to
+        assert found.to_pylist() == column.to_pylist()
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("encoded", ["dictionary", "runs"])
+def test_no_row_decides_whether_text_is_too_long_for_arrow(encoded: str) -> None:
+    """One label of 2**20 bytes, 2047 or 2049 times: 2**31 bytes lie between."""
+    text = pa.array(["y" * 2**20])
+    for rows in (2047, 2049):
+        column = (
+            pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int32)), text)
+            if encoded == "dictionary"
+            else pa.RunEndEncodedArray.from_arrays(pa.array([rows], pa.int32()), text)
+        )
+        found = dh.Profile.from_table(pa.table({"x": column}), label="x")
+        assert found.sorted_counts().tolist() == [rows]
 
 
 @pytest.mark.parametrize("name", ["decimal of too many digits", "date that is no day"])

@@ -109,7 +109,9 @@ def test_a_user_who_changes_rows_changes_no_row_of_others() -> None:
 def unbounded_outside(rows: Rows, most: int, key: str) -> Rows:
     """Rows in no bin are kept, whatever the bound."""
     turns = "row_number() OVER (PARTITION BY who, term ORDER BY problem) AS turn"
-    ranked = contributions._ranked(rows.project("who", "term", "problem", turns), key, [], "turn")
+    ranked = contributions._ranked(
+        rows.project("who", "term", "problem", turns), key, [], turn="turn"
+    )
     return ranked.where(f"place <= {most} OR term IN (0, 4, 5)")
 
 

@@ -18,6 +18,7 @@ from dphist import tables
 from dphist.errors import ColumnError, DataError, InputFileError, ParameterError
 from dphist.tables.engine import private_duckdb
 from dphist.tables.reading import files, quotes
+from dphist.tables.reading.quotes import FileFormat
 
 from .backends import gzipped, written, zstd
 from .refusal import NUMBER, SENTINEL, refused
@@ -311,7 +312,7 @@ def test_no_field_of_a_first_line_is_shown(line: bytes, tmp_path: Path) -> None:
     assert said == (
         " must name the columns, and names no 'label'; it has 3 fields, separated by commas; nor "
         "does it separated by semicolons, tabs or vertical bars: correct the name, add a header "
-        "line, or give another delimiter="
+        "line, or give delimiter, the character that separates the fields"
     )
 
 
@@ -376,7 +377,7 @@ def test_a_quote_that_is_out_of_place_is_refused(
 
 
 def quoted_rightly(text: bytes) -> bool:
-    """As `has_quotes`, one byte after another."""
+    """As `needs_one_thread`, one byte after another."""
     state = "start"
     for byte in text.decode():
         end = byte in ",\r\n"
@@ -404,12 +405,12 @@ def test_quotes_are_looked_at_as_one_by_one(
         for letters in itertools.product(b'",\na', repeat=length):
             path.write_bytes(bytes(letters))
             try:
-                found = quotes.has_quotes(path, kind, failure)
+                found = quotes.needs_one_thread(path, kind, failure)
             except InputFileError:
                 assert not quoted_rightly(bytes(letters))
             else:
                 assert quoted_rightly(bytes(letters))
-                assert found == (b'"' in bytes(letters))
+                assert found == any(each in bytes(letters) for each in (b'"', b"\n\n"))
 
 
 def test_a_column_that_is_there_twice(tmp_path: Path) -> None:
@@ -503,3 +504,53 @@ def test_what_is_neither_table_nor_path(read: Callable[[object], object]) -> Non
     for frame in (None, 3, b"t.csv", [SENTINEL], {"label": [SENTINEL]}, {SENTINEL}):
         with refused(ParameterError, "frame must be a dataframe Narwhals reads"):
             read(frame)
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz"])
+def test_where_an_empty_line_stands_does_not_matter(name: str, end: bytes, tmp_path: Path) -> None:
+    """DuckDB's buffers have 32,000,000 bytes; an empty line at the start of one was refused."""
+    head, record = b"label,n" + end, b"abcdef,1" + end
+    records, rest = divmod(32_000_000 - len(head), len(record))
+    # The first record is longer, so that the empty line stands at the boundary exactly.
+    first = b"q" * rest + record
+    for rows in (records, records - 1):
+        content = head + first + record * (rows - 1) + end + record * 10
+        assert (len(head + first + record * (rows - 1)) == 32_000_000) is (rows == records)
+        path = written(tmp_path, name, gzipped(content) if name.endswith("gz") else content)
+        counts, labels = tables.count_records(path, label="label")
+        assert int((counts * labels).sum()) == rows + 10
+
+
+@pytest.mark.parametrize(
+    ("text", "one_thread"),
+    [
+        (b"a,b\n1,2\n", False),
+        (b"a,b\r\n1,2\r\n", False),
+        (b"a,b\n\n1,2\n", True),
+        (b"a,b\r\n\r\n1,2\r\n", True),
+        (b"a,b\r\r1,2\r", True),
+        (b'a,b\n"1",2\n', True),
+    ],
+)
+@pytest.mark.parametrize("block", [1, 2, 3, 100])
+def test_files_whose_fields_could_hang_on_their_place_have_one_thread(
+    text: bytes, one_thread: bool, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(quotes, "_BYTES_AT_ONCE", block)
+    path = written(tmp_path, "t.csv", text)
+    assert quotes.needs_one_thread(path, FileFormat(",", None), InputFileError("x")) is one_thread
+
+
+def test_what_nobody_reads_is_judged_nowhere(tmp_path: Path) -> None:
+    """Bytes that are no text, in a column that is not asked for: before and after 2**20 bytes."""
+    for rows in (3, 262_143, 262_150):
+        path = written(tmp_path, "t.csv", b"w,v\n" + b"x,1\n" * rows + b"x,\xff\n")
+        assert tables.count_records(path, label="w")[0].tolist() == [rows + 1]
+        with refused(InputFileError):
+            tables.count_records(path, label="v")
+
+
+def test_a_header_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    with refused(InputFileError, "UTF-8"):
+        tables.count_records(written(tmp_path, "t.csv", b"w,v\xff\nx,1\n"), label="w")

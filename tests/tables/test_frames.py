@@ -254,7 +254,7 @@ def test_errors_of_numpy_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         raise np.exceptions.DTypePromotionError(SENTINEL)
 
-    monkeypatch.setattr("dphist.tables.reading.frames._as_array", fail)
+    monkeypatch.setattr("dphist.tables.reading.frames._as_arrow", fail)
     with refused(DataError, "'label'"):
         records(pd.DataFrame({"label": [SENTINEL]}))
 
@@ -263,7 +263,7 @@ def test_whoever_asks_to_stop_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dphist.tables.reading.frames._as_array", interrupt)
+    monkeypatch.setattr("dphist.tables.reading.frames._as_arrow", interrupt)
     with pytest.raises(KeyboardInterrupt):
         records(pd.DataFrame({"label": ["a"]}))
 

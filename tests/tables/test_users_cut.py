@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import dphist as dh
-from dphist.errors import ParameterError
+from dphist.errors import DataError, ParameterError
 
-from .contribution_engines import ENGINES, Engine, Rows, table_of
+from .contribution_engines import ENGINES, Engine, Rows, spark, table_of
 from .refusal import refused
 
 BOUNDS = [(1, 1), (2, 1), (1, 3), (3, 2), (None, 2), (100, 2**62 - 1)]
@@ -113,3 +113,36 @@ def test_users_are_secret() -> None:
     assert data.users == (1, 0)
     assert "918" not in repr(data)
     assert "(1, 0)" not in repr(data)
+
+
+def test_labels_of_one_hour_that_comes_twice() -> None:
+    """Spark writes two instants alike where clocks are put back, and hashed them alike."""
+    zone = "spark.sql.session.timeZone"
+    before = spark().conf.get(zone)
+    spark().conf.set(zone, "Europe/Berlin")
+    try:
+        twice = "explode(array(timestamp'2020-10-25 00:30:00Z', timestamp'2020-10-25 01:30:00Z'))"
+        frame = spark().sql(f"SELECT 'u' AS who, {twice} AS term")
+        for bound in (1, 2):
+            found = dh.LabelCounts.from_table(
+                frame, label="term", user="who", max_labels=bound, count_users=True
+            )
+            assert len(found.largest(5)) == bound
+            assert found.users == ((0, 1) if bound == 1 else (1, 0))
+        kept = dh.Profile.from_table(frame, label="term", user="who", max_records=1)
+        assert kept.total == 1
+    finally:
+        spark().conf.set(zone, before)
+
+
+def test_spark_s_text_is_utf_8() -> None:
+    """Two texts that are none would be released as two labels of one name."""
+    broken = spark().sql("SELECT explode(array(x'ff', x'fe')) AS term, 1 AS who")
+    frame = broken.selectExpr("CAST(term AS STRING) AS term", "who")
+    for call in (
+        lambda: dh.LabelCounts.from_table(frame, label="term"),
+        lambda: dh.Profile.from_table(frame, label="term"),
+        lambda: dh.Profile.from_table(frame, label="who", user="term", max_records=1),
+    ):
+        with refused(DataError, "'term'"):
+            call()

@@ -7,7 +7,7 @@ NumPy has joined the list, and data of ours with a bound have none (they refuse 
 """
 
 from collections import UserList, deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -53,13 +53,14 @@ def check_counts(values: object, name: str) -> IntArray:
     not_a_sequence = ParameterError(
         f"{name} must be a one-dimensional sequence, array or Series of whole numbers"
     )
-    if values is None or isinstance(values, str | bytes | bytearray | dict | set | frozenset):
+    if values is None or isinstance(values, str | bytes | bytearray | Mapping | set | frozenset):
         raise not_a_sequence
-    if isinstance(values, _SEQUENCES):
-        for value in filter(_is_part, values):
-            _parts(value, name, not_a_sequence)  # data with a bound refuse this in their own words
-            raise not_a_sequence
-        return _from_objects(list(values), name)
+    if _is_sequence(values):
+        items = _items(values, not_a_sequence)
+        for value in items:
+            if _is_part(value) and not _is_sequence(value):
+                _array(value, name, not_a_sequence)  # data with a bound refuse this in their words
+        return _from_objects(items, name)
     array = _array(values, name, not_a_sequence)
     if array.ndim != 1:
         raise not_a_sequence
@@ -120,19 +121,50 @@ def check_total(counts: IntArray, prevalences: IntArray) -> int:
     return int(total)
 
 
-# What is a sequence of counts, or of parts of a grid. NumPy would turn True into 1, and drop masks.
-_SEQUENCES = (list, tuple, range, deque, UserList)
+# By what a thing says that it knows better than its items how to be an array.
+_ARRAYS = (
+    *("__array__", "__array_interface__", "__array_struct__", "__dataframe__", "__dlpack__"),
+    *("__arrow_c_array__", "__arrow_c_stream__"),
+)
+
+
+def _is_sequence(values: object) -> bool:
+    """Whether this has items and nothing more, as a list has.
+
+    NumPy would join the items, turn True into 1, and drop masks.
+    """
+    if isinstance(values, list | tuple | range | deque | UserList):
+        return True
+    kind = type(values)
+    if isinstance(values, str | bytes | bytearray | Mapping) or issubclass(kind, np.generic):
+        return False
+    methods = {name for base in kind.__mro__ for name in vars(base)}
+    items = {"__len__", "__getitem__"} <= methods
+    return items and not any(hasattr(values, name) for name in _ARRAYS) and not _has_buffer(values)
+
+
+def _items(values: Any, problem: ParameterError) -> list[Any]:
+    return redact_errors(lambda: list(values), problem)
+
+
+def _has_buffer(values: object) -> bool:
+    try:
+        memoryview(values).release()  # type: ignore[arg-type]
+    except (TypeError, BufferError, ValueError):
+        return False
+    return True
 
 
 def _parts(values: object, name: str, problem: ParameterError) -> tuple[IntArray, tuple[int, ...]]:
     """Check an array, or a sequence part by part; flat, and the shape."""
-    if not isinstance(values, _SEQUENCES):
+    if not _is_sequence(values):
         array = _array(values, name, problem)
         return _from_array(array.ravel(), name), array.shape
-    if not any(map(_is_part, values)):
-        flat = _from_objects(list(values), name)
+    items = _items(values, problem)
+    if not any(map(_is_part, items)):
+        flat = _from_objects(items, name)
         return flat, flat.shape
-    parts = [_parts(value, name, problem) for value in values]
+    parts = [_parts(value, name, problem) for value in items]
     shapes = {shape for _, shape in parts}
     if len(shapes) > 1:
         raise problem
@@ -141,7 +173,7 @@ def _parts(values: object, name: str, problem: ParameterError) -> tuple[IntArray
 
 def _is_part(value: object) -> bool:
     """Whether this is a part of a grid, or says itself that it is none."""
-    if isinstance(value, _SEQUENCES):
+    if _is_sequence(value):
         return True
     return hasattr(value, "__array__") and not isinstance(value, np.generic)
 
@@ -189,7 +221,9 @@ def _from_objects(values: Sequence[Any], name: str) -> IntArray:
             # NaN is the only number that is not equal to itself.
             gap = any(isinstance(value, kind) and value != value for value in values)
             raise _missing(name) if gap else _not_integers(name)
-        if issubclass(kind, bool) or not issubclass(kind, int | np.integer):
+        # A timedelta64 is an integer to NumPy, whatever its unit.
+        unfit = issubclass(kind, bool | np.timedelta64)
+        if unfit or not issubclass(kind, int | np.integer):
             raise _not_integers(name)
     if not values:
         return np.empty(0, dtype=np.int64)

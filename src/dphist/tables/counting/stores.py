@@ -243,7 +243,7 @@ class SparkStore:
         def evaluated() -> pa.Table:
             found = derive().toArrow()
             if pa.types.is_string(self._schema.field("label").type):
-                found = found.set_column(0, "label", _as_text(found["label"]))
+                found = found.set_column(0, "label", found["label"].cast(pa.string()))
             return found.cast(self._schema)
 
         return redact_errors(evaluated, _not_there_any_more(workers=True))
@@ -274,26 +274,17 @@ def counts_of(store: Store, labels: Sequence[Any]) -> list[int]:
     ParameterError
         If a label is listed twice, or is not of the type of the labels in the store.
     """
-    listed = list(labels)
     kind = store.schema.field("label").type
-    wanted = redact_errors(
-        lambda: pa.array(listed, kind),
-        ParameterError(f"labels must be of the type of the label column, {kind}"),
-    )
+    unfit = ParameterError(f"labels must be of the type of the label column, {kind}")
+    if isinstance(labels, pa.Array | pa.ChunkedArray):  # Arrow would crash on what breaks its rules
+        redact_errors(lambda: labels.validate(full=True), unfit)
+    listed = list(labels)
+    wanted = redact_errors(lambda: pa.array(listed, kind), unfit)
     if wanted.null_count or len(pc.unique(wanted)) != len(wanted):
         raise ParameterError("labels must be listed once each")
     found = store.rows_of(wanted).combine_chunks()
     place = pc.index_in(wanted, found["label"])
     return [int(n) for n in pc.fill_null(found["count"].take(place), 0).to_pylist()]
-
-
-def _as_text(labels: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return bytes as text; Spark's text need not be UTF-8, and must not fail for that here."""
-    try:
-        return labels.cast(pa.string())
-    except pa.ArrowInvalid:
-        listed = [label.decode(errors="replace") for label in labels.to_pylist()]
-        return pa.chunked_array([pa.array(listed, pa.string())])
 
 
 def _joined(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.Table:

@@ -142,10 +142,7 @@ class SparkRows:
     def hashed(self, key: str, turn: str | None = None) -> str:
         """Return MD5 as hexadecimal digits: of the key, lengths in bytes, values, and turn."""
         kinds = dict(self.frame.dtypes)
-        values = [
-            name if kinds[name] == "binary" else f"CAST(CAST({name} AS STRING) AS BINARY)"
-            for name in ("who", "term")
-        ]
+        values = [_bytes_of(name, kinds[name]) for name in ("who", "term")]
         lengths = [f"CAST(concat(octet_length({value}), ':') AS BINARY)" for value in values]
         turned = [f"CAST(CAST({turn} AS STRING) AS BINARY)"] if turn else []
         parts = [f"CAST('{key}' AS BINARY)", *lengths, *values, *turned]
@@ -159,3 +156,14 @@ class SparkRows:
     def to_arrow(self, columns: Sequence[str]) -> pa.Table:
         """Evaluate the table."""
         return self.frame.select(*columns).toArrow()
+
+
+def _bytes_of(name: str, kind: str) -> str:
+    """Return the expression of a Spark column as bytes that tell its values apart.
+
+    A timestamp as text is the same twice where clocks are put back.
+    """
+    if kind == "binary":
+        return name
+    told = f"unix_micros({name})" if kind == "timestamp" else name
+    return f"CAST(CAST({told} AS STRING) AS BINARY)"

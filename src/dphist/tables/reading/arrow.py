@@ -19,6 +19,7 @@ from dphist.tables.reading.types import (
     held_exactly,
     kind_of_elements,
     plain,
+    wide,
     without_encoding,
 )
 
@@ -57,17 +58,32 @@ def decoded(values: Any) -> Any:
     """Return a column without the encoding its values have in Arrow.
 
     Two chunks may have different dictionaries, one dictionary may hold a value twice, or a null:
-    only the decoded values tell what is equal.
+    only the decoded values tell what is equal. Text and bytes get offsets of 64 bits first: a
+    dictionary of few texts may stand for more than 2**31 bytes of them, which no row decides.
     """
+    if isinstance(values, pa.ChunkedArray):
+        kind = wide(without_encoding(values.type))
+        return pa.chunked_array([decoded(chunk) for chunk in values.chunks], kind)
     kind = values.type
     if isinstance(kind, pa.BaseExtensionType):
-        return decoded(_storage(values))
+        return decoded(values.storage)
     if pa.types.is_dictionary(kind):
-        held = plain(kind.value_type)  # Arrow takes no values from a dictionary of views
-        return decoded(values.cast(pa.dictionary(kind.index_type, held)).cast(held))
+        return decoded(values.dictionary).take(values.indices)
     if pa.types.is_run_end_encoded(kind):
-        return decoded(pc.run_end_decode(values))
-    return values
+        places = pa.array(np.arange(len(values.values)))
+        runs = pa.RunEndEncodedArray.from_arrays(values.run_ends, places)
+        rows = pc.run_end_decode(runs.slice(values.offset, len(values)))
+        return decoded(values.values).take(rows)
+    return values.cast(wide(kind))
+
+
+def joined(values: Any) -> pa.Array:
+    """Return a column that was checked as one array."""
+    if not isinstance(values, pa.ChunkedArray):
+        return values
+    if values.num_chunks == 1:
+        return values.chunk(0)
+    return values.cast(wide(values.type)).combine_chunks()
 
 
 def texts(values: Any, name: str) -> Any:
@@ -85,16 +101,8 @@ def texts(values: Any, name: str) -> Any:
         if flat.null_count:
             raise missing_in_list(name)
     starts = np.append(0, np.cumsum(lengths.to_numpy(zero_copy_only=False).astype(np.int64)))
-    joined = flat.combine_chunks() if isinstance(flat, pa.ChunkedArray) else flat
-    listed = pa.LargeListArray.from_arrays(starts, joined)
+    listed = pa.LargeListArray.from_arrays(starts, joined(flat))
     return pa.chunked_array([listed]) if isinstance(values, pa.ChunkedArray) else listed
-
-
-def _storage(values: Any) -> Any:
-    if isinstance(values, pa.ChunkedArray):
-        chunks = [chunk.storage for chunk in values.chunks]
-        return pa.chunked_array(chunks, values.type.storage_type)
-    return values.storage
 
 
 def _undecodable(name: str) -> DataError:

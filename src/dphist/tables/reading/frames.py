@@ -17,7 +17,7 @@ from dphist.errors import ColumnError, DphistError, ParameterError
 from dphist.tables.engine.private_duckdb import connected, out_of_room
 from dphist.tables.engine.redaction import Wall, redact_errors
 from dphist.tables.engine.rows import DuckRows
-from dphist.tables.reading.arrow import checked
+from dphist.tables.reading.arrow import checked, joined
 from dphist.tables.reading.columns import Use, Wanted, position_of
 from dphist.tables.reading.objects import keys_of_objects, texts_of_objects
 from dphist.tables.reading.relations import open_relation
@@ -28,7 +28,7 @@ from dphist.tables.reading.source import (
     StreamedSource,
     engine_failure,
 )
-from dphist.tables.reading.types import OBJECTS, UNFIT
+from dphist.tables.reading.types import OBJECTS, UNFIT, held_alike
 
 AnyFrame: TypeAlias = nw.DataFrame[Any] | nw.LazyFrame[Any]
 
@@ -62,7 +62,7 @@ def open_frame(
     if opened.implementation.is_pandas():
         series = [native.iloc[:, position] for position in positions]
         return PandasSource(stack, wanted, series, wall)
-    kinds = [_kind_of(opened, position) for position in positions]
+    kinds = [wall(partial(_kind_of, opened, position)) for position in positions]
     return ArrowSource(stack, wanted, kinds, lambda: _evaluated(opened, positions), wall)
 
 
@@ -95,10 +95,19 @@ class ArrowSource(StreamedSource):
         columns = self._evaluate().columns
         return pa.table(
             {
-                each.role: checked(column, each)
+                each.role: checked(self._as_promised(column, each), each)
                 for each, column in zip(self.wanted, columns, strict=True)
             }
         )
+
+    def _as_promised(self, values: pa.ChunkedArray, column: Wanted) -> pa.ChunkedArray:
+        """Refuse a column that is not of the type of its schema, which was checked."""
+        if held_alike(values.type) != held_alike(self.kinds[column.role]):
+            raise ColumnError(
+                f"column {column.name!r} has another type in its rows than in the schema of frame: "
+                "cast it, or evaluate the frame first"
+            )
+        return values
 
 
 class PandasSource(StreamedSource):
@@ -111,23 +120,27 @@ class PandasSource(StreamedSource):
         self._columns: dict[str, Any] = {}
         kinds = {}
         for column, values in zip(wanted, series, strict=True):
-            kind = redact_errors(partial(_kind_of_series, values), wall.problem)
-            held = values
-            if kind == OBJECTS and not len(values):
-                kind = pa.null()  # of no rows the type is not known, and none is wrong
-            elif kind == OBJECTS and column.use is Use.KEY:
-                held, self._objects[column.role] = keys_of_objects(values.astype(object), column)
-                kind = held.type
-            elif kind == OBJECTS and column.use is Use.TEXTS:
-                held = texts_of_objects(values.astype(object), column)
-                kind = held.type
-            elif kind == OBJECTS:
-                kind = UNFIT
-            elif column.use is Use.TEXTS and values.dtype.kind == "f" and not values.notna().any():
-                # How pandas holds nothing at all.
-                held, kind = pa.chunked_array([pa.nulls(len(values))]), pa.null()
+            held, kind = redact_errors(partial(self._held, column, values), wall.problem)
             self._columns[column.role], kinds[column.role] = held, kind
         super().__init__(stack, wanted, kinds, wall)
+
+    def _held(self, column: Wanted, values: Any) -> tuple[Any, pa.DataType]:
+        """Return a column as it is read, and its type."""
+        kind = _kind_of_series(values)
+        if kind == OBJECTS and not len(values):
+            return values, pa.null()  # of no rows the type is not known, and none is wrong
+        if kind == OBJECTS and column.use is Use.KEY:
+            held, self._objects[column.role] = keys_of_objects(values.astype(object), column)
+            return held, held.type
+        if kind == OBJECTS and column.use is Use.TEXTS:
+            held = texts_of_objects(values.astype(object), column)
+            return held, held.type
+        if kind == OBJECTS:
+            return values, UNFIT
+        if column.use is Use.TEXTS and values.dtype.kind == "f" and not values.notna().any():
+            # How pandas holds nothing at all.
+            return pa.chunked_array([pa.nulls(len(values))]), pa.null()
+        return values, kind
 
     def identity(self, role: str) -> object:
         """Return the type of a column's values; of objects, that of Python."""
@@ -140,7 +153,7 @@ class PandasSource(StreamedSource):
         for start in range(0, max(rows, 1), ROWS_AT_ONCE):
             stop = start + ROWS_AT_ONCE
             arrays = [
-                checked(_as_array(self._columns[column.role], start, stop), column)
+                joined(checked(_as_arrow(self._columns[column.role], start, stop), column))
                 for column in self.wanted
             ]
             yield pa.RecordBatch.from_arrays(arrays, [column.role for column in self.wanted])
@@ -197,18 +210,17 @@ def _kind_of_series(values: Any) -> pa.DataType:
         return UNFIT
 
 
-def _as_array(values: Any, start: int, stop: int) -> pa.Array:
-    """Return part of a column, one of pandas or one that is Arrow already, as an array."""
+def _as_arrow(values: Any, start: int, stop: int) -> Any:
+    """Return part of a column, one of pandas or one that is Arrow already.
+
+    Its chunks are left as they are: Arrow joins them without a look at what they hold.
+    """
     if isinstance(values, pa.ChunkedArray):
-        array: Any = values.slice(start, stop - start)
-    else:
-        part = values.iloc[start:stop]
-        if isinstance(part.dtype, np.dtype) and part.dtype.kind == "f":
-            return pa.array(part.to_numpy())  # where NaN stays NaN, and nothing is copied
-        array = pa.Array.from_pandas(part)
-    if not isinstance(array, pa.ChunkedArray):
-        return array
-    return array.chunk(0) if array.num_chunks == 1 else array.combine_chunks()
+        return values.slice(start, stop - start)
+    part = values.iloc[start:stop]
+    if isinstance(part.dtype, np.dtype) and part.dtype.kind == "f":
+        return pa.array(part.to_numpy())  # where NaN stays NaN, and nothing is copied
+    return pa.Array.from_pandas(part)
 
 
 def _kind_of(frame: AnyFrame, position: int) -> pa.DataType:
@@ -219,13 +231,32 @@ def _kind_of(frame: AnyFrame, position: int) -> pa.DataType:
     dtype = list(frame.collect_schema().values())[position]
     try:
         if frame.implementation.is_polars():
-            import polars
-
-            kind = list(native.collect_schema().values())[position]
-            return polars.Series([], dtype=kind).to_arrow().type
+            return _kind_of_polars(list(native.collect_schema().values())[position])
         return nw.new_series("c", [], dtype, backend="pyarrow").to_arrow().type
     except BaseException:  # types that are not Arrow's; a Rust panic is no Exception
         return UNFIT
+
+
+def _kind_of_polars(kind: Any) -> pa.DataType:
+    """Return the Arrow type of a Polars type that is on the list.
+
+    Polars makes an Arrow type of every type, of Python objects too: their addresses, as bytes.
+    """
+    import polars
+
+    inner = kind
+    while isinstance(inner, polars.List | polars.Array):
+        inner = inner.inner
+    if inner.base_type().__name__ not in _POLARS:
+        return UNFIT
+    return polars.Series([], dtype=kind).to_arrow().type
+
+
+_POLARS = {
+    *("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64", "Boolean"),
+    *("Float32", "Float64", "Decimal", "Date", "Datetime", "String", "Binary", "Null"),
+    *("Categorical", "Enum"),
+}
 
 
 def _evaluated(frame: AnyFrame, positions: list[int]) -> pa.Table:

@@ -1,4 +1,4 @@
-"""Looking through a text file before DuckDB reads it: is it whole, and are its quotes in order?
+"""Looking through a text file before DuckDB reads it: is it whole, are its quotes in order?
 
 DuckDB takes a compressed file that was cut off for one that ends there, and drops what follows a
 quote that is opened and never closed: one record could make all later ones vanish. So the file is
@@ -17,6 +17,7 @@ from dphist.errors import InputFileError
 _BYTES_AT_ONCE = 2**24
 _QUOTE = 0x22
 _LINE_ENDS = b"\r\n"
+_EMPTY_LINES = (b"\n\n", b"\n\r", b"\r\r")
 _MARK = b"\xef\xbb\xbf"
 
 
@@ -28,8 +29,12 @@ class FileFormat:
     compression: str | None
 
 
-def has_quotes(path: Path, kind: FileFormat, failure: InputFileError) -> bool:
-    """Whether a text file holds a quote, having read it to its end.
+def needs_one_thread(path: Path, kind: FileFormat, failure: InputFileError) -> bool:
+    """Whether what becomes of a field or line could depend on where in the file it stands.
+
+    DuckDB's threads start at every so many bytes, and each has a buffer. A quoted field of several
+    lines is refused, and an empty line not passed over, where one of them starts. So a file with
+    a quote or an empty line is read by one thread. The file is read to its end.
 
     Raises
     ------
@@ -42,7 +47,7 @@ def has_quotes(path: Path, kind: FileFormat, failure: InputFileError) -> bool:
         quotes.look_at(block)
     if not quotes.end():
         raise failure
-    return quotes.found
+    return quotes.found or quotes.empty_line
 
 
 def _blocks(path: Path, kind: FileFormat) -> Iterator[bytes]:
@@ -62,15 +67,16 @@ class _Quotes:
     Attributes
     ----------
     found : whether there was a quote.
+    empty_line : whether two ends of lines stood together, quoted or not.
     """
 
     def __init__(self, delimiter: str) -> None:
-        self.found = False
+        self.found = self.empty_line = False
         self._before = np.frombuffer(_LINE_ENDS + delimiter.encode(), np.uint8)
         self._opened = False  # whether the number of quotes so far is odd
         self._last = _LINE_ENDS[-1]  # the byte before this block: a file starts like a line
         self._sound = True
-        self._started = False
+        self._started = self._seen = False
 
     def look_at(self, block: bytes) -> None:
         """Look at the next bytes, at least one."""
@@ -79,6 +85,10 @@ class _Quotes:
         self._started = True
         if not block:
             return
+        if not self.empty_line:
+            joint = bytes([self._last]) + block[:1] if self._seen else b""
+            self.empty_line = any(ends in block or ends == joint for ends in _EMPTY_LINES)
+        self._seen = True
         if b'"' in block or self._last == _QUOTE:
             self._look_closely(np.frombuffer(block, np.uint8))
         self._last = block[-1]

@@ -83,5 +83,6 @@ def _kind_of(field: Any) -> pa.DataType:
 def _value_of(kind: pa.DataType, column: Wanted) -> str:
     text = kind in (pa.string(), pa.null())
     if column.use is Use.KEY and text:
-        return f"CAST(CAST({column.role} AS STRING) AS BINARY) AS {column.role}"
+        # What is not UTF-8 fails: Spark would show it as text that another value has.
+        return f"CAST(validate_utf8(CAST({column.role} AS STRING)) AS BINARY) AS {column.role}"
     return column.role

@@ -14,7 +14,7 @@ import pyarrow as pa
 from dphist.errors import ColumnError, InputFileError, ParameterError
 from dphist.tables.engine.redaction import redact_errors
 from dphist.tables.reading.columns import Use, Wanted, twice
-from dphist.tables.reading.quotes import FileFormat, has_quotes
+from dphist.tables.reading.quotes import FileFormat, needs_one_thread
 
 _MOST_HEADER_BYTES = 2**20
 # What a delimiter is called; the first four are tried when a column is not found.
@@ -56,9 +56,9 @@ def text_columns(
         column.role: _position_in_header(column.name, header, path, kind, shown)
         for column in wanted
     }
-    quotes = redact_errors(lambda: has_quotes(path, kind, failure), failure)
+    one_thread = redact_errors(lambda: needs_one_thread(path, kind, failure), failure)
     relation = redact_errors(
-        lambda: _relation(connection, path, kind, len(header), quotes), failure
+        lambda: _relation(connection, path, kind, len(header), one_thread), failure
     )
     chosen, kinds = [], {}
     for column in wanted:
@@ -71,7 +71,11 @@ def text_columns(
 
 
 def _relation(
-    connection: duckdb.DuckDBPyConnection, path: Path, kind: FileFormat, fields: int, quotes: bool
+    connection: duckdb.DuckDBPyConnection,
+    path: Path,
+    kind: FileFormat,
+    fields: int,
+    one_thread: bool,
 ) -> duckdb.DuckDBPyRelation:
     """Return the fields of a text file, columns c0, c1, ... of text."""
     compression: Any = kind.compression or "none"
@@ -90,10 +94,7 @@ def _relation(
         ignore_errors=False,
         allow_quoted_nulls=False,
         hive_partitioning=False,
-        # Several threads start in the middle of a file, and refuse a field of several lines that
-        # lies where one of them starts: whether a field is accepted would depend on the rows
-        # before it. A file without a quote has no such field.
-        parallel=not quotes,
+        parallel=not one_thread,
     )
 
 
@@ -119,11 +120,15 @@ def _header_of(path: Path, kind: FileFormat, shown: str, failure: InputFileError
         with pa.input_stream(str(path), compression=kind.compression) as stream:
             start = stream.read(_MOST_HEADER_BYTES)
         whole = len(start) < _MOST_HEADER_BYTES
-        text = codecs.getincrementaldecoder("utf-8-sig")().decode(start, final=whole)
+        # What follows the header in these bytes is not judged here: it has no say in the header.
+        decoder = codecs.getincrementaldecoder("utf-8-sig")(errors="surrogateescape")
+        text = decoder.decode(start, final=whole)
         lines = io.StringIO(text, newline="")
         fields = next(_fields(lines, kind.delimiter), [])
         if not whole and lines.tell() == len(text):  # the header goes on
             raise failure
+        for field in fields:
+            field.encode()  # which raises where the header is not UTF-8
         return fields
 
     header = redact_errors(first_line, failure)
@@ -160,7 +165,7 @@ def _position_in_header(
         listed = ", ".join(_named(other) for other in others[:-1])
         remedy = (
             f"nor does it separated by {listed} or {_named(others[-1])}: correct the name, add a "
-            "header line, or give another delimiter="
+            "header line, or give delimiter, the character that separates the fields"
         )
     raise ColumnError(
         f"the first line of {shown} must name the columns, and names no {wanted!r}; it has "

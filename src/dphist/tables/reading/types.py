@@ -79,6 +79,21 @@ def plain(kind: pa.DataType) -> pa.DataType:
     return pa.decimal128(kind.precision, kind.scale) if _is_decimal(kind) else kind
 
 
+def held_alike(kind: pa.DataType) -> pa.DataType:
+    """Return what two types have in common whose values are read alike, lists of them included."""
+    decoded = without_encoding(kind)
+    elements = kind_of_elements(decoded)
+    return plain(decoded) if elements is None else pa.large_list(held_alike(elements))
+
+
+def wide(kind: pa.DataType) -> pa.DataType:
+    """Return the type with offsets of 64 bits, of text and bytes; other types as they are."""
+    held = plain(kind)
+    if held == pa.string() and not pa.types.is_null(kind):
+        return pa.large_string()
+    return pa.large_binary() if held == pa.binary() else kind
+
+
 def serves(kind: pa.DataType) -> bool:
     """Whether labels, users and nodes may be of this Arrow type."""
     exact = pa.types.is_integer(kind) or pa.types.is_boolean(kind) or _is_decimal(kind)
