@@ -51,9 +51,13 @@ def test_every_mutant_can_be_planted() -> None:
 
 
 def test_there_are_enough_of_each_family() -> None:
-    assert len(MUTANTS) >= 55
-    for family in ("noise", "anonymized", "ranges", "labels", "streams", "privacy", "release"):
+    assert len(MUTANTS) >= 300
+    families = {mutant.family for mutant in MUTANTS}
+    assert families >= {"noise", "anonymized", "partition", "ranges", "labels", "streams", "store"}
+    assert families >= {"privacy", "release", "tables"}
+    for family in families:
         assert len(chosen(MUTANTS, [family], only_short=False)) >= 8
+    assert len(chosen(MUTANTS, ["tables"], only_short=False)) >= 50
 
 
 def test_the_page_lists_them() -> None:

@@ -749,8 +749,9 @@ def test_a_state_taken_over_is_wiped(again, path: Path) -> None:
     store.close()
     assert found() == []
     assert path.stat().st_size < 20_000
-    with pytest.raises(StateError, match=r"taken over .* save that one again"):
-        Store.open(path, moved=True)
+    for moved in (False, True):
+        with pytest.raises(StateError, match=r"taken over .* save that one again"):
+            Store.open(path, moved=moved)
     assert [file.name for file in path.parent.iterdir()] == ["state"]
 
 

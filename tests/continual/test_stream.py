@@ -1,6 +1,7 @@
 """The stream as its users meet it: events, readings, bounds, handing over."""
 
 import copy
+import itertools
 import logging
 import os
 import pickle
@@ -16,6 +17,7 @@ import pytest
 
 import dphist as dh
 from dphist.continual import autoregressive, binary
+from dphist.continual.state import in_order
 from dphist.continual.store import Store
 from dphist.continual.stream import ContinualHistogram
 
@@ -176,6 +178,9 @@ def test_the_largest_come_first_and_ties_by_label() -> None:
     assert list(counts) == sorted(counts, key=lambda label: (-counts[label], label))
     assert list(stream.top(1)) == ["c"]
     assert stream.top(9) == counts
+    for labels in itertools.permutations("abcd"):  # with noise, equal counts are rare
+        tied = in_order({label: 7 if label == "d" else 5 for label in labels})
+        assert list(tied.items()) == [("d", 7), ("a", 5), ("b", 5), ("c", 5)]
 
 
 def test_a_release_holds_all_recorded_readings_and_can_be_saved(tmp_path: Path) -> None:

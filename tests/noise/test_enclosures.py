@@ -26,6 +26,19 @@ def test_exponential_is_enclosed(r: Fraction, bits: int) -> None:
     assert high - low <= 3
 
 
+@pytest.mark.parametrize("bits", [8, 40, 200])
+@pytest.mark.parametrize("whole", [1, 3, 77, 200, 255])
+def test_exponentials_next_to_whole_numbers_are_enclosed(whole: int, bits: int) -> None:
+    """Where guard bits hide no rounding to the wrong side, and random arguments hardly ever are."""
+    with mpmath.workprec(900):
+        logarithm = int(mpmath.floor((bits * mpmath.log(2) - mpmath.log(whole)) * 2**500))
+    for step, above in ((-1, True), (2, False)):
+        low, high = exp_negative(Fraction(logarithm + step, 2**500), bits)
+        assert low <= whole - (not above)
+        assert high >= whole + above
+        assert high - low <= 3
+
+
 @given(st.fractions(min_value=0, max_value=30, max_denominator=10**6), bits)
 def test_normal_tail_is_enclosed(x: Fraction, bits: int) -> None:
     with mpmath.workprec(2000):

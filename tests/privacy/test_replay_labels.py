@@ -15,7 +15,8 @@ import pytest
 
 from dphist import ParameterError, PayWhatYouGet, ThresholdHistogram, TopLabels, TopThreshold
 from dphist.labels import LabelCounts
-from dphist.unknown.threshold import grid
+from dphist.tables.counting import stores
+from dphist.unknown.threshold import GeometricNoise, grid
 from tests.support.replay import DivergedError, Told, loss, loss_of_neighbours, record, replay
 from tests.support.replay_lazy import (
     THRESHOLD,
@@ -47,8 +48,11 @@ def with_user(counts: np.ndarray, max_labels: int, max_count: int) -> np.ndarray
 
 
 def table(counts: np.ndarray, mechanism: Any) -> LabelCounts:
+    """Counts in memory however many they are: DuckDB gives batches of any size in any order."""
     columns = pa.table({"label": np.arange(len(counts)), "count": counts})
-    return LabelCounts.promised(columns, mechanism.max_labels, mechanism.max_count)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stores, "_FEW", 1 << 30)
+        return LabelCounts.promised(columns, mechanism.max_labels, mechanism.max_count)
 
 
 def released(mechanism: Any) -> Callable[[np.ndarray], Any]:
@@ -282,7 +286,8 @@ def test_a_threshold_above_the_true_maximum_is_noticed(monkeypatch: pytest.Monke
 def test_noise_of_half_the_scale_shows_in_the_loss(monkeypatch: pytest.MonkeyPatch) -> None:
     mechanism = ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=10)
     stated = mechanism.direct_guarantee.epsilon
-    monkeypatch.setattr(ThresholdHistogram, "sigma", property(lambda self: Fraction(1, 2)))
+    half = GeometricNoise(2 * mechanism.epsilon)
+    monkeypatch.setattr(ThresholdHistogram, "_noise_for", lambda *_: half)
     counts = long_tail(5000)
     run = released(mechanism)
     one = record(run, counts)

@@ -19,6 +19,7 @@ from dphist.continual.mechanism import ContinualMechanism
 from dphist.continual.noise_table import NoiseTable
 from dphist.continual.stream import ContinualHistogram
 from dphist.errors import ParameterError
+from dphist.release import parameters_of
 from tests.support.replay import (
     DivergedError,
     Told,
@@ -59,10 +60,7 @@ class Setting:
     def run(self, events: Stream) -> list[Any]:
         """Feed the events, read at all times, and return all that was said."""
         said: list[Any] = []
-        mechanism = self.mechanism
-        stream = ContinualHistogram(
-            **{name: getattr(mechanism, name) for name in mechanism.__dataclass_fields__}
-        )
+        stream = ContinualHistogram(**parameters_of(self.mechanism))
         before = 0
         for time in self.times:
             part = events[before:time]

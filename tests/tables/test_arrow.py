@@ -7,6 +7,7 @@ import subprocess
 import sys
 from typing import Any
 
+import duckdb
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -15,6 +16,7 @@ import pytest
 
 import dphist as dh
 from dphist.errors import ColumnError, DataError
+from dphist.tables.reading import frames, relations
 from dphist.tables.reading.arrow import decoded
 
 from .refusal import SENTINEL, refused
@@ -177,6 +179,19 @@ def test_a_column_that_nobody_asks_for_may_be_anything() -> None:
     column = broken()["binary, offsets that fall"]
     frame = pa.table({"other": column, "x": ["a", "b", "a"]})
     assert dh.Profile.from_table(frame, label="x").sorted_counts().tolist() == [2, 1]
+
+
+@pytest.mark.parametrize("place", [0, 1, 2500, 9999])
+def test_text_is_looked_at_in_every_batch(place: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether one row is refused must not hang on where it stands."""
+    for module in (frames, relations):
+        monkeypatch.setattr(module, "ROWS_AT_ONCE", 2048)
+    users = [b"a"] * place + [b"\xff"] + [b"b"] * (9999 - place)
+    table = pa.table({"who": pa.array(users, pa.binary()).view(pa.string()), "x": ["p"] * 10_000})
+    columns = {"who": pd.Series(pd.arrays.ArrowExtensionArray(table["who"])), "x": "p"}
+    for frame in (table, pd.DataFrame(columns), duckdb.from_arrow(table)):
+        with refused(DataError, "'who'", "UTF-8"):
+            dh.LabelCounts.from_table(frame, label="x", user="who", max_labels=1)
 
 
 def test_pandas_hands_on_what_arrow_holds() -> None:

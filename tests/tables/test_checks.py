@@ -106,6 +106,9 @@ def test_neighbours_straddling_the_bounds(make: Any) -> None:
         np.array([NUMBER, 2**70], dtype=object),
         pl.Series([NUMBER, 2**63], dtype=pl.UInt64),
         pd.Series([NUMBER, 2**70], dtype=object),
+        [1, NUMBER * 10**10],
+        np.array([1, NUMBER * 10**10], dtype=np.uint64),
+        np.array([1, NUMBER * 10**20], dtype=object),
     ],
 )
 def test_counts_beyond_int64_are_refused(values: Any) -> None:

@@ -85,8 +85,9 @@ def test_objects_of_two_types_are_refused(one: Any, other: Any) -> None:
     ],
 )
 def test_pandas_objects_that_make_no_label(bad: Any) -> None:
-    with refused(ColumnError, "'label'", "cast"):
-        records(pd.DataFrame({"label": pd.Series(["a", bad], dtype=object)}))
+    for values in (["a", bad], [bad, bad], [bad]):
+        with refused(ColumnError, "'label'", "cast"):
+            records(pd.DataFrame({"label": pd.Series(values, dtype=object)}))
 
 
 def test_categories_that_do_not_occur() -> None:

@@ -150,3 +150,16 @@ def test_without_the_wall_it_would_be_heard() -> None:
     """Power: this is what NumPy does with such a value."""
     with pytest.warns(RuntimeWarning, match="invalid value"):
         SIGNALLING.astype(np.float64)
+    with np.errstate(all="raise"), pytest.raises(FloatingPointError):
+        SIGNALLING.astype(np.float64)
+
+
+def test_how_numpy_is_set_changes_nothing(tmp_path: Path) -> None:
+    """Where NumPy raises, one record's odd float would be an error, and the others are none."""
+    found = []
+    for values in ([1.0, 2.0], [1.0, 2.0, *ODD]):
+        for frame in frames(values, tmp_path).values():
+            with np.errstate(all="raise"):
+                found.append(dh.bin_counts(frame, column="x", edges=[0, 1.5, 3]).counts.tolist())
+    # In bins are also -0.0 and the two numbers nearest to 0; infinity and the largest are beyond.
+    assert found == [[1, 1]] * 5 + [[4, 1]] * 5

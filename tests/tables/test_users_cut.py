@@ -76,6 +76,13 @@ def test_a_user_changes_one_of_the_two_by_one(bounds: tuple[int | None, int]) ->
         assert sorted(changes) in ([0, 0], [0, 1])
 
 
+def test_what_one_user_has_too_much_of_cuts_no_other() -> None:
+    others: Rows = [(f"u{n}", "a", 1) for n in range(5)]
+    assert counted(table_of(others), 2, 2).users == (5, 0)
+    for own in ([("v", "a", 3)], [("v", label, 1) for label in "abc"]):
+        assert counted(table_of([*others, *own]), 2, 2).users == (5, 1)
+
+
 def test_the_counts_are_the_same_with_and_without() -> None:
     rows = table_of(some_rows(3))
     options = {"label": "term", "user": "who", "count": "n", "max_labels": 100, "max_count": 3}
