@@ -35,7 +35,9 @@ NOT_COMPARED = {
 ROW = pl.Series("n", [1, 2])
 
 
-@pytest.mark.parametrize("wrap", [lambda f: f, lambda f: f.lazy(), nw.from_native], ids=repr)
+@pytest.mark.parametrize(
+    "wrap", [lambda f: f, lambda f: f.lazy(), nw.from_native], ids=["eager", "lazy", "narwhals"]
+)
 @pytest.mark.parametrize("name", NOT_COMPARED)
 def test_columns_of_polars_that_have_no_exact_equality_are_refused(name: str, wrap: Any) -> None:
     frame = wrap(NOT_COMPARED[name].with_columns(ROW))

@@ -13,7 +13,7 @@ from dphist.report.chances import half_width
 from dphist.report.labelled_rows import Row, least_count, rows_of
 from dphist.report.labelled_words import threshold_base
 from dphist.report.labels_shown import harmless
-from dphist.report.plots import Chart, Palette, Panels, finish, log_ticks, short_number
+from dphist.report.plots import Chart, Palette, Panels, add_title, finish, log_ticks, short_number
 from dphist.report.what_is_counted import Counted, counted_of
 
 FloatArray = npt.NDArray[np.float64]
@@ -38,7 +38,7 @@ def plot(release: Release) -> Panels:
     axes = figure.subplots(1, 2)
     for ax, chart in zip(axes, charts_of(release), strict=True):
         chart.draw(ax, Palette())
-        ax.set_title(chart.title, loc="left", pad=30, fontweight="bold")
+        add_title(ax, chart.title)
     return np.asarray(axes, object).view(Panels)
 
 

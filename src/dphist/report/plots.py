@@ -26,6 +26,7 @@ from dphist.report.words import checked_release
 
 COUNTS_TITLE = "Counts by rank"
 LABELS_TITLE = "Labels by count"
+_LEGEND_LETTERS = 36  # of one line of a legend; a figure of a page is some 400 units wide
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,7 @@ def plot(release: Release) -> Panels:
         axes, panels(checked.value, *bands, counted_of(checked).released), strict=True
     ):
         draw(ax, panel, Palette())
-        ax.set_title(panel.title, loc="left", pad=30, fontweight="bold")
+        add_title(ax, panel.title)
     return np.asarray(axes, object).view(Panels)
 
 
@@ -175,7 +176,7 @@ def finish(ax: Axes, palette: Palette, spacing: float = 1.2, right: bool = False
         *_legend_entries(ax),
         loc="lower right" if right else "lower left",
         bbox_to_anchor=(1 if right else 0, 1),
-        ncols=3,
+        ncols=legend_columns(ax),
         frameon=False,
         borderpad=0,
         borderaxespad=0.4,
@@ -226,6 +227,22 @@ def _limits(panel: Panel) -> tuple[tuple[float, float], tuple[float, float]]:
     end = max([10.0] + [float(curve.x[-1]) for curve in drawn if len(curve.x)])
     top = max([10.0] + [float(curve.y[0]) for curve in drawn if len(curve.y)])
     return (0.5, end * (2 * end) ** 0.03), (top**-0.08, top**1.05)
+
+
+def legend_columns(ax: Axes) -> int:
+    """Return how many entries of the legend stand side by side: fewer where they are long."""
+    _, names = _legend_entries(ax)
+    return 3 if sum(map(len, names)) <= _LEGEND_LETTERS else 2
+
+
+def legend_rows(ax: Axes) -> int:
+    """Return how many lines the legend has, at least one."""
+    return max(-(-len(_legend_entries(ax)[1]) // legend_columns(ax)), 1)
+
+
+def add_title(ax: Axes, title: str) -> None:
+    """Add a title above the legend of an axes that was drawn."""
+    ax.set_title(title, loc="left", pad=16 + 14 * legend_rows(ax), fontweight="bold")
 
 
 def _legend_entries(ax: Axes) -> tuple[list[Any], list[str]]:

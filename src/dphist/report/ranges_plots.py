@@ -12,7 +12,7 @@ from dphist.histogram import RangeHistogram
 from dphist.histogram.picture import ERRORS, band, closed, draw
 from dphist.release import Release
 from dphist.report.axis_texts import axis_text
-from dphist.report.plots import Chart, Palette, Panels, finish
+from dphist.report.plots import Chart, Palette, Panels, add_title, finish
 from dphist.report.ranges_map import draw_map
 from dphist.report.ranges_rows import sums
 from dphist.report.ranges_scale import Scale, compact, scale_of, steps_of
@@ -42,7 +42,7 @@ def plot(release: Release) -> Panels:
         axes = figure.subplots(1, 2)
         for ax, chart in zip(axes, charts_of(release), strict=True):
             chart.draw(ax, Palette())
-            ax.set_title(chart.title, loc="left", pad=30, fontweight="bold")
+            add_title(ax, chart.title)
     return np.asarray(axes, object).view(Panels)
 
 

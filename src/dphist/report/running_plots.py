@@ -13,7 +13,7 @@ from rich.cells import cell_len
 
 from dphist.release import Release
 from dphist.report.labels_shown import harmless, in_columns
-from dphist.report.plots import Chart, Palette, Panels, finish
+from dphist.report.plots import Chart, Palette, Panels, add_title, finish
 from dphist.report.ranges_scale import compact
 from dphist.report.running_colours import DASHES, LIGHT
 from dphist.report.running_lines import Line, apart, lines_of
@@ -36,7 +36,7 @@ def plot(release: Release) -> Panels:
     ax = figure.subplots()
     chart = chart_of(release)
     chart.draw(ax, Palette())
-    ax.set_title(chart.title, loc="left", pad=30, fontweight="bold")
+    add_title(ax, chart.title)
     return np.array([ax], object).view(Panels)
 
 

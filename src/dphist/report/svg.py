@@ -16,12 +16,13 @@ from matplotlib import style
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from dphist.report.plots import Palette, Panel, draw
+from dphist.report.plots import Palette, Panel, draw, legend_rows
 
 # Units of the drawing. A phone 390 pixels wide shows them at 0.9, so that text of 13 units
 # stays above 11 pixels there.
 WIDTH, HEIGHT, TEXT = 400, 330, 13
 _MARGINS = {"left": 0.16, "right": 0.985, "bottom": 0.145, "top": 0.905}
+_LINE = 20  # of the legend, where it has several
 
 _STAND_INS = {
     "#010101": "var(--curve)",
@@ -104,7 +105,7 @@ def _margins(ax: Axes, height: int) -> dict[str, float]:
     """Return the margins: as wide at any height, and wider on the left where ticks are words."""
     found = {name: at if name in ("left", "right") else 0.0 for name, at in _MARGINS.items()}
     found["bottom"] = _MARGINS["bottom"] * HEIGHT / height
-    found["top"] = 1 - (1 - _MARGINS["top"]) * HEIGHT / height
+    found["top"] = 1 - ((1 - _MARGINS["top"]) * HEIGHT + _LINE * (legend_rows(ax) - 1)) / height
     if not ax.get_ylabel():
         longest = max((len(text.get_text()) for text in ax.get_yticklabels()), default=0)
         found["right"] = 0.95  # half of the last number

@@ -1,0 +1,132 @@
+"""Wherever a count of bounded data stands, it says what it counts."""
+
+import re
+from collections.abc import Callable
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+
+import dphist as dh
+from dphist.report import kinds, report_html
+from dphist.report.summary import summary_text
+from dphist.report.what_is_counted import cut_users_in_words
+from dphist.unknown.cut_users import CutUsers
+
+ROWS = pd.DataFrame({"who": np.arange(3000) % 700, "x": np.arange(3000) // 9 % 50, "w": "a"})
+TEXTS = ROWS.assign(w=ROWS["x"].astype(str))
+
+
+def labelled(**more: object) -> dh.Release:
+    counts = dh.LabelCounts.from_table(TEXTS, label="w", user="who", max_labels=2, **more)
+    asked = {"count_cut_users": True} if more else {}
+    return dh.ThresholdHistogram(epsilon=2, delta="1e-6", max_labels=2, **asked).release(counts)
+
+
+def binned() -> dh.Release:
+    counts = dh.bin_counts(ROWS, column="x", start=0, stop=50, width=1, user="who", max_records=2)
+    return dh.LeafCounts(epsilon=1, bins=50, sensitivity=2).release(counts)
+
+
+def anonymized() -> dh.Release:
+    profile = dh.Profile.from_table(TEXTS, label="w", user="who", max_records=2)
+    return dh.AdaptiveScan(epsilon=1, sensitivity=2).release(profile)
+
+
+def stream() -> dh.Release:
+    running = dh.ContinualHistogram(
+        epsilon=1, delta="1e-6", horizon=4000, max_labels=1, max_events_per_user=2
+    )
+    running.update_many(TEXTS.assign(event=range(len(TEXTS))), label="w", user="who", event="event")
+    running.counts()
+    return running.release()
+
+
+CUT = {
+    "labels": (labelled, "after each user was cut to at most 2 labels and 1 record of each"),
+    "labels and users": (
+        lambda: labelled(count_users=True),
+        "after each user was cut to at most 2 labels and 1 record of each",
+    ),
+    "ranges": (binned, "after each user was cut to at most 2 records"),
+    "anonymized": (anonymized, "after each user was cut to at most 2 records"),
+    "stream": (stream, "after each user was cut to at most 2 events with 1 label each"),
+}
+
+
+def read(text: str) -> str:
+    return " ".join(text.replace("\u00a0", " ").split())
+
+
+@pytest.mark.parametrize(("make", "said"), CUT.values(), ids=CUT)
+def test_counts_say_that_users_were_cut(make: Callable[[], dh.Release], said: str) -> None:
+    release = dh.Release.from_json(make().to_json())
+    page = report_html(release)
+    headline = read(page[page.index("<h1>") : page.index("</header>")])
+    assert said in headline
+    assert "intervals cover the noise, and not what was cut" in headline
+    assert "users cut" in read(page[page.index("<table") :].replace("Users", "users"))
+    assert said in read(summary_text(release))
+    assert said in kinds.kind_of(release).as_json(release)["counts_of"]
+    axes = dh.plot(release)
+    legends = [text.get_text() for ax in axes for text in ax.get_legend().get_texts()]
+    assert sum("users cut" in text for text in legends) == len(axes)
+    plt.close("all")
+
+
+def test_nothing_is_said_to_be_cut_that_was_not() -> None:
+    whole = dh.LabelCounts.from_table(TEXTS, label="w")
+    plain = dh.ThresholdHistogram(epsilon=2, delta="1e-6", max_labels=1).release(whole)
+    promised = dh.ThresholdHistogram(epsilon=2, delta="1e-6", max_labels=1).release(
+        pd.DataFrame({"label": ["a"], "count": [10**6]})
+    )
+    records = dh.LeafCounts(epsilon=1, bins=3).release([5, 6, 7])
+    for release in (plain, promised, records):
+        page = report_html(release)
+        assert "was cut" not in page
+        assert "users cut" not in page
+    assert "as the caller counted them" in read(report_html(promised))
+
+
+def test_how_many_users_were_cut_stands_beside_the_intervals() -> None:
+    release = labelled(count_users=True)
+    cut = release.mechanism.cut_users(release.noisy)
+    told = cut_users_in_words(cut, release.mechanism)
+    assert re.fullmatch(
+        r"About [0-9.]+ % of users \(95 % interval [0-9.]+ to [0-9.]+ %\) had more than 2 labels; "
+        "their surplus is missing from the counts.",
+        told,
+    )
+    assert told in read(report_html(release))
+    assert told in read(summary_text(release))
+    found = kinds.kind_of(release).as_json(release)["cut_users"]
+    assert found == {
+        "within": cut.within,
+        "cut": cut.cut,
+        "error": cut.error,
+        "share": cut.share,
+        "share_low": cut.low,
+        "share_high": cut.high,
+    }
+    assert abs(cut.share - 1) < 0.2  # each of the 700 has three labels or more
+    without = labelled()
+    assert "the release does not tell" in read(report_html(without))
+    assert "cut_users" not in kinds.kind_of(without).as_json(without)
+
+
+@pytest.mark.parametrize(
+    ("within", "cut", "error", "share", "low", "high"),
+    [
+        (90, 10, 0, 0.1, 0.1, 0.1),
+        (0, 0, 3, 0.0, 0.0, 1.0),
+        (-4, -9, 2, 0.0, 0.0, 0.0),
+        (-1, 9, 2, 1.0, 7 / 8, 1.0),
+        (100, -2, 5, 0.0, 0.0, 3 / 98),
+    ],
+)
+def test_shares_stay_between_0_and_1(
+    within: int, cut: int, error: int, share: float, low: float, high: float
+) -> None:
+    found = CutUsers(within, cut, error)
+    assert (found.share, found.low, found.high) == pytest.approx((share, low, high))
