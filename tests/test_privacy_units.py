@@ -1,6 +1,7 @@
 """Guarantees say whom they protect: units as values, and what may be added up."""
 
 import copy
+import json
 import pickle
 from fractions import Fraction
 
@@ -10,6 +11,7 @@ import pytest
 
 import dphist as dh
 from dphist import ZCDP, ApproxDP, ApproxZCDP, ParameterError, PrivacyUnit, PureDP, compose
+from dphist.release import _checksum
 from dphist.report import report_html
 from dphist.report.kinds import kind_of
 from dphist.report.summary import summary_text
@@ -397,3 +399,61 @@ def test_edges_are_said_to_be_protected_and_not_to_be_cut(directed: bool) -> Non
     assert "a node with m edges, all of them together, is protected with m times" in page
     told = kind_of(release).as_json(release)
     assert (told["guarantee"]["unit"], told["counts_of"]) == ("one edge", "edges")
+
+
+# --- a file says the unit that its mechanism protects
+
+
+def edited(release: dh.Release, **changes: object) -> str:
+    """A document with other content and the right checksum."""
+    content = {**json.loads(release.to_json()), **changes}
+    del content["checksum"]
+    return json.dumps({**content, "checksum": _checksum(content)})
+
+
+def unit_of(who: str, at_most: int = 1, **bounds: int | None) -> dict[str, object]:
+    return {"who": who, "at_most": at_most, "bounds": bounds}
+
+
+OTHER_UNITS = {
+    "user": unit_of("user"),
+    "fewer": unit_of("record"),
+    "more": unit_of("record", 500),
+    "bounds": unit_of("record", 5, max_records=5),
+    "nobody": unit_of(""),
+    "no unit": None,
+}
+
+
+@pytest.mark.parametrize("unit", OTHER_UNITS.values(), ids=OTHER_UNITS)
+def test_a_file_of_records_says_no_other_unit(unit: object) -> None:
+    five = dh.PrivHist(epsilon=1, sensitivity=5).release(dh.Profile.from_counts([5, 4]))
+    assert dh.Release.from_json(edited(five)).guarantee == PureDP(1, FIVE)
+    with pytest.raises(dh.ReleaseFileError):
+        dh.Release.from_json(edited(five, unit=unit))
+
+
+@pytest.mark.parametrize("kind", ["labels", "ranges", "streams"])
+def test_a_file_of_users_says_no_other_bounds(kind: str) -> None:
+    release = releases_of_users()[kind]
+    again = dh.Release.from_json(edited(release))
+    assert again.guarantee.unit.bounds == release.guarantee.unit.bounds != ()
+    for unit in (unit_of("user"), unit_of("user", max_records=1), unit_of("record")):
+        with pytest.raises(dh.ReleaseFileError):
+            dh.Release.from_json(edited(release, unit=unit))
+    # Without what was stated the unit is the mechanism's own.
+    if kind == "ranges":
+        with pytest.raises(dh.ReleaseFileError):
+            dh.Release.from_json(edited(release, stated={}))
+        own = dh.Release.from_json(edited(release, stated={}, unit=unit_of("record", 4)))
+        assert own.guarantee.unit == PrivacyUnit("record", 4)
+
+
+def test_a_file_without_a_unit_has_that_of_its_mechanism() -> None:
+    """As development versions wrote them."""
+    release = releases_of_users()["ranges"]
+    content = json.loads(release.to_json())
+    del content["checksum"], content["unit"]
+    old = json.dumps({**content, "checksum": _checksum(content)})
+    assert dh.Release.from_json(old).guarantee == release.guarantee
+    assert dh.Release.from_json(old).guarantee.unit.bounds == release.guarantee.unit.bounds
