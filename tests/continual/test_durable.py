@@ -244,6 +244,8 @@ def test_a_budget_is_kept_and_stated(tmp_path: Path) -> None:
     for little in (dh.ApproxDP("0.9", "1e-6"), dh.ApproxDP(9, "1e-9"), dh.PureDP(1)):
         with pytest.raises(dh.ParameterError, match="budget must be"):
             ContinualHistogram.open(path, budget=little, **parameters)
+    with pytest.raises(dh.ParameterError, match="budget must be for one event"):
+        ContinualHistogram.open(path, budget=dh.ApproxDP(1, "1e-6", "user"), **parameters)
     assert not path.exists()
     with ContinualHistogram.open(path, budget=budget, mechanism=made) as stream:
         stream.update(["a"])
