@@ -160,9 +160,19 @@ def with_budget(mechanism: ContinualMechanism, budget: ApproxDP) -> ContinualMec
     raise ParameterError("budget must be at least what the stream costs: see to_approx_dp")
 
 
-def begun(store: Store, mechanism: ContinualMechanism | None) -> StreamState:
-    """Return the state in a store, or begin one."""
+def begun(
+    store: Store, mechanism: ContinualMechanism | None, budget: ApproxDP | None = None
+) -> StreamState:
+    """Return the state in a store, or begin one; what is given must be its own.
+
+    Parameters
+    ----------
+    mechanism : with the budget, where both are given.
+    budget : what a state that is there must keep to, where it is given alone.
+    """
     state = taken_from(store)
+    if state is not None and mechanism is None and budget is not None:
+        mechanism = with_budget(state.mechanism, budget)
     if state is None:
         if mechanism is None:
             raise ParameterError(

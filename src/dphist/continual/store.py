@@ -41,9 +41,10 @@ class Store:
     refused, and so is an older content written back into it, as far as the file system tells
     them apart (`store_identity`); where it does not, `create` logs a warning, and so does `open`
     where the number of its first commit does not stay noted. Not covered: notes that fail later, a
-    disk, volume or virtual machine that is set back as a whole, an older content that is written back
-    into the same file by a program that also sets back its extended attributes and removes those
-    that came later (`rsync --inplace --xattrs`), and an edit by somebody who recomputes the digest.
+    disk, volume or virtual machine that is set back as a whole, an older content that is written
+    back into the same file by a program that also sets back its extended attributes and removes
+    those that came later (`rsync --inplace --xattrs`), and an edit by somebody who recomputes the
+    digest.
 
     Several threads may use one Store, one at a time.
     """
