@@ -197,3 +197,65 @@ def test_a_release_saved_in_python_replaces_a_file() -> None:
     for _ in range(2):
         release.save("r.json")
     assert dh.Release.load("r.json") == release
+
+
+QUIET = ("--every", 100, "--quiet")
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_stream_does_not_replace_a_release_without_labels_of_another(
+    times, monkeypatch, capsys
+) -> None:
+    """A table of it is a header, with which every other one begins."""
+    few = (*NEW[3:-1], 5000, "--quiet")
+    other = ("stream", "--state", "other.db", *few)
+    assert fed(monkeypatch, "rare\n" * times, *other, "--output", "r.json") == 0
+    before = Path("r.json").read_text()
+    assert dh.Release.load("r.json").value.labels == []
+    assert fed(monkeypatch, "a\n" * 300, "stream", "--state", "s.db", *few, "--table", "t.csv") == 0
+    assert fed(monkeypatch, "a\n", *STREAM, "--output", "r.json", "--quiet") == 2
+    assert "not known to be of this stream" in capsys.readouterr().err
+    assert Path("r.json").read_text() == before
+
+
+@pytest.mark.parametrize("left", ["first letter", "half a line", "half a number", "header"])
+def test_a_stream_replaces_no_part_of_its_table(left, monkeypatch, capsys) -> None:
+    assert fed(monkeypatch, "a\n" * 300, *NEW, *QUIET, "--table", "t.csv") == 0
+    whole = Path("t.csv").read_text()
+    header = whole.index("\n") + 1
+    assert len(whole) > header + 8
+    cuts = {"first letter": 1, "half a line": header + 3, "half a number": len(whole) - 2}
+    part = whole[: cuts.get(left, header)]
+    Path("t.csv").write_text(part)
+    assert fed(monkeypatch, "a\n", *STREAM, "--table", "t.csv", "--quiet") == 2
+    assert "not known to be of this stream" in capsys.readouterr().err
+    assert Path("t.csv").read_text() == part
+    Path("t.csv").write_text(whole)
+    assert fed(monkeypatch, "a\n", *STREAM, "--table", "t.csv", "--quiet") == 0
+
+
+def test_a_stream_goes_on_from_outputs_without_labels(monkeypatch) -> None:
+    assert fed(monkeypatch, "rare\n", *NEW, *ALL, "--quiet") == 0
+    assert Path("t.csv").read_text() == "time,label,count\n"
+    assert fed(monkeypatch, "rare\n", *STREAM, *ALL, "--quiet") == 0
+    assert len(dh.Release.load("r.json").value) == 2
+
+
+def test_what_may_be_replaced_is_decided_again_at_the_end(monkeypatch, capsys) -> None:
+    """Between the first event and the last one somebody else may write to the same place."""
+    assert fed(monkeypatch, "a\n" * 300, *NEW, *ALL, *QUIET) == 0
+    other = ("stream", "--state", "other.db", *NEW[3:], "--output", "o.json", *QUIET)
+    assert fed(monkeypatch, "a\n" * 400, *other) == 0  # noise alone can coincide
+    strange = Path("o.json").read_text()
+    real = dh.ContinualHistogram.record
+
+    def record(stream: dh.ContinualHistogram) -> dict[str, int]:
+        Path("r.json").write_text(strange)
+        return real(stream)
+
+    monkeypatch.setattr(dh.ContinualHistogram, "record", record)
+    table = Path("t.csv").read_text()
+    assert fed(monkeypatch, "a\n", *STREAM, *ALL, "--quiet") == 1
+    assert "r.json changed meanwhile, and is not known" in capsys.readouterr().err
+    assert Path("r.json").read_text() == strange
+    assert Path("t.csv").read_text() == table

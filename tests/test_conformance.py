@@ -217,6 +217,19 @@ def test_a_target_that_is_exceeded_is_refused(name: str) -> None:
 
 
 @every_mechanism
+def test_a_target_for_another_unit_is_refused(name: str) -> None:
+    """It would be remembered as one for whom the mechanism protects, and stated so."""
+    mechanism = calibrated(name, releases=4)
+    for unit in ("patient", dh.PrivacyUnit("record", 7), dh.PrivacyUnit("user", 2)):
+        with pytest.raises(dh.ParameterError, match=r"target must be for .* or state no unit"):
+            mechanism.calibrated_to(Target(dh.ApproxDP(2, "1e-5", unit), 4))
+    own = mechanism.guarantee.unit
+    for same in (own, dh.PrivacyUnit(own.who, own.at_most)):
+        again = mechanism.calibrated_to(Target(dh.ApproxDP(2, "1e-5", same), 4))
+        assert again == mechanism
+
+
+@every_mechanism
 def test_a_file_with_a_target_that_does_not_follow_is_refused(name: str) -> None:
     content = json.loads(released(calibrated(name, releases=4), CASES[name][1]).to_json())
     asked = content["target"]["guarantee"]

@@ -43,12 +43,11 @@ def test_degree_sequence(edges: Path, directed: bool, tmp_path: Path) -> None:
     done = run("degree_sequence.py", edges, folder, *(["--directed"] if directed else []))
     assert (done.returncode, done.stderr) == (0, "")
     release = dh.Release.load(folder / "degrees.json")
-    unit = dh.PrivacyUnit("record", 1 if directed else 2)
-    assert release.guarantee == dh.PureDP(1, unit)
+    assert release.guarantee == dh.PureDP(1, unit="one edge")
     assert release.mechanism.sensitivity == (1 if directed else 2)
     report = (folder / "degrees.html").read_text()
     assert f"sensitivity={release.mechanism.sensitivity})" in report
-    assert ("contribution of up to 2 records" in report) != directed
+    assert ("one edge, which is counted up to 2 times" in report) != directed
     assert "1-differential privacy (pure)" in done.stdout
     assert f"{release.value.labels:,}" in done.stdout
     for shown in (done.stdout, report, (folder / "degrees.json").read_text()):

@@ -1,6 +1,7 @@
 """Guarantees say whom they protect: units as values, and what may be added up."""
 
 import copy
+import json
 import pickle
 from fractions import Fraction
 
@@ -10,6 +11,10 @@ import pytest
 
 import dphist as dh
 from dphist import ZCDP, ApproxDP, ApproxZCDP, ParameterError, PrivacyUnit, PureDP, compose
+from dphist.release import _checksum
+from dphist.report import report_html
+from dphist.report.kinds import kind_of
+from dphist.report.summary import summary_text
 
 EACH = [PureDP, ZCDP]
 BOTH = [ApproxDP, ApproxZCDP]
@@ -324,3 +329,131 @@ def test_bounds_that_are_promised_protect_a_user_all_the_same() -> None:
     release = dh.ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=1).release(frame)
     assert "promised" in release.stated["unit"]
     assert release.guarantee.unit == PrivacyUnit("user")
+
+
+# --- edges of a graph
+
+EDGES = pd.DataFrame({"u": list("abab"), "v": list("bcca")})
+PATH_OF_EDGES = {"undirected": False, "directed": True}
+
+
+def of_edges(directed: bool, **more: object) -> dh.Release:
+    degrees = dh.Profile.from_edges(EDGES, source="u", target="v", directed=directed)
+    return dh.anonymize(degrees, epsilon=1, **more)
+
+
+@pytest.mark.parametrize("directed", PATH_OF_EDGES.values(), ids=PATH_OF_EDGES)
+def test_the_degrees_of_a_graph_protect_one_edge(directed: bool) -> None:
+    """Two cells that an edge changes are no two records: two edges change four."""
+    degrees = dh.Profile.from_edges(EDGES, source="u", target="v", directed=directed)
+    cells = 1 if directed else 2
+    for each in (
+        degrees,
+        degrees.conjugate(),
+        pickle.loads(pickle.dumps(degrees)),  # noqa: S301
+        copy.deepcopy(degrees),
+    ):
+        assert (each.unit, each.sensitivity) == ("one edge", cells)
+        release = dh.PrivHist(epsilon=1, sensitivity=cells).release(each)
+        assert release.guarantee == PureDP(1, unit="one edge")
+        assert release.guarantee.unit.bounds == (("max_records", cells),)
+    again = dh.Release.from_json(release.to_json())
+    assert again.guarantee == release.guarantee
+    assert again == release
+
+
+@pytest.mark.parametrize("directed", PATH_OF_EDGES.values(), ids=PATH_OF_EDGES)
+def test_edges_and_records_do_not_add_up(directed: bool) -> None:
+    edges = of_edges(directed).guarantee
+    for records in (PureDP(1), PureDP(1, PrivacyUnit("record", 2))):
+        for pair in ((edges, records), (records, edges)):
+            with pytest.raises(ParameterError, match=r"for_unit\('edge', has=m\)"):
+                compose(*pair)
+    # An edge of at most three records of another table; both ways of counting degrees.
+    several = PureDP(1, PrivacyUnit("record", 2)).for_unit("edge", has=3)
+    assert compose(edges, several, of_edges(not directed).guarantee) == PureDP(4, unit="edge")
+
+
+def test_edges_of_a_calibrated_mechanism_do_not_add_up_with_records() -> None:
+    mechanism = dh.calibrate(dh.PrivHist, epsilon=1, delta="1e-6", sensitivity=2)
+    degrees = dh.Profile.from_edges(EDGES, source="u", target="v")
+    release = mechanism.release(degrees)
+    assert release.guarantee.unit == PrivacyUnit("edge")
+    again = dh.Release.from_json(release.to_json())
+    assert again.guarantee.unit == PrivacyUnit("edge")
+    with pytest.raises(ParameterError, match="same unit"):
+        compose(release.guarantee, PureDP(1, PrivacyUnit("record", 2)))
+
+
+@pytest.mark.parametrize("directed", PATH_OF_EDGES.values(), ids=PATH_OF_EDGES)
+def test_edges_are_said_to_be_protected_and_not_to_be_cut(directed: bool) -> None:
+    release = of_edges(directed)
+    counted = "" if directed else ", which is counted up to 2 times"
+    summary = " ".join(summary_text(release).split())
+    page = " ".join(report_html(release).split())
+    for text in (summary, page):
+        assert f"one edge{counted}" in text
+        for wrong in ("chosen at random", "was cut", "who counts", "users", "edges cut"):
+            assert wrong not in text
+    assert "with one edge added or removed: one row of the table" in page
+    assert "a node with m edges, all of them together, is protected with m times" in page
+    told = kind_of(release).as_json(release)
+    assert (told["guarantee"]["unit"], told["counts_of"]) == ("one edge", "edges")
+
+
+# --- a file says the unit that its mechanism protects
+
+
+def edited(release: dh.Release, **changes: object) -> str:
+    """A document with other content and the right checksum."""
+    content = {**json.loads(release.to_json()), **changes}
+    del content["checksum"]
+    return json.dumps({**content, "checksum": _checksum(content)})
+
+
+def unit_of(who: str, at_most: int = 1, **bounds: int | None) -> dict[str, object]:
+    return {"who": who, "at_most": at_most, "bounds": bounds}
+
+
+OTHER_UNITS = {
+    "user": unit_of("user"),
+    "fewer": unit_of("record"),
+    "more": unit_of("record", 500),
+    "bounds": unit_of("record", 5, max_records=5),
+    "nobody": unit_of(""),
+    "no unit": None,
+}
+
+
+@pytest.mark.parametrize("unit", OTHER_UNITS.values(), ids=OTHER_UNITS)
+def test_a_file_of_records_says_no_other_unit(unit: object) -> None:
+    five = dh.PrivHist(epsilon=1, sensitivity=5).release(dh.Profile.from_counts([5, 4]))
+    assert dh.Release.from_json(edited(five)).guarantee == PureDP(1, FIVE)
+    with pytest.raises(dh.ReleaseFileError):
+        dh.Release.from_json(edited(five, unit=unit))
+
+
+@pytest.mark.parametrize("kind", ["labels", "ranges", "streams"])
+def test_a_file_of_users_says_no_other_bounds(kind: str) -> None:
+    release = releases_of_users()[kind]
+    again = dh.Release.from_json(edited(release))
+    assert again.guarantee.unit.bounds == release.guarantee.unit.bounds != ()
+    for unit in (unit_of("user"), unit_of("user", max_records=1), unit_of("record")):
+        with pytest.raises(dh.ReleaseFileError):
+            dh.Release.from_json(edited(release, unit=unit))
+    # Without what was stated the unit is the mechanism's own.
+    if kind == "ranges":
+        with pytest.raises(dh.ReleaseFileError):
+            dh.Release.from_json(edited(release, stated={}))
+        own = dh.Release.from_json(edited(release, stated={}, unit=unit_of("record", 4)))
+        assert own.guarantee.unit == PrivacyUnit("record", 4)
+
+
+def test_a_file_without_a_unit_has_that_of_its_mechanism() -> None:
+    """As development versions wrote them."""
+    release = releases_of_users()["ranges"]
+    content = json.loads(release.to_json())
+    del content["checksum"], content["unit"]
+    old = json.dumps({**content, "checksum": _checksum(content)})
+    assert dh.Release.from_json(old).guarantee == release.guarantee
+    assert dh.Release.from_json(old).guarantee.unit.bounds == release.guarantee.unit.bounds

@@ -267,4 +267,5 @@ def test_degrees_of_real_graphs(name: str) -> None:
     if path is None or degrees is None or not (path.exists() and degrees.exists()):
         pytest.skip(f"needs edges/ and profiles/ of {name} in the folder DPHIST_DATA")
     found = Profile.from_edges(path, source="u", target="v")
-    assert found == Profile.read(degrees, sensitivity=2)
+    read = Profile.read(degrees, sensitivity=2)
+    assert found == Profile(read.counts, read.prevalences, 2, "one edge")

@@ -145,3 +145,115 @@ def test_two_names_of_one_file_are_refused(tmp_path) -> None:
     with pytest.raises(OutputFileError, match="named twice"):
         check_distinct([tmp_path / "a", tmp_path / "b", tmp_path / "link"])
     check_distinct([tmp_path / "a", tmp_path / "b"])
+
+
+def contents(folder: Path) -> dict[str, str]:
+    return {path.name: path.read_text() for path in folder.iterdir()}
+
+
+def refuse_from(monkeypatch, method: str, name: str) -> None:
+    """Refuse one step for paths of this name, as a folder of somebody else does."""
+    real = getattr(Path, method)
+
+    def refuse(path: Path, *arguments: object, **more: object) -> object:
+        at = Path(str(arguments[0])) if method == "replace" else path
+        if at.name == name or at.name.startswith(f".{name}."):
+            raise OSError(errno.EPERM, "Operation not permitted")
+        return real(path, *arguments, **more)
+
+    monkeypatch.setattr(Path, method, refuse)
+
+
+@pytest.fixture(params=[True, False], ids=["links", "no links"])
+def _links(request, monkeypatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    if not request.param:
+        monkeypatch.setattr(os, "link", refuse)
+
+
+@pytest.mark.usefixtures("_links")
+@pytest.mark.parametrize("refused", ["a.txt", "b.txt", "c.txt"])
+def test_files_that_are_replaced_are_put_back_where_one_is_refused(
+    refused, tmp_path, monkeypatch
+) -> None:
+    """One of them can lie in a folder in which only its owner may replace it."""
+    before = {"a.txt": "old a", "b.txt": "old b", "c.txt": "old c"}
+    for name, text in before.items():
+        (tmp_path / name).write_text(text)
+    refuse_from(monkeypatch, "replace", refused)
+    with pytest.raises(OutputFileError, match=r"nothing was written$"), staged_outputs() as staged:
+        staged.write_text(tmp_path / "new.txt", "new", replace=False)
+        staged.write_text(tmp_path / "new too.txt", "new", replace=True)
+        for name in before:
+            staged.write_text(tmp_path / name, "new", replace=True)
+    assert contents(tmp_path) == before
+    assert not leftovers._paths
+
+
+@pytest.mark.usefixtures("_links")
+def test_of_files_that_were_replaced_nothing_stays(tmp_path) -> None:
+    for name in ("a.txt", "b.txt", "c.txt"):
+        (tmp_path / name).write_text("old")
+    with staged_outputs() as staged:
+        for name in ("a.txt", "b.txt", "c.txt", "d.txt"):
+            staged.write_text(tmp_path / name, "new")
+    assert contents(tmp_path) == dict.fromkeys(("a.txt", "b.txt", "c.txt", "d.txt"), "new")
+    assert not leftovers._paths
+
+
+def test_a_place_that_was_held_is_given_up(tmp_path, monkeypatch) -> None:
+    """Without hard links: an empty file would be taken for a release, and be in the way."""
+
+    def no_links(*_: object) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", no_links)
+    refuse_from(monkeypatch, "replace", "a.txt")
+    with pytest.raises(OutputFileError, match=r"nothing was written$"), staged_outputs() as staged:
+        staged.write_text(tmp_path / "a.txt", "a", replace=False)
+    assert contents(tmp_path) == {}
+
+
+def test_a_file_whose_temporary_name_stays_is_taken_back(tmp_path, monkeypatch) -> None:
+    real, refused = Path.unlink, []
+
+    def once(path: Path, **more: object) -> None:
+        if not refused:
+            refused.append(path)
+            raise OSError(errno.EIO, "Input/output error")
+        real(path, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Path, "unlink", once)
+    with pytest.raises(OutputFileError, match=r"nothing was written$"), staged_outputs() as staged:
+        staged.write_text(tmp_path / "a.txt", "a", replace=False)
+    assert contents(tmp_path) == {}
+
+
+def test_what_could_not_be_put_back_is_named(tmp_path, monkeypatch) -> None:
+    """Whoever is told that nothing was written releases again, and pays twice."""
+    (tmp_path / "b.txt").write_text("old b")
+    (tmp_path / "c.txt").write_text("old c")
+    refuse_from(monkeypatch, "replace", "c.txt")
+    real, seen = Path.replace, []
+
+    def once(path: Path, target: Path) -> Path:
+        seen.append(target)
+        if seen.count(target) == 2:
+            raise OSError(errno.EIO, "Input/output error")
+        return real(path, target)
+
+    monkeypatch.setattr(Path, "replace", once)
+    with pytest.raises(OutputFileError) as caught, staged_outputs() as staged:
+        for name in ("b.txt", "c.txt"):
+            staged.write_text(tmp_path / name, "new")
+    assert "nothing was written" not in str(caught.value)
+    assert (tmp_path / "b.txt").read_text() == "new"
+    assert (tmp_path / "c.txt").read_text() == "old c"
+    # The old one is not lost.
+    (kept,) = (path for path in tmp_path.iterdir() if path.name.startswith(".b.txt."))
+    assert kept.read_text() == "old b"
+    said = f"{tmp_path / 'b.txt'} was written; what was there before is {kept}"
+    assert str(caught.value).endswith(said)
+    assert str(kept) not in leftovers._paths  # nor is it removed when the process ends

@@ -15,10 +15,12 @@ from dphist.privacy import (
     MOST_RELEASES,
     ApproxDP,
     Guarantee,
+    PrivacyUnit,
     Target,
     delta_of,
     least_epsilon,
 )
+from dphist.privacy.unit import ONE_RECORD
 from dphist.release import IntArray, Release, parameters_of
 
 
@@ -86,10 +88,11 @@ class MechanismBase(ABC):
         Raises
         ------
         ParameterError
-            If the mechanism costs more.
+            If the mechanism costs more, or the target is for a unit that it does not protect.
         """
         if not isinstance(target, Target):
             raise ParameterError("target must be a Target, such as Target(ApproxDP(1, '1e-6'))")
+        check_unit(target.guarantee, self.guarantee.unit, "target")
         least = self.epsilon_at(delta_of(target.guarantee), target.releases)
         if least is None or least > target.guarantee.epsilon:
             raise ParameterError("target must be at least what the mechanism costs: see epsilon_at")
@@ -124,6 +127,15 @@ class MechanismBase(ABC):
             noisy or {},
             stated=stated or {},
             for_tests=is_for_tests(source, data),
+        )
+
+
+def check_unit(asked: Guarantee, own: PrivacyUnit, name: str) -> None:
+    """Refuse what is asked for a unit that a mechanism does not protect; one record states none."""
+    if asked.unit not in (ONE_RECORD, own):
+        raise ParameterError(
+            f"{name} must be for {own}, whom the mechanism protects, or state no unit: it is for "
+            f"{asked.unit}"
         )
 
 

@@ -22,6 +22,9 @@ from dphist.tables.counting.contributions import count_bounded_records
 
 IntArray = npt.NDArray[np.int64]
 
+ONE_EDGE = "one edge"
+"""The unit of the degrees of a graph. It adds up to `sensitivity` to them, and is never cut."""
+
 
 @dataclass(frozen=True, slots=True, init=False, repr=False, eq=False)
 class Profile:
@@ -36,7 +39,8 @@ class Profile:
         record, as in every profile made here unless a larger bound is stated. A mechanism
         refuses a profile whose bound is above its own.
     unit : str or None
-        Who that unit is where users were bounded, ``one user``; None otherwise.
+        Who that unit is where it is not a record: ``one user`` where users were bounded,
+        ``one edge`` of a graph; None otherwise.
 
     Notes
     -----
@@ -266,7 +270,8 @@ class Profile:
 
         Notes
         -----
-        The unit that a release from this profile protects is one row, one edge. Undirected,
+        The unit that a release from this profile protects is one row, one edge, and its
+        guarantee says so (`unit`): it does not compose with guarantees for records. Undirected,
         an edge is counted at both its ends, so that adding or removing one changes two
         cells of the diagram, and the profile has ``sensitivity=2``; an edge from a node to
         itself adds 2 to the degree of this node, which is two cells again. Directed, an
@@ -292,6 +297,12 @@ class Profile:
             progress=progress,
             delimiter=delimiter,
         )
+        degrees = cls._of_degrees(pairs, directed)
+        return cls(degrees.counts, degrees.prevalences, degrees.sensitivity, ONE_EDGE)
+
+    @classmethod
+    def _of_degrees(cls, pairs: tuple[IntArray, IntArray], directed: bool) -> "Profile":
+        """Make a profile of degrees: an edge changes one cell for each end that is counted."""
         return cls(*pairs, 1 if directed else 2)
 
     @property

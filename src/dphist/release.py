@@ -269,15 +269,19 @@ def _exact(value: Any) -> Any:
 def _decode(content: dict[str, Any]) -> Release:
     mechanism = _construct(_MECHANISMS, content["mechanism"])
     guarantee = _construct(_GUARANTEES, content["guarantee"])
-    if replace(guarantee, unit=mechanism.guarantee.unit) != mechanism.guarantee:
+    guarantee = replace(guarantee, unit=mechanism.guarantee.unit)
+    if guarantee != mechanism.guarantee:
         raise ValueError("the guarantee is not that of the mechanism")
-    unit = PrivacyUnit(**content["unit"]) if "unit" in content else mechanism.guarantee.unit
     target = _target(content)
     if target is not None:
         mechanism = mechanism.calibrated_to(target)
     if content.get("random_bits", SUPPLIED) != SUPPLIED:
         raise ValueError("random bits are the system's, which is not said, or the caller's")
     stated = {str(key): _text(said) for key, said in content.get("stated", {}).items()}
+    if "unit" in content:  # earlier versions wrote none
+        promised = _unit(mechanism, stated)
+        if _described_unit(PrivacyUnit(**content["unit"])) != _described_unit(promised):
+            raise ValueError("the unit is not the one that the mechanism protects")
     total = content["total"]
     if total is not None and (isinstance(total, bool) or not isinstance(total, int)):
         raise TypeError("total is a whole number or null")
@@ -295,9 +299,9 @@ def _decode(content: dict[str, Any]) -> Release:
         if value.bins.shape != mechanism.bins:
             raise ValueError("the bins are not those of the mechanism")
         value = replace(value, answers=mechanism.answers(value.bins, noisy))
-    release = Release(
+    return Release(
         value=value,
-        guarantee=replace(guarantee, unit=unit),
+        guarantee=guarantee,
         mechanism=mechanism,
         total=total,
         noisy=noisy,
@@ -305,9 +309,12 @@ def _decode(content: dict[str, Any]) -> Release:
         stated=stated,
         for_tests="random_bits" in content,
     )
-    if "unit" in content and release.guarantee.unit != unit:
-        raise ValueError("the unit is not the one that is stated")
-    return release
+
+
+def _unit(mechanism: Any, stated: Mapping[str, str]) -> PrivacyUnit:
+    """Return whom a mechanism protects, in the words of what is stated of the data."""
+    own: PrivacyUnit = mechanism.guarantee.unit
+    return own.named(stated["unit"]) if "unit" in stated else own
 
 
 def _target(content: dict[str, Any]) -> Target | None:

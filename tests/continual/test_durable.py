@@ -244,6 +244,8 @@ def test_a_budget_is_kept_and_stated(tmp_path: Path) -> None:
     for little in (dh.ApproxDP("0.9", "1e-6"), dh.ApproxDP(9, "1e-9"), dh.PureDP(1)):
         with pytest.raises(dh.ParameterError, match="budget must be"):
             ContinualHistogram.open(path, budget=little, **parameters)
+    with pytest.raises(dh.ParameterError, match="budget must be for one event"):
+        ContinualHistogram.open(path, budget=dh.ApproxDP(1, "1e-6", "user"), **parameters)
     assert not path.exists()
     with ContinualHistogram.open(path, budget=budget, mechanism=made) as stream:
         stream.update(["a"])
@@ -251,9 +253,29 @@ def test_a_budget_is_kept_and_stated(tmp_path: Path) -> None:
         ContinualHistogram.open(path, mechanism=made, **parameters)
     with pytest.raises(dh.ParameterError, match="other parameters"):
         ContinualHistogram.open(path, budget=dh.ApproxDP(2, "1e-6"), **parameters)
+    # Given alone, it is no less checked: a caller who states it relies on it.
+    for little in (dh.ApproxDP("0.001", "1e-9"), dh.ApproxDP("0.9", "1e-6"), dh.PureDP(1)):
+        with pytest.raises(dh.ParameterError, match="budget must be"):
+            ContinualHistogram.open(path, budget=little)
+    with pytest.raises(dh.ParameterError, match="budget must be for one event"):
+        ContinualHistogram.open(path, budget=dh.ApproxDP(1, "1e-6", "user"))
+    with pytest.raises(dh.ParameterError, match="other parameters"):
+        ContinualHistogram.open(path, budget=dh.ApproxDP(2, "1e-6"))
+    with ContinualHistogram.open(path, budget=budget) as stream:
+        assert stream.time == 1
     with ContinualHistogram.open(path) as stream:
         assert stream.budget == dh.ApproxDP(1, "1e-6", unit="event")
         assert stream.release().budget == stream.budget
+
+
+def test_the_budget_of_a_stream_that_has_none_is_checked(tmp_path: Path) -> None:
+    path = tmp_path / "s.state"
+    with ContinualHistogram.open(path, epsilon=5, delta="1e-3", horizon=100) as stream:
+        least = stream.to_approx_dp("1e-2")
+    with pytest.raises(dh.ParameterError, match="budget must be at least"):
+        ContinualHistogram.open(path, budget=dh.ApproxDP("0.001", "1e-9"))
+    with ContinualHistogram.open(path, budget=least) as stream:
+        assert stream.time == 0
 
 
 def test_closing_from_within_a_call_is_refused(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """What a file system tells about a state file, and what it means where it tells less."""
 
+import contextlib
 import errno
 import logging
 import os
@@ -217,6 +218,50 @@ def test_a_commit_does_not_need_its_note(path: Path, monkeypatch) -> None:
     assert contents(path) == [(0, b"2")]
     monkeypatch.undo()
     assert contents(path) == [(0, b"2")]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="uses what Linux alone has")
+def test_a_note_that_does_not_stick_is_said(path: Path, monkeypatch, caplog) -> None:
+    """Then an older content passes: once at each opening that cannot note its first commit."""
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    written(path, b"1")
+    older = path.read_bytes()
+    assert bool(caplog.records) is not takes_attributes(path)
+    caplog.clear()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "setxattr", full)
+        with contextlib.closing(Store.open(path)) as store:
+            (warning,) = caplog.records
+            assert warning.levelno == logging.WARNING
+            assert AN_OLDER in warning.getMessage()
+            store.commit({"label": [(0, b"2")]})
+            store.commit({"label": [(0, b"3")]})
+        assert len(caplog.records) == 1
+    caplog.clear()
+    with path.open("r+b") as file:
+        file.truncate(0)
+        file.write(older)
+    assert contents(path) == [(0, b"1")]  # as was said
+    assert bool(caplog.records) is not takes_attributes(path)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="uses what Linux alone has")
+def test_a_stream_that_begins_without_a_note_says_so_once(path: Path, monkeypatch, caplog) -> None:
+    """The token stuck, and the note did not."""
+    real = os.setxattr
+
+    def but_notes(file: int, name: str, value: bytes) -> None:
+        if "commits" in name:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        real(file, name, value)
+
+    monkeypatch.setattr(os, "setxattr", but_notes)
+    written(path, b"1")
+    (warning,) = caplog.records
+    assert AN_OLDER in warning.getMessage()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="uses what Linux alone has")

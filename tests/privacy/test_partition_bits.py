@@ -8,6 +8,7 @@ import bisect
 import itertools
 import math
 import random
+import sys
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 
@@ -17,6 +18,7 @@ import pytest
 
 from dphist import PartitionSampler, Profile
 from dphist.anonymized import (
+    partition_acceptance,
     partition_exact,
     partition_paths,
     partition_powers,
@@ -24,12 +26,13 @@ from dphist.anonymized import (
     partition_sampler,
     partition_tables,
 )
-from dphist.anonymized.partition_acceptance import Ratio, is_surely_kept
+from dphist.anonymized.partition_acceptance import Ratio, is_surely_kept, ratio_of
 from dphist.anonymized.partition_exact import Uniforms, draw_exactly
 from dphist.anonymized.partition_paths import Paths
 from dphist.anonymized.partition_powers import Powers
 from dphist.anonymized.partition_proposals import Proposals
-from dphist.anonymized.partition_tables import Half, Table, exactly
+from dphist.anonymized.partition_tables import Half, Step, Table, exactly
+from dphist.anonymized.partition_windows import Entries
 from dphist.errors import DphistError
 from tests.privacy.diagrams import Partition, neighbour_pairs, profile
 from tests.privacy.partition_reference import (
@@ -273,6 +276,51 @@ def test_what_floats_are_sure_of_is_so(data, epsilon) -> None:
             assert low + 1 <= proposals.ratio(proposal).enclose(64)[0]
             sure += low + 1 > (1 << 64) - (1 << 44)
     assert sure > 0
+
+
+def wrongly_sure(values: range) -> tuple[int, int, int]:
+    """Steps of which floats are wrongly sure; all with a subnormal product; those rightly sure.
+
+    The values lie more than half the table of powers above the true ones, at the upper end of a
+    piece: powers and sums of the entry before are both small there.
+    """
+    rate, piece, entries = Fraction(1, 2), 1 << 14, 40
+    true, most = piece - 800, piece + 1300
+    bounds = Entries([true] * entries, [true - 100] * entries, [most] * entries)
+    powers = Powers.of(rate, bounds.farthest())
+    assert values[0] - true > powers.reach // 2
+    half = Half.over(bounds, powers, piece)
+    wrong = subnormal = right = 0
+    for table, before in itertools.islice(
+        zip(half.tables[1:], half.tables, strict=False), 4, 30, 3
+    ):
+        for q in values:
+            step = Step(q - true, table.sum_from(q), table.sum_from(q + 1), before.sum_from(q))
+            weight = powers.near(step.distance)
+            if weight is None:
+                continue
+            subnormal += weight * step.before[0] < sys.float_info.min
+            low, high = -1, 1 << 64
+            while high - low > 1:
+                middle = (low + high) // 2
+                if is_surely_kept(middle, [step], powers):
+                    low = middle
+                else:
+                    high = middle
+            sound = low + 1 <= ratio_of(rate, 0, Fraction(1), [step]).enclose(64)[0]
+            wrong += not sound
+            right += sound and low >= 0
+    return wrong, subnormal, right
+
+
+def test_floats_are_sure_of_nothing_where_products_are_subnormal(monkeypatch) -> None:
+    values = range(1 << 14, (1 << 14) + 580, 4)
+    wrong, subnormal, right = wrongly_sure(values)
+    assert wrong == 0
+    assert subnormal > 100
+    assert right > 100
+    monkeypatch.setattr(partition_acceptance, "_SMALLEST", 0.0)
+    assert wrongly_sure(values)[0] > 0
 
 
 @pytest.mark.parametrize("planted", [lambda *_: True, lambda *_: False])

@@ -1,6 +1,7 @@
 """PayWhatYouGet: what a session pays, refuses and forgets."""
 
 import copy
+import os
 import pickle
 import threading
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from dphist.errors import BoundsError, DataError, ParameterError
 from dphist.labels import LabelCounts
 from dphist.noise.inversion import Source
 from dphist.privacy import ApproxZCDP
+from dphist.unknown import pay_what_you_get
 from dphist.unknown.pay_what_you_get import PayWhatYouGet
 from dphist.unknown.top_labels import TopLabels
 
@@ -208,3 +210,26 @@ def test_the_repr_says_what_is_left_and_no_data() -> None:
     asked = session()
     asked.top(THREE, k=2)
     assert "48 labels, 19 queries" in repr(asked)
+
+
+def test_no_query_unmarks_what_another_one_marked(monkeypatch) -> None:
+    """One that began before is still looking at its randomness when the mark is set."""
+    session = PayWhatYouGet(epsilon=1, delta="1e-6", max_labels=1)
+    table = LabelCounts.from_counts(["a"], [500], max_labels=1, max_count=1)
+    began, marked = threading.Event(), threading.Event()
+    real = pay_what_you_get.is_for_tests
+
+    def slow(source: object, data: object = None) -> bool:
+        if source is None:
+            began.set()
+            assert marked.wait(20)
+        return real(source, data)
+
+    monkeypatch.setattr(pay_what_you_get, "is_for_tests", slow)
+    other = threading.Thread(target=session.top, args=(table,), kwargs={"k": 1})
+    other.start()
+    assert began.wait(20)
+    session.top(table, k=1, source=os.urandom)
+    marked.set()
+    other.join(20)
+    assert session.for_tests

@@ -24,6 +24,8 @@ _GUARD = 8
 # More than rounding makes of one step's loss.
 _ROUNDING = 2.0**-40
 _LARGEST_LOSS = 2.0**-10
+# Of smaller products too few bits are left, and scaling them makes the error as large as you like.
+_SMALLEST = 2.0**-960
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,10 @@ def is_surely_kept(word: int, steps: Iterable[Step], powers: Powers) -> bool:
         weight = powers.near(step.distance)
         if weight is None:
             return False
-        share = math.ldexp(weight * step.before[0], step.before[1] - exponent)
+        product = weight * step.before[0]
+        if not product >= _SMALLEST:
+            return False
+        share = math.ldexp(product, step.before[1] - exponent)
         drawn = here - math.ldexp(step.above[0], step.above[1] - exponent)
         loss += 1 - share / drawn + _ROUNDING
         if not loss < _LARGEST_LOSS:

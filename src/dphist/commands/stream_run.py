@@ -212,7 +212,7 @@ class Run:
         with self._noted():
             self._read()
         if paths:
-            self._write(paths)
+            self._write()
         if self._no_reading_left and self._problem is None:
             most = how_many(self.stream.mechanism.most_readings, "reading")
             self._problem = HorizonError(
@@ -225,15 +225,13 @@ class Run:
                     print(f"wrote {path} ({kind})")
                 print(f"The state holds {how_many(self.stream.time, 'event')}.", flush=True)
 
-    def _write(self, paths: dict[str, str]) -> None:
+    def _write(self) -> None:
         """Write the outputs of all recorded readings, also of earlier runs, if there are any."""
-        try:
-            release = self.stream.released()
-        except ParameterError:  # nothing was recorded
-            return
         first = self._problem
         try:
-            write_outputs(release, paths, self.replaced)
+            write_outputs(self.stream, self.options, self.replaced)
+        except ParameterError:  # nothing was recorded
+            return
         except OutputFileError as error:
             if first is None:
                 self._problem = error

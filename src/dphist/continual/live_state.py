@@ -13,6 +13,7 @@ from dphist.continual.state import Step, StreamState
 from dphist.continual.store import Store
 from dphist.continual.stored_state import all_rows, restored, step_rows
 from dphist.errors import DphistError, HorizonError, ParameterError, StateError
+from dphist.mechanism import check_unit
 from dphist.noise import Source
 from dphist.noise.whose import is_for_tests
 from dphist.privacy import ApproxDP, Target
@@ -151,6 +152,7 @@ def with_budget(mechanism: ContinualMechanism, budget: ApproxDP) -> ContinualMec
     """Return the parameters with a budget that they keep to."""
     if not isinstance(budget, ApproxDP):
         raise ParameterError("budget must be an ApproxDP(epsilon, delta)")
+    check_unit(budget, mechanism.guarantee.unit, "budget")
     try:
         return mechanism.calibrated_to(Target(budget))
     except ParameterError:
@@ -158,9 +160,19 @@ def with_budget(mechanism: ContinualMechanism, budget: ApproxDP) -> ContinualMec
     raise ParameterError("budget must be at least what the stream costs: see to_approx_dp")
 
 
-def begun(store: Store, mechanism: ContinualMechanism | None) -> StreamState:
-    """Return the state in a store, or begin one."""
+def begun(
+    store: Store, mechanism: ContinualMechanism | None, budget: ApproxDP | None = None
+) -> StreamState:
+    """Return the state in a store, or begin one; what is given must be its own.
+
+    Parameters
+    ----------
+    mechanism : with the budget, where both are given.
+    budget : what a state that is there must keep to, where it is given alone.
+    """
     state = taken_from(store)
+    if state is not None and mechanism is None and budget is not None:
+        mechanism = with_budget(state.mechanism, budget)
     if state is None:
         if mechanism is None:
             raise ParameterError(

@@ -18,6 +18,7 @@ from dphist.continual.store_database import (
     write_header,
 )
 from dphist.continual.store_digest import Header, Key, row_hash
+from dphist.continual.store_identity import AN_OLDER_CONTENT
 from dphist.continual.store_owner import Owner
 from dphist.errors import StateError
 
@@ -38,10 +39,12 @@ class Store:
     **Guarantee.** When `commit` returns, all its rows are on the disk; before, a crash leaves none
     of them or all. While a Store is open, no second one opens the file. A copy of the file is
     refused, and so is an older content written back into it, as far as the file system tells
-    them apart (`store_identity`); where it does not, `create` logs a warning. Not covered: a disk,
-    volume or virtual machine that is set back as a whole, an older content that is written back
-    into the same file by a program that also sets back its extended attributes and removes those
-    that came later (`rsync --inplace --xattrs`), and an edit by somebody who recomputes the digest.
+    them apart (`store_identity`); where it does not, `create` logs a warning, and so does `open`
+    where the number of its first commit does not stay noted. Not covered: notes that fail later, a
+    disk, volume or virtual machine that is set back as a whole, an older content that is written
+    back into the same file by a program that also sets back its extended attributes and removes
+    those that came later (`rsync --inplace --xattrs`), and an edit by somebody who recomputes the
+    digest.
 
     Several threads may use one Store, one at a time.
     """
@@ -70,7 +73,10 @@ class Store:
         if replace_taken:
             _remove_taken(target)
         store = cls._examined(target, create_file(target), moved=False, new=True)
-        if passing := store._owner.what_passes:
+        passing = store._owner.what_passes
+        if AN_OLDER_CONTENT not in passing and not store._is_noted:
+            passing.append(AN_OLDER_CONTENT)
+        if passing:
             _LOG.warning(
                 "%s: this file system does not tell it from %s; do not restore backups of it",
                 store.path,
@@ -99,7 +105,15 @@ class Store:
             If it cannot be written.
         """
         target = _real(path)
-        return cls._examined(target, Owner.of_file(target), moved=moved)
+        store = cls._examined(target, Owner.of_file(target), moved=moved)
+        if not store._is_noted:
+            _LOG.warning(
+                "%s: the number of its last commit could not be noted beside it (is there room for "
+                "extended attributes?), so it is not told from %s; do not restore backups of it",
+                store.path,
+                AN_OLDER_CONTENT,
+            )
+        return store
 
     @classmethod
     def _examined(cls, path: Path, owner: Owner, *, moved: bool, new: bool = False) -> "Store":
@@ -201,6 +215,11 @@ class Store:
             connection.execute("DELETE FROM rows")  # overwrites their pages: see secure_delete
         with contextlib.suppress(sqlite3.Error):  # done; this only makes the file small
             connection.execute("VACUUM")
+
+    @property
+    def _is_noted(self) -> bool:
+        """Whether the last commit's number is beside the file."""
+        return self._owner.is_noted(self._header.commits)
 
     @property
     def uncertain(self) -> bool:

@@ -34,6 +34,8 @@ _BTRFS_FIRST_FILE = 256  # which anybody may look up
 
 Facts = dict[str, str]
 
+AN_OLDER_CONTENT = "an older content written back into it"
+
 
 def facts(descriptor: int) -> Facts:
     """Return what the system tells about an open file, as far as it tells it.
@@ -84,7 +86,7 @@ def what_passes(found: Facts) -> list[str]:
     if "birth" not in found and "generation" not in found:
         passing.append("a copy that got its inode and attributes")
     if "token" not in found:
-        passing.append("an older content written back into it")
+        passing.append(AN_OLDER_CONTENT)
     return passing
 
 
@@ -98,7 +100,8 @@ def mark(descriptor: int) -> None:
 def note_commits(descriptor: int, commits: int) -> None:
     """Note beside the content how many commits it had; to be called when the last is durable.
 
-    So a crash may leave a smaller number than the content's, and never a larger one.
+    So a crash may leave a smaller number than the content's, and never a larger one. A file system
+    without room for the note does not take it, and nothing is said here: read it back.
     """
     if sys.platform == "linux":
         with contextlib.suppress(OSError):

@@ -123,6 +123,10 @@ class Owner:
         if self._descriptor is not None:
             note_commits(self._descriptor, commits)
 
+    def is_noted(self, commits: int) -> bool:
+        """Whether the note of so many commits can be read back, on systems that take notes."""
+        return self._descriptor is None or self.commits >= commits
+
     @property
     def connection(self) -> sqlite3.Connection:
         """The connection, for its owner.

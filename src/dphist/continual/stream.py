@@ -359,7 +359,8 @@ class ContinualHistogram(StatedStream):
         path : a file on a local disk; secret, readable by its owner only.
         moved : the file is a copy of its last content, and the original is gone for good.
         mechanism : the parameters, as `dphist.calibrate` finds them from a total.
-        budget : what the stream costs at most in all, where `mechanism` does not remember it.
+        budget : what the stream costs at most in all, where `mechanism` does not remember it. To
+            go on with a stream that costs more, or has another budget, is refused.
         **parameters : those of the constructor, in place of `mechanism`. One of them is required
             to begin; both may be left out to go on. What is given must be the stream's own then.
 
@@ -375,7 +376,7 @@ class ContinualHistogram(StatedStream):
             raise ParameterError("mechanism must be left out where its parameters are given")
         if parameters:
             mechanism = ContinualMechanism(**parameters)
-        if mechanism is not None and budget is not None:
+        if mechanism is not None and budget is not None:  # before there is a file
             mechanism = with_budget(mechanism, budget)
         new = not os.path.lexists(path)
         if new and mechanism is None:
@@ -385,7 +386,7 @@ class ContinualHistogram(StatedStream):
             )
         store = Store.create(path) if new else Store.open(path, moved=moved)
         try:
-            return cls._of(begun(store, mechanism), store)
+            return cls._of(begun(store, mechanism, budget), store)
         except BaseException:
             if new:  # nothing was counted, and no noise drawn
                 store.discard()

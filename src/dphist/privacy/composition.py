@@ -17,7 +17,10 @@ from dphist.privacy.guarantees import (
 from dphist.privacy.unit import PrivacyUnit
 
 _THINGS = ("record", "row", "event", "edge")
-"""What somebody has several of; a guarantee for one of these is converted to one for somebody."""
+"""What somebody has several of; a guarantee for one of these is converted to one for somebody.
+
+Of two of these the first is converted: an edge of a graph may be several records.
+"""
 
 
 def compose(*guarantees: Guarantee) -> Guarantee:
@@ -92,9 +95,13 @@ def _different(one: PrivacyUnit, other: PrivacyUnit) -> ParameterError:
             f"guarantee.for_unit(PrivacyUnit({more.who!r}, {more.at_most})), at {steps} times "
             f"epsilon or {steps**2} times rho"
         )
-    thing, somebody = (other, one) if other.who in _THINGS else (one, other)
+    thing, somebody = sorted((one, other), key=_rank)
     return ParameterError(
         f"{start}. If at most m {thing.plural} make up {PrivacyUnit(somebody.who)}, group privacy "
         f"makes the guarantee for {thing} one for {somebody}: "
         f"guarantee.for_unit({somebody.who!r}, has=m), at m times epsilon or m**2 times rho"
     )
+
+
+def _rank(unit: PrivacyUnit) -> int:
+    return _THINGS.index(unit.who) if unit.who in _THINGS else len(_THINGS)

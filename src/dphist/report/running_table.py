@@ -4,15 +4,17 @@ from collections.abc import Iterator
 
 from dphist.running_counts import RunningCounts
 
+HEADER = "time,label,count\n"
 _SPECIAL = frozenset(',"\r\n')
 
 
 def running_csv(value: RunningCounts) -> str:
     """Return columns time,label,count of all readings; the empty text is written ``""``."""
-    return "time,label,count\n" + "".join(_lines(value))
+    return HEADER + "".join(rows_of(value))
 
 
-def _lines(value: RunningCounts) -> Iterator[str]:
+def rows_of(value: RunningCounts) -> Iterator[str]:
+    """Yield the rows below the header, each with its line ending; a label may hold others."""
     fields = {label: _field(label) for label in value.labels}
     columns = value.to_arrow().to_pydict()
     for time, label, count in zip(*columns.values(), strict=True):

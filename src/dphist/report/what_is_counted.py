@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dphist.profile import ONE_EDGE
 from dphist.release import Release
 from dphist.report.labelled_words import is_promised, protected_unit
 from dphist.running_counts import RunningCounts
@@ -74,6 +75,8 @@ def counted_by(mechanism: Any, stated: Mapping[str, str], *, running: bool = Fal
     unit = stated.get("unit")
     if unit is None:
         return Counted("records")
+    if unit == ONE_EDGE:
+        return Counted("edges")
     most = mechanism.sensitivity
     return _cut(unit, f"at most {_number(most, 'record')}", f"{_number(most, 'record')}")
 

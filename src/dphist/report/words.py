@@ -13,6 +13,7 @@ from dphist.errors import ParameterError
 from dphist.privacy import ApproxDP, Guarantee, PureDP, delta_of
 from dphist.privacy.as_text import percent, short_exact
 from dphist.privacy.rounding import DOWN, UP, decimal, exp_up
+from dphist.profile import ONE_EDGE
 from dphist.release import Release
 from dphist.report.delta_words import UNKNOWN, Number, delta_in_words, is_too_large
 
@@ -35,13 +36,18 @@ def privacy_unit(sensitivity: int, unit: str | None = None) -> str:
 
     Parameters
     ----------
-    unit : who that is, where records were bounded for each; otherwise a promise was made.
+    unit : who that is, where records were bounded for each, or an edge of a graph; otherwise a
+        promise was made.
 
     >>> privacy_unit(1), privacy_unit(20)
     ('one record', 'one contribution of up to 20 records')
     >>> privacy_unit(20, "one user")
     'one user, who counts with up to 20 records'
+    >>> privacy_unit(1, "one edge"), privacy_unit(2, "one edge")
+    ('one edge', 'one edge, which is counted up to 2 times')
     """
+    if unit == ONE_EDGE:
+        return unit if sensitivity == 1 else f"{unit}, which is counted up to {sensitivity:,} times"
     if unit is not None:
         return f"{unit}, who counts with up to {sensitivity:,} record{'s'[: sensitivity > 1]}"
     if sensitivity == 1:
@@ -156,6 +162,11 @@ def guarantee_in_symbols(guarantee: Guarantee) -> str:
 
 def neighbours_in_words(sensitivity: int, unit: str | None = None) -> str:
     """State the neighbouring relation."""
+    if unit == ONE_EDGE:
+        return (
+            "D and D′ are neighbours if one of them is the other with one edge added or removed: "
+            f"one row of the table. It adds at most {sensitivity:,} to all counts together."
+        )
     if unit is not None:
         return (
             f"D and D′ are neighbours if one of them is the other with {unit} added or removed, "
@@ -239,6 +250,9 @@ def limits_in_words(protected: int | str, public: tuple[str, ...] = ()) -> list[
     public : names of the parameters that were given as public knowledge.
     """
     unit = protected if isinstance(protected, str) else privacy_unit(protected)
+    more = "someone with m times as much in the data"
+    if unit.startswith(ONE_EDGE):
+        more = "a node with m edges, all of them together,"
     limits = [
         (
             "Other releases.",
@@ -247,9 +261,8 @@ def limits_in_words(protected: int | str, public: tuple[str, ...] = ()) -> list[
         ),
         (
             "More than the unit.",
-            f"The guarantee is for {unit}; someone with m times as much in "
-            "the data is protected with m times the epsilon, and a delta, if there is one, that "
-            "grows faster still.",
+            f"The guarantee is for {unit}; {more} is protected with m times the epsilon, and a "
+            "delta, if there is one, that grows faster still.",
         ),
         (
             "What holds for everybody.",

@@ -172,7 +172,8 @@ class PayWhatYouGet(MechanismBase):
         if isinstance(counts, LabelCounts):
             query._accept(counts)
         self._left.reserve(query.k)
-        self._left.for_tests |= is_for_tests(source, counts)
+        if is_for_tests(source, counts):
+            self._left.for_tests = True  # is never unset, so that no other thread can undo it
         release = query.release(counts, source)
         self._left.refund(query.k - len(release.value))
         return release
