@@ -216,6 +216,18 @@ def test_a_group_too_large_to_be_promised_anything_is_refused(guarantee: object)
         guarantee.for_group(100)  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize("rho", ["1e-100", "1e-330", "1e-400", "1e-390"])
+def test_a_rho_below_the_floats_adds_next_to_nothing(rho: str) -> None:
+    """Of rho = 0 the sum is m delta."""
+    grouped = ApproxZCDP(rho, "0.01").for_group(2)
+    assert grouped.rho == 4 * Fraction(rho)
+    assert Fraction("0.02") <= grouped.delta <= Fraction("0.02") * (1 + Fraction(1, 10**9))
+    with mpmath.workprec(30_000):
+        root, log = mpmath.sqrt(exact(Fraction(rho))), -mpmath.log(mpmath.mpf(1) / 100)
+        true = mpmath.mpf(1) / 100 + mpmath.exp(-((mpmath.sqrt(log) - root) ** 2))
+        assert exact(grouped.delta) >= true
+
+
 @pytest.mark.parametrize(
     "guarantee",
     [PureDP("1/3"), ZCDP("1/3"), ApproxDP("1/3", "1e-9"), ApproxZCDP("1/3", "1e-9")],
