@@ -48,19 +48,19 @@ def test_geometric_counts_reach_the_pure_bound(steps: int) -> None:
 # --- zCDP
 
 
-def divergence(p: np.ndarray, q: np.ndarray, order: float) -> float:
-    terms = order * np.log(p) + (1 - order) * np.log(q)
-    return float(logsumexp(terms) / (order - 1))
-
-
-ORDERS = 1 + np.exp(np.linspace(-7, 5, 40))
+# So fine that the largest of these is less than 0.1 % below the largest of all. Laws that are
+# nearly the same differ most at orders in the thousands.
+ORDERS = 1 + np.exp(np.linspace(-7, 11, 360))
 
 
 def least_rho(p: np.ndarray, q: np.ndarray) -> float:
     """The least rho at which these laws have divergences at most rho a both ways, on the grid."""
-    return max(
-        max(divergence(p, q, order), divergence(q, p, order)) / order for order in ORDERS.tolist()
-    )
+    orders = ORDERS[:, None]
+    both = [
+        logsumexp(orders * np.log(one) + (1 - orders) * np.log(other), axis=1)
+        for one, other in ((p, q), (q, p))
+    ]
+    return float(np.max(np.array(both) / (ORDERS - 1) / ORDERS))
 
 
 @pytest.mark.parametrize("steps", STEPS)
