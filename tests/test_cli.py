@@ -294,6 +294,23 @@ def test_installed_command_prints_its_version() -> None:
     assert done.stdout.strip() == f"dphist {version('dphist')}"
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("asked", ["--version", "--help", "anonymize --help"])
+def test_what_could_not_be_printed_is_no_success(asked: str, unbuffered: str) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [*installed(), *asked.split()],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+        )
+    assert done.returncode == 1
+    assert done.stderr == "dphist: could not print: No space left on device\n"
+
+
 def test_a_reader_that_goes_away_gets_no_traceback() -> None:
     command = f"{sys.executable} -m dphist anonymize {SHAKESPEARE} --epsilon 1 --json | head -c 5"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)

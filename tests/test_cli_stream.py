@@ -612,6 +612,54 @@ def test_a_closed_input_is_named() -> None:
     assert not Path("s.db").exists()
 
 
+OPENS = """
+import os, sys, dphist.cli
+from dphist.__main__ import run
+
+def main():
+    found = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT, 0o600)
+    os.write(found, str(found).encode())
+    return 0
+
+dphist.cli.main = main
+run()
+"""
+
+
+@pytest.mark.parametrize("closed", ["0<&-", "1>&-", "2>&-", "0<&- 1>&- 2>&-", "1>&- 2>&-"])
+def test_no_file_takes_the_place_of_a_closed_descriptor(closed: str) -> None:
+    """What is printed would be written into it."""
+    command = f"{sys.executable} -c '{OPENS}' found.txt {closed}"
+    subprocess.run(["bash", "-c", command], check=True)
+    assert int(Path("found.txt").read_text()) > 2
+
+
+WARNS = """
+import os, dphist
+from dphist.__main__ import run
+
+real = dphist.ContinualHistogram.close
+
+def close(stream):
+    os.write(2, b"a warning " * 1000)
+    real(stream)
+
+dphist.ContinualHistogram.close = close
+run()
+"""
+
+
+def test_a_state_is_whole_though_standard_error_is_closed() -> None:
+    """What a library warns of is no part of it."""
+    words = texts("stream", "--state", "s.db", *BUDGET, "--json")
+    command = " ".join([f"{sys.executable} -c '{WARNS}'", *words, "2>&-"])
+    for events in (1, 2):
+        done = subprocess.run(["bash", "-c", command], input=b"a\n", check=False)
+        assert done.returncode == 0
+        with dh.ContinualHistogram.open("s.db") as stream:
+            assert stream.time == events
+
+
 def test_a_second_process_is_refused() -> None:
     with started(*BUDGET, "--every", 10, "--json") as child:
         feed(child, "a\n" * 10)

@@ -297,13 +297,8 @@ class Profile:
             progress=progress,
             delimiter=delimiter,
         )
-        degrees = cls._of_degrees(pairs, directed)
-        return cls(degrees.counts, degrees.prevalences, degrees.sensitivity, ONE_EDGE)
-
-    @classmethod
-    def _of_degrees(cls, pairs: tuple[IntArray, IntArray], directed: bool) -> "Profile":
-        """Make a profile of degrees: an edge changes one cell for each end that is counted."""
-        return cls(*pairs, 1 if directed else 2)
+        # An edge changes one cell for each end that is counted.
+        return cls(*pairs, 1 if directed else 2, ONE_EDGE)
 
     @property
     def total(self) -> int:

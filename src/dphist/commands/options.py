@@ -2,8 +2,12 @@
 
 import argparse
 import re
+import sys
 from collections.abc import Sequence
-from typing import NoReturn, TypeAlias
+from typing import TYPE_CHECKING, NoReturn, TypeAlias
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
 
 _NEGATIVE = re.compile(r"-([0-9.]|inf)")
 
@@ -18,6 +22,13 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Raise a UsageError."""
         raise UsageError(f"{message}\nSee '{self.prog} --help'.")
+
+    def _print_message(self, message: str, file: "SupportsWrite[str] | None" = None) -> None:
+        """Print help or the version; argparse would drop an error, such as of a full disk."""
+        if file is not None:  # None where the caller closed standard output
+            file.write(message)
+            if sys.stdout is not None:
+                sys.stdout.flush()
 
 
 OVERWRITE = "replace outputs that are there already; refuse them unless given"

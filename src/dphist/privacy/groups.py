@@ -81,7 +81,9 @@ def _amplified(log_delta: Decimal, rho: Fraction) -> Decimal:
     """
     if rho == 0:
         return exp_up(log_delta)
-    order = math.sqrt(-float(log_delta) / float(rho))
+    square = -Fraction(log_delta) / rho
+    # Not every rational number is in the range of floats.
+    order = math.sqrt(square) if square < 10**30 else math.isqrt(math.floor(square))
     if not order > 1 + 1e-9:
         return Decimal(1)
     exact = Fraction(order).limit_denominator(10**9)
