@@ -34,6 +34,20 @@ def test_parameters_become_options_and_names_stay(said: str, typed: str) -> None
     assert in_options(said, ()) == said
 
 
+@pytest.mark.parametrize(
+    ("said", "typed"),
+    [
+        ("max_labels must hold known labels", ["max_labels"]),
+        ("the file epsilon, max_labels is not there", ["epsilon", "max_labels"]),
+        ("could not write /w/max_labels/x.json: no", []),
+        ("could not write label=x/t.json: no", ["label=x/t.json"]),
+        ("table.csv delta has appeared", ["table.csv", "delta"]),
+    ],
+)
+def test_what_was_typed_stays_as_it_was(said: str, typed: list[str]) -> None:
+    assert in_options(said, KNOWN, typed) == said
+
+
 ROWS = "who;drug;n\n1;a;2\n;b;3\n1;;1\n"
 BUDGET = ("--epsilon", "1", "--delta", "1e-6")
 WRONG = {

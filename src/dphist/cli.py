@@ -32,11 +32,12 @@ from dphist.errors import ColumnError, DphistError, ParameterError
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     known: Collection[str] = ()
+    typed: Collection[str] = ()
     try:
         with _stopping_cleanly():
             given = sys.argv[1:] if arguments is None else arguments
             options = _parser().parse_args(with_negative_values(given, EDGE_OPTIONS))
-            known = vars(options).keys()
+            known, typed = vars(options).keys(), _typed(options)
             run: Callable[[argparse.Namespace], None] = options.run
             run(options)
             if sys.stdout is not None:  # None where the caller closed it
@@ -45,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(str(error), 2)
     except DphistError as error:
         usage = isinstance(error, ParameterError | ColumnError)
-        return _fail(in_options(str(error), known), 2 if usage else 1)
+        return _fail(in_options(str(error), known, typed), 2 if usage else 1)
     except ending.Interrupted as error:
         return _fail(str(error), ending.exit_code(error.number))
     except KeyboardInterrupt:
@@ -87,6 +88,12 @@ def _stopping_cleanly() -> Iterator[None]:
     finally:
         for name in names:
             signal.signal(name, signal.SIG_DFL)
+
+
+def _typed(options: argparse.Namespace) -> list[str]:
+    """Return the texts that were given to options, alone or in lists."""
+    given = [value if isinstance(value, list) else [value] for value in vars(options).values()]
+    return [value for values in given for value in values if isinstance(value, str)]
 
 
 def _fail(message: str, code: int) -> int:

@@ -51,6 +51,7 @@ class LabelCounts:
     null_users: str | None = None
     null_labels: str | None = None
     _users: tuple[int, int] | None = None
+    _is_cut: bool = False
     for_tests: bool = False
 
     def __repr__(self) -> str:
@@ -159,8 +160,19 @@ class LabelCounts:
             null_users=None if user is None else null_users,
             null_labels=null_labels,
             _users=users,
+            _is_cut=user is not None or count is not None,
             for_tests=is_for_tests(source),
         )
+
+    def bounds_in_text(self) -> dict[str, str]:
+        """Return to what users, or rows, were cut, for a release to state; nothing if to nothing.
+
+        Their bounds are public, and may be smaller than those that a mechanism protects.
+        """
+        if not self._is_cut:
+            return {}
+        labels = "none" if self.max_labels is None else str(self.max_labels)
+        return {"max_labels": labels, "max_count": str(self.max_count)}
 
     @property
     def users(self) -> tuple[int, int] | None:

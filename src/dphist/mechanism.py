@@ -140,6 +140,11 @@ def check_unit(asked: Guarantee, own: PrivacyUnit, name: str) -> None:
 
 
 def stated_unit(data: object) -> dict[str, str]:
-    """Return what a release states of whom the data say they protect; nothing where they do not."""
+    """Return what a release states of whom the data say they protect; nothing where they do not.
+
+    What the data were cut to may be less than what the mechanism protects.
+    """
     unit = getattr(data, "unit", None)
-    return {} if unit is None else {"unit": str(unit)}
+    if unit is None:
+        return {}
+    return {"unit": str(unit), "max_records": str(getattr(data, "sensitivity", 1))}

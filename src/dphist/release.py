@@ -80,7 +80,8 @@ class Release:
     version : version of dphist that made the release.
     stated : mapping of str to str
         What was fixed about the data before anybody looked at them: ``unit``, who one user is;
-        ``null_users`` and ``null_labels``, what was done with rows without one. Without ``unit``
+        ``null_users`` and ``null_labels``, what was done with rows without one; ``max_labels``,
+        ``max_count`` and ``max_records``, to what each user was cut. Without ``unit``
         the bounds of a labelled release, and the sensitivity of another if above 1, rest on its
         maker's promise.
     for_tests : bool
@@ -343,7 +344,8 @@ def _text(said: Any) -> str:
 def stated_of(counts: LabelCounts) -> dict[str, str]:
     """Return what a release states about the labels it was made from."""
     known = {name: getattr(counts, name) for name in ("unit", "null_users", "null_labels")}
-    return {name: said for name, said in known.items() if said is not None}
+    stated = {name: said for name, said in known.items() if said is not None}
+    return stated | counts.bounds_in_text()
 
 
 def _kind(value: Value) -> str:

@@ -89,6 +89,40 @@ def test_nothing_is_said_to_be_cut_that_was_not() -> None:
     assert "as the caller counted them" in read(report_html(promised))
 
 
+@pytest.mark.parametrize(
+    ("counted", "said"),
+    [
+        ({"max_labels": 2}, "at most 2 labels and 1 record of each"),
+        ({"max_labels": 2, "max_count": 3}, "at most 2 labels and 3 records of each"),
+        ({}, "at most 1 record of each label"),
+    ],
+)
+def test_what_users_were_cut_to_are_the_data_s_bounds(counted: dict, said: str) -> None:
+    """A mechanism may protect more than the data have."""
+    data = dh.LabelCounts.from_table(TEXTS, label="w", user="who", **counted)
+    asked = dh.ThresholdHistogram(epsilon=2, max_labels=9, max_count=5, labels=["1", "2"])
+    release = dh.Release.from_json(asked.release(data).to_json())
+    assert f"after each user was cut to {said}" in read(summary_text(release))
+    profile = dh.Profile.from_table(TEXTS, label="w", user="who", max_records=2)
+    wide = dh.AdaptiveScan(epsilon=1, sensitivity=10).release(profile)
+    assert "each user was cut to at most 2 records" in read(summary_text(wide))
+
+
+def test_rows_of_counts_are_cut_and_rows_are_not() -> None:
+    rows = pd.DataFrame({"w": ["a"] * 400, "n": [7] * 400})
+    asked = dh.ThresholdHistogram(epsilon=2, delta="1e-6", max_labels=1)
+    cut = dh.LabelCounts.from_table(rows, label="w", count="n")
+    assert "after each row was cut to at most 1" in read(summary_text(asked.release(cut)))
+    whole = dh.LabelCounts.from_table(rows, label="w")
+    assert "Counts and intervals are of records." in read(summary_text(asked.release(whole)))
+
+
+def test_ranks_have_no_counts() -> None:
+    data = dh.LabelCounts.from_table(TEXTS, label="w", user="who")
+    release = dh.TopLabels(epsilon=2, delta="1e-6", k=3, candidates=5).release(data)
+    assert "counts_of" not in kinds.kind_of(release).as_json(release)
+
+
 def test_how_many_users_were_cut_stands_beside_the_intervals() -> None:
     release = labelled(count_users=True)
     cut = release.mechanism.cut_users(release.noisy)

@@ -65,6 +65,22 @@ def test_the_list_of_polars_types_is_closed() -> None:
     assert {"String", "Int64", "Binary", "Date"} <= served
 
 
+def test_objects_behind_a_schema_of_bytes_are_refused() -> None:
+    """Polars lets a function promise one type and bring another, where it is told not to look."""
+    who, what = [ONE, ONE, ONE], ["a", "a", "a"]
+    brought = pl.DataFrame({"u": pl.Series(who, dtype=pl.Object), "l": what})
+    promised = pl.DataFrame({"u": [b"1", b"1", b"1"], "l": what}).lazy()
+    frame = promised.map_batches(
+        lambda _: brought, schema={"u": pl.Binary, "l": pl.String}, validate_output_schema=False
+    )
+    for call in (
+        lambda: dh.LabelCounts.from_table(frame, label="l", user="u", max_labels=1),
+        lambda: dh.Profile.from_table(frame, label="l", user="u", max_records=1),
+    ):
+        with pytest.raises((ColumnError, dh.DataError), match="'u'"):
+            call()
+
+
 @pytest.mark.parametrize("evaluated", [pa.array([b"a", b"b"]), pa.array([1.5, 2.5])])
 def test_rows_of_another_type_than_the_schema_s_are_refused(evaluated: Any) -> None:
     """A lazy engine may have promised text, and bring what compares in another way."""

@@ -12,12 +12,14 @@ _QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 _BEFORE = r"(?:raise|lower|give|shorten|lengthen|leave out)"
 
 
-def in_options(message: str, options: Collection[str]) -> str:
+def in_options(message: str, options: Collection[str], typed: Collection[str] = ()) -> str:
     """Return a message with the parameters that are options of a command written as these.
 
     Parameters
     ----------
     options : names as Python has them, such as ``null_users``.
+    typed : what was typed as values, names of files and columns perhaps: these stay as they are,
+        and so does whatever else has a slash in it.
 
     >>> known = {"null_users", "epsilon", "delta", "delimiter", "column"}
     >>> in_options('count them with null_users="drop"; see null_users', known)
@@ -31,8 +33,11 @@ def in_options(message: str, options: Collection[str]) -> str:
     if not names:
         return message
     name = rf"(?<![\w.-])(?:{names})(?![\w=(-])(?! ['\"])"
+    kept = [re.escape(value) for value in sorted(typed, key=len, reverse=True) if value]
+    untouched = "|".join([*(rf"(?<!\w){value}(?!\w)" for value in kept), r"\S*/\S*"])
     pattern = re.compile(
-        rf"(?<![\w.-])(?P<key>{names})=(?P<value>{_QUOTED}|[\w./-]*[\w/-])"
+        rf"(?P<typed>{untouched})"
+        rf"|(?<![\w.-])(?P<key>{names})=(?P<value>{_QUOTED}|[\w./-]*[\w/-])"
         rf"|(?P<quoted>{_QUOTED})"
         rf"|(?P<first>^{name}(?:(?:,| and|, and| or|, or) {name})*)"
         rf"|(?P<verb>\b{_BEFORE} )(?P<after>{name})"
@@ -47,8 +52,8 @@ def _as_option(found: "re.Match[str]", name: str) -> str:
         value = parts["value"]
         bare = value[1:-1] if value[0] in "'\"" else value
         return f"{_option(parts['key'])} {_typed(bare)}"
-    if parts["quoted"]:
-        return parts["quoted"]
+    if parts["typed"] or parts["quoted"]:
+        return found[0]
     if parts["first"]:
         return re.sub(name, lambda each: _option(each[0]), parts["first"])
     if parts["after"]:

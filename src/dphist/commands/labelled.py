@@ -160,13 +160,17 @@ def _counts_cut_users(options: argparse.Namespace) -> bool:
 
 def _stated(options: argparse.Namespace) -> dict[str, str]:
     """Return what the release would state, as `LabelCounts.from_table` words it."""
+    bounds = bounds_of(options)
+    cut = {name: "none" if bound is None else str(bound) for name, bound in bounds.items()}
     if options.user is None:
-        return {"unit": "one row", "null_labels": options.null_labels}
+        counted = {} if options.count is None else cut
+        return {"unit": "one row", "null_labels": options.null_labels, **counted}
     separate = options.null_users == "separate"
     return {
         "unit": "one user, or one row without a user" if separate else "one user",
         "null_users": options.null_users or "refuse",
         "null_labels": options.null_labels,
+        **cut,
     }
 
 

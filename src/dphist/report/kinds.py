@@ -69,13 +69,12 @@ class Kind(ABC):
         """Return guarantee and size, for programs that read what was written."""
         from dphist.report.guarantees import for_tests_json, warnings_of
         from dphist.report.numbers_protected import number_protected
-        from dphist.report.what_is_counted import counted_of, cut_users_json
+        from dphist.report.what_is_counted import counted_json
 
         return {
             "guarantee": self.guarantee(release),
             **self.size(release),
-            "counts_of": counted_of(release).whole,
-            **cut_users_json(release),
+            **counted_json(release),
             **for_tests_json(release),
             "warnings": warnings_of(release.mechanism, number_protected(release)),
         }

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dphist.label_table import LabelTable
 from dphist.profile import ONE_EDGE
 from dphist.release import Release
 from dphist.report.labelled_words import is_promised, protected_unit
@@ -77,7 +78,7 @@ def counted_by(mechanism: Any, stated: Mapping[str, str], *, running: bool = Fal
         return Counted("records")
     if unit == ONE_EDGE:
         return Counted("edges")
-    most = mechanism.sensitivity
+    most = int(stated.get("max_records", mechanism.sensitivity))
     return _cut(unit, f"at most {_number(most, 'record')}", f"{_number(most, 'record')}")
 
 
@@ -116,14 +117,16 @@ def cut_users_in_words(found: CutUsers, mechanism: Any) -> str:
     )
 
 
-def cut_users_json(release: Release) -> dict[str, Any]:
-    """Return how many users were cut, for programs; nothing where the release does not tell."""
-    found = cut_users_of(release)
-    if found is None:
+def counted_json(release: Release) -> dict[str, Any]:
+    """Return what counts are of, and how many users were cut where the release tells."""
+    if isinstance(release.value, LabelTable) and release.value.counts is None:
         return {}
+    of, found = {"counts_of": counted_of(release).whole}, cut_users_of(release)
+    if found is None:
+        return of
     shares = {"share": found.share, "share_low": found.low, "share_high": found.high}
     numbers = {"within": found.within, "cut": found.cut, "error": found.error}
-    return {"cut_users": {**numbers, **shares}}
+    return {**of, "cut_users": {**numbers, **shares}}
 
 
 def bounding_cost(release: Release) -> str:
@@ -138,12 +141,14 @@ def bounding_cost(release: Release) -> str:
 
 
 def _labels(mechanism: LabelledMechanism, stated: Mapping[str, str]) -> Counted:
-    labels, most = mechanism.max_labels, mechanism.max_count
+    labels, most = _bounds(mechanism, stated)
     if is_promised(stated):
         return Counted("records as the caller counted them, users who had more included or cut")
     unit = protected_unit(stated)
     if unit == "one row":
-        return Counted("records") if most == 1 else _cut(unit, f"at most {most:,}", f"{most:,}")
+        # Without a column of counts a row is one record.
+        whole = "max_count" not in stated if "null_labels" in stated else most == 1
+        return Counted("records") if whole else _cut(unit, f"at most {most:,}", f"{most:,}")
     if labels is None:
         held = f"{_number(most, 'record')} of each label"
         return _cut(unit, f"at most {held}", held)
@@ -151,6 +156,14 @@ def _labels(mechanism: LabelledMechanism, stated: Mapping[str, str]) -> Counted:
     return _cut(
         unit, f"at most {held} and {_number(most, 'record')} of each", f"{held}, {most:,} of each"
     )
+
+
+def _bounds(mechanism: LabelledMechanism, stated: Mapping[str, str]) -> tuple[int | None, int]:
+    """Return to what users were cut: the data's own bounds, or else at most the mechanism's."""
+    if "max_labels" not in stated:  # in files of earlier versions
+        return mechanism.max_labels, mechanism.max_count
+    labels = stated["max_labels"]
+    return None if labels == "none" else int(labels), int(stated["max_count"])
 
 
 def _events(mechanism: Any) -> Counted:

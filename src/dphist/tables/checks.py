@@ -135,12 +135,16 @@ def _is_sequence(values: object) -> bool:
     """
     if isinstance(values, list | tuple | range | deque | UserList):
         return True
-    kind = type(values)
-    if isinstance(values, str | bytes | bytearray | Mapping) or issubclass(kind, np.generic):
+    if isinstance(values, str | bytes | bytearray | Mapping | np.generic):
         return False
-    methods = {name for base in kind.__mro__ for name in vars(base)}
+    # By its class, where no code of somebody's runs.
+    methods = _methods(values)
     items = {"__len__", "__getitem__"} <= methods
-    return items and not any(hasattr(values, name) for name in _ARRAYS) and not _has_buffer(values)
+    return items and methods.isdisjoint(_ARRAYS) and not _has_buffer(values)
+
+
+def _methods(value: object) -> set[str]:
+    return {name for base in type(value).__mro__ for name in vars(base)}
 
 
 def _items(values: Any, problem: ParameterError) -> list[Any]:
@@ -150,7 +154,7 @@ def _items(values: Any, problem: ParameterError) -> list[Any]:
 def _has_buffer(values: object) -> bool:
     try:
         memoryview(values).release()  # type: ignore[arg-type]
-    except (TypeError, BufferError, ValueError):
+    except Exception:
         return False
     return True
 
@@ -175,7 +179,7 @@ def _is_part(value: object) -> bool:
     """Whether this is a part of a grid, or says itself that it is none."""
     if _is_sequence(value):
         return True
-    return hasattr(value, "__array__") and not isinstance(value, np.generic)
+    return "__array__" in _methods(value) and not isinstance(value, np.generic)
 
 
 def _array(values: object, name: str, problem: ParameterError) -> npt.NDArray[Any]:

@@ -14,6 +14,7 @@ import secrets
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -97,12 +98,12 @@ def count_labels(
     with ExitStack() as stack:
         source = open_source(stack, frame, wanted, progress=progress, delimiter=delimiter)
         rows = source.rows()
-        bounded = bounded_labels(
-            _checked(rows, wanted, bounds), "user" in names, bounds, key or fresh_key()
-        )
+        salt, summed = key or fresh_key(), USERS if bounds.count_users else ()
 
-        summed = USERS if bounds.count_users else ()
-        store, worst, users = source.run(lambda: held(bounded, source.kinds["term"], summed))
+        def bounded() -> Rows:
+            return bounded_labels(_checked(rows, wanted, bounds), "user" in names, bounds, salt)
+
+        store, worst, users = source.run(lambda: held(bounded(), source.kinds["term"], summed))
         missing = {
             "who": f'{_MISSING_USER}, give them one, or count labels with null_users="drop" or, '
             'if each such row is a user of its own, "separate"',
@@ -147,9 +148,14 @@ def count_bounded_records(
     wanted = _wanted({"label": label, "user": user}, only_text=False)
     with ExitStack() as stack:
         source = open_source(stack, frame, wanted, progress=progress, delimiter=delimiter)
-        kept = _kept_records(source.rows(), wanted, max_records, key)
-        counted = prevalences(kept.group(["term"], "count(*) AS records", WORST))
-        rows = source.run(lambda: counted.fetch(["records", "prevalence", "problem"]))
+        opened = source.rows()
+
+        def evaluated() -> list[tuple[Any, ...]]:
+            kept = _kept_records(opened, wanted, max_records, key)
+            counted = prevalences(kept.group(["term"], "count(*) AS records", WORST))
+            return counted.fetch(["records", "prevalence", "problem"])
+
+        rows = source.run(evaluated)
     _raise_missing(max((row[2] for row in rows), default=SOUND), wanted, source)
     return as_arrays([row[:2] for row in rows])
 

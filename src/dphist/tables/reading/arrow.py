@@ -11,11 +11,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dphist.errors import DataError
+from dphist.errors import ColumnError, DataError
 from dphist.tables.engine.redaction import redact_errors
 from dphist.tables.reading.columns import Use, Wanted
 from dphist.tables.reading.objects import missing_in_list
 from dphist.tables.reading.types import (
+    held_alike,
     held_exactly,
     kind_of_elements,
     plain,
@@ -24,19 +25,33 @@ from dphist.tables.reading.types import (
 )
 
 
-def checked(values: Any, column: Wanted) -> Any:
+def checked(values: Any, column: Wanted, kind: pa.DataType | None = None) -> Any:
     """Return an Arrow array or chunked array, validated, and, of keys, as DuckDB holds it.
+
+    Parameters
+    ----------
+    kind : the type that a schema promised, which was found to serve; None of what DuckDB brings,
+        whose projections say the type of what they make.
 
     Raises
     ------
+    ColumnError
+        If the array has another type.
     DataError
         If the array breaks Arrow's own rules, or text is not UTF-8: a fault of single values.
     """
+    if kind is not None and held_alike(values.type) != held_alike(kind):
+        raise ColumnError(
+            f"column {column.name!r} has another type in its rows than in the schema of frame: "
+            "cast it, or evaluate the frame first"
+        )
     check_valid(values, column.name)
     if column.use is Use.TEXTS:
         return redact_errors(lambda: texts(values, column.name), _undecodable(column.name))
     if column.use is Use.KEY:
         return redact_errors(lambda: held_exactly(decoded(values)), _undecodable(column.name))
+    if column.use is Use.COUNT:
+        return redact_errors(lambda: decoded(values), _undecodable(column.name))
     return values
 
 
@@ -79,11 +94,10 @@ def decoded(values: Any) -> Any:
 
 def joined(values: Any) -> pa.Array:
     """Return a column that was checked as one array."""
-    if not isinstance(values, pa.ChunkedArray):
-        return values
-    if values.num_chunks == 1:
-        return values.chunk(0)
-    return values.cast(wide(values.type)).combine_chunks()
+    held = values.cast(wide(values.type))  # so that the number of chunks decides no type
+    if not isinstance(held, pa.ChunkedArray):
+        return held
+    return held.chunk(0) if held.num_chunks == 1 else held.combine_chunks()
 
 
 def texts(values: Any, name: str) -> Any:

@@ -28,7 +28,7 @@ from dphist.tables.reading.source import (
     StreamedSource,
     engine_failure,
 )
-from dphist.tables.reading.types import OBJECTS, UNFIT, held_alike
+from dphist.tables.reading.types import OBJECTS, UNFIT
 
 AnyFrame: TypeAlias = nw.DataFrame[Any] | nw.LazyFrame[Any]
 
@@ -95,19 +95,10 @@ class ArrowSource(StreamedSource):
         columns = self._evaluate().columns
         return pa.table(
             {
-                each.role: checked(self._as_promised(column, each), each)
+                each.role: checked(column, each, self.kinds[each.role])
                 for each, column in zip(self.wanted, columns, strict=True)
             }
         )
-
-    def _as_promised(self, values: pa.ChunkedArray, column: Wanted) -> pa.ChunkedArray:
-        """Refuse a column that is not of the type of its schema, which was checked."""
-        if held_alike(values.type) != held_alike(self.kinds[column.role]):
-            raise ColumnError(
-                f"column {column.name!r} has another type in its rows than in the schema of frame: "
-                "cast it, or evaluate the frame first"
-            )
-        return values
 
 
 class PandasSource(StreamedSource):
@@ -153,10 +144,13 @@ class PandasSource(StreamedSource):
         for start in range(0, max(rows, 1), ROWS_AT_ONCE):
             stop = start + ROWS_AT_ONCE
             arrays = [
-                joined(checked(_as_arrow(self._columns[column.role], start, stop), column))
+                joined(checked(self._part(column, start, stop), column, self.kinds[column.role]))
                 for column in self.wanted
             ]
             yield pa.RecordBatch.from_arrays(arrays, [column.role for column in self.wanted])
+
+    def _part(self, column: Wanted, start: int, stop: int) -> Any:
+        return _as_arrow(self._columns[column.role], start, stop)
 
 
 def unordered() -> ParameterError:
@@ -204,10 +198,18 @@ def _kind_of_series(values: Any) -> pa.DataType:
     held = getattr(getattr(values.dtype, "categories", values), "dtype", object)
     if np.dtype(object) == held:
         return OBJECTS
+    # An array of somebody else's may make another Arrow type of each part of its rows.
+    if not all(_is_known(kind) for kind in (values.dtype, held)):
+        return UNFIT
     try:
         return pa.Array.from_pandas(values.iloc[:0]).type
     except Exception:  # sparse columns, for example
         return UNFIT
+
+
+def _is_known(dtype: Any) -> bool:
+    """Whether a dtype is NumPy's or one of pandas' own, whose Arrow type is that of all rows."""
+    return isinstance(dtype, np.dtype) or type(dtype).__module__.split(".")[0] == "pandas"
 
 
 def _as_arrow(values: Any, start: int, stop: int) -> Any:

@@ -108,9 +108,15 @@ def reader_of(batches: Batches, wall: Wall) -> pa.RecordBatchReader:
     """
     first = wall.noting(lambda: next(batches))
 
+    def following() -> pa.RecordBatch | None:
+        batch = next(batches, None)
+        if batch is not None and batch.schema != first.schema:
+            raise wall.problem  # Arrow would read its bytes as values of the first one's types
+        return batch
+
     def all_batches() -> Batches:
         yield first
-        while (batch := wall.noting(lambda: next(batches, None))) is not None:
+        while (batch := wall.noting(following)) is not None:
             yield batch
 
     return pa.RecordBatchReader.from_batches(first.schema, all_batches())

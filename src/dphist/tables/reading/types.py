@@ -80,10 +80,17 @@ def plain(kind: pa.DataType) -> pa.DataType:
 
 
 def held_alike(kind: pa.DataType) -> pa.DataType:
-    """Return what two types have in common whose values are read alike, lists of them included."""
+    """Return what two types have in common whose values are read alike, lists of them included.
+
+    Nothing at all is like no other type, nor is a run of bytes of one length: as these, engines
+    hand on what they do not know.
+    """
     decoded = without_encoding(kind)
     elements = kind_of_elements(decoded)
-    return plain(decoded) if elements is None else pa.large_list(held_alike(elements))
+    if elements is not None:
+        return pa.large_list(held_alike(elements))
+    apart = pa.types.is_null(decoded) or pa.types.is_fixed_size_binary(decoded)
+    return decoded if apart else plain(decoded)
 
 
 def wide(kind: pa.DataType) -> pa.DataType:
