@@ -56,7 +56,8 @@ def test_all_outputs(records, tmp_path, capsys) -> None:
     assert all(str(path) in out for path in paths.values())
     release = dh.Release.load(paths["json"])
     assert release.budget == dh.ApproxDP(1, "1e-6", unit="user")
-    assert release.stated == {"unit": "one user", "null_users": "refuse", "null_labels": "refuse"}
+    nulls = {"null_users": "refuse", "null_labels": "refuse"}
+    assert release.stated == {"unit": "one user", **nulls, "max_labels": "3", "max_count": "1"}
     assert release.mechanism.to_approx_dp("1e-6").epsilon <= 1
     assert release.value.labels == ["common", "also"]
     assert abs(int(release.value.counts[0]) - 1000) < 100  # not 1,100: each user counts once
@@ -209,6 +210,8 @@ def test_missing_users_and_labels_are_a_choice(tmp_path, capsys) -> None:
         "unit": "one user, or one row without a user",
         "null_users": "separate",
         "null_labels": "drop",
+        "max_labels": "3",
+        "max_count": "1",
     }
     assert abs(int(release.value.counts[0]) - 301) < 60
     capsys.readouterr()
@@ -388,7 +391,7 @@ def test_anonymize_bounds_users(records, tmp_path, capsys) -> None:
     assert run("anonymize", records, *bounded, "--output", out, "--report", page) == 0
     release = dh.Release.load(out)
     assert release.mechanism.sensitivity == 2
-    assert release.stated == {"unit": "one user"}
+    assert release.stated == {"unit": "one user", "max_records": "2"}
     capsys.readouterr()
     assert run("show", out) == 0
     assert "one user, who counts with up to 2 records" in " ".join(capsys.readouterr().out.split())

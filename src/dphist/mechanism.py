@@ -21,6 +21,7 @@ from dphist.privacy import (
     least_epsilon,
 )
 from dphist.privacy.unit import ONE_RECORD
+from dphist.profile import ONE_EDGE
 from dphist.release import IntArray, Release, parameters_of
 
 
@@ -147,4 +148,6 @@ def stated_unit(data: object) -> dict[str, str]:
     unit = getattr(data, "unit", None)
     if unit is None:
         return {}
+    if unit == ONE_EDGE:
+        return {"unit": ONE_EDGE}
     return {"unit": str(unit), "max_records": str(getattr(data, "sensitivity", 1))}
