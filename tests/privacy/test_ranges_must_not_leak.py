@@ -81,7 +81,7 @@ ASKED += [(pair, ("--rho", "0.1")) for pair in PAIRS[::5]]
 def everything(folder: Path, file: Path, options: tuple[object, ...], capsys) -> str:
     """Return all that the command prints and writes, and the summary from the saved release."""
     paths = [folder / name for name in ("r.json", "t.csv", "r.html")]
-    outputs = ("--output", paths[0], "--table", paths[1], "--report", paths[2])
+    outputs = ("--output", paths[0], "--table", paths[1], "--report", paths[2], "--overwrite")
     assert run("ranges", file, *options, *outputs) == 0
     assert run("show", paths[0]) == 0
     captured = capsys.readouterr()
