@@ -173,9 +173,7 @@ def test_extreme_parameters_work_on_extreme_profiles(
     mechanism = dh.PartitionSampler(epsilon=epsilon, delta=delta, sensitivity=sensitivity)
     data = dh.Profile.from_counts(counts)
     release = mechanism.release(data, seeded(1))
-    assert release.guarantee == dh.ApproxDP(
-        epsilon, delta, dh.PrivacyUnit("record", sensitivity)
-    )
+    assert release.guarantee == dh.ApproxDP(epsilon, delta, dh.PrivacyUnit("record", sensitivity))
     assert data.distance(release.value) <= mechanism.distance(data)
     if mechanism.rate > 8:
         assert release.value == data

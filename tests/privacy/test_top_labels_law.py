@@ -8,6 +8,7 @@ restricted to S they are below the laws of what is released, S has mass 1 - delt
 Renyi divergences are at most rho * order, both ways.
 """
 
+import functools
 import itertools
 import math
 import random
@@ -69,12 +70,16 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def table(counts: Counts, mechanism: Any) -> LabelCounts:
-    return LabelCounts.from_counts(
-        list(counts) or ["none"],
-        list(counts.values()) or [0],
-        max_labels=mechanism.max_labels,
-        max_count=mechanism.max_count,
-    )
+    labels = tuple(counts) or ("none",)
+    amounts = tuple(counts.values()) or (0,)
+    return counted(LabelCounts, labels, amounts, mechanism.max_labels, mechanism.max_count)
+
+
+@functools.cache  # the same few tables again and again, and counting takes its time
+def counted(
+    kind: type, labels: tuple, amounts: tuple, max_labels: int | None, max_count: int
+) -> LabelCounts:
+    return kind.from_counts(list(labels), list(amounts), max_labels=max_labels, max_count=max_count)
 
 
 def ranked(counts: Counts) -> list[str]:
@@ -305,7 +310,7 @@ def test_one_user_changes_at_most_max_labels_candidates(kind: type, most: int) -
     for base, more in neighbours(1, 1, 300, 2):
         sets = []
         for counts, order in ((base, list(LABELS)), (more, list(LABELS)[::-1])):
-            data = kind.from_counts(order, [counts[x] for x in order], max_labels=1, max_count=1)
+            data = counted(kind, tuple(order), tuple(counts[x] for x in order), 1, 1)
             sets.append(candidates_of(data, 2) if any(counts.values()) else set())
         worst = max(worst, len(sets[0] - sets[1]), len(sets[1] - sets[0]))
     assert worst == most

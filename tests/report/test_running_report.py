@@ -176,11 +176,11 @@ def test_the_chance_of_a_likely_count_is_95_percent() -> None:
     draw, size = random.Random(8), 20_000
     for mechanism in (UNKNOWN, BINARY, USERS):
         count, error = running_words.likely_count(mechanism), mechanism.standard_error
+        threshold, width = mechanism.threshold, running_words.half_width(mechanism)
         noisy = [count + draw.gauss(0, error) for _ in range(size)]
-        share = sum(each > mechanism.threshold for each in noisy) / size
+        share = sum(each > threshold for each in noisy) / size
         assert 0.945 < share < 0.97
-        within = sum(abs(round(each - count)) <= running_words.half_width(mechanism)
-                     for each in noisy) / size  # fmt: skip
+        within = sum(abs(round(each - count)) <= width for each in noisy) / size
         assert 0.945 < within < 0.96
 
 
