@@ -529,15 +529,18 @@ def test_readings_on_a_clock_come_while_nothing_else_does() -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_being_asked_to_stop_closes_and_writes(number) -> None:
     with started(*BUDGET, "--every", 100, "--json", "--output", "r.json") as child:
-        feed(child, "a\n" * 130)  # in one piece, all of which is counted before the run stops
+        feed(child, "a\n" * 130)  # in one piece
         assert reading(child)[0] == 100
         child.send_signal(number)
         out, err = child.communicate(timeout=PATIENCE)
     assert child.returncode == 128 + number
-    assert [when for when, _ in readings(out)] == [130]
-    assert err == "dphist: stopped; the state holds 130 events\n"
-    assert dh.Release.load("r.json").value.times.tolist() == [100, 130]
-    assert held() == 130
+    # The rest of the piece is counted and read, unless the first reading is still being printed
+    # when the signal comes: that may be stopped anywhere, and what follows is not begun.
+    count = held()
+    assert count in (100, 130)
+    assert [when for when, _ in readings(out)] == [130] * (count == 130)
+    assert err == f"dphist: stopped; the state holds {count} events\n"
+    assert dh.Release.load("r.json").value.times.tolist() == sorted({100, count})
 
 
 def test_nohup_keeps_it_running() -> None:
