@@ -109,6 +109,7 @@ def test_dry_run_reads_no_data(command, capsys, tmp_path) -> None:
         assert "of 10,000 users are" in out
         assert "Threshold:" in out
         assert "not opened" in out
+        assert ("Counts and intervals are of" in out) == (command == "labels")  # ranks have none
     assert run(command, pipe, *dry, "--json", "--expect-users", 10_000) == 0
     shown = json.loads(capsys.readouterr().out)
     chances = shown["released_with_chance"]

@@ -62,18 +62,17 @@ def test_a_few_signals(large: Path, tmp_path: Path) -> None:
 
 @pytest.mark.verify
 @pytest.mark.parametrize(
-    ("command", "size", "signals"),
-    [(labels, "large", 100), (anonymize, "huge", 32), (ranges, "huge", 32)],
+    ("command", "size"), [(labels, "large"), (anonymize, "huge"), (ranges, "huge")]
 )
 def test_a_storm_of_signals(
-    command, size: str, signals: int, request: pytest.FixtureRequest, tmp_path: Path
+    command, size: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     """From the start of the command, its imports included, to the end."""
     storm = Storm(command(request.getfixturevalue(size)), tmp_path, seed=2)
     storm.undisturbed()
-    storm.at_random(signals)
-    assert storm.phases["stopped"] >= signals // 4
-    storm.at_publication(signals // 4)
+    storm.at_random(100)
+    assert storm.phases["stopped"] >= 25
+    storm.at_publication(25)
     assert storm.phases.total() == 125
 
 

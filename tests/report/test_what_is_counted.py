@@ -10,6 +10,7 @@ import pytest
 
 import dphist as dh
 from dphist.report import kinds, report_html
+from dphist.report.numbers_protected import number_protected
 from dphist.report.summary import summary_text
 from dphist.report.what_is_counted import cut_users_in_words
 from dphist.unknown.cut_users import CutUsers
@@ -147,6 +148,21 @@ def test_how_many_users_were_cut_stands_beside_the_intervals() -> None:
     without = labelled()
     assert "the release does not tell" in read(report_html(without))
     assert "cut_users" not in kinds.kind_of(without).as_json(without)
+
+
+def test_released_numbers_of_users_say_what_delta_is_worth() -> None:
+    """They are how many users there are; without them counts show how many there are at least."""
+    assert number_protected(labelled()).at_least
+    release = labelled(count_users=True)
+    cut = release.mechanism.cut_users(release.noisy)
+    found = number_protected(release)
+    assert (found.units, found.at_least) == (cut.within + cut.cut, False)
+
+
+def test_how_it_was_made_names_the_numbers_of_users() -> None:
+    said = "The numbers of users within the bounds, and of those who had more, get noise too."
+    assert said in read(report_html(labelled(count_users=True)))
+    assert said not in read(report_html(labelled()))
 
 
 @pytest.mark.parametrize(

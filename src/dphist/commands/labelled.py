@@ -22,6 +22,7 @@ from dphist.report.chances import chances, half_width
 from dphist.report.delta_words import Number
 from dphist.report.guarantees import in_all, total_in_words, total_json, total_of, warnings_of
 from dphist.report.what_is_counted import counted_by
+from dphist.unknown import TopLabels
 
 EPILOG = (
     "FILE has one row a record, with a column of labels and, if people have several rows, one of "
@@ -183,6 +184,8 @@ def _print_dry_run(mechanism: Any, options: argparse.Namespace, others: Mapping[
     noun = "users" if options.user else "rows"
     number = Number(options.expect_users, noun)
     threshold = mechanism.threshold
+    # A ranking has no counts.
+    of = None if isinstance(mechanism, TopLabels) else counted_by(mechanism, stated)
     if options.json:
         shown: dict[str, Any] = {
             "guarantee": total_json(total, unit),
@@ -192,7 +195,7 @@ def _print_dry_run(mechanism: Any, options: argparse.Namespace, others: Mapping[
             "threshold": None if threshold is None else float_up(threshold),
             "threshold_above": labelled_words.threshold_base(mechanism),
             "released_with_chance": {f"{c.chance:g}": c.count for c in likely},
-            "counts_of": counted_by(mechanism, stated).whole,
+            **({"counts_of": of.whole} if of else {}),
             "other_max_labels": {str(cap): _likely(other) for cap, other in others.items()},
             "refused_outputs": in_the_way(options),
         }
@@ -213,7 +216,8 @@ def _print_dry_run(mechanism: Any, options: argparse.Namespace, others: Mapping[
         print(labelled_words.chance_in_words(mechanism, chance))
         if options.expect_users is not None:
             print(labelled_words.share_of_users(chance, options.expect_users))
-    print(counted_by(mechanism, stated).sentence)
+    if of:
+        print(of.sentence)
     for line in _caps_in_words(mechanism, others):
         print(line)
     say_in_the_way(options)

@@ -8,17 +8,22 @@ from dphist.privacy import PrivacyUnit
 from dphist.profile import Profile
 from dphist.release import Release
 from dphist.report.delta_words import Number
+from dphist.report.what_is_counted import cut_users_of
 from dphist.running_counts import RunningCounts
 
 
 def number_protected(release: Release) -> Number:
     """Return how many units there are at least, by released numbers; it costs nothing.
 
-    Who counts with up to m records is one for every m of them: so many there are at least, noise
-    apart. Nothing is told of rankings without counts.
+    A release may say how many users there are. Else, who counts with up to m records is one for
+    every m of them: so many there are at least, noise apart. Nothing is told of rankings without
+    counts.
     """
     unit = release.guarantee.unit
     noun = "units" if unit.at_most > 1 else PrivacyUnit(unit.who).plural
+    users = cut_users_of(release)
+    if users is not None:
+        return Number(max(users.within, 0) + max(users.cut, 0) or None, noun)
     records, most = _counted(release)
     units = -(-records // most)
     if isinstance(release.value, RunningCounts) and unit.who == "event":

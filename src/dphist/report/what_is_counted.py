@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dphist.continual import ContinualMechanism
 from dphist.label_table import LabelTable
 from dphist.profile import ONE_EDGE
 from dphist.release import Release
 from dphist.report.labelled_words import is_promised, protected_unit
-from dphist.running_counts import RunningCounts
 from dphist.unknown import ThresholdHistogram
 from dphist.unknown.cut_users import CutUsers
 from dphist.unknown.mechanism import LabelledMechanism
@@ -57,10 +57,10 @@ class Counted:
 
 def counted_of(release: Release) -> Counted:
     """Return what the counts of a release are of."""
-    return counted_by(release.mechanism, release.stated, running=_is_running(release))
+    return counted_by(release.mechanism, release.stated)
 
 
-def counted_by(mechanism: Any, stated: Mapping[str, str], *, running: bool = False) -> Counted:
+def counted_by(mechanism: Any, stated: Mapping[str, str]) -> Counted:
     """Return what a mechanism counts, of data of which that was stated.
 
     >>> mechanism = ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=10)
@@ -71,7 +71,7 @@ def counted_by(mechanism: Any, stated: Mapping[str, str], *, running: bool = Fal
     """
     if isinstance(mechanism, LabelledMechanism):
         return _labels(mechanism, stated)
-    if running:
+    if isinstance(mechanism, ContinualMechanism):
         return _events(mechanism)
     unit = stated.get("unit")
     if unit is None:
@@ -143,7 +143,7 @@ def bounding_cost(release: Release) -> str:
 def _labels(mechanism: LabelledMechanism, stated: Mapping[str, str]) -> Counted:
     labels, most = _bounds(mechanism, stated)
     if is_promised(stated):
-        return Counted("records as the caller counted them, users who had more included or cut")
+        return Counted("records as the caller counted them, who may have cut users before")
     unit = protected_unit(stated)
     if unit == "one row":
         # Without a column of counts a row is one record.
@@ -169,7 +169,7 @@ def _bounds(mechanism: LabelledMechanism, stated: Mapping[str, str]) -> tuple[in
 def _events(mechanism: Any) -> Counted:
     most, labels = mechanism.max_events_per_user, _number(mechanism.max_labels, "label")
     if most is None:
-        return Counted(f"events, of each of which at most {labels} counted")
+        return Counted(f"events, each counted for at most {labels}")
     held = _number(most, "event")
     return _cut("one user", f"at most {held} with {labels} each", held, "events")
 
@@ -179,10 +179,6 @@ def _cut(unit: str, long: str, short: str, noun: str = "records") -> Counted:
     return Counted(
         f"{noun}, after each {who} was cut to {long}", f"each {who} cut to {short}", f"{who}s cut"
     )
-
-
-def _is_running(release: Release) -> bool:
-    return isinstance(release.value, RunningCounts)
 
 
 def _number(number: int, noun: str) -> str:

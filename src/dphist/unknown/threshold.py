@@ -398,11 +398,17 @@ class ThresholdHistogram(LabelledMechanism):
     def in_words(self) -> str:
         """Say how a release is made."""
         kind = "Gaussian" if self.noise == "gaussian" else "two-sided geometric"
+        users = (
+            " The numbers of users within the bounds, and of those who had more, get noise too."
+            if self.count_cut_users
+            else ""
+        )
         if self.labels is not None:
             return (
                 f"Each listed label's count with {kind} noise, labels that do not occur included."
+                f"{users}"
             )
         return (
             f"Threshold (Rogers 2023, Algorithm 1). Each label's count gets {kind} noise of its "
-            "own; a label is released if the sum is above the threshold."
+            f"own; a label is released if the sum is above the threshold.{users}"
         )

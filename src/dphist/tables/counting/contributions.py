@@ -14,14 +14,13 @@ import secrets
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from dphist.tables.checks import LARGEST, IntArray
 from dphist.tables.counting.problems import SOUND, WORST, problem_of, raise_problem
-from dphist.tables.counting.profiles import as_arrays, prevalences
+from dphist.tables.counting.profiles import as_arrays, fetched, prevalences
 from dphist.tables.counting.stores import Store, held
 from dphist.tables.engine.progress import Progress
 from dphist.tables.engine.rows import Rows
@@ -146,16 +145,14 @@ def count_bounded_records(
     As `count_labels`.
     """
     wanted = _wanted({"label": label, "user": user}, only_text=False)
+
+    def counted(rows: Rows) -> Rows:
+        kept = _kept_records(rows, wanted, max_records, key)
+        return prevalences(kept.group(["term"], "count(*) AS records", WORST))
+
     with ExitStack() as stack:
         source = open_source(stack, frame, wanted, progress=progress, delimiter=delimiter)
-        opened = source.rows()
-
-        def evaluated() -> list[tuple[Any, ...]]:
-            kept = _kept_records(opened, wanted, max_records, key)
-            counted = prevalences(kept.group(["term"], "count(*) AS records", WORST))
-            return counted.fetch(["records", "prevalence", "problem"])
-
-        rows = source.run(evaluated)
+        rows = fetched(source, counted, ["records", "prevalence", "problem"])
     _raise_missing(max((row[2] for row in rows), default=SOUND), wanted, source)
     return as_arrays([row[:2] for row in rows])
 

@@ -4,7 +4,7 @@ An anonymized histogram of n records has at most about sqrt(2 n) different count
 by label and then by count, leave only those to Python.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
@@ -59,10 +59,8 @@ def count_records(
         checked = rows.project("term", f"{problem_of(wanted)} AS problem")
         return prevalences(checked.group(["term"], "count(*) AS records", WORST))
 
-    with ExitStack() as stack:
-        source = open_source(stack, frame, wanted, progress=progress, delimiter=delimiter)
-        found = _found(source, counted, ["records", "prevalence", "problem"])
-    _raise_worst(found, source, wanted)
+    columns = ["records", "prevalence", "problem"]
+    found = _sound_rows(frame, wanted, counted, columns, progress=progress, delimiter=delimiter)
     return as_arrays([row[:2] for row in found])
 
 
@@ -103,10 +101,8 @@ def sum_counts(
         checked = rows.project("term", "amount", f"{problem_of(wanted)} AS problem")
         return prevalences(_added_up(checked, "term", "amount"))
 
-    with ExitStack() as stack:
-        source = open_source(stack, frame, wanted, progress=progress, delimiter=delimiter)
-        found = _found(source, counted, ["records", "prevalence", "problem"])
-    _raise_worst(found, source, wanted)
+    columns = ["records", "prevalence", "problem"]
+    found = _sound_rows(frame, wanted, counted, columns, progress=progress, delimiter=delimiter)
     _check_sums(found, count, "label")
     pairs = as_arrays([row[:2] for row in found if row[0] != 0])
     check_total(*pairs)
@@ -149,10 +145,8 @@ def read_profile(
         sound = "CASE WHEN problem = 0 THEN CAST(amount AS BIGINT) ELSE 0 END AS amount"
         return _added_up(checked.project(sound, "labels", "problem"), "amount", "labels")
 
-    with ExitStack() as stack:
-        source = open_source(stack, frame, wanted, progress=progress, delimiter=delimiter)
-        found = _found(source, merged, ["records", "amount", "problem"])
-    _raise_worst(found, source, wanted)
+    columns = ["records", "amount", "problem"]
+    found = _sound_rows(frame, wanted, merged, columns, progress=progress, delimiter=delimiter)
     _check_sums(found, "prevalence", "count")
     kept = [(row[1], row[0]) for row in found if row[0] != 0]
     if any(records == 0 for records, _ in kept):
@@ -216,12 +210,17 @@ def count_degrees(
         ends = edges.project("source AS term", "problem") if directed else edges.ends()
         return prevalences(ends.group(["term"], "count(*) AS records", WORST))
 
-    with ExitStack() as stack:
-        opened = open_source(stack, frame, wanted, progress=progress, delimiter=delimiter)
-        check_comparable(opened, "source", "target")
-        found = _found(opened, counted, ["records", "prevalence", "problem"])
     lacking = "has rows without a node: drop them or give them one"
-    _raise_worst(found, opened, wanted, {"source": lacking, "target": lacking})
+    found = _sound_rows(
+        frame,
+        wanted,
+        counted,
+        ["records", "prevalence", "problem"],
+        progress=progress,
+        delimiter=delimiter,
+        compared=("source", "target"),
+        missing={"source": lacking, "target": lacking},
+    )
     return as_arrays([row[:2] for row in found])
 
 
@@ -245,22 +244,41 @@ def _added_up(rows: Rows, by: str, summed: str) -> Rows:
     return rows.project(by, fits, "problem")
 
 
-def _found(
-    source: Source, derive: Callable[[Rows], Rows], columns: list[str]
+def fetched(
+    source: Source, derive: Callable[[Rows], Rows], columns: Sequence[str]
 ) -> list[tuple[Any, ...]]:
     """Evaluate what is derived from the rows of a source."""
     rows = source.rows()
     return source.run(lambda: derive(rows).fetch(columns))
 
 
-def _raise_worst(
-    found: list[tuple[Any, ...]],
-    source: Source,
+def _sound_rows(
+    frame: object,
     wanted: Sequence[Wanted],
-    missing: dict[str, str] | None = None,
-) -> None:
+    derive: Callable[[Rows], Rows],
+    columns: Sequence[str],
+    *,
+    progress: Progress | None,
+    delimiter: str | None,
+    compared: tuple[str, str] | None = None,
+    missing: Mapping[str, str] | None = None,
+) -> list[tuple[Any, ...]]:
+    """Open a table, evaluate what is derived from it, and refuse the worst fault of its rows.
+
+    Parameters
+    ----------
+    columns : what is fetched; the third is the fault.
+    compared : roles of two columns whose values are compared with each other.
+    missing : as for `raise_problem`.
+    """
+    with ExitStack() as stack:
+        source = open_source(stack, frame, wanted, progress=progress, delimiter=delimiter)
+        if compared is not None:
+            check_comparable(source, *compared)
+        found = fetched(source, derive, columns)
     worst = max((row[2] for row in found), default=None)
     raise_problem(worst, wanted, source.wall.problem, from_text=source.from_text, missing=missing)
+    return found
 
 
 def _check_sums(found: list[tuple[Any, ...]], name: str, by: str) -> None:
