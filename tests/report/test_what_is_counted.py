@@ -10,6 +10,7 @@ import pytest
 
 import dphist as dh
 from dphist.report import kinds, report_html
+from dphist.report.delta_words import Number
 from dphist.report.numbers_protected import number_protected
 from dphist.report.summary import summary_text
 from dphist.report.what_is_counted import cut_users_in_words
@@ -154,9 +155,9 @@ def test_released_numbers_of_users_say_what_delta_is_worth() -> None:
     """They are how many users there are; without them counts show how many there are at least."""
     assert number_protected(labelled()).at_least
     release = labelled(count_users=True)
-    cut = release.mechanism.cut_users(release.noisy)
-    found = number_protected(release)
-    assert (found.units, found.at_least) == (cut.within + cut.cut, False)
+    for within, cut, users in [(900, 100, 1000), (900, -3, 900), (-1, -2, None)]:
+        release.noisy["users"][:] = within, cut
+        assert number_protected(release) == Number(users, "users")
 
 
 def test_how_it_was_made_names_the_numbers_of_users() -> None:
