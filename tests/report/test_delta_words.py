@@ -133,7 +133,7 @@ def test_users_of_a_stream_are_counted_by_what_they_are_counted_for() -> None:
 
 def test_of_concentrated_privacy_a_delta_is_taken_that_suits_the_number() -> None:
     """The delta of a conversion is a choice: nothing is warned of, another pair is stated."""
-    release = dh.LeafCounts(rho="0.05", bins=2).release([3 * 10**6, 5])
+    release = dh.LeafCounts(rho="0.05", bins=2).release([3 * 10**6, 50])
     shown = " ".join(summary_text(release).split())
     assert "Warning" not in shown
     assert "With a δ for 3,000,0" in shown
