@@ -19,12 +19,7 @@ from benchmarks.data import profiles
 from benchmarks.markdown import print_table
 from benchmarks.shapes import RUNS, SHAPES, mean_error
 from dphist import AdaptiveScan
-from dphist.anonymized import (
-    scan,
-    scan_decoding,
-    scan_smoothing,
-    scan_widths,
-)
+from dphist.anonymized import scan, scan_decoding, scan_smoothing, scan_widths
 
 EPSILONS = ["4", "1", "0.1", "0.01"]
 Patch = tuple[Any, str, Any]

@@ -31,8 +31,8 @@ from benchmarks.comparison.measuring import Effort, Measured, measure, one_run
 from benchmarks.comparison.tables import epsilon_text, markdown, number_text
 from benchmarks.data import ROOT
 from dphist import Profile
+from dphist.atomic_files import write_text
 from dphist.errors import DphistError
-from dphist.writing import write_text
 
 OUTPUT = ROOT / "benchmarks" / "out" / "lower_bounds"
 IntArray = npt.NDArray[np.int64]

@@ -29,9 +29,9 @@ from benchmarks.markdown import print_table
 from benchmarks.ranges.data import IntArray, Shape, read_shapes
 from benchmarks.ranges.made import made_shapes
 from dphist import AdaptiveTree, HierarchicalTree, LeafCounts
-from dphist.histogram import RangeHistogram
-from dphist.histogram.boxes import box_sums, summed
-from dphist.histogram.picture import ERRORS
+from dphist.release.range_histogram import RangeHistogram
+from dphist.release.range_histogram.boxes import box_sums, summed
+from dphist.release.range_histogram.picture import ERRORS
 from dphist.universal import RangeMechanism
 
 MECHANISMS: dict[str, tuple[Callable[..., RangeMechanism], dict[str, Any]]] = {

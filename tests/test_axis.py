@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dphist.axis import Axis
+from dphist.data.axis.axis import Axis
 from dphist.errors import ParameterError
 
 INFINITY = math.inf

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dphist.axis import Axis
-from dphist.binned import BinnedCounts, bin_counts
+from dphist.data.axis.axis import Axis
+from dphist.data.binned_counts import BinnedCounts, bin_counts
 from dphist.errors import ParameterError
 
 AGE = Axis.of_edges([0, 18, 65], "age")

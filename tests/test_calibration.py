@@ -9,9 +9,9 @@ import pytest
 from scipy.stats import norm
 
 from dphist import ApproxDP, ApproxZCDP, PrivHist, PureDP, SortedCounts, compose
-from dphist.calibration import calibrate
 from dphist.errors import ParameterError
 from dphist.noise.gaussian_epsilon import gaussian_epsilon
+from dphist.privacy.calibration import calibrate
 from dphist.unknown.threshold import ThresholdHistogram
 
 HISTOGRAMS: list[dict[str, Any]] = [

@@ -21,10 +21,10 @@ import pyarrow as pa
 import pytest
 
 import dphist as dh
-from dphist import release as release_module
 from dphist.noise import Source
 from dphist.privacy import Target
-from dphist.release import FOR_TESTS, parameters_of
+from dphist.release import release as release_module
+from dphist.release.release import FOR_TESTS, parameters_of
 from dphist.report import report_html
 from dphist.report.kinds import kind_of
 from dphist.report.summary import summary_text

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from dphist.data.label_counts import LabelCounts
 from dphist.errors import DataError, DphistError, ParameterError
-from dphist.labels import LabelCounts
 from dphist.tables.counting import stores
 
 from .tables.contribution_engines import spark

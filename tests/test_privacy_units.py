@@ -11,7 +11,7 @@ import pytest
 
 import dphist as dh
 from dphist import ZCDP, ApproxDP, ApproxZCDP, ParameterError, PrivacyUnit, PureDP, compose
-from dphist.release import _checksum
+from dphist.release.release import _checksum
 from dphist.report import report_html
 from dphist.report.kinds import kind_of
 from dphist.report.summary import summary_text

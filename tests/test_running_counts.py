@@ -16,7 +16,7 @@ import dphist as dh
 from dphist.continual import ContinualMechanism
 from dphist.errors import DataError, DphistError, ParameterError, ReleaseFileError
 from dphist.privacy import Target
-from dphist.running_counts import RunningCounts
+from dphist.release.running_counts import RunningCounts
 
 ROOT = Path(__file__).parents[1]
 SENTINEL = "SENTINEL-7f3a"
@@ -222,7 +222,7 @@ def test_content_that_cannot_be_is_refused(name: str, value: object) -> None:
 
 def signed(content: dict[str, object]) -> str:
     """Return an edited release with a checksum that fits."""
-    from dphist.release import _checksum
+    from dphist.release.release import _checksum
 
     content = {name: part for name, part in content.items() if name != "checksum"}
     return json.dumps({**content, "checksum": _checksum(content)})

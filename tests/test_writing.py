@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from dphist import leftovers
+from dphist.atomic_files import check_distinct, staged_outputs, write_text
 from dphist.errors import OutputFileError
-from dphist.writing import check_distinct, staged_outputs, write_text
 
 
 def test_all_files_appear_together(tmp_path) -> None:

@@ -14,9 +14,9 @@ from dphist import (
     RankSplit,
     SortedCounts,
 )
+from dphist.data.profile import Profile
 from dphist.privacy import Guarantee
-from dphist.profile import Profile
-from dphist.release import Release
+from dphist.release.release import Release
 
 # What a mechanism is told in advance. A data owner may not know it, and may not look.
 NOTHING, LABELS, TOTAL, LARGEST = "nothing", "number of labels", "n", "maximum"

@@ -10,7 +10,7 @@ from pathlib import Path
 from benchmarks.comparison.contenders import guarantee_text
 from benchmarks.comparison.measuring import Effort
 from benchmarks.comparison.ranking import Row, Summary, summaries
-from dphist.writing import staged_outputs
+from dphist.atomic_files import staged_outputs
 
 COLUMNS = (
     "profile", "n", "labels", "maximum", "epsilon", "mechanism", "guarantee", "told in advance",

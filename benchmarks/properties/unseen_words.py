@@ -17,12 +17,7 @@ import dphist
 from benchmarks.data import ROOT, folder
 from benchmarks.markdown import print_table
 from dphist import Profile
-from dphist.properties.support_coverage import (
-    GOOD_TOULMIN,
-    POISSON,
-    SMOOTHED,
-    support_coverage,
-)
+from dphist.properties.support_coverage import GOOD_TOULMIN, POISSON, SMOOTHED, support_coverage
 
 IntArray = npt.NDArray[np.int64]
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.ranges.data import IntArray
-from dphist.histogram.boxes import NumberArray, box_sums, summed
+from dphist.release.range_histogram.boxes import NumberArray, box_sums, summed
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 

@@ -18,10 +18,11 @@ if TYPE_CHECKING:
         SortedCounts,
         anonymize,
     )
-    from dphist.axis import Axis
-    from dphist.binned import BinnedCounts, bin_counts
-    from dphist.calibration import calibrate
     from dphist.continual import ContinualHistogram, ContinualMechanism
+    from dphist.data.axis.axis import Axis
+    from dphist.data.binned_counts import BinnedCounts, bin_counts
+    from dphist.data.label_counts import LabelCounts
+    from dphist.data.profile import Profile
     from dphist.errors import (
         BoundsError,
         ColumnError,
@@ -34,12 +35,11 @@ if TYPE_CHECKING:
         ReleaseFileError,
         StateError,
     )
-    from dphist.labels import LabelCounts
     from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PrivacyUnit, PureDP, compose
-    from dphist.profile import Profile
-    from dphist.release import Release
+    from dphist.privacy.calibration import calibrate
+    from dphist.release.release import Release
+    from dphist.release.running_counts import RunningCounts
     from dphist.report import plot, write_report
-    from dphist.running_counts import RunningCounts
     from dphist.universal import AdaptiveTree, HierarchicalTree, LeafCounts
     from dphist.unknown import PayWhatYouGet, ThresholdHistogram, TopLabels, TopThreshold
 
@@ -105,9 +105,9 @@ _HOMES = {
         "SortedCounts",
         "anonymize",
     ),
-    "axis": ("Axis",),
-    "binned": ("BinnedCounts", "bin_counts"),
-    "calibration": ("calibrate",),
+    "data.axis.axis": ("Axis",),
+    "data.binned_counts": ("BinnedCounts", "bin_counts"),
+    "privacy.calibration": ("calibrate",),
     "continual": ("ContinualHistogram", "ContinualMechanism"),
     "errors": (
         "BoundsError",
@@ -121,12 +121,12 @@ _HOMES = {
         "ReleaseFileError",
         "StateError",
     ),
-    "labels": ("LabelCounts",),
+    "data.label_counts": ("LabelCounts",),
     "privacy": ("ZCDP", "ApproxDP", "ApproxZCDP", "PrivacyUnit", "PureDP", "compose"),
-    "profile": ("Profile",),
-    "release": ("Release",),
+    "data.profile": ("Profile",),
+    "release.release": ("Release",),
     "report": ("plot", "write_report"),
-    "running_counts": ("RunningCounts",),
+    "release.running_counts": ("RunningCounts",),
     "universal": ("AdaptiveTree", "HierarchicalTree", "LeafCounts"),
     "unknown": ("PayWhatYouGet", "ThresholdHistogram", "TopLabels", "TopThreshold"),
 }
@@ -141,7 +141,7 @@ if not TYPE_CHECKING:  # to a type checker any name would exist
         if name in _SUBMODULES:
             return importlib.import_module(f"dphist.{name}")
         if name == "__version__":
-            found = importlib.import_module("dphist.release").VERSION
+            found = importlib.import_module("dphist.release.release").VERSION
         else:
             home = next((home for home, names in _HOMES.items() if name in names), None)
             if home is None:

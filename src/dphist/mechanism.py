@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from typing import Any, Self
 
+from dphist.data.profile import ONE_EDGE
 from dphist.errors import ParameterError
 from dphist.noise.gaussian_epsilon import LEAST_EPSILON
 from dphist.noise.inversion import Source
@@ -21,8 +22,7 @@ from dphist.privacy import (
     least_epsilon,
 )
 from dphist.privacy.unit import ONE_RECORD
-from dphist.profile import ONE_EDGE
-from dphist.release import IntArray, Release, parameters_of
+from dphist.release.release import IntArray, Release, parameters_of
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False, eq=False)

@@ -12,7 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from dphist.binned import bin_counts
+from dphist.data.binned_counts import bin_counts
 from dphist.errors import ColumnError, DataError, DphistError, ParameterError
 
 from ..tables.contribution_engines import ENGINES, Engine

@@ -15,8 +15,8 @@ import pyarrow as pa
 import pytest
 
 import dphist as dh
+from dphist.data.label_counts import LabelCounts
 from dphist.errors import BoundsError, ParameterError, ReleaseFileError
-from dphist.labels import LabelCounts
 from dphist.unknown.threshold import grid
 from tests.support.replay import loss_of_neighbours, record, replay
 from tests.test_release import signed

@@ -10,10 +10,10 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from dphist.calibration import calibrate
+from dphist.data.label_counts import LabelCounts
 from dphist.errors import BoundsError, ColumnError, DataError, DphistError, ParameterError
-from dphist.labels import LabelCounts
 from dphist.noise.lazy import GAUSSIAN, LazyNoise
+from dphist.privacy.calibration import calibrate
 from dphist.unknown import PayWhatYouGet, ThresholdHistogram, TopLabels, TopThreshold
 from dphist.unknown import threshold as module
 from dphist.unknown.mechanism import LARGEST_COUNT

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from dphist import ParameterError, PayWhatYouGet, ThresholdHistogram, TopLabels, TopThreshold
-from dphist.labels import LabelCounts
+from dphist.data.label_counts import LabelCounts
 from dphist.tables.counting import stores
 from dphist.unknown.threshold import GeometricNoise, grid
 from tests.support.replay import DivergedError, Told, loss, loss_of_neighbours, record, replay

@@ -13,14 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dphist import (
-    AdaptiveTree,
-    Axis,
-    BinnedCounts,
-    HierarchicalTree,
-    LeafCounts,
-    ParameterError,
-)
+from dphist import AdaptiveTree, Axis, BinnedCounts, HierarchicalTree, LeafCounts, ParameterError
 from tests.support.replay import loss_of_neighbours, record, replay
 
 Counts = np.ndarray

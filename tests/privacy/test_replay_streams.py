@@ -19,15 +19,8 @@ from dphist.continual.mechanism import ContinualMechanism
 from dphist.continual.noise_table import NoiseTable
 from dphist.continual.stream import ContinualHistogram
 from dphist.errors import ParameterError
-from dphist.release import parameters_of
-from tests.support.replay import (
-    DivergedError,
-    Told,
-    loss,
-    loss_of_neighbours,
-    record,
-    replay,
-)
+from dphist.release.release import parameters_of
+from tests.support.replay import DivergedError, Told, loss, loss_of_neighbours, record, replay
 
 # Events as rows: a label and a user each; -1 stands for no label.
 Stream = np.ndarray

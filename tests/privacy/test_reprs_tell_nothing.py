@@ -9,7 +9,7 @@ import pytest
 
 from dphist import Axis, BinnedCounts, ContinualHistogram, Profile
 from dphist.continual.events import read_events
-from dphist.labels import LabelCounts
+from dphist.data.label_counts import LabelCounts
 
 COUNTS = [[], [1], [7, 7, 3], [918273645] * 50]
 

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pytest
 from scipy.stats import binom, norm
 
-from dphist.labels import LabelCounts
+from dphist.data.label_counts import LabelCounts
 from dphist.unknown import threshold as module
 from dphist.unknown.threshold import GaussianNoise, GeometricNoise, ThresholdHistogram
 

@@ -23,7 +23,7 @@ import pyarrow as pa
 import pytest
 from scipy.stats import norm
 
-from dphist.labels import LabelCounts
+from dphist.data.label_counts import LabelCounts
 from dphist.unknown import top_labels, top_threshold
 from dphist.unknown.top_labels import TopLabels
 from dphist.unknown.top_threshold import TopThreshold

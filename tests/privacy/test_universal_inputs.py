@@ -8,14 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dphist import (
-    AdaptiveTree,
-    DphistError,
-    HierarchicalTree,
-    LeafCounts,
-    Release,
-    bin_counts,
-)
+from dphist import AdaptiveTree, DphistError, HierarchicalTree, LeafCounts, Release, bin_counts
 from dphist.universal.budget import Budget
 from dphist.universal.ledger import UNITS, Ledger
 from tests.privacy.universal_cases import MAKE
@@ -101,7 +94,7 @@ def test_releases_can_be_pickled(make):
 def test_a_file_with_bins_that_are_not_the_mechanism_s_is_refused(make):
     import json
 
-    from dphist.release import _checksum
+    from dphist.release.release import _checksum
 
     content = json.loads(make(epsilon=1).release([1, 2, 3, 4]).to_json())
     content["value"]["bins"] = [1, 2]

@@ -5,13 +5,7 @@ import math
 
 import numpy as np
 
-from dphist import (
-    AdaptiveTree,
-    Axis,
-    BinnedCounts,
-    HierarchicalTree,
-    LeafCounts,
-)
+from dphist import AdaptiveTree, Axis, BinnedCounts, HierarchicalTree, LeafCounts
 from dphist.universal.budget import Budget
 
 MAKE = [

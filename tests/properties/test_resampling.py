@@ -33,12 +33,7 @@ from dphist.properties.linear_forms import (
     support_size_form,
 )
 from dphist.properties.profile_likelihood import Population, likeliest_population
-from dphist.properties.resampling import (
-    combined,
-    further_releases,
-    including_noise,
-    sample_of,
-)
+from dphist.properties.resampling import combined, further_releases, including_noise, sample_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "properties.md"
 PROFILE = dh.Profile.from_prevalences([1, 2, 3, 5, 9, 40], [60, 25, 12, 6, 3, 1])

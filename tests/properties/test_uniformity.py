@@ -13,12 +13,7 @@ from scipy.stats import binom
 import dphist as dh
 from dphist.errors import ParameterError
 from dphist.properties.estimate import Estimate
-from dphist.properties.uniformity import (
-    METHODS,
-    distance_to_uniformity,
-    scaled_krawtchouk,
-    weights,
-)
+from dphist.properties.uniformity import METHODS, distance_to_uniformity, scaled_krawtchouk, weights
 
 
 @given(st.lists(st.integers(0, 50), max_size=20), st.integers(20, 40))

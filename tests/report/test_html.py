@@ -9,7 +9,7 @@ import matplotlib
 import pytest
 
 from dphist import OutputFileError, ParameterError, Profile, Release, write_report
-from dphist.release import parameters_of
+from dphist.release.release import parameters_of
 from dphist.report import report_html, words
 from dphist.report.numbers_protected import number_protected
 from tests.report import releases

@@ -26,7 +26,7 @@ from dphist import (
 )
 from dphist.noise import rounded_gaussian, two_sided_geometric
 from dphist.privacy import Target
-from dphist.release import parameters_of
+from dphist.release.release import parameters_of
 from dphist.report import described, labelled_words, report_html, words
 from dphist.report.chances import chances, half_width
 from dphist.report.guarantees import total_in_words, total_of

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dphist import Axis, LeafCounts, ParameterError, plot
-from dphist.histogram.picture import ERRORS
+from dphist.release.range_histogram.picture import ERRORS
 from dphist.report import report_html
 from dphist.report.ranges_map import cells_of
 from dphist.report.ranges_plots import MOST, bins_a_step

@@ -12,15 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dphist import (
-    AdaptiveTree,
-    Axis,
-    HierarchicalTree,
-    LeafCounts,
-    Release,
-    bin_counts,
-)
-from dphist.histogram import RangeHistogram
+from dphist import AdaptiveTree, Axis, HierarchicalTree, LeafCounts, Release, bin_counts
+from dphist.release.range_histogram import RangeHistogram
 from dphist.report import described, ranges_words, report_html, words
 from dphist.report.axis_texts import edge_texts
 from dphist.report.numbers_protected import number_protected

@@ -5,7 +5,8 @@ from fractions import Fraction
 
 import pytest
 
-from dphist import ApproxDP, Profile, PureDP, RankSplit, Release, release
+from dphist import ApproxDP, Profile, PureDP, RankSplit, Release
+from dphist.release import release
 from dphist.report import described, kinds, words
 from dphist.report.summary import summary_text
 from tests.report import releases

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from dphist.binned import BinnedCounts
+from dphist.data.binned_counts import BinnedCounts
 
 INFINITY = math.inf
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dphist.binned import bin_counts
+from dphist.data.binned_counts import bin_counts
 from dphist.tables.binning import edges as searching
 
 from .plain_bins import assert_bins, python_bins

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dphist.binned import bin_counts
+from dphist.data.binned_counts import bin_counts
 from dphist.errors import DataError, InputFileError
 
 from .backends import written

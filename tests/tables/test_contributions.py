@@ -18,8 +18,8 @@ from pyspark.sql.functions import udf
 from scipy.stats import chi2
 
 from dphist import Profile
+from dphist.data.label_counts import LabelCounts
 from dphist.errors import ColumnError, DataError, InputFileError, ParameterError
-from dphist.labels import LabelCounts
 from dphist.tables.counting.contributions import count_bounded_records
 
 from ..goodness import LEVEL

@@ -16,8 +16,8 @@ from dphist import (
     Release,
     ReleaseFileError,
 )
-from dphist import release as release_module
-from dphist.histogram import RangeHistogram
+from dphist.release import release as release_module
+from dphist.release.range_histogram import RangeHistogram
 from dphist.universal.shape import TreeShape
 from tests.universal.boxes import all_boxes, ask, indicators
 

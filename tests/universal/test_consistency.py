@@ -7,12 +7,7 @@ from hypothesis import strategies as st
 
 from dphist.errors import ParameterError
 from dphist.universal import consistency
-from dphist.universal.consistency import (
-    Estimates,
-    consistent,
-    subtree_estimates,
-    zero_subtrees,
-)
+from dphist.universal.consistency import Estimates, consistent, subtree_estimates, zero_subtrees
 from dphist.universal.shape import TreeShape
 from tests.universal.boxes import Bins, branchings, node_matrices, sizes
 from tests.universal.test_shape import without_ragged_families

@@ -9,8 +9,8 @@ from collections.abc import Callable
 import pandas as pd
 import pytest
 
+from dphist.data.label_counts import LabelCounts
 from dphist.errors import BoundsError, DataError, ParameterError
-from dphist.labels import LabelCounts
 from dphist.noise.inversion import Source
 from dphist.privacy import ApproxZCDP
 from dphist.unknown import pay_what_you_get

@@ -15,10 +15,10 @@ import pyarrow as pa
 import pytest
 
 from dphist import ZCDP, ApproxDP, ApproxZCDP, PureDP, Release
+from dphist.data.label_counts import LabelCounts
 from dphist.errors import BoundsError, ColumnError, DataError, DphistError, ParameterError
-from dphist.label_table import LabelTable
-from dphist.labels import LabelCounts
 from dphist.noise.gaussian_epsilon import gaussian_epsilon
+from dphist.release.label_table import LabelTable
 from dphist.unknown import threshold as module
 from dphist.unknown.mechanism import LARGEST_COUNT
 from dphist.unknown.threshold import (

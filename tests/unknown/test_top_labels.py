@@ -15,12 +15,12 @@ import pyarrow as pa
 import pytest
 from scipy.stats import chi2
 
+from dphist.data.label_counts import LabelCounts
 from dphist.errors import BoundsError, DphistError, ParameterError
-from dphist.labels import LabelCounts
 from dphist.noise.inversion import Source
 from dphist.noise.lazy import GUMBEL, LazyNoise
 from dphist.privacy import ApproxZCDP
-from dphist.release import Release
+from dphist.release.release import Release
 from dphist.unknown import top_labels
 from dphist.unknown.top_labels import TopLabels, logarithm_above
 from tests.goodness import LEVEL

@@ -10,12 +10,12 @@ import polars as pl
 import pytest
 from scipy.stats import binomtest, norm
 
+from dphist.data.label_counts import LabelCounts
 from dphist.errors import BoundsError, ParameterError
-from dphist.labels import LabelCounts
 from dphist.noise.inversion import Source
 from dphist.noise.lazy import GAUSSIAN, LazyNoise
 from dphist.privacy import ApproxZCDP
-from dphist.release import Release
+from dphist.release.release import Release
 from dphist.unknown.top_threshold import TopThreshold
 from tests.goodness import LEVEL, chi_square_p
 

@@ -25,12 +25,12 @@ from dphist.anonymized.scan_band import bounds_of_scans
 from dphist.anonymized.scan_decoding import decode_curve, kept_heights
 from dphist.anonymized.scan_pointwise import curve_between
 from dphist.anonymized.scan_roughness import of_columns, of_rows
+from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.noise import Source, two_sided_geometric
 from dphist.noise.magnitude import geometric_stopped_bound
 from dphist.parameters import Exact
-from dphist.profile import Profile
-from dphist.release import Release, savable
+from dphist.release.release import Release, savable
 
 IntArray = npt.NDArray[np.int64]
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dphist.profile import Profile
+from dphist.data.profile import Profile
 
 IntArray = npt.NDArray[np.int64]
 

@@ -2,10 +2,10 @@
 
 from dphist.anonymized.adaptive_scan import AdaptiveScan
 from dphist.anonymized.mechanism import checked_profile
+from dphist.data.profile import Profile
 from dphist.noise import Source
 from dphist.parameters import Exact
-from dphist.profile import Profile
-from dphist.release import Release
+from dphist.release.release import Release
 
 
 def best_mechanism(*, epsilon: Exact, sensitivity: int = 1) -> AdaptiveScan:

@@ -7,14 +7,14 @@ from typing import NamedTuple, final
 
 from dphist.anonymized.band import Band
 from dphist.anonymized.reference import Shape
+from dphist.data.profile import Profile
 from dphist.errors import BoundsError, ParameterError
 from dphist.mechanism import MechanismBase, stated_unit
 from dphist.noise.geometric import SMALLEST_EPSILON
 from dphist.noise.inversion import Source
 from dphist.parameters import Exact, positive_number, whole_number
 from dphist.privacy import Guarantee, PrivacyUnit, PureDP
-from dphist.profile import Profile
-from dphist.release import IntArray, Release
+from dphist.release.release import IntArray, Release
 
 _LONGEST = 10**150
 

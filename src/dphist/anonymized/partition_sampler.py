@@ -19,12 +19,12 @@ from dphist.anonymized.partition_paths import Paths
 from dphist.anonymized.partition_radius import log_mass_of_cut, minus_log_above, radius
 from dphist.anonymized.partition_windows import windows_around
 from dphist.anonymized.reference import Shape, error_on, public_profile
+from dphist.data.profile import Profile
 from dphist.errors import DphistError, ParameterError
 from dphist.noise import Source
 from dphist.parameters import Exact, probability
 from dphist.privacy import ApproxDP
-from dphist.profile import Profile
-from dphist.release import Release, savable
+from dphist.release.release import Release, savable
 from dphist.tables import redact_errors
 
 # Below this, even an empty table would need gigabytes.

@@ -22,12 +22,12 @@ from dphist.anonymized.mechanism import (
 from dphist.anonymized.priv_hist_band import bounds_of_blocks, bounds_of_split
 from dphist.anonymized.priv_hist_decoding import decode_blocks, decode_split
 from dphist.anonymized.reference import Shape, error_on, public_profile, zipf_profile
+from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.noise import Source, two_sided_geometric
 from dphist.noise.magnitude import geometric_simultaneous_bound, geometric_upper_bound
 from dphist.parameters import Exact, exact_number
-from dphist.profile import Profile
-from dphist.release import Release, savable
+from dphist.release.release import Release, savable
 
 IntArray = npt.NDArray[np.int64]
 Shares = tuple[Fraction, Fraction, Fraction]

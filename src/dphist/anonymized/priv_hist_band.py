@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from dphist.anonymized.band import curve_bounds, from_heights
 from dphist.anonymized.inference import infer_decreasing, rounding_error
-from dphist.profile import Profile
+from dphist.data.profile import Profile
 
 IntArray = npt.NDArray[np.int64]
 

@@ -4,12 +4,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dphist.anonymized.band import from_heights
-from dphist.anonymized.inference import (
-    infer_decreasing,
-    isotonic_decreasing,
-    whole_non_negative,
-)
-from dphist.profile import Profile
+from dphist.anonymized.inference import infer_decreasing, isotonic_decreasing, whole_non_negative
+from dphist.data.profile import Profile
 
 IntArray = npt.NDArray[np.int64]
 

@@ -20,6 +20,7 @@ from dphist.anonymized.mechanism import (
     checked_sensitivity,
 )
 from dphist.anonymized.reference import Shape, error_on, public_profile
+from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.noise import Source, two_sided_geometric
 from dphist.noise.magnitude import (
@@ -29,8 +30,7 @@ from dphist.noise.magnitude import (
 )
 from dphist.parameters import Exact, whole_number
 from dphist.privacy.as_text import down, plain
-from dphist.profile import Profile
-from dphist.release import Release, savable
+from dphist.release.release import Release, savable
 
 IntArray = npt.NDArray[np.int64]
 

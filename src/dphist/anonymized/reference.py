@@ -15,11 +15,11 @@ from typing import TypeAlias
 import numpy as np
 
 from dphist.anonymized.band import from_rows_and_columns
+from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.noise.inversion import Source
 from dphist.parameters import Exact, positive_number, whole_number
-from dphist.profile import Profile
-from dphist.release import Release
+from dphist.release.release import Release
 
 Shape: TypeAlias = Exact | Release
 

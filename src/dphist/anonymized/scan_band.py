@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dphist.anonymized.band import curve_bounds
-from dphist.profile import Profile
+from dphist.data.profile import Profile
 
 IntArray = npt.NDArray[np.int64]
 

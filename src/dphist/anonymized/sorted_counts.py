@@ -19,12 +19,12 @@ from dphist.anonymized.mechanism import (
     checked_sensitivity,
 )
 from dphist.anonymized.reference import Shape, error_on, public_profile, zipf_profile
+from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.noise import Source, two_sided_geometric
 from dphist.noise.magnitude import geometric_simultaneous_bound
 from dphist.parameters import Exact, whole_number
-from dphist.profile import Profile
-from dphist.release import Release, savable
+from dphist.release.release import Release, savable
 
 IntArray = npt.NDArray[np.int64]
 

@@ -8,7 +8,7 @@ these regions; so the vector of their counts has L1 sensitivity 1 per cell
 import numpy as np
 import numpy.typing as npt
 
-from dphist.profile import Profile
+from dphist.data.profile import Profile
 
 IntArray = npt.NDArray[np.int64]
 

@@ -14,8 +14,8 @@ from dphist.commands.publishing import (
     publish,
     say_in_the_way,
 )
+from dphist.data.profile import Profile
 from dphist.errors import ParameterError
-from dphist.profile import Profile
 from dphist.report import words
 from dphist.report.guarantees import guarantee_for, records_json
 

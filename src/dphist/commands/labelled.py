@@ -14,8 +14,8 @@ from dphist.commands.publishing import (
     publish,
     say_in_the_way,
 )
+from dphist.data.label_counts import LabelCounts
 from dphist.errors import ParameterError
-from dphist.labels import LabelCounts
 from dphist.privacy.as_text import float_up
 from dphist.report import labelled_words
 from dphist.report.chances import chances, half_width

@@ -7,7 +7,6 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from dphist.calibration import calibrate
 from dphist.commands.labelled import (
     EPILOG,
     add_data_options,
@@ -17,6 +16,7 @@ from dphist.commands.labelled import (
 )
 from dphist.commands.options import Commands, UsageError, add_outputs
 from dphist.errors import InputFileError, ParameterError
+from dphist.privacy.calibration import calibrate
 from dphist.tables import redact_errors
 from dphist.unknown import ThresholdHistogram
 

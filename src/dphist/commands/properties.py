@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from dphist.commands.options import Commands, UsageError, whole
+from dphist.data.profile import Profile
 from dphist.parameters import Exact
-from dphist.profile import Profile
 from dphist.properties.resampling import RESAMPLES
 from dphist.properties.source import Source, profile_of
-from dphist.release import FOR_TESTS, Release
+from dphist.release.release import FOR_TESTS, Release
 from dphist.report import words
 from dphist.report.guarantees import cost_of, for_tests_json
 from dphist.report.kinds import kind_of

@@ -12,16 +12,16 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+from dphist.atomic_files import check_distinct, check_output_path, staged_outputs
 from dphist.commands import ending
 from dphist.commands.options import UsageError
 from dphist.errors import DphistError, OutputFileError
-from dphist.release import Release
+from dphist.release.release import Release
 from dphist.report import report_html
 from dphist.report.kinds import kind_of
 from dphist.report.summary import summary_text
 from dphist.report.table import table_csv
 from dphist.stopping import handlers_wait
-from dphist.writing import check_distinct, check_output_path, staged_outputs
 
 _NO_BAR = b"\r\x1b[2K\x1b[?25h"  # to the start of the line, which is erased; the cursor shown
 

@@ -6,8 +6,6 @@ import math
 import re
 from typing import Any
 
-from dphist.axis import Axis
-from dphist.binned import bin_counts
 from dphist.commands.options import Commands, UsageError, add_delimiter, add_outputs, whole
 from dphist.commands.publishing import (
     check_paths,
@@ -17,6 +15,8 @@ from dphist.commands.publishing import (
     publish,
     say_in_the_way,
 )
+from dphist.data.axis.axis import Axis
+from dphist.data.binned_counts import bin_counts
 from dphist.errors import ParameterError
 from dphist.report import ranges_words, words
 from dphist.report.delta_words import Number

@@ -4,7 +4,7 @@ import argparse
 
 from dphist.commands.options import Commands, add_outputs
 from dphist.commands.publishing import check_paths, publish
-from dphist.release import Release
+from dphist.release.release import Release
 
 
 def add_show(commands: Commands) -> None:

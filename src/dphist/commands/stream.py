@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from dphist.calibration import calibrate
 from dphist.commands.labels import known_labels
 from dphist.commands.options import OVERWRITE, Commands, UsageError, whole
 from dphist.commands.publishing import outputs_of
@@ -19,6 +18,7 @@ from dphist.commands.stream_stop import Stopping
 from dphist.continual import ContinualHistogram, ContinualMechanism
 from dphist.errors import ParameterError
 from dphist.parameters import positive_number, probability
+from dphist.privacy.calibration import calibrate
 from dphist.report.guarantees import in_all, total_of
 from dphist.report.running_words import how_many, protected_unit
 

@@ -11,16 +11,16 @@ import sys
 from collections.abc import Collection
 from pathlib import Path
 
+from dphist.atomic_files import check_distinct, check_output_path, staged_outputs
 from dphist.commands.options import UsageError
 from dphist.commands.publishing import in_the_way, outputs_of, refusal
 from dphist.continual import ContinualHistogram
 from dphist.errors import DphistError, OutputFileError, ParameterError
-from dphist.release import Release
+from dphist.release.release import Release
+from dphist.release.running_counts import RunningCounts
 from dphist.report import report_html
 from dphist.report.running_table import HEADER, rows_of
 from dphist.report.table import table_csv
-from dphist.running_counts import RunningCounts
-from dphist.writing import check_distinct, check_output_path, staged_outputs
 
 _MAKERS = {"release": Release.to_json, "table": table_csv, "report": report_html}
 

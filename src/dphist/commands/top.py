@@ -2,7 +2,6 @@
 
 import argparse
 
-from dphist.calibration import calibrate
 from dphist.commands.labelled import (
     EPILOG,
     add_data_options,
@@ -11,6 +10,7 @@ from dphist.commands.labelled import (
     run_labelled,
 )
 from dphist.commands.options import Commands, UsageError, add_outputs, whole
+from dphist.privacy.calibration import calibrate
 from dphist.unknown import TopLabels
 
 

@@ -13,14 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from dphist.continual.cutting import (
-    Events,
-    cut,
-    emptied,
-    known_only,
-    once_each,
-    starts_of,
-)
+from dphist.continual.cutting import Events, cut, emptied, known_only, once_each, starts_of
 from dphist.continual.event_columns import (
     PLAIN,
     changes_of,

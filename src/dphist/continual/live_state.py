@@ -17,7 +17,7 @@ from dphist.mechanism import check_unit
 from dphist.noise import Source
 from dphist.noise.whose import is_for_tests
 from dphist.privacy import ApproxDP, Target
-from dphist.release import parameters_of
+from dphist.release.release import parameters_of
 
 
 class LiveState:

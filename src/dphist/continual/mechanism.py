@@ -16,7 +16,7 @@ from dphist.noise.gaussian import LARGEST_SIGMA
 from dphist.noise.gaussian_epsilon import gaussian_epsilon
 from dphist.parameters import Exact, positive_number, probability, short_number, whole_number
 from dphist.privacy import ZCDP, ApproxZCDP, PrivacyUnit
-from dphist.release import savable
+from dphist.release.release import savable
 
 Method: TypeAlias = Literal["autoregressive", "binary"]
 

@@ -8,7 +8,7 @@ from typing import Any
 from dphist.continual.mechanism import ContinualMechanism
 from dphist.parameters import Exact
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PureDP
-from dphist.release import FOR_TESTS
+from dphist.release.release import FOR_TESTS
 
 
 class StatedStream(ABC):

@@ -5,11 +5,11 @@ import secrets
 import sqlite3
 from pathlib import Path
 
+from dphist.atomic_files import check_output_path
 from dphist.continual.store_database import explained, write_new
 from dphist.continual.store_digest import Header
 from dphist.continual.store_owner import Owner, refused
 from dphist.errors import StateError
-from dphist.writing import check_output_path
 
 
 def create_file(target: Path) -> Owner:

@@ -18,7 +18,7 @@ from dphist.errors import StateError
 from dphist.noise.inversion import IntArray
 from dphist.parameters import decimal_text
 from dphist.privacy import ApproxDP, Target, delta_of
-from dphist.release import parameters_of
+from dphist.release.release import parameters_of
 
 Rows = dict[str, list[tuple[Key, bytes]]]
 

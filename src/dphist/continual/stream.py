@@ -16,8 +16,8 @@ from dphist.errors import ParameterError, StateError
 from dphist.noise import Source
 from dphist.parameters import Exact, whole_number
 from dphist.privacy import ApproxDP, Target
-from dphist.release import Release
-from dphist.running_counts import RunningCounts
+from dphist.release.release import Release
+from dphist.release.running_counts import RunningCounts
 
 _LOG = logging.getLogger(__name__)
 

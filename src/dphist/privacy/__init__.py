@@ -1,14 +1,7 @@
 """Guarantees: what a release costs and whom it protects, composed and converted exactly."""
 
 from dphist.privacy.composition import compose, least_epsilon
-from dphist.privacy.guarantees import (
-    ZCDP,
-    ApproxDP,
-    ApproxZCDP,
-    Guarantee,
-    PureDP,
-    delta_of,
-)
+from dphist.privacy.guarantees import ZCDP, ApproxDP, ApproxZCDP, Guarantee, PureDP, delta_of
 from dphist.privacy.target import MOST_RELEASES, Target
 from dphist.privacy.unit import ONE_RECORD, PrivacyUnit
 

@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import xlog1py, xlogy
 
+from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.parameters import Exact, positive_number, whole_number
-from dphist.profile import Profile
 from dphist.properties.entropy_polynomial import corrected, jvhw, polynomial_weights, wu_yang
 from dphist.properties.estimate import NORMAL, Estimate, may_be_unseen, nothing_known
 from dphist.properties.labels_seen import chao1, seen_once
@@ -18,7 +18,7 @@ from dphist.properties.profile_likelihood import Population, likeliest_populatio
 from dphist.properties.resampling import RESAMPLES, including_noise
 from dphist.properties.sampling import Sampling, jackknife, sampling
 from dphist.properties.source import Source, profile_of
-from dphist.release import Release
+from dphist.release.release import Release
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]

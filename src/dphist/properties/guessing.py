@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import betaincinv
 
+from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.parameters import Exact, exact_number, whole_number
-from dphist.profile import Profile
 from dphist.properties.estimate import Estimate, nothing_known
 from dphist.properties.labels_seen import chao1
 from dphist.properties.profile_likelihood import likeliest_population

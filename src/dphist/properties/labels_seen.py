@@ -1,6 +1,6 @@
 """How many labels there are when nobody says so: those seen, and Chao's bound on the rest."""
 
-from dphist.profile import Profile
+from dphist.data.profile import Profile
 
 
 def chao1(profile: Profile) -> float:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaln
 
-from dphist.profile import Profile
+from dphist.data.profile import Profile
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]

@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logsumexp
 
+from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.parameters import Exact, exact_number
-from dphist.profile import Profile
 from dphist.properties.entropy import entropy, logarithm_base, unit_of
 from dphist.properties.estimate import NORMAL, Estimate, may_be_unseen, nothing_known
 from dphist.properties.labels_seen import chao1

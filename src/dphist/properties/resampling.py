@@ -21,15 +21,15 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaln
 
+from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.noise import Source as Randomness
 from dphist.parameters import whole_number
-from dphist.profile import Profile
 from dphist.properties.estimate import NORMAL, Estimate, plain_number
 from dphist.properties.labels_seen import chao1
 from dphist.properties.profile_likelihood import Population, likeliest_population
 from dphist.properties.source import Source, profile_of
-from dphist.release import Release
+from dphist.release.release import Release
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaln
 
-from dphist.profile import Profile
+from dphist.data.profile import Profile
 from dphist.properties.estimate import plain_number
 from dphist.properties.profile_likelihood import Population, likeliest_population
 

@@ -2,9 +2,9 @@
 
 from typing import TypeAlias
 
+from dphist.data.profile import Profile
 from dphist.errors import ParameterError
-from dphist.profile import Profile
-from dphist.release import Release
+from dphist.release.release import Release
 
 Source: TypeAlias = Profile | Release
 

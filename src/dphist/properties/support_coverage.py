@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import bdtrc, pdtrc
 
+from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.parameters import Exact, positive_number
-from dphist.profile import Profile
 from dphist.properties.estimate import NORMAL, Estimate, nothing_known, plain_number
 from dphist.properties.labels_seen import chao1
 from dphist.properties.profile_likelihood import Population

@@ -8,15 +8,15 @@ from typing import Literal, overload
 import numpy as np
 from scipy.special import pdtrc
 
+from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.parameters import Exact, exact_number
-from dphist.profile import Profile
 from dphist.properties import chebyshev_support, unseen_programme
 from dphist.properties.estimate import NORMAL, Estimate, nothing_known, plain_number
 from dphist.properties.labels_seen import chao1, seen_times
 from dphist.properties.resampling import RESAMPLES, including_noise
 from dphist.properties.source import Source, profile_of
-from dphist.release import Release
+from dphist.release.release import Release
 
 METHODS = ("wu-yang", "valiant-valiant", "chao1", "plug-in")
 _LEAST_P_MIN = Fraction(1, 10**18)  # no data are long enough to tell it from 0

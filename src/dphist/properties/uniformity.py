@@ -16,16 +16,16 @@ from typing import Literal, overload
 import numpy as np
 import numpy.typing as npt
 
+from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.parameters import whole_number
-from dphist.profile import Profile
 from dphist.properties.estimate import Estimate, nothing_known
 from dphist.properties.polynomials import Distance, best_approximation
 from dphist.properties.profile_likelihood import Population
 from dphist.properties.resampling import RESAMPLES, including_noise
 from dphist.properties.sampling import Sampling, sampling
 from dphist.properties.source import Source, profile_of
-from dphist.release import Release
+from dphist.release.release import Release
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]

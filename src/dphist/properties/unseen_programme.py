@@ -22,8 +22,8 @@ import numpy.typing as npt
 from scipy.optimize import linprog
 from scipy.special import gammaln
 
+from dphist.data.profile import Profile
 from dphist.errors import ParameterError
-from dphist.profile import Profile
 from dphist.properties.estimate import NORMAL
 
 FloatArray = npt.NDArray[np.float64]

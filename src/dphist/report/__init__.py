@@ -7,7 +7,7 @@ and writes into the user's home, which a command that draws nothing should not d
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dphist.release import Release
+from dphist.release.release import Release
 
 if TYPE_CHECKING:
     from dphist.report.plots import Panels

@@ -3,7 +3,7 @@
 from typing import Any
 
 from dphist.anonymized.band import Band
-from dphist.release import Release
+from dphist.release.release import Release
 from dphist.report import described, words
 from dphist.report.guarantees import total_in_words, total_of
 from dphist.report.head import head

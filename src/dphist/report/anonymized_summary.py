@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from dphist.release import Release
+from dphist.release.release import Release
 from dphist.report import described, words
 from dphist.report.guarantees import cost_of, total_in_words, total_of
 from dphist.report.head import Row, head

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dphist.histogram import RangeHistogram
+from dphist.release.range_histogram import RangeHistogram
 from dphist.report.labels_shown import harmless
 
 _LONGEST_NAME = 40

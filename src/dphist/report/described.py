@@ -8,7 +8,7 @@ from dphist.errors import ParameterError
 from dphist.noise.magnitude import geometric_standard_deviation
 from dphist.parameters import decimal_text
 from dphist.privacy.as_text import down, plain, short_exact
-from dphist.release import Release, parameters_of, target_of
+from dphist.release.release import Release, parameters_of, target_of
 from dphist.report.labels_shown import harmless
 from dphist.universal import RangeMechanism
 from dphist.unknown.mechanism import LabelledMechanism

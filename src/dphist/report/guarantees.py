@@ -5,16 +5,8 @@ from fractions import Fraction
 from typing import Any
 
 from dphist.parameters import decimal_text
-from dphist.privacy import (
-    ZCDP,
-    ApproxDP,
-    ApproxZCDP,
-    Guarantee,
-    PureDP,
-    Target,
-    delta_of,
-)
-from dphist.release import SUPPLIED, Release, target_of
+from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, Guarantee, PureDP, Target, delta_of
+from dphist.release.release import SUPPLIED, Release, target_of
 from dphist.report.delta_words import Number, advised, delta_in_words
 from dphist.report.words import guarantee_in_words
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from dphist.profile import Profile
+from dphist.data.profile import Profile
 
 
 @dataclass(frozen=True, slots=True)

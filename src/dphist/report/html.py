@@ -4,11 +4,11 @@ from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from dphist.release import FOR_TESTS, Release
+from dphist.atomic_files import check_output_path, write_text
+from dphist.release.release import FOR_TESTS, Release
 from dphist.report import words
 from dphist.report.kinds import kind_of
 from dphist.report.what_is_counted import counted_of
-from dphist.writing import check_output_path, write_text
 
 
 def write_report(release: Release, path: str | Path) -> None:

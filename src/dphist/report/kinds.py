@@ -4,11 +4,11 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dphist.histogram import RangeHistogram
-from dphist.label_table import LabelTable
-from dphist.profile import Profile
-from dphist.release import Release
-from dphist.running_counts import RunningCounts
+from dphist.data.profile import Profile
+from dphist.release.label_table import LabelTable
+from dphist.release.range_histogram import RangeHistogram
+from dphist.release.release import Release
+from dphist.release.running_counts import RunningCounts
 
 if TYPE_CHECKING:
     from dphist.report.plots import Panels

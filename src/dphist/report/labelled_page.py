@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from dphist.release import Release
+from dphist.release.release import Release
 from dphist.report import described, labelled_words, words
 from dphist.report.chances import chances, half_width
 from dphist.report.guarantees import total_in_words, total_of

@@ -8,7 +8,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
 from dphist.errors import ParameterError
-from dphist.release import Release
+from dphist.release.release import Release
 from dphist.report.chances import half_width
 from dphist.report.labelled_rows import Row, least_count, rows_of
 from dphist.report.labelled_words import threshold_base

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from dphist.release import Release
+from dphist.release.release import Release
 from dphist.report.chances import half_width
 from dphist.report.labelled_words import threshold_base
 from dphist.report.labels_shown import label_texts

@@ -1,7 +1,7 @@
 """A labelled release in a few lines of plain text, for a terminal."""
 
-from dphist.label_table import LabelTable
-from dphist.release import Release
+from dphist.release.label_table import LabelTable
+from dphist.release.release import Release
 from dphist.report import described, labelled_words
 from dphist.report.guarantees import in_all, total_in_words, total_of
 from dphist.report.kinds import Summary

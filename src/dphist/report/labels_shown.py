@@ -4,7 +4,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from rich.cells import cell_len, set_cell_size
 
-from dphist.label_table import LabelTable
+from dphist.release.label_table import LabelTable
 
 EMPTY = '""'  # the empty text, where nothing would be seen
 

@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from dphist.histogram import RangeHistogram
-from dphist.label_table import LabelTable
+from dphist.data.profile import Profile
 from dphist.privacy import PrivacyUnit
-from dphist.profile import Profile
-from dphist.release import Release
+from dphist.release.label_table import LabelTable
+from dphist.release.range_histogram import RangeHistogram
+from dphist.release.release import Release
+from dphist.release.running_counts import RunningCounts
 from dphist.report.delta_words import Number
 from dphist.report.what_is_counted import cut_users_of
-from dphist.running_counts import RunningCounts
 
 
 def number_protected(release: Release) -> Number:

@@ -17,9 +17,9 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from dphist.anonymized.band import Band
+from dphist.data.profile import Profile
 from dphist.privacy.as_text import percent
-from dphist.profile import Profile
-from dphist.release import Release
+from dphist.release.release import Release
 from dphist.report.curves import Curve, counts_by_rank, labels_by_count, outline, thin
 from dphist.report.what_is_counted import counted_of
 from dphist.report.words import checked_release

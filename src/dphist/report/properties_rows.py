@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TypeAlias
 
+from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.parameters import Exact, decimal_text, exact_number, positive_number, whole_number
-from dphist.profile import Profile
 from dphist.properties import (
     Estimate,
     distance_to_uniformity,
@@ -21,7 +21,7 @@ from dphist.properties import (
 from dphist.properties.resampling import FEWEST, MOST, RESAMPLES
 from dphist.properties.source import MOST_RECORDS, Source, profile_of
 from dphist.properties.support_coverage import SMOOTHED, farthest
-from dphist.release import Release
+from dphist.release.release import Release
 
 # The numbers of guesses that are shown, where there are more labels than that.
 _GUESSES = (10, 1000, 100_000)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from dphist.properties.resampling import can_be_run_again
-from dphist.release import Release
+from dphist.release.release import Release
 from dphist.report.properties_rows import can_be_estimated, properties_of
 from dphist.report.properties_words import interval_of, name_of, notes_of, value_of
 

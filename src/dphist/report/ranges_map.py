@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch, PathPatch
 from matplotlib.path import Path
 
-from dphist.histogram import RangeHistogram
-from dphist.histogram.picture import grouped
+from dphist.release.range_histogram import RangeHistogram
+from dphist.release.range_histogram.picture import grouped
 from dphist.report.axis_texts import axis_text
 from dphist.report.plots import Palette, colour_text
 from dphist.report.ranges_scale import compact, scale_of

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from dphist.histogram import RangeHistogram
-from dphist.histogram.picture import ERRORS
 from dphist.privacy import ZCDP
-from dphist.release import Release, target_of
+from dphist.release.range_histogram import RangeHistogram
+from dphist.release.range_histogram.picture import ERRORS
+from dphist.release.release import Release, target_of
 from dphist.report import described, ranges_words, words
 from dphist.report.axis_texts import axis_text
 from dphist.report.guarantees import total_of

@@ -8,9 +8,9 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from dphist.errors import ParameterError
-from dphist.histogram import RangeHistogram
-from dphist.histogram.picture import ERRORS, band, closed, draw
-from dphist.release import Release
+from dphist.release.range_histogram import RangeHistogram
+from dphist.release.range_histogram.picture import ERRORS, band, closed, draw
+from dphist.release.release import Release
 from dphist.report.axis_texts import axis_text
 from dphist.report.plots import Chart, Palette, Panels, add_title, finish
 from dphist.report.ranges_map import draw_map

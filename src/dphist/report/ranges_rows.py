@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dphist.histogram import RangeHistogram
-from dphist.histogram.boxes import IntArray, NumberArray
-from dphist.histogram.picture import ERRORS, grouped
-from dphist.release import Release
+from dphist.release.range_histogram import RangeHistogram
+from dphist.release.range_histogram.boxes import IntArray, NumberArray
+from dphist.release.range_histogram.picture import ERRORS, grouped
+from dphist.release.release import Release
 from dphist.report.axis_texts import axis_text, place_text, short_edges
 
 SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)

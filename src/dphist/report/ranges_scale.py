@@ -9,7 +9,7 @@ from matplotlib import dates
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, MaxNLocator
 
-from dphist.histogram.picture import finite
+from dphist.release.range_histogram.picture import finite
 from dphist.report.axis_texts import short_edges
 
 FloatArray = npt.NDArray[np.float64]

@@ -1,6 +1,6 @@
 """A universal release in a few lines of plain text, for a terminal."""
 
-from dphist.release import Release, target_of
+from dphist.release.release import Release, target_of
 from dphist.report import described, ranges_words, words
 from dphist.report.axis_texts import axis_text
 from dphist.report.guarantees import cost_of

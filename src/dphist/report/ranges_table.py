@@ -6,7 +6,7 @@ from itertools import pairwise, product
 
 import numpy as np
 
-from dphist.histogram import RangeHistogram
+from dphist.release.range_histogram import RangeHistogram
 from dphist.report.axis_texts import edge_texts
 
 

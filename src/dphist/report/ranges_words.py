@@ -3,9 +3,9 @@
 import math
 from typing import Any
 
-from dphist.histogram import RangeHistogram
 from dphist.privacy import ZCDP, ApproxDP, Guarantee, PureDP, Target
 from dphist.privacy.as_text import short_exact
+from dphist.release.range_histogram import RangeHistogram
 from dphist.report import words
 from dphist.report.axis_texts import axis_text, short_edges
 from dphist.report.delta_words import UNKNOWN, Number

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dphist.release import Release
+from dphist.release.release import Release
 from dphist.report.running_rows import least_count
 from dphist.report.running_words import half_width
 

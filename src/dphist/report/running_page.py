@@ -4,7 +4,7 @@ from fractions import Fraction
 from typing import Any
 
 from dphist.privacy.as_text import short_exact
-from dphist.release import Release, parameters_of
+from dphist.release.release import Release, parameters_of
 from dphist.report import described, running_words, words
 from dphist.report.described import Parameter
 from dphist.report.guarantees import total_of

@@ -11,7 +11,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 from rich.cells import cell_len
 
-from dphist.release import Release
+from dphist.release.release import Release
 from dphist.report.labels_shown import harmless, in_columns
 from dphist.report.plots import Chart, Palette, Panels, add_title, finish
 from dphist.report.ranges_scale import compact

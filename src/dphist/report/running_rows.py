@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from dphist.release import Release
+from dphist.release.release import Release
 from dphist.report.running_words import half_width
 
 

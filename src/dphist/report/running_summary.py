@@ -1,6 +1,6 @@
 """Running counts in a few lines of plain text, for a terminal."""
 
-from dphist.release import Release
+from dphist.release.release import Release
 from dphist.report import described, running_words
 from dphist.report.guarantees import in_all, total_of
 from dphist.report.kinds import Summary

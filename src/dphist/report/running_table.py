@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from dphist.running_counts import RunningCounts
+from dphist.release.running_counts import RunningCounts
 
 HEADER = "time,label,count\n"
 _SPECIAL = frozenset(',"\r\n')

@@ -11,7 +11,7 @@ from scipy.special import ndtri
 
 from dphist.privacy import Guarantee, Target
 from dphist.privacy.as_text import plain, up
-from dphist.release import Release
+from dphist.release.release import Release
 from dphist.report.chances import LEVEL
 from dphist.report.delta_words import UNKNOWN, Number
 from dphist.report.guarantees import total_in_words

@@ -2,7 +2,7 @@
 
 import textwrap
 
-from dphist.release import FOR_TESTS, Release
+from dphist.release.release import FOR_TESTS, Release
 from dphist.report import words
 from dphist.report.kinds import kind_of
 

@@ -3,9 +3,9 @@
 import csv
 import io
 
-from dphist.label_table import LabelTable
-from dphist.profile import Profile
-from dphist.release import Release
+from dphist.data.profile import Profile
+from dphist.release.label_table import LabelTable
+from dphist.release.release import Release
 from dphist.report.kinds import kind_of
 from dphist.report.labels_shown import label_texts
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from dphist.continual import ContinualMechanism
-from dphist.label_table import LabelTable
-from dphist.profile import ONE_EDGE
-from dphist.release import Release
+from dphist.data.profile import ONE_EDGE
+from dphist.release.label_table import LabelTable
+from dphist.release.release import Release
 from dphist.report.labelled_words import is_promised, protected_unit
 from dphist.unknown import ThresholdHistogram
 from dphist.unknown.cut_users import CutUsers

@@ -9,12 +9,12 @@ from fractions import Fraction
 from typing import Any
 
 from dphist.anonymized.band import Band
+from dphist.data.profile import ONE_EDGE
 from dphist.errors import ParameterError
 from dphist.privacy import ApproxDP, Guarantee, PureDP, delta_of
 from dphist.privacy.as_text import percent, short_exact
 from dphist.privacy.rounding import DOWN, UP, decimal, exp_up
-from dphist.profile import ONE_EDGE
-from dphist.release import Release
+from dphist.release.release import Release
 from dphist.report.delta_words import UNKNOWN, Number, delta_in_words, is_too_large
 
 _LOG_OF_A_MILLION = Fraction(13815511, 10**6)  # ln(10**6), rounded up

@@ -8,11 +8,11 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from dphist.errors import ParameterError
-from dphist.histogram import RangeHistogram
-from dphist.histogram.boxes import IntArray, NumberArray
 from dphist.noise import Source
 from dphist.parameters import Exact
-from dphist.release import savable
+from dphist.release.range_histogram import RangeHistogram
+from dphist.release.range_histogram.boxes import IntArray, NumberArray
+from dphist.release.release import savable
 from dphist.universal.adaptive_rules import (
     MORE_AXES,
     MORE_AXES_GAUSSIAN,

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from dphist.histogram.boxes import NumberArray
-from dphist.histogram.picture import ERRORS
+from dphist.release.range_histogram.boxes import NumberArray
+from dphist.release.range_histogram.picture import ERRORS
 from dphist.universal.consistency import FloatArray
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from dphist.axis import Axis
-from dphist.binned import BinnedCounts
+from dphist.data.axis.axis import Axis
+from dphist.data.binned_counts import BinnedCounts
 from dphist.errors import DataError, ParameterError
 from dphist.tables import redact_errors
 from dphist.tables.checks import LARGEST, check_counts, check_grid

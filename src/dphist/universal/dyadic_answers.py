@@ -5,9 +5,9 @@ from functools import cached_property
 
 import numpy as np
 
-from dphist.histogram import Answers
-from dphist.histogram.boxes import IntArray, NumberArray, box_sums, summed
-from dphist.histogram.picture import ERRORS
+from dphist.release.range_histogram import Answers
+from dphist.release.range_histogram.boxes import IntArray, NumberArray, box_sums, summed
+from dphist.release.range_histogram.picture import ERRORS
 from dphist.universal.bars import bars, farther
 from dphist.universal.consistency import FloatArray
 from dphist.universal.dyadic import DyadicShape

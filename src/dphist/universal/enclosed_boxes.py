@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dphist.histogram.boxes import IntArray
+from dphist.release.range_histogram.boxes import IntArray
 from dphist.universal.consistency import FloatArray
 from dphist.universal.dyadic import DyadicShape
 from dphist.universal.dyadic_counts import DyadicCounts

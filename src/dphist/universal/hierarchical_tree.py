@@ -8,18 +8,13 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from dphist.errors import ParameterError
-from dphist.histogram import Answers, RangeHistogram
-from dphist.histogram.boxes import IntArray, NumberArray
 from dphist.noise import Source
 from dphist.parameters import Exact, whole_number
-from dphist.release import savable
+from dphist.release.range_histogram import Answers, RangeHistogram
+from dphist.release.range_histogram.boxes import IntArray, NumberArray
+from dphist.release.release import savable
 from dphist.universal.branching import best_branching
-from dphist.universal.consistency import (
-    FloatArray,
-    consistent,
-    subtree_estimates,
-    zero_subtrees,
-)
+from dphist.universal.consistency import FloatArray, consistent, subtree_estimates, zero_subtrees
 from dphist.universal.counts import load_counts
 from dphist.universal.leaf_counts import BinAnswers
 from dphist.universal.mechanism import Noisy, RangeMechanism

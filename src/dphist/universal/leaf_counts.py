@@ -7,12 +7,12 @@ from functools import cached_property
 
 import numpy as np
 
-from dphist.histogram import Answers
-from dphist.histogram.boxes import IntArray, NumberArray, box_sums, summed
-from dphist.histogram.value import FloatArray
 from dphist.noise import Source
 from dphist.parameters import Exact
-from dphist.release import savable
+from dphist.release.range_histogram import Answers
+from dphist.release.range_histogram.boxes import IntArray, NumberArray, box_sums, summed
+from dphist.release.range_histogram.value import FloatArray
+from dphist.release.release import savable
 from dphist.universal.mechanism import Noisy, RangeMechanism
 
 

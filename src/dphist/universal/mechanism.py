@@ -9,13 +9,13 @@ from typing import Any, TypeAlias, final
 import numpy as np
 
 from dphist.errors import BoundsError, ParameterError
-from dphist.histogram import Answers, RangeHistogram
-from dphist.histogram.boxes import NumberArray, box_sums, summed
 from dphist.mechanism import MechanismBase, stated_unit
 from dphist.noise import Source
 from dphist.parameters import Exact, whole_number
 from dphist.privacy import Guarantee, PrivacyUnit
-from dphist.release import Release
+from dphist.release.range_histogram import Answers, RangeHistogram
+from dphist.release.range_histogram.boxes import NumberArray, box_sums, summed
+from dphist.release.release import Release
 from dphist.universal.budget import Budget, budget_of, checked_guarantee
 from dphist.universal.counts import Counts, load_counts
 from dphist.universal.reference import bell, random_boxes

@@ -7,8 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-from dphist.histogram import Answers
-from dphist.histogram.boxes import IntArray, NumberArray, box_sums, summed
+from dphist.release.range_histogram import Answers
+from dphist.release.range_histogram.boxes import IntArray, NumberArray, box_sums, summed
 from dphist.universal.consistency import FloatArray
 from dphist.universal.shape import TreeShape
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from dphist.data.label_counts import LabelCounts
 from dphist.errors import ColumnError, ParameterError
-from dphist.labels import LabelCounts
 
 
 def listed(labels: Sequence[Any]) -> tuple[Any, ...]:

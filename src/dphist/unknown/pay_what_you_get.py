@@ -4,14 +4,14 @@ import threading
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dphist.data.label_counts import LabelCounts
 from dphist.errors import ParameterError
-from dphist.labels import LabelCounts
 from dphist.mechanism import MechanismBase
 from dphist.noise.inversion import Source
 from dphist.noise.whose import is_for_tests
 from dphist.parameters import Exact, whole_number
 from dphist.privacy import ApproxZCDP
-from dphist.release import FOR_TESTS, Release
+from dphist.release.release import FOR_TESTS, Release
 from dphist.unknown.mechanism import checked_bound, checked_delta, checked_epsilon, user_of
 from dphist.unknown.top_labels import TopLabels, check_scale, check_stated
 

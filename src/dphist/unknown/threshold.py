@@ -12,16 +12,16 @@ import pyarrow as pa
 from scipy.special import ndtri
 from scipy.stats import norm
 
+from dphist.data.label_counts import LabelCounts
 from dphist.errors import BoundsError, ParameterError
-from dphist.label_table import LabelTable
-from dphist.labels import LabelCounts
 from dphist.noise import Source, rounded_gaussian, two_sided_geometric
 from dphist.noise.gaussian import LARGEST_SIGMA
 from dphist.noise.gaussian_epsilon import gaussian_epsilon
 from dphist.noise.geometric import SMALLEST_EPSILON
 from dphist.parameters import Exact, probability, whole_number
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PureDP
-from dphist.release import savable
+from dphist.release.label_table import LabelTable
+from dphist.release.release import savable
 from dphist.unknown.cut_users import NAME, CutUsers, checked, cut_users
 from dphist.unknown.known_labels import listed, looked_up
 from dphist.unknown.mechanism import (

@@ -7,16 +7,16 @@ from fractions import Fraction
 
 import pyarrow as pa
 
+from dphist.data.label_counts import LabelCounts
 from dphist.errors import ParameterError
-from dphist.label_table import LabelTable
-from dphist.labels import LabelCounts
 from dphist.noise.enclosures import exp_negative
 from dphist.noise.inversion import Source
 from dphist.noise.lazy import GUMBEL, LARGEST_SCALE, LazyNoise
 from dphist.parameters import Exact, whole_number
 from dphist.privacy import ApproxZCDP
 from dphist.privacy.as_text import down, plain
-from dphist.release import savable
+from dphist.release.label_table import LabelTable
+from dphist.release.release import savable
 from dphist.unknown.mechanism import (
     LARGEST_BOUND,
     LabelledMechanism,

@@ -6,15 +6,15 @@ from fractions import Fraction
 
 import pyarrow as pa
 
-from dphist.label_table import LabelTable
-from dphist.labels import LabelCounts
+from dphist.data.label_counts import LabelCounts
 from dphist.noise.inversion import Source
 from dphist.noise.lazy import GAUSSIAN, LazyNoise
 from dphist.noise.quantiles import normal_quantile_above
 from dphist.parameters import Exact, whole_number
 from dphist.privacy import ApproxZCDP
 from dphist.privacy.as_text import down, plain
-from dphist.release import savable
+from dphist.release.label_table import LabelTable
+from dphist.release.release import savable
 from dphist.unknown.mechanism import (
     LARGEST_BOUND,
     LARGEST_COUNT,

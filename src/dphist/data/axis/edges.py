@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from dphist.axis_times import (
+from dphist.data.axis.times import (
     DAY,
     FIRST_DAY,
     LAST_DAY,

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from dphist.axis import Axis
+from dphist.data.axis.axis import Axis
 from dphist.errors import ParameterError
-from dphist.histogram.boxes import IntArray, NumberArray, checked_boxes
-from dphist.histogram.picture import ERRORS, band
+from dphist.release.range_histogram.boxes import IntArray, NumberArray, checked_boxes
+from dphist.release.range_histogram.picture import ERRORS, band
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -223,7 +223,7 @@ class RangeHistogram:
         ParameterError
             If there are more than two axes.
         """
-        from dphist.histogram.picture import draw
+        from dphist.release.range_histogram.picture import draw
 
         return draw(self, ax)
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dphist.axis import Axis
-from dphist.axis_edges import MOST_BINS, edges_of, public_only, regular_edges
+from dphist.data.axis.axis import Axis
+from dphist.data.axis.edges import MOST_BINS, edges_of, public_only, regular_edges
 from dphist.errors import ParameterError
 from dphist.parameters import whole_number
 from dphist.stopping import stoppable

@@ -9,8 +9,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from dphist.errors import DataError, ParameterError
-from dphist.label_table import LabelTable
 from dphist.parameters import whole_number
+from dphist.release.label_table import LabelTable
 
 IntArray = npt.NDArray[np.int64]
 Reading: TypeAlias = Mapping[str, int] | tuple[Sequence[str], Sequence[int]]

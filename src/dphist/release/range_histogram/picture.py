@@ -9,7 +9,7 @@ from dphist.errors import ParameterError
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from dphist.histogram.value import RangeHistogram
+    from dphist.release.range_histogram.value import RangeHistogram
 
 ERRORS = 1.96
 """Standard errors that an error of about 95 % is."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dphist.axis_edges import (
+from dphist.data.axis.edges import (
     MOST_BINS,
     EdgeArray,
     check_edges,
@@ -20,7 +20,7 @@ from dphist.axis_edges import (
     nearest_floats,
     regular_edges,
 )
-from dphist.axis_times import DAY, moment, width_of, width_text
+from dphist.data.axis.times import DAY, moment, width_of, width_text
 from dphist.errors import ParameterError
 from dphist.parameters import exact_number, whole_number
 

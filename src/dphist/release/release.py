@@ -17,15 +17,15 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from dphist.atomic_files import write_text
+from dphist.data.label_counts import LabelCounts
+from dphist.data.profile import Profile
 from dphist.errors import DphistError, ParameterError, ReleaseFileError
-from dphist.histogram import RangeHistogram
-from dphist.label_table import LabelTable
-from dphist.labels import LabelCounts
 from dphist.parameters import decimal_text
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, Guarantee, PrivacyUnit, PureDP, Target
-from dphist.profile import Profile
-from dphist.running_counts import RunningCounts
-from dphist.writing import write_text
+from dphist.release.label_table import LabelTable
+from dphist.release.range_histogram import RangeHistogram
+from dphist.release.running_counts import RunningCounts
 
 IntArray = npt.NDArray[np.int64]
 

@@ -1,0 +1,1 @@
+"""Bins of one axis: edges of numbers or times."""

@@ -1,0 +1,1 @@
+"""What comes out: released values, and releases that are saved and loaded."""
