@@ -19,7 +19,10 @@ from benchmarks.data import profiles
 from benchmarks.markdown import print_table
 from benchmarks.shapes import RUNS, SHAPES, mean_error
 from dphist import AdaptiveScan
-from dphist.anonymized import scan, scan_decoding, scan_smoothing, scan_widths
+from dphist.anonymized.adaptive_scan import decoding as scan_decoding
+from dphist.anonymized.adaptive_scan import scan
+from dphist.anonymized.adaptive_scan import smoothing as scan_smoothing
+from dphist.anonymized.adaptive_scan import widths as scan_widths
 
 EPSILONS = ["4", "1", "0.1", "0.01"]
 Patch = tuple[Any, str, Any]

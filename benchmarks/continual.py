@@ -23,9 +23,9 @@ from benchmarks.continual_counters.searching import Effort, buffered
 from benchmarks.continual_counters.streams import real_streams, true_counts
 from benchmarks.markdown import print_table
 from dphist import ContinualHistogram, calibrate
-from dphist.continual.design import design
-from dphist.continual.mechanism import ContinualMechanism, Method
 from dphist.errors import ParameterError
+from dphist.streams.counters.design import design
+from dphist.streams.mechanism import ContinualMechanism, Method
 
 METHODS: tuple[Method, ...] = get_args(Method)
 BITS = (8, 12, 16, 20)

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from benchmarks.continual_counters.published import lower_bound, square_root
 from benchmarks.continual_counters.searching import Effort, buffered, stationary
 from benchmarks.markdown import print_table
-from dphist.continual.design import Design, design
+from dphist.streams.counters.design import Design, design
 
 BITS = (4, 8, 12, 16, 20, 24)
 HEAD = ["horizon", "parts", "largest = mean", "free search", "ratio", "one part fewer", "one more"]

@@ -19,8 +19,8 @@ from fractions import Fraction
 from benchmarks.data import profiles
 from benchmarks.markdown import print_table
 from dphist import PartitionSampler, Profile
-from dphist.anonymized.partition_proposals import Proposals
-from dphist.anonymized.partition_windows import windows_around
+from dphist.anonymized.partition_sampler.proposals import Proposals
+from dphist.anonymized.partition_sampler.windows import windows_around
 
 # Blocki, Datta, Bonneau 2016, abstract: "normalized distortion" of RockYou at these epsilons.
 REPORTED = {"8": 8.8e-7, "0.002": 1.9e-3}

@@ -1,7 +1,8 @@
 """How splits depend on their parents': `python -m benchmarks.split_prior`.
 
 Counts the splits of the one-dimensional shapes there are, by the kind of their parent's split, and
-prints the table that `dphist.universal.share_prior` holds, in thousandths, beside what it holds.
+prints the table that `dphist.ranges.adaptive_tree.share_prior` holds, in thousandths, beside what
+it holds.
 
 Each shape's splits are counted over all nodes of its binary tree with at least 100 records and
 1e-5 of all. Shapes weigh as the root of their numbers of splits. One split of the overall prior is
@@ -13,8 +14,8 @@ import numpy as np
 
 from benchmarks.markdown import print_table
 from benchmarks.ranges.data import Shape, read_shapes
-from dphist.universal import share_prior
-from dphist.universal.consistency import FloatArray
+from dphist.ranges.adaptive_tree import share_prior
+from dphist.ranges.consistency import FloatArray
 
 # Both halves together: one half empty, sixteen pieces from 0 to 1/2, equal halves.
 OVERALL = np.array([190, 12, 10, 14, 18, 20, 28, 36, 50, 62, 72, 110, 114, 94, 44, 28, 18, 80.0])

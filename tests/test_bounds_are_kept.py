@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import dphist as dh
-from dphist.universal.counts import load_counts
+from dphist.ranges.counts import load_counts
 
 from .tables.refusal import NUMBER, refused
 

@@ -10,9 +10,9 @@ from scipy.stats import norm
 
 from dphist import ApproxDP, ApproxZCDP, PrivHist, PureDP, SortedCounts, compose
 from dphist.errors import ParameterError
+from dphist.labels.threshold.mechanism import ThresholdHistogram
 from dphist.noise.gaussian_epsilon import gaussian_epsilon
 from dphist.privacy.calibration import calibrate
-from dphist.unknown.threshold import ThresholdHistogram
 
 HISTOGRAMS: list[dict[str, Any]] = [
     {"max_labels": 1, "noise": "laplace"},

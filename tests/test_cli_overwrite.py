@@ -8,7 +8,7 @@ import pytest
 
 import dphist as dh
 from dphist.cli import main
-from dphist.unknown import ThresholdHistogram, TopLabels
+from dphist.labels import ThresholdHistogram, TopLabels
 
 ANONYMIZE = ("anonymize", "data.csv", "--label", "word", "--epsilon", 1)
 RANGES = ("ranges", "data.csv", "--column", "age", "--edges", "0,50,100", "--epsilon", 1)

@@ -12,7 +12,7 @@ import pytest
 import dphist as dh
 from dphist import properties
 from dphist.cli import main
-from dphist.report.properties_rows import properties_of
+from dphist.report.properties.rows import properties_of
 
 SENTINEL = "918273645"
 # Corbet's butterflies: species caught 1, 2, ..., 24 times (Fisher, Corbet and Williams 1943).

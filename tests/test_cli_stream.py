@@ -22,8 +22,8 @@ import pytest
 
 import dphist as dh
 from dphist.cli import main
-from dphist.continual import ContinualHistogram, ContinualMechanism
 from dphist.errors import OutputFileError
+from dphist.streams import ContinualHistogram, ContinualMechanism
 
 SENTINEL = "SENTINEL-7f3a"
 PATIENCE = 600  # seconds: other processes may have the machine busy
@@ -309,7 +309,7 @@ def test_the_first_error_is_the_one_that_is_said(monkeypatch, capsys) -> None:
     capsys.readouterr()
     assert run(monkeypatch, "a\n" * 149, "--resume", "--json") == 1
     assert capsys.readouterr().err.startswith(short)
-    monkeypatch.setattr("dphist.commands.stream_run.write_outputs", refuse)
+    monkeypatch.setattr("dphist.commands.stream.run.write_outputs", refuse)
     assert run(monkeypatch, "a\n" * 149, "--resume", "--json", "--output", "r.json") == 1
     err = capsys.readouterr().err
     assert err.startswith(short)

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dphist as dh
-from dphist.continual import ContinualMechanism
 from dphist.errors import DataError, DphistError, ParameterError, ReleaseFileError
 from dphist.privacy import Target
 from dphist.release.running_counts import RunningCounts
+from dphist.streams import ContinualMechanism
 
 ROOT = Path(__file__).parents[1]
 SENTINEL = "SENTINEL-7f3a"

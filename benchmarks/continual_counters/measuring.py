@@ -6,8 +6,8 @@ import numpy as np
 
 from benchmarks.continual_counters.published import FloatArray, Variance
 from dphist import ContinualHistogram
-from dphist.continual.counter import Counter
-from dphist.continual.mechanism import ContinualMechanism, Method
+from dphist.streams.counters.counter import Counter
+from dphist.streams.mechanism import ContinualMechanism, Method
 
 # So small that rounding to whole records adds nothing to be seen: sigma_1 is 10 records and more.
 EPSILON = "0.02"

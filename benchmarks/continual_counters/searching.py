@@ -14,8 +14,8 @@ import numpy as np
 from scipy.optimize import brentq, minimize
 
 from benchmarks.continual_counters.published import FloatArray, Variance
-from dphist.continual.design import Design
-from dphist.continual.spectrum import squared_sensitivity
+from dphist.streams.counters.design import Design
+from dphist.streams.counters.spectrum import squared_sensitivity
 
 _REFUSED = 1e6  # the value of what cannot be
 _ROUNDS = 3  # Nelder-Mead begins again from where it ended
@@ -105,7 +105,7 @@ def _least(
 
 
 def _decays(logs: FloatArray) -> FloatArray:
-    """Return decays of these logarithms of times, as `dphist.continual.design` makes them."""
+    """Return decays of logarithms of times, as `dphist.streams.counters.design` makes them."""
     times = np.exp(logs)
     decays: FloatArray = (times - 0.5) / (times + 0.5)
     return decays

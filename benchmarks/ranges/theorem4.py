@@ -14,8 +14,8 @@ import numpy as np
 
 from benchmarks.hay2010_errors import FloatArray, Ratio, ratio
 from dphist import HierarchicalTree
-from dphist.universal.consistency import consistent
-from dphist.universal.shape import TreeShape
+from dphist.ranges.consistency import consistent
+from dphist.ranges.shape import TreeShape
 
 MOST_BINS = 1024  # of a system that is solved densely
 NODES = 24_000_000  # drawn for one tree, at most

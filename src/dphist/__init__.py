@@ -18,7 +18,6 @@ if TYPE_CHECKING:
         SortedCounts,
         anonymize,
     )
-    from dphist.continual import ContinualHistogram, ContinualMechanism
     from dphist.data.axis.axis import Axis
     from dphist.data.binned_counts import BinnedCounts, bin_counts
     from dphist.data.label_counts import LabelCounts
@@ -35,13 +34,14 @@ if TYPE_CHECKING:
         ReleaseFileError,
         StateError,
     )
+    from dphist.labels import PayWhatYouGet, ThresholdHistogram, TopLabels, TopThreshold
     from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PrivacyUnit, PureDP, compose
     from dphist.privacy.calibration import calibrate
+    from dphist.ranges import AdaptiveTree, HierarchicalTree, LeafCounts
     from dphist.release.release import Release
     from dphist.release.running_counts import RunningCounts
     from dphist.report import plot, write_report
-    from dphist.universal import AdaptiveTree, HierarchicalTree, LeafCounts
-    from dphist.unknown import PayWhatYouGet, ThresholdHistogram, TopLabels, TopThreshold
+    from dphist.streams import ContinualHistogram, ContinualMechanism
 
     __version__: str
 
@@ -108,7 +108,7 @@ _HOMES = {
     "data.axis.axis": ("Axis",),
     "data.binned_counts": ("BinnedCounts", "bin_counts"),
     "privacy.calibration": ("calibrate",),
-    "continual": ("ContinualHistogram", "ContinualMechanism"),
+    "streams": ("ContinualHistogram", "ContinualMechanism"),
     "errors": (
         "BoundsError",
         "ColumnError",
@@ -127,12 +127,12 @@ _HOMES = {
     "release.release": ("Release",),
     "report": ("plot", "write_report"),
     "release.running_counts": ("RunningCounts",),
-    "universal": ("AdaptiveTree", "HierarchicalTree", "LeafCounts"),
-    "unknown": ("PayWhatYouGet", "ThresholdHistogram", "TopLabels", "TopThreshold"),
+    "ranges": ("AdaptiveTree", "HierarchicalTree", "LeafCounts"),
+    "labels": ("PayWhatYouGet", "ThresholdHistogram", "TopLabels", "TopThreshold"),
 }
 _SUBMODULES = ("noise", "properties")
 # A release may be of any mechanism, and is loaded by those that have been imported.
-_MECHANISMS = ("anonymized", "continual", "universal", "unknown")
+_MECHANISMS = ("anonymized", "ranges", "labels", "streams")
 
 if not TYPE_CHECKING:  # to a type checker any name would exist
 

@@ -19,13 +19,13 @@ from typing import NoReturn
 from dphist.commands import ending
 from dphist.commands.anonymize import add_anonymize
 from dphist.commands.in_options import in_options
-from dphist.commands.labels import add_labels
+from dphist.commands.labels.command import add_labels
+from dphist.commands.labels.top import add_top
 from dphist.commands.options import Parser, UsageError, with_negative_values
 from dphist.commands.properties import add_properties
 from dphist.commands.ranges import EDGE_OPTIONS, add_ranges
 from dphist.commands.show import add_show
-from dphist.commands.stream import add_stream
-from dphist.commands.top import add_top
+from dphist.commands.stream.command import add_stream
 from dphist.errors import ColumnError, DphistError, ParameterError
 
 

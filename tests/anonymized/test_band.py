@@ -7,9 +7,10 @@ import pytest
 
 import dphist as dh
 from dphist import Profile
-from dphist.anonymized import cumulative_counts, priv_hist
-from dphist.anonymized.partition_radius import minus_log_above, radius
-from dphist.anonymized.priv_hist_band import bounds_of_split
+from dphist.anonymized import cumulative_counts
+from dphist.anonymized.partition_sampler.radius import minus_log_above, radius
+from dphist.anonymized.priv_hist import mechanism as priv_hist
+from dphist.anonymized.priv_hist.band import bounds_of_split
 from dphist.noise.magnitude import (
     geometric_mean_magnitude,
     geometric_simultaneous_bound,

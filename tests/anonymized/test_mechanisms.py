@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 import dphist as dh
-from dphist.anonymized import adaptive_scan, cumulative_counts, priv_hist, rank_split, sorted_counts
+from dphist.anonymized import cumulative_counts, rank_split, sorted_counts
+from dphist.anonymized.adaptive_scan import mechanism as adaptive_scan
+from dphist.anonymized.priv_hist import mechanism as priv_hist
 from dphist.errors import BoundsError, ParameterError
 
 # Those that give the input back when the noise is 0.

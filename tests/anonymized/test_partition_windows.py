@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dphist as dh
-from dphist.anonymized import partition_paths
-from dphist.anonymized.partition_radius import log_mass_of_cut, minus_log_above, radius
-from dphist.anonymized.partition_windows import (
+from dphist.anonymized.partition_sampler import paths as partition_paths
+from dphist.anonymized.partition_sampler.radius import log_mass_of_cut, minus_log_above, radius
+from dphist.anonymized.partition_sampler.windows import (
     beyond_corner,
     missing_in_square,
     row_windows,

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dphist import PrivHist, Profile
-from dphist.anonymized import priv_hist_regions as regions
-from dphist.anonymized.priv_hist_decoding import decode_blocks, decode_split, without_closest
+from dphist.anonymized.priv_hist import regions
+from dphist.anonymized.priv_hist.decoding import decode_blocks, decode_split, without_closest
 
 NONE = np.zeros(0, np.int64)
 

@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dphist import AdaptiveScan, Profile
-from dphist.anonymized import scan_decoding
-from dphist.anonymized.scan import Scan
-from dphist.anonymized.scan_bends import bends, turned
-from dphist.anonymized.scan_decoding import decode_curve, inside_blocks, without_tail
-from dphist.anonymized.scan_edges import edge_heights
-from dphist.anonymized.scan_roughness import of_columns, of_rows
-from dphist.anonymized.scan_smoothing import block_heights, smoothed_heights
-from dphist.anonymized.scan_steps import steps
-from dphist.anonymized.scan_trend import clumps
+from dphist.anonymized.adaptive_scan import decoding as scan_decoding
+from dphist.anonymized.adaptive_scan.bends import bends, turned
+from dphist.anonymized.adaptive_scan.decoding import decode_curve, inside_blocks, without_tail
+from dphist.anonymized.adaptive_scan.edges import edge_heights
+from dphist.anonymized.adaptive_scan.roughness import of_columns, of_rows
+from dphist.anonymized.adaptive_scan.scan import Scan
+from dphist.anonymized.adaptive_scan.smoothing import block_heights, smoothed_heights
+from dphist.anonymized.adaptive_scan.steps import steps
+from dphist.anonymized.adaptive_scan.trend import clumps
 
 
 def scanned(curve: list[int], epsilon: float, blocks: int) -> Scan:

@@ -11,7 +11,7 @@ from benchmarks.continual_counters.measuring import simulate, stated
 from benchmarks.continual_counters.searching import Effort, buffered, stationary
 
 from benchmarks import continual, continual_design, continual_speed
-from dphist.continual.design import design
+from dphist.streams.counters.design import design
 
 HORIZON = 64
 

@@ -4,8 +4,8 @@ import os
 import subprocess
 from pathlib import Path
 
-from dphist.continual import store_identity
-from dphist.continual.store import Store
+from dphist.streams.store import identity as store_identity
+from dphist.streams.store.store import Store
 
 
 def contents(path: Path, *, moved: bool = False) -> list[tuple[int | bytes, bytes]]:

@@ -29,7 +29,7 @@ def batch(number: int) -> Rows:
 
 
 def _commit_batches(path: str) -> None:
-    from dphist.continual.store import Store
+    from dphist.streams.store.store import Store
 
     sys.stdin.readline()  # the imports are done; the clock starts
     store = Store.open(path)
@@ -43,8 +43,8 @@ def _commit_batches(path: str) -> None:
 
 
 def _hold(path: str) -> None:
-    from dphist.continual.store import Store
     from dphist.errors import StateError
+    from dphist.streams.store.store import Store
 
     try:
         store = Store.open(path)
@@ -57,8 +57,8 @@ def _hold(path: str) -> None:
 
 
 def _attempt(action: str, path: str) -> None:
-    from dphist.continual.store import Store
     from dphist.errors import DphistError
+    from dphist.streams.store.store import Store
 
     try:
         getattr(Store, action)(path).close()
@@ -69,7 +69,7 @@ def _attempt(action: str, path: str) -> None:
 
 def _die_in_commit(path: str) -> None:
     """Die when the pages are in the file, and the journal that takes them back beside it."""
-    from dphist.continual.store import Store
+    from dphist.streams.store.store import Store
 
     store = Store.open(path)
     connection = store._owner.connection
@@ -84,8 +84,8 @@ def _die_in_commit(path: str) -> None:
 
 
 def _fork(path: str) -> None:
-    from dphist.continual.store import Store
     from dphist.errors import StateError
+    from dphist.streams.store.store import Store
 
     store = Store.create(path)
     store.commit(batch(1))
@@ -135,7 +135,7 @@ def _fork(path: str) -> None:
 
 if __name__ == "__main__":
     # The store needs a few small modules; the whole package takes seconds to import.
-    for name in ("dphist", "dphist.continual"):
+    for name in ("dphist", "dphist.streams"):
         module = types.ModuleType(name)
         module.__path__ = [str(Path(sys.argv[3], *name.split(".")))]
         sys.modules[name] = module

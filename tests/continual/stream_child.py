@@ -10,7 +10,7 @@ import os
 import random
 import sys
 
-from dphist.continual import ContinualHistogram, ContinualMechanism
+from dphist.streams import ContinualHistogram, ContinualMechanism
 
 
 def main(path: str, method: str, windows: str) -> None:

@@ -15,18 +15,18 @@ import mpmath
 import numpy as np
 import pytest
 
-from dphist.continual import autoregressive as module
-from dphist.continual.autoregressive import (
+from dphist.errors import ParameterError
+from dphist.streams.counters import autoregressive as module
+from dphist.streams.counters.autoregressive import (
     AutoregressiveCounter,
     autoregressive_counter,
     power_below,
     times_factor,
 )
-from dphist.continual.binary import levels
-from dphist.continual.design import design
-from dphist.continual.mechanism import ContinualMechanism
-from dphist.continual.stream import ContinualHistogram
-from dphist.errors import ParameterError
+from dphist.streams.counters.binary import levels
+from dphist.streams.counters.design import design
+from dphist.streams.mechanism import ContinualMechanism
+from dphist.streams.stream import ContinualHistogram
 
 HORIZONS = (1, 2, 3, 7, 8, 20, 64)
 SQUARES = (Fraction(1, 10**4), Fraction(1), Fraction(17), Fraction(60000))

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dphist.continual import binary, noise_table
-from dphist.continual.binary import BinaryCounter, blocks, levels
-from dphist.continual.noise_table import NoiseTable
+from dphist.streams.counters import binary, noise_table
+from dphist.streams.counters.binary import BinaryCounter, blocks, levels
+from dphist.streams.counters.noise_table import NoiseTable
 
 HORIZONS = range(1, 9)
 Block = tuple[int, int]

@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 
 import dphist as dh
-from dphist.continual import state as state_module
-from dphist.continual.store import Store
-from dphist.continual.stored_state import all_rows, restored, step_rows
-from dphist.continual.stream import ContinualHistogram
+from dphist.streams.state import state as state_module
+from dphist.streams.state.stored import all_rows, restored, step_rows
+from dphist.streams.store.store import Store
+from dphist.streams.stream import ContinualHistogram
 
 CHILD = Path(__file__).with_name("stream_child.py")
 KILLS = 40

@@ -20,7 +20,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
-from dphist.continual.events import (
+from dphist.errors import ColumnError, DataError, ParameterError
+from dphist.streams.events.reading import (
     Events,
     cut,
     emptied,
@@ -29,7 +30,6 @@ from dphist.continual.events import (
     read_events,
     user_key,
 )
-from dphist.errors import ColumnError, DataError, ParameterError
 
 from ..goodness import LEVEL
 from ..tables.refusal import NUMBER, SENTINEL, refused

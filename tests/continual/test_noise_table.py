@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from dphist.continual import noise_table as module
-from dphist.continual.autoregressive import AutoregressiveCounter, autoregressive_counter
-from dphist.continual.binary import BinaryCounter, blocks
-from dphist.continual.counter import Counter
-from dphist.continual.noise_table import NoiseTable, known_times
+from dphist.streams.counters import noise_table as module
+from dphist.streams.counters.autoregressive import AutoregressiveCounter, autoregressive_counter
+from dphist.streams.counters.binary import BinaryCounter, blocks
+from dphist.streams.counters.counter import Counter
+from dphist.streams.counters.noise_table import NoiseTable, known_times
 
 from ..goodness import LEVEL
 
@@ -185,7 +185,7 @@ def paths_share_with_the_next(patch: pytest.MonkeyPatch) -> None:
 def scaled(by: float) -> Callable[[pytest.MonkeyPatch], None]:
     def plant(patch: pytest.MonkeyPatch) -> None:
         for name in ("binary", "autoregressive"):
-            place = f"dphist.continual.{name}.rounded_gaussian"
+            place = f"dphist.streams.{name}.rounded_gaussian"
             right = __import__("dphist.noise", fromlist=["rounded_gaussian"]).rounded_gaussian
             patch.setattr(
                 place,

@@ -15,9 +15,9 @@ import mpmath
 import numpy as np
 import pytest
 
-from dphist.continual import spectrum
-from dphist.continual.design import Design, design
-from dphist.continual.spectrum import squared_sensitivity
+from dphist.streams.counters import spectrum
+from dphist.streams.counters.design import Design, design
+from dphist.streams.counters.spectrum import squared_sensitivity
 
 Parts = tuple[tuple[Fraction, ...], tuple[Fraction, ...]]
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dphist.continual.cutting import part_of
-from dphist.continual.events import read_events
-from dphist.continual.mechanism import ContinualMechanism
-from dphist.continual.state import Step, StreamState, in_order
-from dphist.continual.stream import ContinualHistogram
 from dphist.errors import HorizonError, StateError
+from dphist.streams.events.cutting import part_of
+from dphist.streams.events.reading import read_events
+from dphist.streams.mechanism import ContinualMechanism
+from dphist.streams.state.state import Step, StreamState, in_order
+from dphist.streams.stream import ContinualHistogram
 
 METHODS = ("autoregressive", "binary")
 EVENTS = [["a"], [], ["b", "a"], ["c"], ["a", "c"], [], ["b"], ["b", "c"]]

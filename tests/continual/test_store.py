@@ -19,9 +19,9 @@ from pathlib import Path
 import pytest
 
 import dphist
-from dphist.continual.store import Store
-from dphist.continual.store_digest import Header, row_hash
 from dphist.errors import DphistError, InputFileError, OutputFileError, StateError
+from dphist.streams.store.digest import Header, row_hash
+from dphist.streams.store.store import Store
 from tests.continual.store_child import Rows, batch
 
 SECRET = b"the secret count of ibuprofen"

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import dphist as dh
-from dphist.continual.store import Store
 from dphist.errors import StateError
+from dphist.streams.store.store import Store
 from tests.continual.state_files import contents, later, run, written
 
 TIMES = 8

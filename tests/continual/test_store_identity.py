@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from dphist.continual import store_identity
-from dphist.continual.store import Store
 from dphist.errors import StateError
+from dphist.streams.store import identity as store_identity
+from dphist.streams.store.store import Store
 from tests.continual.state_files import contents, later, run, told, written
 
 TIMES = 8
@@ -33,7 +33,7 @@ def same_inode(monkeypatch: pytest.MonkeyPatch, *missing: str) -> None:
         found = facts(descriptor) | {"inode": "7", "device": "1"}
         return {name: value for name, value in found.items() if name not in missing}
 
-    monkeypatch.setattr("dphist.continual.store_owner.facts", of_one_inode)
+    monkeypatch.setattr("dphist.streams.store.owner.facts", of_one_inode)
 
 
 @pytest.mark.parametrize("kept", ["birth", "generation"])
@@ -163,7 +163,7 @@ def test_a_stream_begins_with_a_warning_where_too_little_is_told(
         found = whole | facts(descriptor)
         return {name: value for name, value in found.items() if name not in missing}
 
-    monkeypatch.setattr("dphist.continual.store_owner.facts", fewer)
+    monkeypatch.setattr("dphist.streams.store.owner.facts", fewer)
     with caplog.at_level(logging.INFO):
         written(path, b"1")
     assert len(caplog.records) == bool(passing)

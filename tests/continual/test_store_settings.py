@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import dphist as dh
-from dphist.continual.store import Store
+from dphist.streams.store.store import Store
 
 SECRET = b"the secret count of ibuprofen"
 OPPOSITE = {

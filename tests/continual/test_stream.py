@@ -16,10 +16,10 @@ import pandas as pd
 import pytest
 
 import dphist as dh
-from dphist.continual import autoregressive, binary
-from dphist.continual.state import in_order
-from dphist.continual.store import Store
-from dphist.continual.stream import ContinualHistogram
+from dphist.streams.counters import autoregressive, binary
+from dphist.streams.state.state import in_order
+from dphist.streams.store.store import Store
+from dphist.streams.stream import ContinualHistogram
 
 METHODS = ("autoregressive", "binary")
 

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from dphist.continual import autoregressive
-from dphist.continual.autoregressive import AutoregressiveCounter
-from dphist.continual.binary import BinaryCounter
-from dphist.continual.mechanism import ContinualMechanism
-from dphist.continual.noise_table import are_above, rounded
-from dphist.continual.threshold import threshold_units
+from dphist.streams.counters import autoregressive
+from dphist.streams.counters.autoregressive import AutoregressiveCounter
+from dphist.streams.counters.binary import BinaryCounter
+from dphist.streams.counters.noise_table import are_above, rounded
+from dphist.streams.mechanism import ContinualMechanism
+from dphist.streams.threshold import threshold_units
 
 METHODS: tuple[Any, ...] = ("autoregressive", "binary")
 
@@ -187,7 +187,7 @@ def test_planted_bugs_are_caught(method: Any, name: str, monkeypatch: pytest.Mon
         epsilon=1, delta="1e-6", horizon=100, max_labels=3, method=method, max_events_per_user=4
     )
     check(mechanism)
-    monkeypatch.setattr("dphist.continual.mechanism.threshold_units", BUGS[name])
+    monkeypatch.setattr("dphist.streams.mechanism.threshold_units", BUGS[name])
     with pytest.raises(ViolationError, match="share"):
         check(mechanism)
 

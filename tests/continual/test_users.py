@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from dphist.continual import users as module
-from dphist.continual.cutting import Events, emptied
-from dphist.continual.events import one_event, read_events
-from dphist.continual.mechanism import ContinualMechanism
-from dphist.continual.state import StreamState
-from dphist.continual.users import UserEvents
+from dphist.streams.events import users as module
+from dphist.streams.events.cutting import Events, emptied
+from dphist.streams.events.reading import one_event, read_events
+from dphist.streams.events.users import UserEvents
+from dphist.streams.mechanism import ContinualMechanism
+from dphist.streams.state.state import StreamState
 
 from ..goodness import LEVEL
 

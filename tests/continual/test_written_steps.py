@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dphist.continual import live_state
-from dphist.continual.mechanism import ContinualMechanism
-from dphist.continual.state import StreamState
-from dphist.continual.stored_state import all_rows, step_rows
-from dphist.continual.stream import ContinualHistogram
+from dphist.streams.mechanism import ContinualMechanism
+from dphist.streams.state import live as live_state
+from dphist.streams.state.state import StreamState
+from dphist.streams.state.stored import all_rows, step_rows
+from dphist.streams.stream import ContinualHistogram
 
 Rows = Mapping[str, Iterable[tuple[Any, bytes]]]
 Held = dict[tuple[str, Any], bytes]

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dphist.continual.mechanism import ContinualMechanism
-from dphist.continual.stream import ContinualHistogram
+from dphist.streams.mechanism import ContinualMechanism
+from dphist.streams.stream import ContinualHistogram
 
 UNIT_BITS = 2
 THRESHOLD = Fraction(5, 2)  # a noisy count equal to it is rounded up to 3

@@ -8,10 +8,10 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 
-from dphist.anonymized.partition_paths import Paths
-from dphist.anonymized.partition_proposals import Proposal, Proposals
-from dphist.anonymized.partition_tables import Half, exactly
-from dphist.anonymized.partition_windows import (
+from dphist.anonymized.partition_sampler.paths import Paths
+from dphist.anonymized.partition_sampler.proposals import Proposal, Proposals
+from dphist.anonymized.partition_sampler.tables import Half, exactly
+from dphist.anonymized.partition_sampler.windows import (
     Choices,
     Entries,
     RowWindows,

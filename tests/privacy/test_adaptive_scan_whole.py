@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from dphist import AdaptiveScan, Profile, Release
-from dphist.anonymized import adaptive_scan
+from dphist.anonymized.adaptive_scan import mechanism as adaptive_scan
+from dphist.anonymized.adaptive_scan.band import bounds_of_scans
+from dphist.anonymized.adaptive_scan.roughness import of_rows
 from dphist.anonymized.band import curve_bounds
-from dphist.anonymized.scan_band import bounds_of_scans
-from dphist.anonymized.scan_roughness import of_rows
 from dphist.noise.magnitude import geometric_stopped_bound
 
 COUNT_NEXT = adaptive_scan._count_next

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from dphist import AdaptiveTree, DphistError
-from dphist.universal import exploration
-from dphist.universal.adaptive_rules import Rules
-from dphist.universal.budget import Budget
-from dphist.universal.ledger import UNITS, Ledger
+from dphist.ranges.adaptive_tree import exploration
+from dphist.ranges.adaptive_tree.path_budget import UNITS, Ledger
+from dphist.ranges.adaptive_tree.rules import Rules
+from dphist.ranges.budget import Budget
 from tests.privacy.universal_cases import neighbours
 
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 import dphist as dh
-from dphist.universal.budget import Budget
+from dphist.ranges.budget import Budget
 from tests.privacy.test_black_box import lower_bound
 
 

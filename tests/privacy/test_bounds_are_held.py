@@ -27,7 +27,7 @@ from dphist import (
     TopLabels,
     TopThreshold,
 )
-from dphist.continual.mechanism import ContinualMechanism
+from dphist.streams.mechanism import ContinualMechanism
 
 BOUNDS = [1, 2, 7, 1000, 10**6 + 1, 10**9]
 

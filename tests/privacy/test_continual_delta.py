@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from scipy.stats import binom
 
-from dphist.continual.mechanism import ContinualMechanism
-from dphist.continual.stream import ContinualHistogram
+from dphist.streams.mechanism import ContinualMechanism
+from dphist.streams.stream import ContinualHistogram
 
 METHODS: tuple[Any, ...] = ("autoregressive", "binary")
 EVENTS = 2**16 - 1  # the binary mechanism's noise is widest there

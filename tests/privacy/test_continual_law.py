@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dphist.continual import state as module
-from dphist.continual.noise_table import NoiseTable, are_above, rounded
-from dphist.continual.state import Step, StreamState
+from dphist.streams.counters.noise_table import NoiseTable, are_above, rounded
+from dphist.streams.state import state as module
+from dphist.streams.state.state import Step, StreamState
 
 from .continual_streams import UNIT_BITS, Setting, ViolationError, check, random_table, run
 
@@ -141,7 +141,7 @@ def late_labels_without_noise_at_past_marks(patch: pytest.MonkeyPatch) -> None:
         return table
 
     patch.setattr(NoiseTable, "_with_paths", wrong)
-    patch.setattr("dphist.continual.noise_table._LEAST_PATHS", 1)
+    patch.setattr("dphist.streams.counters.noise_table._LEAST_PATHS", 1)
 
 
 def marks_start_with_the_label(patch: pytest.MonkeyPatch) -> None:
@@ -254,7 +254,7 @@ def test_planted_bugs_are_caught(bug: Callable[..., None], monkeypatch: pytest.M
 
 def one_hash(patch: pytest.MonkeyPatch, bounded: Callable[..., Any]) -> None:
     """All users have one hash; what is to count is computed by the function given."""
-    patch.setattr("dphist.continual.users.UserEvents._hash", lambda self, user: b"")
+    patch.setattr("dphist.streams.events.users.UserEvents._hash", lambda self, user: b"")
     patch.setattr(Setting, "bounded", lambda self, stream: bounded(stream))
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from dphist.continual.events import read_events
-from dphist.continual.stream import ContinualHistogram
 from dphist.errors import DphistError, HorizonError
+from dphist.streams.events.reading import read_events
+from dphist.streams.stream import ContinualHistogram
 
 from ..tables.refusal import SENTINEL
 
@@ -186,7 +186,7 @@ def test_a_secret_in_an_error_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> 
             raise DphistError("events must be others") from problem
 
     for wrong, seen in ((counting, False), (chained, True)):
-        monkeypatch.setattr("dphist.continual.state.StreamState.counting", wrong)
+        monkeypatch.setattr("dphist.streams.state.state.StreamState.counting", wrong)
         with pytest.raises(DphistError) as refused:
             a_stream().update([SENTINEL], user="u")
         assert any(SENTINEL in text for text in texts_of(refused.value)) == seen

@@ -17,7 +17,7 @@ import pytest
 import dphist as dh
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import BoundsError, ParameterError, ReleaseFileError
-from dphist.unknown.threshold import grid
+from dphist.labels.threshold.mechanism import grid
 from tests.support.replay import loss_of_neighbours, record, replay
 from tests.test_release import signed
 

@@ -12,12 +12,12 @@ import pytest
 
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import BoundsError, ColumnError, DataError, DphistError, ParameterError
+from dphist.labels import PayWhatYouGet, ThresholdHistogram, TopLabels, TopThreshold
+from dphist.labels.mechanism import LARGEST_COUNT
+from dphist.labels.threshold import mechanism as module
+from dphist.labels.threshold.mechanism import GeometricNoise
 from dphist.noise.lazy import GAUSSIAN, LazyNoise
 from dphist.privacy.calibration import calibrate
-from dphist.unknown import PayWhatYouGet, ThresholdHistogram, TopLabels, TopThreshold
-from dphist.unknown import threshold as module
-from dphist.unknown.mechanism import LARGEST_COUNT
-from dphist.unknown.threshold import GeometricNoise
 
 from ..tables.contribution_engines import spark
 from ..tables.refusal import SENTINEL, refused

@@ -17,22 +17,20 @@ import numpy as np
 import pytest
 
 from dphist import PartitionSampler, Profile
-from dphist.anonymized import (
-    partition_acceptance,
-    partition_exact,
-    partition_paths,
-    partition_powers,
-    partition_proposals,
-    partition_sampler,
-    partition_tables,
-)
-from dphist.anonymized.partition_acceptance import Ratio, is_surely_kept, ratio_of
-from dphist.anonymized.partition_exact import Uniforms, draw_exactly
-from dphist.anonymized.partition_paths import Paths
-from dphist.anonymized.partition_powers import Powers
-from dphist.anonymized.partition_proposals import Proposals
-from dphist.anonymized.partition_tables import Half, Step, Table, exactly
-from dphist.anonymized.partition_windows import Entries
+from dphist.anonymized.partition_sampler import acceptance as partition_acceptance
+from dphist.anonymized.partition_sampler import exact as partition_exact
+from dphist.anonymized.partition_sampler import mechanism as partition_sampler
+from dphist.anonymized.partition_sampler import paths as partition_paths
+from dphist.anonymized.partition_sampler import powers as partition_powers
+from dphist.anonymized.partition_sampler import proposals as partition_proposals
+from dphist.anonymized.partition_sampler import tables as partition_tables
+from dphist.anonymized.partition_sampler.acceptance import Ratio, is_surely_kept, ratio_of
+from dphist.anonymized.partition_sampler.exact import Uniforms, draw_exactly
+from dphist.anonymized.partition_sampler.paths import Paths
+from dphist.anonymized.partition_sampler.powers import Powers
+from dphist.anonymized.partition_sampler.proposals import Proposals
+from dphist.anonymized.partition_sampler.tables import Half, Step, Table, exactly
+from dphist.anonymized.partition_sampler.windows import Entries
 from dphist.errors import DphistError
 from tests.privacy.diagrams import Partition, neighbour_pairs, profile
 from tests.privacy.partition_reference import (

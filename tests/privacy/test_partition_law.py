@@ -13,11 +13,13 @@ import pytest
 from scipy.stats import chisquare
 
 from dphist import PartitionSampler, Profile
-from dphist.anonymized import partition_paths, partition_proposals, partition_sampler
 from dphist.anonymized.band import from_rows_and_columns
-from dphist.anonymized.partition_paths import Paths
-from dphist.anonymized.partition_radius import radius
-from dphist.anonymized.partition_windows import Choices, Windows, windows_around
+from dphist.anonymized.partition_sampler import mechanism as partition_sampler
+from dphist.anonymized.partition_sampler import paths as partition_paths
+from dphist.anonymized.partition_sampler import proposals as partition_proposals
+from dphist.anonymized.partition_sampler.paths import Paths
+from dphist.anonymized.partition_sampler.radius import radius
+from dphist.anonymized.partition_sampler.windows import Choices, Windows, windows_around
 from tests.privacy.diagrams import Partition, neighbour_pairs, pairs_within, partitions, profile
 from tests.privacy.partition_reference import (
     as_proposal,

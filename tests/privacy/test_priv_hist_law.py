@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 
 from dphist import PrivHist
-from dphist.anonymized import priv_hist, priv_hist_regions, tiling
+from dphist.anonymized import tiling
+from dphist.anonymized.priv_hist import mechanism as priv_hist
+from dphist.anonymized.priv_hist import regions as priv_hist_regions
 from tests.privacy.diagrams import neighbour_pairs, pairs_within, partitions, profile
 from tests.privacy.laws import SLACK, Ladder, Scripted, clamped_law
 from tests.privacy.priv_hist_transcripts import Data, above_and_numbers, loss, run, split_counts

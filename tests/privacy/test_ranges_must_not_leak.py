@@ -12,10 +12,10 @@ import pytest
 
 import dphist as dh
 from dphist.cli import main
+from dphist.ranges.budget import Budget
 from dphist.report import report_html
 from dphist.report.summary import summary_text
 from dphist.report.table import table_csv
-from dphist.universal.budget import Budget
 
 SENTINEL = 918273645
 MECHANISMS = ["adaptive", "tree", "leaves"]
@@ -189,7 +189,7 @@ def test_columns_of_other_types_are_named_not_shown(kind, tmp_path, capsys) -> N
 
 
 def test_nothing_is_written_if_one_output_fails(tmp_path, capsys, monkeypatch) -> None:
-    from dphist.report import ranges_page
+    from dphist.report.ranges import page as ranges_page
 
     def explode(release: dh.Release) -> None:
         raise RuntimeError(str(SENTINEL))

@@ -15,8 +15,8 @@ import pytest
 
 from dphist import ParameterError, PayWhatYouGet, ThresholdHistogram, TopLabels, TopThreshold
 from dphist.data.label_counts import LabelCounts
+from dphist.labels.threshold.mechanism import GeometricNoise, grid
 from dphist.tables.counting import stores
-from dphist.unknown.threshold import GeometricNoise, grid
 from tests.support.replay import DivergedError, Told, loss, loss_of_neighbours, record, replay
 from tests.support.replay_lazy import (
     THRESHOLD,

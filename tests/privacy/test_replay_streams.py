@@ -14,12 +14,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dphist.continual.binary import blocks, levels
-from dphist.continual.mechanism import ContinualMechanism
-from dphist.continual.noise_table import NoiseTable
-from dphist.continual.stream import ContinualHistogram
 from dphist.errors import ParameterError
 from dphist.release.release import parameters_of
+from dphist.streams.counters.binary import blocks, levels
+from dphist.streams.counters.noise_table import NoiseTable
+from dphist.streams.mechanism import ContinualMechanism
+from dphist.streams.stream import ContinualHistogram
 from tests.support.replay import DivergedError, Told, loss, loss_of_neighbours, record, replay
 
 # Events as rows: a label and a user each; -1 stands for no label.
@@ -270,7 +270,7 @@ def times_paid_for(mechanism: ContinualMechanism) -> int:
     """
     if mechanism.method == "binary":
         return 52
-    from dphist.continual.autoregressive import autoregressive_counter
+    from dphist.streams.counters.autoregressive import autoregressive_counter
 
     square = levels(mechanism.horizon) * mechanism.epsilon**2
     return next(

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from dphist import Axis, BinnedCounts, ContinualHistogram, Profile
-from dphist.continual.events import read_events
 from dphist.data.label_counts import LabelCounts
+from dphist.streams.events.reading import read_events
 
 COUNTS = [[], [1], [7, 7, 3], [918273645] * 50]
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from dphist import ThresholdHistogram, TopLabels, TopThreshold
-from dphist.continual.mechanism import ContinualMechanism
 from dphist.privacy import ApproxZCDP, compose
+from dphist.streams.mechanism import ContinualMechanism
 
 DELTA = Fraction(1, 10**8)
 # From how many releases the mechanism is to be like, one of that cost.

@@ -20,8 +20,8 @@ import pytest
 from scipy.stats import binom, norm
 
 from dphist.data.label_counts import LabelCounts
-from dphist.unknown import threshold as module
-from dphist.unknown.threshold import GaussianNoise, GeometricNoise, ThresholdHistogram
+from dphist.labels.threshold import mechanism as module
+from dphist.labels.threshold.mechanism import GaussianNoise, GeometricNoise, ThresholdHistogram
 
 SLACK = 1e-9
 ORDERS = (1.001, 1.5, 2.0, 5.0, 40.0)

@@ -24,9 +24,9 @@ import pytest
 from scipy.stats import norm
 
 from dphist.data.label_counts import LabelCounts
-from dphist.unknown import top_labels, top_threshold
-from dphist.unknown.top_labels import TopLabels
-from dphist.unknown.top_threshold import TopThreshold
+from dphist.labels import top_labels, top_threshold
+from dphist.labels.top_labels import TopLabels
+from dphist.labels.top_threshold import TopThreshold
 
 SLACK = 1e-9
 ORDERS = [1.0001, 1.5, 2, 5, 30]

@@ -15,10 +15,10 @@ import pytest
 from dphist import AdaptiveTree, DphistError, HierarchicalTree, LeafCounts, ParameterError, PureDP
 from dphist.noise.geometric import geometric_law
 from dphist.privacy import ZCDP, PrivacyUnit
-from dphist.universal.budget import Budget
-from dphist.universal.counts import load_counts
-from dphist.universal.hierarchical_tree import HierarchicalTree as Tree
-from dphist.universal.shape import TreeShape
+from dphist.ranges.budget import Budget
+from dphist.ranges.counts import load_counts
+from dphist.ranges.hierarchical_tree.mechanism import HierarchicalTree as Tree
+from dphist.ranges.shape import TreeShape
 from tests.privacy.universal_cases import neighbours
 
 LARGEST = 2**62 - 1

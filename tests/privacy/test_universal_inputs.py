@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from dphist import AdaptiveTree, DphistError, HierarchicalTree, LeafCounts, Release, bin_counts
-from dphist.universal.budget import Budget
-from dphist.universal.ledger import UNITS, Ledger
+from dphist.ranges.adaptive_tree.path_budget import UNITS, Ledger
+from dphist.ranges.budget import Budget
 from tests.privacy.universal_cases import MAKE
 
 
@@ -29,7 +29,7 @@ def test_the_ledger_refuses_nodes_that_it_would_not_charge_as_they_are_counted(n
 
 def test_rules_that_ask_for_nodes_that_are_none_get_nothing(monkeypatch):
     """End to end: whatever the rules do, a record must not cost more than the budget."""
-    from dphist.universal import exploration
+    from dphist.ranges.adaptive_tree import exploration
 
     def run(self):
         for level in range(1, 7):

@@ -17,8 +17,8 @@ from dphist import (
     Release,
     bin_counts,
 )
-from dphist.universal.budget import Budget
-from dphist.universal.ledger import UNITS, Ledger
+from dphist.ranges.adaptive_tree.path_budget import UNITS, Ledger
+from dphist.ranges.budget import Budget
 from tests.privacy.universal_cases import AXIS, MAKE, Drawn, binned
 
 

@@ -6,7 +6,7 @@ import math
 import numpy as np
 
 from dphist import AdaptiveTree, Axis, BinnedCounts, HierarchicalTree, LeafCounts
-from dphist.universal.budget import Budget
+from dphist.ranges.budget import Budget
 
 MAKE = [
     lambda **kw: LeafCounts(bins=4, **kw),

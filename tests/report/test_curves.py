@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dphist import Profile
-from dphist.report.curves import Curve, counts_by_rank, labels_by_count, outline, thin
+from dphist.report.anonymized.curves import Curve, counts_by_rank, labels_by_count, outline, thin
 
 profiles = st.dictionaries(st.integers(1, 10**6), st.integers(1, 10**6), max_size=60).map(
     lambda pairs: Profile.from_prevalences(list(pairs), list(pairs.values()))

@@ -27,10 +27,11 @@ from dphist import (
 from dphist.noise import rounded_gaussian, two_sided_geometric
 from dphist.privacy import Target
 from dphist.release.release import parameters_of
-from dphist.report import described, labelled_words, report_html, words
+from dphist.report import described, report_html, words
 from dphist.report.chances import chances, half_width
 from dphist.report.guarantees import total_in_words, total_of
-from dphist.report.labelled_rows import rows_of
+from dphist.report.labels import words as labelled_words
+from dphist.report.labels.rows import rows_of
 from dphist.report.numbers_protected import number_protected
 from dphist.report.summary import summary_text
 from dphist.report.table import table_csv

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from dphist import ParameterError, Profile, Release, plot
-from dphist.report.curves import counts_by_rank, labels_by_count, outline, thin
+from dphist.report.anonymized.curves import counts_by_rank, labels_by_count, outline, thin
 from dphist.report.plots import log_ticks
 from tests.report import releases
 

@@ -7,9 +7,9 @@ from dphist.errors import ParameterError
 from dphist.properties import Estimate
 from dphist.properties.resampling import further_releases
 from dphist.report import report_html
-from dphist.report.properties_rows import Property, can_be_estimated, properties_of
-from dphist.report.properties_section import population
-from dphist.report.properties_words import error_of, interval_of, name_of, notes_of, value_of
+from dphist.report.properties.rows import Property, can_be_estimated, properties_of
+from dphist.report.properties.section import population
+from dphist.report.properties.words import error_of, interval_of, name_of, notes_of, value_of
 from tests.report import releases
 from tests.report.test_html import Page
 

@@ -6,9 +6,9 @@ import pytest
 from dphist import Axis, LeafCounts, ParameterError, plot
 from dphist.release.range_histogram.picture import ERRORS
 from dphist.report import report_html
-from dphist.report.ranges_map import cells_of
-from dphist.report.ranges_plots import MOST, bins_a_step
-from dphist.report.ranges_scale import scale_of, steps_of
+from dphist.report.ranges.map import cells_of
+from dphist.report.ranges.plots import MOST, bins_a_step
+from dphist.report.ranges.scale import scale_of, steps_of
 from dphist.report.table import table_csv
 from tests.report.ranges_releases import ALL, HOURS, released
 

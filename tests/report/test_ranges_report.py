@@ -14,10 +14,11 @@ import pytest
 
 from dphist import AdaptiveTree, Axis, HierarchicalTree, LeafCounts, Release, bin_counts
 from dphist.release.range_histogram import RangeHistogram
-from dphist.report import described, ranges_words, report_html, words
-from dphist.report.axis_texts import edge_texts
+from dphist.report import described, report_html, words
 from dphist.report.numbers_protected import number_protected
-from dphist.report.ranges_rows import outside_of, parts, quantiles_of, rows_of
+from dphist.report.ranges import words as ranges_words
+from dphist.report.ranges.axis_texts import edge_texts
+from dphist.report.ranges.rows import outside_of, parts, quantiles_of, rows_of
 from dphist.report.summary import summary_text
 from dphist.report.table import table_csv
 from tests.report.ranges_releases import AGES, ALL, ENDLESS, HOSTILE, HOURS, bell, binned, released
@@ -191,7 +192,7 @@ def test_equal_parts() -> None:
 
 
 def test_a_histogram_of_one_s_own_has_a_table_but_no_errors() -> None:
-    from dphist.report.ranges_table import ranges_csv
+    from dphist.report.ranges.table import ranges_csv
 
     assert (
         ranges_csv(RangeHistogram(np.array([5, 6]))) == "start,stop,count,error\n0,1,5,\n1,2,6,\n"

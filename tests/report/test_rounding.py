@@ -15,9 +15,11 @@ import dphist as dh
 from dphist import ApproxDP, Profile, PureDP
 from dphist.noise.magnitude import geometric_standard_deviation
 from dphist.privacy.as_text import down, float_up, plain, short_exact, up
-from dphist.report import described, labelled_words, running_words, words
+from dphist.report import described, words
 from dphist.report.guarantees import guarantee_json
 from dphist.report.kinds import kind_of
+from dphist.report.labels import words as labelled_words
+from dphist.report.streams import words as running_words
 from dphist.report.summary import summary_text
 
 EPSILONS = [

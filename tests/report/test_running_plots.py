@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 import dphist as dh
 from dphist import Release
 from dphist.release.running_counts import RunningCounts
-from dphist.report import report_html, running_words
-from dphist.report.running_colours import DARK, DASHES, LIGHT, STAND_INS
-from dphist.report.running_lines import MOST_LINES, apart, lines_of
+from dphist.report import report_html
+from dphist.report.streams import words as running_words
+from dphist.report.streams.colors import DARK, DASHES, LIGHT, STAND_INS
+from dphist.report.streams.lines import MOST_LINES, apart, lines_of
 from tests.report.test_running_report import ALL, KNOWN, UNKNOWN
 
 

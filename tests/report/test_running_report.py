@@ -10,17 +10,18 @@ import pytest
 from rich.cells import cell_len
 
 from dphist import ApproxDP, Release
-from dphist.continual import ContinualMechanism
 from dphist.privacy import Target
 from dphist.release.release import parameters_of
 from dphist.release.running_counts import RunningCounts
-from dphist.report import report_html, running_words, words
+from dphist.report import report_html, words
 from dphist.report.guarantees import total_of
 from dphist.report.kinds import kind_of
 from dphist.report.numbers_protected import number_protected
-from dphist.report.running_rows import rows_of
+from dphist.report.streams import words as running_words
+from dphist.report.streams.rows import rows_of
 from dphist.report.summary import summary_text
 from dphist.report.table import table_csv
+from dphist.streams import ContinualMechanism
 from tests.report.test_html import Page
 from tests.report.test_labelled import HOSTILE
 

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dphist import AdaptiveTree, Release
-from dphist.universal import enclosed_boxes
-from dphist.universal.dyadic_inference import infer
-from dphist.universal.ledger import UNITS
-from dphist.universal.path_errors import path_variances
-from dphist.universal.pooled_weights import Pools
+from dphist.ranges.adaptive_tree import enclosed_boxes
+from dphist.ranges.adaptive_tree.inference import infer
+from dphist.ranges.adaptive_tree.path_budget import UNITS
+from dphist.ranges.adaptive_tree.path_errors import path_variances
+from dphist.ranges.adaptive_tree.pooled_weights import Pools
 from tests.universal.boxes import all_boxes, ask, indicators
 
 SHAPES = [(1,), (5,), (40,), (64,), (7, 9), (1, 40), (3, 4, 5)]

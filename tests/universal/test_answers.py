@@ -16,9 +16,9 @@ from dphist import (
     Release,
     ReleaseFileError,
 )
+from dphist.ranges.shape import TreeShape
 from dphist.release import release as release_module
 from dphist.release.range_histogram import RangeHistogram
-from dphist.universal.shape import TreeShape
 from tests.universal.boxes import all_boxes, ask, indicators
 
 SHAPES = [(1,), (2,), (5,), (8,), (9,), (3, 4), (5, 2), (1, 6), (2, 3, 2)]

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import dphist as dh
-from dphist.universal import RangeMechanism
+from dphist.ranges import RangeMechanism
 
 ROWS = {"who": [1, 1, 1, 2, 3, 3], "x": [0, 0, 1, 3, 9, None]}
 MECHANISMS: list[type[Any]] = [dh.LeafCounts, dh.HierarchicalTree, dh.AdaptiveTree]

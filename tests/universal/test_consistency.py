@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dphist.errors import ParameterError
-from dphist.universal import consistency
-from dphist.universal.consistency import Estimates, consistent, subtree_estimates, zero_subtrees
-from dphist.universal.shape import TreeShape
+from dphist.ranges import consistency
+from dphist.ranges.consistency import Estimates, consistent, subtree_estimates, zero_subtrees
+from dphist.ranges.shape import TreeShape
 from tests.universal.boxes import Bins, branchings, node_matrices, sizes
 from tests.universal.test_shape import without_ragged_families
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dphist as dh
-from dphist.universal.mechanism import RangeMechanism
+from dphist.ranges.mechanism import RangeMechanism
 
 SENTINEL = 918_273_645
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dphist.universal.dyadic import DyadicShape
+from dphist.ranges.adaptive_tree.dyadic import DyadicShape
 
 SHAPES = st.lists(st.integers(1, 9), min_size=1, max_size=4).map(tuple)
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import linprog
 from scipy.stats import norm
 
-from dphist.universal.budget import Budget
+from dphist.ranges.budget import Budget
 
 
 def geometric(epsilon, most=10_000):

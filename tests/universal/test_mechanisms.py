@@ -18,8 +18,10 @@ from dphist import (
     bin_counts,
 )
 from dphist.privacy import ZCDP
-from dphist.universal import adaptive_tree, best_range_mechanism
-from dphist.universal.adaptive_rules import (
+from dphist.ranges import best_range_mechanism
+from dphist.ranges.adaptive_tree import mechanism as adaptive_tree
+from dphist.ranges.adaptive_tree.path_budget import UNITS
+from dphist.ranges.adaptive_tree.rules import (
     LEAST,
     MORE_AXES,
     MORE_AXES_GAUSSIAN,
@@ -27,8 +29,7 @@ from dphist.universal.adaptive_rules import (
     ONE_AXIS_GAUSSIAN,
     PREFIXES,
 )
-from dphist.universal.branching import best_branching
-from dphist.universal.ledger import UNITS
+from dphist.ranges.hierarchical_tree.branching import best_branching
 
 BINS = [(1,), (2,), (7,), (64,), (100,), (3, 5), (16, 16), (2, 3, 4)]
 

@@ -5,15 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dphist.universal.consistency import consistent, subtree_estimates
-from dphist.universal.nonnegative import (
+from dphist.ranges.consistency import consistent, subtree_estimates
+from dphist.ranges.nonnegative import (
     nonnegative,
     project_children,
     whole_bins,
     whole_intervals,
     whole_nodes,
 )
-from dphist.universal.shape import TreeShape
+from dphist.ranges.shape import TreeShape
 from tests.universal.boxes import Bins, branchings, node_matrices, sizes
 from tests.universal.test_consistency import noisy_levels
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 from dphist.errors import ParameterError
-from dphist.universal.shape import TreeShape
+from dphist.ranges.shape import TreeShape
 from tests.universal.boxes import Bins, branchings, node_matrices, sizes
 
 

@@ -3,8 +3,14 @@
 import numpy as np
 import pytest
 
-from dphist.universal import share_prior
-from dphist.universal.share_prior import ANY_KIND, EDGES, MASSES, SHARE_VARIANCES, share_posterior
+from dphist.ranges.adaptive_tree import share_prior
+from dphist.ranges.adaptive_tree.share_prior import (
+    ANY_KIND,
+    EDGES,
+    MASSES,
+    SHARE_VARIANCES,
+    share_posterior,
+)
 
 
 def brute_force(estimate, variance, total, even, kinds, steps=4000):

@@ -11,11 +11,11 @@ import pytest
 
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import BoundsError, DataError, ParameterError
+from dphist.labels import pay_what_you_get
+from dphist.labels.pay_what_you_get import PayWhatYouGet
+from dphist.labels.top_labels import TopLabels
 from dphist.noise.inversion import Source
 from dphist.privacy import ApproxZCDP
-from dphist.unknown import pay_what_you_get
-from dphist.unknown.pay_what_you_get import PayWhatYouGet
-from dphist.unknown.top_labels import TopLabels
 
 Make = Callable[[int], Source]
 COMMON = LabelCounts.from_counts(

@@ -17,16 +17,16 @@ import pytest
 from dphist import ZCDP, ApproxDP, ApproxZCDP, PureDP, Release
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import BoundsError, ColumnError, DataError, DphistError, ParameterError
-from dphist.noise.gaussian_epsilon import gaussian_epsilon
-from dphist.release.label_table import LabelTable
-from dphist.unknown import threshold as module
-from dphist.unknown.mechanism import LARGEST_COUNT
-from dphist.unknown.threshold import (
+from dphist.labels.mechanism import LARGEST_COUNT
+from dphist.labels.threshold import mechanism as module
+from dphist.labels.threshold.mechanism import (
     AboveThreshold,
     GaussianNoise,
     GeometricNoise,
     ThresholdHistogram,
 )
+from dphist.noise.gaussian_epsilon import gaussian_epsilon
+from dphist.release.label_table import LabelTable
 
 NOISES: list[Any] = ["laplace", "gaussian"]
 SENTINEL = 918273645

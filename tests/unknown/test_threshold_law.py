@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dphist.unknown import threshold_law
-from dphist.unknown.threshold_law import (
+from dphist.labels.threshold import law as threshold_law
+from dphist.labels.threshold.law import (
     gaussian_delta,
     gaussian_threshold,
     geometric_delta,

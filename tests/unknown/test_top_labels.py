@@ -17,12 +17,12 @@ from scipy.stats import chi2
 
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import BoundsError, DphistError, ParameterError
+from dphist.labels import top_labels
+from dphist.labels.top_labels import TopLabels, logarithm_above
 from dphist.noise.inversion import Source
 from dphist.noise.lazy import GUMBEL, LazyNoise
 from dphist.privacy import ApproxZCDP
 from dphist.release.release import Release
-from dphist.unknown import top_labels
-from dphist.unknown.top_labels import TopLabels, logarithm_above
 from tests.goodness import LEVEL
 
 Make = Callable[[int], Source]

@@ -12,11 +12,11 @@ from scipy.stats import binomtest, norm
 
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import BoundsError, ParameterError
+from dphist.labels.top_threshold import TopThreshold
 from dphist.noise.inversion import Source
 from dphist.noise.lazy import GAUSSIAN, LazyNoise
 from dphist.privacy import ApproxZCDP
 from dphist.release.release import Release
-from dphist.unknown.top_threshold import TopThreshold
 from tests.goodness import LEVEL, chi_square_p
 
 Make = Callable[[int], Source]

@@ -1,10 +1,10 @@
 """Anonymized histograms: how many labels have each count."""
 
-from dphist.anonymized.adaptive_scan import AdaptiveScan
+from dphist.anonymized.adaptive_scan.mechanism import AdaptiveScan
 from dphist.anonymized.best import anonymize, best_mechanism
 from dphist.anonymized.cumulative_counts import CumulativeCounts
-from dphist.anonymized.partition_sampler import PartitionSampler
-from dphist.anonymized.priv_hist import PrivHist
+from dphist.anonymized.partition_sampler.mechanism import PartitionSampler
+from dphist.anonymized.priv_hist.mechanism import PrivHist
 from dphist.anonymized.rank_split import RankSplit
 from dphist.anonymized.sorted_counts import SortedCounts
 

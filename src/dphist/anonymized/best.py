@@ -1,6 +1,6 @@
 """The mechanism to use when one has no reason to use another."""
 
-from dphist.anonymized.adaptive_scan import AdaptiveScan
+from dphist.anonymized.adaptive_scan.mechanism import AdaptiveScan
 from dphist.anonymized.mechanism import checked_profile
 from dphist.data.profile import Profile
 from dphist.noise import Source

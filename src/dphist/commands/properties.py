@@ -17,8 +17,8 @@ from dphist.release.release import FOR_TESTS, Release
 from dphist.report import words
 from dphist.report.guarantees import cost_of, for_tests_json
 from dphist.report.kinds import kind_of
-from dphist.report.properties_rows import Property, properties_of
-from dphist.report.properties_words import interval_of, name_of, notes_of, value_of
+from dphist.report.properties.rows import Property, properties_of
+from dphist.report.properties.words import interval_of, name_of, notes_of, value_of
 from dphist.report.summary import WIDTH
 
 _NOT_PRIVATE = "computed from the data themselves, so what is printed is not private"

@@ -18,16 +18,17 @@ from dphist.commands.publishing import (
 from dphist.data.axis.axis import Axis
 from dphist.data.binned_counts import bin_counts
 from dphist.errors import ParameterError
-from dphist.report import ranges_words, words
-from dphist.report.delta_words import Number
-from dphist.report.guarantees import guarantee_for, records_json
-from dphist.universal import (
+from dphist.ranges import (
     AdaptiveTree,
     HierarchicalTree,
     LeafCounts,
     RangeMechanism,
     best_range_mechanism,
 )
+from dphist.report import words
+from dphist.report.delta_words import Number
+from dphist.report.guarantees import guarantee_for, records_json
+from dphist.report.ranges import words as ranges_words
 
 EDGE_OPTIONS = ("--edges", "--start", "--stop")
 _GUESSES = (10_000, 1_000_000, 100_000_000)  # records, where no guess was given

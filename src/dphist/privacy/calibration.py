@@ -64,7 +64,7 @@ def calibrate(
 
     Examples
     --------
-    >>> from dphist.unknown.threshold import ThresholdHistogram
+    >>> from dphist.labels.threshold.mechanism import ThresholdHistogram
     >>> found = calibrate(
     ...     ThresholdHistogram, epsilon=1, delta="1e-6", max_labels=10, noise="gaussian"
     ... )

@@ -9,7 +9,7 @@ from typing import Any
 
 from scipy.special import ndtri
 
-from dphist.unknown import ThresholdHistogram, TopLabels, TopThreshold
+from dphist.labels import ThresholdHistogram, TopLabels, TopThreshold
 
 LEVEL = 0.95
 _CHANCES = (0.5, LEVEL)

@@ -5,13 +5,13 @@ from fractions import Fraction
 from typing import Any
 
 from dphist.errors import ParameterError
+from dphist.labels.mechanism import LabelledMechanism
 from dphist.noise.magnitude import geometric_standard_deviation
 from dphist.parameters import decimal_text
 from dphist.privacy.as_text import down, plain, short_exact
+from dphist.ranges import RangeMechanism
 from dphist.release.release import Release, parameters_of, target_of
 from dphist.report.labels_shown import harmless
-from dphist.universal import RangeMechanism
-from dphist.unknown.mechanism import LabelledMechanism
 
 _MEANINGS = {
     "epsilon": "Privacy parameter of the whole release; smaller is more private.",

@@ -20,7 +20,7 @@ def total_of(mechanism: Any) -> Target:
     more. Else it is what the mechanism promises directly; else the least epsilon known at twice
     its own delta, or at 1e-6 if it has none.
 
-    >>> from dphist.unknown import TopLabels
+    >>> from dphist.labels import TopLabels
     >>> total_of(TopLabels(k=10, epsilon="0.1", delta="5e-7"))
     (0.723843869833, 1e-6)-differential privacy
     """

@@ -89,12 +89,12 @@ class _Anonymized(Kind):
         return plots.plot(release)
 
     def page(self, release: Release) -> dict[str, Any]:
-        from dphist.report import anonymized_page
+        from dphist.report.anonymized import page as anonymized_page
 
         return anonymized_page.content(release)
 
     def summary(self, release: Release) -> Summary:
-        from dphist.report import anonymized_summary
+        from dphist.report.anonymized import summary as anonymized_summary
 
         return anonymized_summary.summary_of(release)
 
@@ -121,17 +121,17 @@ class _Labelled(Kind):
     name, template = "Labelled", "labelled.html.j2"
 
     def plot(self, release: Release) -> "Panels":
-        from dphist.report import labelled_plots
+        from dphist.report.labels import plots as labelled_plots
 
         return labelled_plots.plot(release)
 
     def page(self, release: Release) -> dict[str, Any]:
-        from dphist.report import labelled_page
+        from dphist.report.labels import page as labelled_page
 
         return labelled_page.content(release)
 
     def summary(self, release: Release) -> Summary:
-        from dphist.report import labelled_summary
+        from dphist.report.labels import summary as labelled_summary
 
         return labelled_summary.summary_of(release)
 
@@ -147,7 +147,7 @@ class _Labelled(Kind):
 
     def guarantee(self, release: Release) -> dict[str, Any]:
         from dphist.report.guarantees import total_json, total_of
-        from dphist.report.labelled_words import protected_unit
+        from dphist.report.labels.words import protected_unit
 
         return total_json(total_of(release.mechanism), protected_unit(release.stated))
 
@@ -159,22 +159,22 @@ class _Universal(Kind):
     name, template = "Universal", "ranges.html.j2"
 
     def plot(self, release: Release) -> "Panels":
-        from dphist.report import ranges_plots
+        from dphist.report.ranges import plots as ranges_plots
 
         return ranges_plots.plot(release)
 
     def page(self, release: Release) -> dict[str, Any]:
-        from dphist.report import ranges_page
+        from dphist.report.ranges import page as ranges_page
 
         return ranges_page.content(release)
 
     def summary(self, release: Release) -> Summary:
-        from dphist.report import ranges_summary
+        from dphist.report.ranges import summary as ranges_summary
 
         return ranges_summary.summary_of(release)
 
     def table(self, release: Release) -> str:
-        from dphist.report import ranges_table
+        from dphist.report.ranges import table as ranges_table
 
         return ranges_table.ranges_csv(release.value)
 
@@ -196,22 +196,22 @@ class _Running(Kind):
     name, template = "Running", "running.html.j2"
 
     def plot(self, release: Release) -> "Panels":
-        from dphist.report import running_plots
+        from dphist.report.streams import plots as running_plots
 
         return running_plots.plot(release)
 
     def page(self, release: Release) -> dict[str, Any]:
-        from dphist.report import running_page
+        from dphist.report.streams import page as running_page
 
         return running_page.content(release)
 
     def summary(self, release: Release) -> Summary:
-        from dphist.report import running_summary
+        from dphist.report.streams import summary as running_summary
 
         return running_summary.summary_of(release)
 
     def table(self, release: Release) -> str:
-        from dphist.report import running_table
+        from dphist.report.streams import table as running_table
 
         return running_table.running_csv(release.value)
 
@@ -222,7 +222,7 @@ class _Running(Kind):
 
     def guarantee(self, release: Release) -> dict[str, Any]:
         from dphist.report.guarantees import total_json, total_of
-        from dphist.report.running_words import protected_unit
+        from dphist.report.streams.words import protected_unit
 
         unit = protected_unit(release.mechanism, release.stated)
         return total_json(total_of(release.mechanism), unit)

@@ -20,7 +20,7 @@ from dphist.anonymized.band import Band
 from dphist.data.profile import Profile
 from dphist.privacy.as_text import percent
 from dphist.release.release import Release
-from dphist.report.curves import Curve, counts_by_rank, labels_by_count, outline, thin
+from dphist.report.anonymized.curves import Curve, counts_by_rank, labels_by_count, outline, thin
 from dphist.report.what_is_counted import counted_of
 from dphist.report.words import checked_release
 

@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dphist.continual import ContinualMechanism
 from dphist.data.profile import ONE_EDGE
+from dphist.labels import ThresholdHistogram
+from dphist.labels.mechanism import LabelledMechanism
+from dphist.labels.threshold.cut_users import CutUsers
 from dphist.release.label_table import LabelTable
 from dphist.release.release import Release
-from dphist.report.labelled_words import is_promised, protected_unit
-from dphist.unknown import ThresholdHistogram
-from dphist.unknown.cut_users import CutUsers
-from dphist.unknown.mechanism import LabelledMechanism
+from dphist.report.labels.words import is_promised, protected_unit
+from dphist.streams import ContinualMechanism
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""The adaptive scan of a Ferrers diagram, and its decoding."""

@@ -1,0 +1,109 @@
+"""From noisy counts of consecutive blocks back to a whole, non-increasing curve.
+
+Pure functions of noisy numbers.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from dphist.anonymized.adaptive_scan.bends import bends, turned
+from dphist.anonymized.adaptive_scan.edges import edge_heights
+from dphist.anonymized.adaptive_scan.roughness import Roughness
+from dphist.anonymized.adaptive_scan.smoothing import smoothed_heights
+from dphist.anonymized.adaptive_scan.steps import steps
+from dphist.anonymized.inference import isotonic_decreasing, whole_non_negative
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+# Blocks at the end are kept if they hold so much on average, in units of 1 / epsilon: noise alone,
+# whose mean is 0, then rarely adds a tail.
+_WORTH_KEEPING = 0.9
+
+
+def decode_curve(
+    ends: IntArray,
+    counts: IntArray,
+    epsilon: float,
+    roughness: Roughness,
+    length: int,
+) -> IntArray:
+    """Return the curve's value at each position.
+
+    Parameters
+    ----------
+    ends : (k + 1,) int64, ascending from 0; where blocks end.
+    counts : (k,) int64; noisy numbers of cells.
+    epsilon : parameter of their noise.
+    roughness : variance of the curve's fall over one position, for its mean.
+    length : number of positions wanted; blocks beyond are not looked into.
+
+    Returns
+    -------
+    (length,) int64, non-increasing, non-negative.
+    """
+    heights = kept_heights(ends, counts, epsilon, roughness)
+    curve, kept = np.zeros(length, np.int64), len(heights)
+    if kept == 0:
+        return curve
+    # What follows a curve that was cut is nothing; else the last block goes on as it came.
+    values = inside_blocks(
+        ends[: kept + 1], heights, length, 1 / epsilon, falls_to_zero=kept < len(counts)
+    )
+    curve[: len(values)] = whole_non_negative(isotonic_decreasing(values))
+    return curve
+
+
+def without_tail(counts: IntArray, epsilon: float) -> int:
+    """Return how many blocks to keep, the rest being taken for noise on nothing."""
+    gain = np.cumsum(counts - _WORTH_KEEPING / epsilon)
+    return int(np.argmax(np.append(0.0, gain)))
+
+
+def kept_heights(
+    ends: IntArray, counts: IntArray, epsilon: float, roughness: Roughness
+) -> FloatArray:
+    """Mean heights of the blocks that are kept, not increasing; the others' are 0."""
+    kept = without_tail(counts, epsilon)
+    return smoothed_heights(ends[: kept + 1], counts[:kept], epsilon, roughness)
+
+
+def inside_blocks(
+    ends: IntArray, heights: FloatArray, length: int, noise: float, falls_to_zero: bool
+) -> FloatArray:
+    """Values at the first `length` positions, or as many as there are.
+
+    In each block a step, a bend, or else a parabola, that keeps its number of cells. A parabola
+    runs from the height at the block's left edge to that at its right edge; where it would rise,
+    one of the two is moved so far that it just does not.
+    """
+    widths = np.diff(ends)
+    edges = edge_heights(ends, heights)
+    if not falls_to_zero:
+        edges[-1] = max(0.0, 2 * heights[-1] - edges[-2])
+    late, early, edges = bends(ends, heights, edges)
+    left, right = edges[:-1].copy(), edges[1:].copy()
+    bend = 6 * (heights - (left + right) / 2)
+    over, under = bend > left - right, bend < right - left
+    right[over] = (3 * heights - 2 * left)[over]
+    left[under] = (3 * heights - 2 * right)[under]
+    bend = 6 * (heights - (left + right) / 2)
+    # Blocks of rows may be longer than any memory; only their beginnings are looked into.
+    shown = np.diff(np.minimum(ends, length))
+    block = np.repeat(np.arange(len(shown)), shown)
+    inside = (np.arange(len(block)) - ends[block]).astype(np.float64)
+    start, end = inside / widths[block], (inside + 1) / widths[block]
+    a, b, c = left[block], (right - left + bend)[block], bend[block]
+    # The mean of a + b u - c u^2 over the unit's part of the block.
+    smooth: FloatArray = a + b * (start + end) / 2 - c * (start**2 + start * end + end**2) / 3
+    before, after = steps(ends, heights, noise, falls_to_zero)[block].T
+    place = widths[block] * (heights[block] - after) / np.maximum(before - after, 1e-12)
+    stepped = after + (before - after) * np.clip(place - inside, 0, 1)
+    # Seen from its other side a block that falls and is level is one that is level and rises.
+    back = widths[block] - 1 - inside
+    upper, lower = edges[block], edges[block + 1]
+    at_end = turned(inside, widths[block], upper, lower, late[block])
+    at_start = turned(back, widths[block], lower, upper, early[block])
+    turning = np.where(np.isnan(at_end), at_start, at_end)
+    smooth = np.where(np.isnan(turning), smooth, turning)
+    return np.where(np.isnan(before), smooth, stepped)

@@ -1,0 +1,238 @@
+"""The adaptive scan: blocks of columns, then blocks of rows, each chosen from noisy counts."""
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dphist.anonymized.adaptive_scan.band import bounds_of_scans
+from dphist.anonymized.adaptive_scan.decoding import decode_curve, kept_heights
+from dphist.anonymized.adaptive_scan.pointwise import curve_between
+from dphist.anonymized.adaptive_scan.roughness import of_columns, of_rows
+from dphist.anonymized.adaptive_scan.scan import FARTHEST, Scan
+from dphist.anonymized.band import Band, from_rows_and_columns, holding
+from dphist.anonymized.mechanism import (
+    AnonymizedMechanism,
+    Drawn,
+    checked_cell_epsilon,
+    checked_epsilon,
+    checked_level,
+    checked_sensitivity,
+)
+from dphist.anonymized.reference import Shape, error_on, public_profile
+from dphist.data.profile import Profile
+from dphist.errors import ParameterError
+from dphist.noise import Source, two_sided_geometric
+from dphist.noise.magnitude import geometric_stopped_bound
+from dphist.parameters import Exact
+from dphist.release.release import Release, savable
+
+IntArray = npt.NDArray[np.int64]
+
+_DRAWS_AT_ONCE = 1024
+
+
+@savable
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class AdaptiveScan(AnonymizedMechanism):
+    """Every cell counted once, in blocks as wide as the noisy counts so far suggest.
+
+    Parameters
+    ----------
+    epsilon : number above 0; required.
+    sensitivity : int
+        Cells one privacy unit can change: 1 for a record, 2 for an edge of an undirected
+        graph, M for a user with at most M records.
+
+    Guarantee
+    ---------
+    Pure epsilon-DP. Neighbours differ by adding or removing records whose cells number at
+    most `sensitivity`. Covered is the whole release, its lengths and blocks included; not
+    covered is the time it takes.
+
+    Notes
+    -----
+    Blocks of columns from the left for as long as they cost less than rows would, then blocks
+    of the rows of what lies right of them. Each block's number of cells gets noise with the
+    whole of epsilon: given the noisy counts so far the blocks are fixed and disjoint, so a
+    record changes one of them (`docs/proofs/adaptive_scan.md`). Nothing needs to be
+    known in advance. Time and memory O(sqrt(total) + 1 / epsilon).
+    Source: this library (docs/adaptive-scan.md).
+    """
+
+    epsilon: Fraction
+    sensitivity: int
+
+    def __init__(self, *, epsilon: Exact, sensitivity: int = 1) -> None:
+        object.__setattr__(self, "epsilon", checked_epsilon(epsilon))
+        object.__setattr__(self, "sensitivity", checked_sensitivity(sensitivity))
+        checked_cell_epsilon(self.epsilon, self.sensitivity)
+
+    @property
+    def cell_epsilon(self) -> Fraction:
+        """Parameter of the geometric noise on each block."""
+        return self.epsilon / self.sensitivity
+
+    def _drawn(self, profile: Profile, source: Source | None) -> Drawn:
+        """Draw; `noisy` holds all that the profile is decoded from.
+
+        `total` is the sum of all noisy counts, or 0 if that is negative.
+        """
+        noise = self._draws(source)
+        columns = self._scan_columns(profile.cells_up_to, noise)
+        beyond = _right_of(profile, columns.position).conjugate()
+        rows = self._scan_rows(beyond.cells_up_to, noise, self._rows_expected(columns))
+        noisy = {
+            "column_ends": np.array(columns.ends, np.int64),
+            "columns": np.array(columns.counts, np.int64),
+            "row_ends": np.array(rows.ends, np.int64),
+            "rows": np.array(rows.counts, np.int64),
+        }
+        # All cells are counted once, so the sum of all counts is an estimate of their number.
+        total = max(sum(columns.counts) + sum(rows.counts), 0)
+        return Drawn(self.decode(noisy), total, noisy)
+
+    def _draws(self, source: Source | None) -> Iterator[int]:
+        """Independent noise, one for each block."""
+        while True:
+            yield from two_sided_geometric(self.cell_epsilon, _DRAWS_AT_ONCE, source).tolist()
+
+    def _scan_columns(self, cells_up_to: Callable[[Any], IntArray], noise: Iterator[int]) -> Scan:
+        """Count blocks of columns until rows are the better way on."""
+        scan = Scan(float(self.cell_epsilon), of_columns)
+        while scan.is_before_corner():
+            _count_next(scan, scan.next_ends(), cells_up_to, noise)
+        return scan
+
+    def _rows_expected(self, columns: Scan) -> int:
+        """Return about how many rows reach beyond the last column, by noisy counts.
+
+        Where a tail was cut, that is a guess from a column far left of it, and too many. But a
+        trend is at least half of the height before it, so that the scan of columns would have
+        gone on if there were more than four times as many as columns.
+        """
+        ends, counts = np.array(columns.ends), np.array(columns.counts)
+        heights = kept_heights(ends, counts, columns.epsilon, of_columns)
+        last = int(heights[-1]) if len(heights) else 0
+        return max(1, min(last, 4 * columns.position))
+
+    def _scan_rows(
+        self, cells_up_to: Callable[[Any], IntArray], noise: Iterator[int], expected: int
+    ) -> Scan:
+        """Count blocks of rows up to `expected`, then blocks that double, to lose nothing."""
+        scan = Scan(float(self.cell_epsilon), of_rows)
+        while scan.position < expected:
+            ends = [end for end in scan.next_ends() if end < expected] or [expected]
+            _count_next(scan, ends, cells_up_to, noise)
+        while scan.position < FARTHEST:
+            width = max(2, 2 * (scan.position - scan.ends[-2]))
+            _count_next(scan, [min(scan.position + width, FARTHEST)], cells_up_to, noise)
+        return scan
+
+    def decode(self, noisy: Mapping[str, IntArray]) -> Profile:
+        """Return the profile inferred from the blocks' noisy counts; post-processing.
+
+        Raises
+        ------
+        ParameterError
+            If `noisy` does not hold the blocks of a release of this mechanism.
+        """
+        for ends, counts in (("column_ends", "columns"), ("row_ends", "rows")):
+            if len(noisy.get(ends, ())) != len(noisy.get(counts, ())) + 1:
+                raise ParameterError("noisy must hold the blocks of a release and where they end")
+        epsilon = float(self.cell_epsilon)
+        width = int(noisy["column_ends"][-1])
+        columns = decode_curve(noisy["column_ends"], noisy["columns"], epsilon, of_columns, width)
+        row_ends, row_counts = noisy["row_ends"], noisy["rows"]
+        length = int(row_ends[_reaching(row_ends, row_counts, epsilon)])
+        rows = decode_curve(row_ends, row_counts, epsilon, of_rows, length)
+        return _joined(columns, rows)
+
+    def expected_error(self, total: int | None = None, shape: Shape = 1) -> float:
+        """Return the sorted L1 error to expect, in records, from public numbers alone.
+
+        The mechanism is tried on a public profile that follows Zipf's law.
+
+        Parameters
+        ----------
+        total : public guess of the number of records; required but with a release.
+        shape : exponent s of the public profile, whose i-th count falls like 1 / i^s; or an
+            older release that is likely to be alike (then without `total`).
+        """
+        public = public_profile(total, shape)
+        draws = 50 * math.isqrt(public.total)  # a run takes as long as so many
+        return error_on(public, lambda source: self.release(public, source).value, draws)
+
+    def band(self, release: Release, level: float = 0.95) -> Band:
+        """Return profiles that enclose the true one, all ranks and counts at once.
+
+        They follow from the noisy counts if no noise exceeds t (`docs/proofs/adaptive_scan.md`,
+        Lemma 4), and are widened where the decoding leaves them.
+        """
+        noisy = release.noisy
+        draws = len(noisy["columns"]) + len(noisy["rows"])
+        missed = 1 - checked_level(level, 0.999999)
+        t = geometric_stopped_bound(self.cell_epsilon, draws, missed)
+        return Band(*holding(*bounds_of_scans(noisy, t), release.value), level, "all labels")
+
+    def pointwise_band(self, release: Release, level: float = 0.95) -> Band:
+        """Return error bars: profiles that enclose the true one at about `level` of the points.
+
+        Far narrower than `band`, and no bound: they are the decoding's own estimate of how
+        far it is off at each rank (`docs/adaptive-scan.md#error-bars` has measured coverage).
+        """
+        z = NormalDist().inv_cdf((1 + checked_level(level, 0.999999)) / 2)
+        noisy, epsilon = release.noisy, float(self.cell_epsilon)
+        columns = curve_between(noisy["column_ends"], noisy["columns"], epsilon, of_columns, z)
+        rows = curve_between(noisy["row_ends"], noisy["rows"], epsilon, of_rows, z)
+        width = int(noisy["column_ends"][-1])
+        low, high = (_joined(*curves) for curves in zip(_to(width, columns), rows, strict=True))
+        return Band(*holding(low, high, release.value), level, "each point by itself")
+
+    def in_words(self) -> str:
+        """Say how a release is made."""
+        return (
+            "Adaptive scan (this library). How many labels have each count or more, in blocks of "
+            "counts from 1 on, then the larger counts in blocks of ranks, each block's number of "
+            "records with two-sided geometric noise; where a block ends, and where ranks begin, "
+            "depends on the noisy numbers before it. A falling curve is then fitted."
+        )
+
+
+def _count_next(
+    scan: Scan, ends: list[int], cells_up_to: Callable[[Any], IntArray], noise: Iterator[int]
+) -> None:
+    """Count the cells of the next blocks, each with noise of its own."""
+    cells = np.diff(cells_up_to([scan.position, *ends])).tolist()
+    scan.take(ends, [true + next(noise) for true in cells])
+
+
+def _right_of(profile: Profile, column: int) -> Profile:
+    """Return the part of the diagram right of a column, as a diagram."""
+    longer = profile.counts > column
+    return Profile(profile.counts[longer] - column, profile.prevalences[longer])
+
+
+def _joined(columns: IntArray, rows: IntArray) -> Profile:
+    """Return the profile with these columns and, right of them all, rows of these lengths."""
+    rows = rows[rows > 0]
+    # A row reaches beyond the columns' end, less the columns that are not so high.
+    lower = np.searchsorted(columns[::-1], np.arange(1, len(rows) + 1), side="left")
+    return from_rows_and_columns(rows + len(columns) - lower, np.maximum(columns - len(rows), 0))
+
+
+def _to(width: int, curves: tuple[IntArray, IntArray]) -> list[IntArray]:
+    """Return curves of columns with all columns up to `width`."""
+    return [np.append(curve, np.zeros(width - len(curve), np.int64)) for curve in curves]
+
+
+def _reaching(ends: IntArray, counts: IntArray, epsilon: float) -> int:
+    """Return which block of rows to look into last: two after the last that holds whole rows."""
+    heights = kept_heights(ends, counts, epsilon, of_rows)
+    some = np.flatnonzero(heights >= 0.5)
+    return min(len(heights), int(some[-1]) + 2 if len(some) else 1)

@@ -1,0 +1,155 @@
+"""Drawing a partition by inversion, in integers of as many bits as a decision takes.
+
+This is the plain form of what `partition_paths` does: tables of sums of weights, the side drawn
+first, then each entry given the one after it. The sums are enclosed by integers; a uniform
+number of which some bits are known decides where no enclosure leaves it open. Otherwise all is
+done again with twice the bits, of the same uniform numbers. It takes the place of the float
+tables after many rejections, that is for strange sources of bits, and for rates at which floats
+are of no use (`docs/proofs/partition_sampler.md`, Lemma 8).
+"""
+
+import bisect
+import itertools
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dphist.anonymized.partition_sampler.windows import Choices, Entries
+from dphist.noise.enclosures import Enclosure, ceil_shift, exp_negative
+from dphist.noise.inversion import Source
+
+_FIRST_BITS = 128
+_GUARD = 64
+
+
+class Uniforms:
+    """Independent uniform numbers, of which ever more bits are drawn but none twice."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._drawn: list[tuple[int, int]] = []
+
+    def word(self, k: int, bits: int) -> int:
+        """Return the first `bits` bits of the k-th number."""
+        while len(self._drawn) <= k:
+            self._drawn.append((0, 0))
+        word, held = self._drawn[k]
+        if held < bits:
+            missing = -(-(bits - held) // 8)
+            word = word << 8 * missing | int.from_bytes(self._source(missing), "big")
+            held += 8 * missing
+            self._drawn[k] = word, held
+        return word >> held - bits
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """Enclosures of running sums, in units of 2**-bits, and the place that a uniform number has.
+
+    Attributes
+    ----------
+    low, high : integers that enclose them, each sequence ascending.
+    """
+
+    low: list[int]
+    high: list[int]
+
+    @classmethod
+    def of(cls, low: list[int], high: list[int]) -> "Sums":
+        """Sum up enclosed weights."""
+        return cls(list(itertools.accumulate(low)), list(itertools.accumulate(high)))
+
+    def at(self, j: int) -> Enclosure:
+        """Return the sum of the weights 0..j, of all of them where there are fewer."""
+        j = min(j, len(self.low) - 1)
+        return self.low[j], self.high[j]
+
+    def place(self, end: int, word: int, bits: int) -> int | None:
+        """Return the j <= end with S(j - 1) <= U S(end) < S(j), None if that is open."""
+        low, high = self.at(end)
+        # U is below 1, so no bound is needed at the end itself.
+        j = bisect.bisect_left(self.low, ceil_shift((word + 1) * high, bits), 0, end)
+        if j > 0 and self.high[j - 1] << bits > word * low:
+            return None
+        return j
+
+
+def draw_exactly(choices: Choices, rate: Fraction, source: Source) -> tuple[list[int], list[int]]:
+    """Draw a partition with probability proportional to exp(-rate d), as rows and columns."""
+    uniforms, bits = Uniforms(source), _FIRST_BITS
+    while (drawn := _attempt(choices, rate, uniforms, bits)) is None:
+        bits *= 2
+    return drawn
+
+
+def _attempt(
+    choices: Choices, rate: Fraction, uniforms: Uniforms, bits: int
+) -> tuple[list[int], list[int]] | None:
+    """Draw with so many bits of each number, None if they do not decide."""
+    farthest = max(choices.rows.farthest(), choices.columns.farthest(), *choices.costs)
+    powers = _powers(rate, farthest, bits)
+    rows, columns = (_tables(half, powers, bits) for half in (choices.rows, choices.columns))
+    low, high = [], []
+    for side, cost in enumerate(choices.costs, choices.smallest):
+        one, other = (
+            _weight(half, tables, side, bits)
+            for half, tables in ((choices.rows, rows), (choices.columns, columns))
+        )
+        low.append(one[0] * other[0] * powers[cost][0] >> 2 * bits)
+        high.append(ceil_shift(one[1] * other[1] * powers[cost][1], 2 * bits))
+    place = Sums.of(low, high).place(len(low) - 1, uniforms.word(0, bits), bits)
+    if place is None:
+        return None
+    side = choices.smallest + place
+    drawn_rows = _entries(choices.rows, rows, side, uniforms, 1, bits)
+    drawn_columns = _entries(choices.columns, columns, side, uniforms, 1 + side, bits)
+    return None if drawn_rows is None or drawn_columns is None else (drawn_rows, drawn_columns)
+
+
+def _powers(rate: Fraction, farthest: int, bits: int) -> list[Enclosure]:
+    """Enclose 2**bits exp(-rate k) for k = 0..farthest."""
+    work = bits + _GUARD
+    low, high = 1 << work, 1 << work
+    factor = exp_negative(rate, work)
+    powers = []
+    for _ in range(farthest + 1):
+        powers.append((low >> _GUARD, ceil_shift(high, _GUARD)))
+        low, high = low * factor[0] >> work, ceil_shift(high * factor[1], work)
+    return powers
+
+
+def _tables(entries: Entries, powers: list[Enclosure], bits: int) -> list[Sums]:
+    """Enclose, for each entry, the sums of the weights of its values from the largest down."""
+    tables: list[Sums] = []
+    one = 1 << bits
+    previous = 0
+    for true, least, most in zip(entries.true, entries.least, entries.most, strict=True):
+        low, high = [], []
+        for q in range(most, least - 1, -1):
+            before = tables[-1].at(previous - q) if tables else (one, one)
+            power = powers[abs(q - true)]
+            low.append(power[0] * before[0] >> bits)
+            high.append(ceil_shift(power[1] * before[1], bits))
+        tables.append(Sums.of(low, high))
+        previous = most
+    return tables
+
+
+def _weight(entries: Entries, tables: list[Sums], side: int, bits: int) -> Enclosure:
+    """Enclose the sum over all choices of `side` entries, all at least that."""
+    if side == 0:
+        return 1 << bits, 1 << bits
+    return tables[side - 1].at(entries.most[side - 1] - side)
+
+
+def _entries(
+    entries: Entries, tables: list[Sums], side: int, uniforms: Uniforms, first: int, bits: int
+) -> list[int] | None:
+    """Draw `side` entries from the last on, by the uniform numbers from the `first` on."""
+    drawn, least = [0] * side, side
+    for i in reversed(range(side)):
+        end = entries.most[i] - max(least, entries.least[i])
+        place = tables[i].place(end, uniforms.word(first + i, bits), bits)
+        if place is None:
+            return None
+        drawn[i] = least = entries.most[i] - place
+    return drawn

@@ -1,0 +1,62 @@
+"""Sampling a partition with probability proportional to exp(-rate * distance), exactly.
+
+A diagram is split at its Durfee square, the largest square in it, of side s: the rows
+1..s right of and in the square, and the columns 1..s below and in it, are two
+non-increasing sequences with entries >= s, and given s they are independent. So a
+partition takes 2 s draws, however many labels it has. Entries are drawn from the s-th to the
+first, each from those not below the one before (backward sampling).
+
+Float tables propose a partition, with a probability that is known exactly; integers decide whether
+it is kept, so that the law is that of real arithmetic. Time and memory are the number of cells
+of the windows.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from dphist.anonymized.partition_sampler.exact import draw_exactly
+from dphist.anonymized.partition_sampler.proposals import Proposals
+from dphist.anonymized.partition_sampler.windows import Choices
+from dphist.noise.inversion import Source
+
+IntArray = npt.NDArray[np.int64]
+
+TRIES = 64
+"""Proposals after which integers draw without tables of floats. At epsilon 0.01 some three in ten
+million are rejected, and fewer at larger ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Paths:
+    """All partitions in the windows around one diagram, ready to draw from.
+
+    Attributes
+    ----------
+    choices, rate : what is drawn from, and how fast weights fall with the distance.
+    proposals : float tables for it.
+    """
+
+    choices: Choices
+    rate: Fraction
+    proposals: Proposals
+
+    @classmethod
+    def within(cls, choices: Choices, rate: Fraction) -> "Paths":
+        """Sum up the weights of all partitions in the windows."""
+        return cls(choices, rate, Proposals.within(choices, rate))
+
+    def draw(self, source: Source) -> tuple[IntArray, IntArray]:
+        """Draw a partition: its first s rows, and its first s columns below them."""
+        rows, columns = self._proposed(source) or draw_exactly(self.choices, self.rate, source)
+        return np.array(rows, np.int64), np.array(columns, np.int64) - len(columns)
+
+    def _proposed(self, source: Source) -> tuple[list[int], list[int]] | None:
+        """Return the first proposal that is kept, None after too many."""
+        for _ in range(TRIES):
+            proposal = self.proposals.draw(source)
+            if self.proposals.is_kept(proposal, source):
+                return proposal.rows, proposal.columns
+        return None

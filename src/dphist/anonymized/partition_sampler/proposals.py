@@ -1,0 +1,120 @@
+"""Partitions that float tables propose, and the probability with which each is to be kept.
+
+The tables of the two halves propose rows and columns; the sides have whole numbers for weights.
+So a proposal's probability is known exactly, and so is the ratio that turns it into that of the
+exponential mechanism (`docs/proofs/partition_sampler.md`, Lemma 6).
+"""
+
+import bisect
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from dphist.anonymized.partition_sampler.acceptance import Ratio, dyadic, is_surely_kept, ratio_of
+from dphist.anonymized.partition_sampler.powers import Powers, Scaled
+from dphist.anonymized.partition_sampler.tables import Half, Step
+from dphist.anonymized.partition_sampler.windows import Choices
+from dphist.noise.enclosures import ceil_shift
+from dphist.noise.inversion import Source
+
+_WORD = 64
+_MORE_BYTES = 8
+# Values of an entry that share an exponent. At small rates the sums of few values span more powers
+# of two than a float64: about 2.4 / rate of them where a diagram has long straight edges.
+_PIECE = 1 << 14
+_SHORT_PIECE = 1 << 11
+_SLOW_RATE = Fraction(1, 500)
+_SIDE_BITS = 160  # of the largest side's weight; every side has at least 1
+_SURE_BITS = 64  # a weight of more bits is the true one but for a share of 2**-63
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A partition that the tables proposed: its first s rows, and its first s columns."""
+
+    rows: list[int]
+    columns: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Proposals:
+    """Tables that propose partitions in the windows around one diagram.
+
+    Attributes
+    ----------
+    sides : running sums of the weights with which sides from `choices.smallest` on are proposed.
+    products : (m, e) with m * 2**e the product of each side's two sums, in the weights' unit.
+    """
+
+    choices: Choices
+    powers: Powers
+    rows: Half
+    columns: Half
+    sides: list[int]
+    products: list[Scaled]
+
+    @classmethod
+    def within(cls, choices: Choices, rate: Fraction) -> "Proposals":
+        """Sum up the weights of all partitions in the windows."""
+        powers = Powers.of(rate, max(choices.rows.farthest(), choices.columns.farthest()))
+        piece = _PIECE if rate >= _SLOW_RATE else _SHORT_PIECE
+        rows = Half.over(choices.rows, powers, piece)
+        columns = Half.over(choices.columns, powers, piece)
+        products, weights = [], []
+        for side, cost in enumerate(choices.costs, choices.smallest):
+            one, other = dyadic(rows.weight(side)), dyadic(columns.weight(side))
+            product = one[0] * other[0], one[1] + other[1]
+            power = powers.above(cost)
+            products.append(product)
+            weights.append((product[0] * power[0], product[1] + power[1]))
+        unit = max(m.bit_length() + e for m, e in weights) - _SIDE_BITS
+        whole = [m << e - unit if e > unit else ceil_shift(m, unit - e) for m, e in weights]
+        sums = list(itertools.accumulate(whole))
+        return cls(choices, powers, rows, columns, sums, [(m, e - unit) for m, e in products])
+
+    def draw(self, source: Source) -> Proposal:
+        """Draw a proposal from the tables, as they are."""
+        side = self._side(source)
+        words = np.frombuffer(source(16 * side), ">u8").tolist()
+        rows = self.rows.draw(words[:side], source)
+        return Proposal(rows, self.columns.draw(words[side:], source))
+
+    def ratio(self, proposal: Proposal) -> Ratio:
+        """Return the probability with which a proposal is to be kept."""
+        place = len(proposal.rows) - self.choices.smallest
+        mantissa, exponent = self.products[place]
+        share = Fraction(mantissa) * Fraction(2) ** exponent / self._weight(place)
+        return ratio_of(self.powers.rate, self.choices.costs[place], share, self._steps(proposal))
+
+    def is_kept(self, proposal: Proposal, source: Source) -> bool:
+        """Keep a proposal with the probability of its ratio."""
+        word = int.from_bytes(source(_MORE_BYTES), "big")
+        weight = self._weight(len(proposal.rows) - self.choices.smallest)
+        # The weight of a side is hardly more than what it stands for, unless it was rounded to 1.
+        sure = weight.bit_length() > _SURE_BITS and is_surely_kept(
+            word, self._steps(proposal), self.powers
+        )
+        return sure or self.ratio(proposal).is_above(word, source)
+
+    def _weight(self, place: int) -> int:
+        return self.sides[place] - (self.sides[place - 1] if place else 0)
+
+    def _steps(self, proposal: Proposal) -> Iterator[Step]:
+        yield from self.rows.steps(proposal.rows)
+        yield from self.columns.steps(proposal.columns)
+
+    def _side(self, source: Source) -> int:
+        """Return the side whose share of the weights a uniform number falls into."""
+        word, bits = int.from_bytes(source(_MORE_BYTES), "big"), _WORD
+        while True:
+            # U times the whole lies from `low` / 2**bits on and below `high` / 2**bits.
+            low, high = word * self.sides[-1], (word + 1) * self.sides[-1]
+            first = bisect.bisect_right(self.sides, low >> bits)
+            last = bisect.bisect_left(self.sides, -(-high >> bits))
+            if first == last:
+                return self.choices.smallest + first
+            word = word << 8 * _MORE_BYTES | int.from_bytes(source(_MORE_BYTES), "big")
+            bits += 8 * _MORE_BYTES

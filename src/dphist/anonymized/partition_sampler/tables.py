@@ -1,0 +1,270 @@
+"""Float tables that propose the entries of one half of a diagram.
+
+For each entry of a non-increasing sequence a table holds sums S(q) over its values from the
+largest down to q. Whatever numbers stand there, a proposal is drawn exactly as they say: a value
+q has probability (S(q) - S(q + 1)) / S(v) among those from v on, decided by as many random bits
+as that takes. What has to hold of the numbers is that each difference is at least its share,
+exp(-rate |q - true|) times the sum at q of the entry before; they are made larger by more
+than rounding can take away (`docs/proofs/partition_sampler.md`, Lemmas 6 and 7).
+"""
+
+import bisect
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from dphist.anonymized.partition_sampler.powers import TINY, Powers, float_above
+from dphist.anonymized.partition_sampler.windows import Entries
+from dphist.noise.inversion import Source
+
+FloatArray = npt.NDArray[np.float64]
+# (x, e) stands for x * 2**e.
+ScaledFloat = tuple[float, int]
+
+_TOP = 900  # sums of a piece lie between 2**-900 and 2**900, times its power of two
+_FLOOR = 2.0**-_TOP
+_SLACK = 64  # bits by which a piece's last sum may lie below 2**_TOP
+_LOWEST = -1000  # of exponents of factors, so that they are normal numbers
+# Each sum is made larger than the one before by this share of itself, 64 roundings of 2**-52.
+_RISE = 2.0**-46
+
+_WORD = 64
+_MORE_BYTES = 8
+# A word of at least this spans less than 2**-50 of its U; rounding adds about as much.
+_LEAST_SURE = 1 << 50
+_BELOW, _ABOVE = 1 - 2.0**-46, 1 + 2.0**-46
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Sums over the values of one entry, from the largest down.
+
+    Attributes
+    ----------
+    least, most : its values.
+    piece : values q of equal q // piece share an exponent.
+    sums : (most - least + 1,) float64, from `most` on; the sum over values >= q is
+        sums[most - q] * 2**exponents[most // piece - q // piece].
+    exponents : of each piece.
+    """
+
+    least: int
+    most: int
+    piece: int
+    sums: FloatArray
+    exponents: list[int]
+
+    def sum_from(self, q: int) -> ScaledFloat:
+        """Return the sum over all values from `q` on."""
+        if q > self.most:
+            return 0.0, 0
+        q = max(q, self.least)
+        return self.sums.item(self.most - q), self.exponents[self._piece_of(q)]
+
+    def draw(self, least: int, word: int, source: Source) -> int:
+        """Draw a value from `least` on, by a uniform number whose first 64 bits are `word`.
+
+        More of its bits come from `source`, if these do not decide.
+        """
+        least = max(least, self.least)
+        sure = self._sure(least, word)
+        return self._exactly(least, word, source) if sure is None else sure
+
+    def _sure(self, least: int, word: int) -> int | None:
+        """Return the value if floating point cannot be wrong about it, else None."""
+        if word < _LEAST_SURE:
+            return None
+        total, exponent = self.sum_from(least)
+        target = (word + 0.5) * 2.0**-_WORD * total
+        piece = self._piece_of(least)
+        while piece > 0:
+            before = math.ldexp(self._end_of(piece - 1), self.exponents[piece - 1] - exponent)
+            if before <= target:
+                break
+            piece -= 1
+        shift = exponent - self.exponents[piece]
+        target = math.ldexp(target, shift)
+        if target < TINY:
+            return None
+        start = self.most - min(self.most, self._lowest(piece) + self.piece - 1)
+        stop = self.most - max(self._lowest(piece), least) + 1
+        j = start + int(np.searchsorted(self.sums[start:stop], target, "right"))
+        if j == stop or self.sums.item(j) < target * _ABOVE:
+            return None
+        if j > start:
+            below = self.sums.item(j - 1)
+        elif piece > 0:
+            below = math.ldexp(
+                self._end_of(piece - 1), self.exponents[piece - 1] - self.exponents[piece]
+            )
+        else:
+            below = 0.0
+        return self.most - j if below <= target * _BELOW else None
+
+    def _exactly(self, least: int, word: int, source: Source) -> int:
+        """Return the q with S(q + 1) <= U S(least) < S(q), drawing bits of U until it is known."""
+        bits = _WORD
+        end = self.most - least
+        total = self._exact(end)
+        while True:
+            low = Fraction(word, 1 << bits) * total
+            high = Fraction(word + 1, 1 << bits) * total
+            # U total lies in [low, high).
+            first = bisect.bisect_right(range(end + 1), low, key=self._exact)
+            last = bisect.bisect_left(range(end + 1), high, key=self._exact)
+            if first == last:
+                return self.most - first
+            word = word << 8 * _MORE_BYTES | int.from_bytes(source(_MORE_BYTES), "big")
+            bits += 8 * _MORE_BYTES
+
+    def _exact(self, j: int) -> Fraction:
+        return exactly(self.sum_from(self.most - j))
+
+    def _piece_of(self, q: int) -> int:
+        return self.most // self.piece - q // self.piece
+
+    def _lowest(self, piece: int) -> int:
+        return (self.most // self.piece - piece) * self.piece
+
+    def _end_of(self, piece: int) -> float:
+        """Return the last, largest sum of a piece that is not the table's last."""
+        return self.sums.item(self.most - self._lowest(piece))
+
+
+def exactly(number: ScaledFloat) -> Fraction:
+    """Return the number that a float and an exponent stand for."""
+    return Fraction(number[0]) * Fraction(2) ** number[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What is known of one entry's value that was drawn.
+
+    Attributes
+    ----------
+    distance : of the value to the true one.
+    here, above : sums over the values from it on, and from the next larger one on.
+    before : sum over the values from it on of the entry before; 1 for the first.
+    """
+
+    distance: int
+    here: ScaledFloat
+    above: ScaledFloat
+    before: ScaledFloat
+
+
+@dataclass(frozen=True, slots=True)
+class Half:
+    """One half of the diagrams: non-increasing sequences, a table for each entry."""
+
+    true: list[int]
+    tables: list[Table]
+
+    @classmethod
+    def over(cls, entries: Entries, powers: Powers, piece: int) -> "Half":
+        """Sum up the weights of all sequences of entries within their bounds."""
+        maker, tables = _Maker(powers, piece), list[Table]()
+        for true, least, most in zip(entries.true, entries.least, entries.most, strict=True):
+            tables.append(maker.table(true, least, most, tables[-1] if tables else None))
+        return cls(entries.true, tables)
+
+    def weight(self, entries: int) -> ScaledFloat:
+        """Return the sum over all choices of `entries` entries, all at least that."""
+        return self.tables[entries - 1].sum_from(entries) if entries else (1.0, 0)
+
+    def draw(self, words: list[int], source: Source) -> list[int]:
+        """Draw as many entries as there are words, all at least that number."""
+        least = len(words)
+        drawn = [0] * least
+        for i in reversed(range(len(words))):
+            drawn[i] = least = self.tables[i].draw(least, words[i], source)
+        return drawn
+
+    def steps(self, drawn: list[int]) -> Iterator[Step]:
+        """Look up what made a proposal as likely as it was."""
+        before = None
+        for q, true, table in zip(drawn, self.true, self.tables, strict=False):
+            earlier = (1.0, 0) if before is None else before.sum_from(q)
+            yield Step(abs(q - true), table.sum_from(q), table.sum_from(q + 1), earlier)
+            before = table
+
+
+class _Maker:
+    """Makes tables, one after the other, with the same room to work in."""
+
+    def __init__(self, powers: Powers, piece: int) -> None:
+        self._powers, self._piece = powers, piece
+        self._weights, self._raised = np.empty(piece), np.empty(piece)
+        self._rises = 1 + np.arange(1, piece + 1) * _RISE
+
+    def table(self, true: int, least: int, most: int, before: Table | None) -> Table:
+        """Make the table of one entry from that of the entry before."""
+        sums, exponents = np.empty(most - least + 1), list[int]()
+        so_far: ScaledFloat = (0.0, 0)
+        high = most
+        while high >= least:
+            low = max(high // self._piece * self._piece, least)
+            out = sums[most - high : most - low + 1]
+            exponent = self._fill(out, true, high, before, so_far)
+            out[0] += math.ldexp(so_far[0], so_far[1] - exponent)
+            out.cumsum(out=out)
+            so_far = out.item(-1), exponent
+            exponents.append(exponent - self._raise(out, most - high))
+            high = low - 1
+        return Table(least, most, self._piece, sums, exponents)
+
+    def _fill(
+        self, out: FloatArray, true: int, high: int, before: Table | None, so_far: ScaledFloat
+    ) -> int:
+        """Write the shares of the values high, high - 1, ..., and return their exponent.
+
+        The exponent is such that what was summed up `so_far` is at most 2**_TOP.
+        """
+        near, factor, exponent = self._nearest(true, high, high - len(out) + 1)
+        weights = self._powers.spread(near, high, self._weights[: len(out)])
+        if before is None:
+            np.multiply(weights, 2.0 ** (_TOP - 1), out=out)
+            exponent += 1 - _TOP
+        else:
+            # Below the values of the entry before, all of it lies above.
+            shared = min(max(high - before.least + 1, 0), len(out))
+            start = before.most - high
+            np.multiply(weights[:shared], before.sums[start : start + shared], out=out[:shared])
+            last, shift = before.sum_from(max(high - len(out) + 1, before.least))
+            np.multiply(weights[shared:], last, out=out[shared:])
+            exponent += shift
+        if so_far[0] > 0:
+            lowered = min(exponent - so_far[1] - math.frexp(so_far[0])[1] + _TOP, 0)
+            exponent -= lowered
+            factor = math.ldexp(factor, max(lowered, _LOWEST))
+        if factor != 1:
+            out *= factor
+        np.maximum(out, _FLOOR, out=out)
+        return exponent
+
+    def _nearest(self, true: int, high: int, low: int) -> tuple[int, float, int]:
+        """Return q, x, e such that a|p - true| is at most x 2**e a|p - q| for p from low to high.
+
+        Here a|k| is exp(-rate |k|). Far from the true value, q is the end next to it, since the
+        table of powers reaches only so far.
+        """
+        near = min(max(true, low), high)
+        gap = abs(near - true)
+        if gap <= self._powers.reach // 2:
+            return true, 1.0, 0
+        return near, *float_above(self._powers.above(gap))
+
+    def _raise(self, sums: FloatArray, place: int) -> int:
+        """Make sums grow by more than each share; return the bits by which they are shifted."""
+        rises = np.add(self._rises[: len(sums)], place * _RISE, out=self._raised[: len(sums)])
+        shift = _TOP - math.frexp(sums.item(-1))[1]
+        # Not at every piece, and not beyond what a float can hold.
+        shift = 0 if 0 <= shift <= _SLACK else min(shift, _TOP)
+        if shift:
+            rises *= 2.0**shift
+        np.multiply(sums, rises, out=sums)
+        return shift

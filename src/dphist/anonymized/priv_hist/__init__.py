@@ -1,0 +1,1 @@
+"""PrivHist (Suresh 2019)."""

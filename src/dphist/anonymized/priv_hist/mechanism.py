@@ -1,0 +1,285 @@
+"""PrivHist: small counts as columns, large ones as rows or smoothed (Suresh 2019)."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from dphist.anonymized import tiling
+from dphist.anonymized.band import Band, holding
+from dphist.anonymized.mechanism import (
+    AnonymizedMechanism,
+    Drawn,
+    checked_cell_epsilon,
+    checked_epsilon,
+    checked_level,
+    checked_sensitivity,
+)
+from dphist.anonymized.priv_hist import regions
+from dphist.anonymized.priv_hist.band import bounds_of_blocks, bounds_of_split
+from dphist.anonymized.priv_hist.decoding import decode_blocks, decode_split
+from dphist.anonymized.reference import Shape, error_on, public_profile, zipf_profile
+from dphist.data.profile import Profile
+from dphist.errors import ParameterError
+from dphist.noise import Source, two_sided_geometric
+from dphist.noise.magnitude import geometric_simultaneous_bound, geometric_upper_bound
+from dphist.parameters import Exact, exact_number
+from dphist.release.release import Release, savable
+
+IntArray = npt.NDArray[np.int64]
+Shares = tuple[Fraction, Fraction, Fraction]
+
+# Above this epsilon a cell the published algorithm never smooths.
+_HIGH_PRIVACY = 1
+# The default weights, and the epsilon a cell up to which smoothing has the lower error: see
+# `docs/proofs/priv_hist.md` and the table in `docs/benchmarks.md`.
+_SMOOTHED = (Fraction(1), Fraction(2), Fraction(37))
+_NOT_SMOOTHED = (Fraction(1), Fraction(39), Fraction(0))
+_SMOOTHING_HELPS = Fraction(1, 10)
+# Probability that a band's bound on the number of records fails.
+_MISSED = 1e-3
+_NO_RELEASE = "noisy must hold the private total and the counts of a release"
+
+
+@savable
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class PrivHist(AnonymizedMechanism):
+    """A private total, then columns for small counts and rows, or blocks, for large ones.
+
+    Parameters
+    ----------
+    epsilon : number above 0; required.
+    shares : three numbers, optional
+        Weights of the private total, of the split at T = sqrt(total min(epsilon, 1)), and of
+        the smoothed blocks, in epsilon. (1, 1, 1) is published. A third weight of 0 means that
+        nothing is smoothed; without smoothing, which is never used for epsilon above 1, a
+        third share is not spent. When omitted: 1, 39, 0; for epsilon up to 1/10: 1, 2, 37.
+    sensitivity : int
+        Cells one privacy unit can change: 1 for a record, 2 for an edge of an undirected
+        graph, M for a user with at most M records. What is said of epsilon here holds for
+        epsilon divided by it.
+
+    Guarantee
+    ---------
+    Pure epsilon-DP. Neighbours differ by adding or removing records whose cells number at
+    most `sensitivity`. Covered is the whole release, its lengths and its private total
+    included; not covered is the time it takes.
+
+    Notes
+    -----
+    Time O(sqrt(total) + distinct counts) for epsilon > 1, O(sqrt(total / epsilon) +
+    1 / epsilon + distinct counts) below, up to logarithms. Error O(sqrt(n) exp(-c epsilon))
+    for epsilon > 1, O(sqrt(n / epsilon log(2 / epsilon))) with smoothing for
+    1/n << epsilon <= 1.
+    Source: Suresh 2019, algorithm PrivHist and Theorem 1. Here the smoothed cumulative
+    prevalences get integer noise on their blocks' cells, not Laplace noise on their means.
+    """
+
+    epsilon: Fraction
+    shares: Shares | None
+    sensitivity: int
+
+    def __init__(
+        self,
+        *,
+        epsilon: Exact,
+        shares: Sequence[Exact] | None = None,
+        sensitivity: int = 1,
+    ) -> None:
+        object.__setattr__(self, "epsilon", checked_epsilon(epsilon))
+        object.__setattr__(self, "shares", None if shares is None else _checked_shares(shares))
+        object.__setattr__(self, "sensitivity", checked_sensitivity(sensitivity))
+        for part in (self.total_epsilon, self.split_epsilon, self.block_epsilon):
+            if part is not None:
+                checked_cell_epsilon(part, 1)
+
+    @property
+    def _weights(self) -> Shares:
+        if self.shares is not None:
+            return self.shares
+        helps = self.epsilon / self.sensitivity <= _SMOOTHING_HELPS
+        return _SMOOTHED if helps else _NOT_SMOOTHED
+
+    def _part(self, i: int) -> Fraction:
+        return self.epsilon * self._weights[i] / sum(self._weights) / self.sensitivity
+
+    @property
+    def total_epsilon(self) -> Fraction:
+        """Parameter of the geometric noise on the total: the paper's epsilon 1."""
+        return self._part(0)
+
+    @property
+    def split_epsilon(self) -> Fraction:
+        """Parameter of the noise on columns up to T and rows beyond: the paper's epsilon 2."""
+        return self._part(1)
+
+    @property
+    def block_epsilon(self) -> Fraction | None:
+        """Parameter of the noise on smoothed blocks, epsilon 3; None if nothing is smoothed."""
+        smoothed = self.epsilon / self.sensitivity <= _HIGH_PRIVACY and self._weights[2] > 0
+        return self._part(2) if smoothed else None
+
+    @property
+    def cell_epsilon(self) -> Fraction:
+        """Parameter of the geometric noise on the numbers the profile is inferred from."""
+        return self.block_epsilon or self.split_epsilon
+
+    def _drawn(self, profile: Profile, source: Source | None) -> Drawn:
+        """Draw; `total` is the paper's N, on which the decoding depends."""
+        noise = two_sided_geometric(self.total_epsilon, 1, source)
+        total = max(profile.total + int(noise[0]), 0)
+        noisy = {"total": np.array([total], np.int64)}
+        if total > 0 and self.block_epsilon is None:
+            noisy |= self._measure_split(profile, total, source)
+        elif total > 0 and self.block_epsilon is not None:
+            noisy |= self._measure_blocks(profile, total, self.block_epsilon, source)
+        return Drawn(self.decode(noisy), total, noisy)
+
+    def _measure_split(
+        self, profile: Profile, total: int, source: Source | None
+    ) -> dict[str, IntArray]:
+        """Return noisy columns up to T and noisy rows beyond it (steps 2 to 4).
+
+        The cells of columns up to T, those of column T + 1, and those further right in
+        the first rows are three disjoint regions once the noisy number of labels above T is
+        known (`docs/proofs/priv_hist.md`, Lemma 2). That number, and not the true one, says
+        how many rows there are and how many fake counts are on either side of T.
+        """
+        epsilon = self.split_epsilon
+        start, fakes = self._start(total), self._fakes(total)
+        above = profile.cumulative_prevalences([start + 1]) + two_sided_geometric(
+            epsilon, 1, source
+        )
+        moved = int(above[0]) - fakes
+        columns = np.maximum(tiling.columns_below(profile, 0, start) - moved, 0)
+        rows = tiling.rows_beyond(profile, max(int(above[0]) + fakes, 0), start + 1)
+        noise = two_sided_geometric(epsilon, start + len(rows), source)
+        return {"above": above, "columns": columns + noise[:start], "rows": rows + noise[start:]}
+
+    def _measure_blocks(
+        self, profile: Profile, total: int, epsilon: Fraction, source: Source | None
+    ) -> dict[str, IntArray]:
+        """Return noisy numbers of cells in blocks of columns, and where they end (step 6)."""
+        noisy_counts = np.zeros(0, np.int64)
+        # Where no noisy count can become a boundary, none is measured.
+        if regions.first_own_boundary(total, float(epsilon)) <= regions.last_boundary(total):
+            noisy_counts = self._measure_split(profile, total, source)["rows"]
+        ends = regions.boundaries(total, self._start(total), float(epsilon), noisy_counts)
+        cells = profile.block_sums(np.append(0, ends))
+        return {"ends": ends, "cells": cells + two_sided_geometric(epsilon, len(ends), source)}
+
+    def _start(self, total: int) -> int:
+        return regions.threshold(total, float(self.epsilon / self.sensitivity))
+
+    def _fakes(self, total: int) -> int:
+        return regions.fake_counts(total, float(self.split_epsilon))
+
+    def decode(self, noisy: Mapping[str, IntArray]) -> Profile:
+        """Return the profile inferred from noisy counts and the private total; post-processing.
+
+        Raises
+        ------
+        ParameterError
+            If `noisy` does not hold the counts of a release of this mechanism.
+        """
+        if noisy.get("total", np.ones(1)).tolist() == [0]:
+            return Profile.from_counts([])
+        names = ("ends", "cells") if self.block_epsilon is not None else ("columns", "rows")
+        if any(name not in noisy for name in names):
+            raise ParameterError(_NO_RELEASE)
+        first, second = (noisy[name] for name in names)
+        if self.block_epsilon is None:
+            return decode_split(first, second, self._fakes_in(noisy))
+        if len(first) != len(second):
+            raise ParameterError(_NO_RELEASE)
+        return decode_blocks(first, second)
+
+    def _fakes_in(self, noisy: Mapping[str, IntArray]) -> int:
+        """Return how many fake counts there are on either side of T."""
+        if "total" in noisy:
+            total = noisy["total"].tolist()
+            if len(total) != 1 or total[0] < 1:
+                raise ParameterError(_NO_RELEASE)
+            return self._fakes(total[0])
+        # Earlier versions did not keep the total here; so many rows more than labels were counted.
+        if not len(noisy["rows"]) or len(noisy.get("above", ())) != 1:
+            raise ParameterError(_NO_RELEASE)
+        return len(noisy["rows"]) - int(noisy["above"][0])
+
+    def expected_error(self, total: int | None = None, shape: Shape = 1) -> float:
+        """Return the sorted L1 error to expect, in records, from public numbers alone.
+
+        The mechanism is tried on a public profile that follows Zipf's law.
+
+        Parameters
+        ----------
+        total : public guess of the number of records; required but with a release.
+        shape : exponent s of the public profile, whose i-th count falls like 1 / i^s; or an
+            older release that is likely to be alike (then without `total`).
+        """
+        public = public_profile(total, shape)
+        draws = 2 * math.isqrt(public.total)
+        return error_on(public, lambda source: self.release(public, source).value, draws)
+
+    def band(self, release: Release, level: float = 0.95) -> Band:
+        """Return profiles that enclose the true one, all ranks and counts at once.
+
+        They follow from the noisy counts if no noise exceeds t (`docs/proofs/priv_hist.md`,
+        Lemmas 5 and 6), and are widened where the published decoding leaves them.
+        """
+        missed = 1 - checked_level(level, 0.998) - _MISSED
+        total = release.total or 0
+        most = total + geometric_upper_bound(self.total_epsilon, _MISSED)
+        noisy = release.noisy
+        if total == 0:
+            bounds = Profile.from_counts([]), zipf_profile(most)
+        elif self.block_epsilon is not None:
+            t = geometric_simultaneous_bound(self.block_epsilon, len(noisy["ends"]), missed)
+            bounds = bounds_of_blocks(noisy["ends"], noisy["cells"], t, most)
+        else:
+            # Twice their number, as that depends on one of them (Lemma 5).
+            draws = 2 * (1 + len(noisy["columns"]) + len(noisy["rows"]))
+            t = geometric_simultaneous_bound(self.split_epsilon, draws, missed)
+            above = int(noisy["above"][0])
+            bounds = bounds_of_split(
+                noisy["columns"], noisy["rows"], above, self._fakes(total), t, most
+            )
+        return Band(*holding(*bounds, release.value), level, "all labels")
+
+    def in_words(self) -> str:
+        """Say how a release is made."""
+        first, *_ = (weight / sum(self._weights) for weight in self._weights)
+        start = (
+            "PrivHist (Suresh 2019). First a private estimate of the number of records, which "
+            f"used {first} of epsilon; from it a threshold T, the square root of so many times "
+            "epsilon, or of so many if epsilon is above 1"
+        )
+        if self.block_epsilon is None:
+            return (
+                f"{start}. Then how many labels have each count or more up to T, and the larger "
+                "counts themselves, each with two-sided geometric noise. Noise moves labels across "
+                "T, so that their number on either side stays hidden; fake counts that make room "
+                "for it are taken out at the end. Least squares makes the small part decrease."
+            )
+        return (
+            f"{start}. Then, in blocks of counts that are single up to T "
+            "and grow wider beyond, the number of records that the labels have there, each with "
+            "two-sided geometric noise; within a block the curve is flat. Least squares makes it "
+            "non-increasing."
+        )
+
+
+def _checked_shares(shares: Sequence[Exact]) -> Shares:
+    problem = ParameterError(
+        "shares must be three numbers, the first two above 0 and the third at least 0, "
+        "for example (1, 1, 1)"
+    )
+    if isinstance(shares, str) or not isinstance(shares, Sequence) or len(shares) != 3:
+        raise problem
+    first, second, third = (exact_number(share, "shares") for share in shares)
+    if not (first > 0 and second > 0 and third >= 0):
+        raise problem
+    return first, second, third

@@ -1,0 +1,143 @@
+"""dphist labels: which labels are common, and how common."""
+
+import argparse
+import contextlib
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from dphist.commands.labels.shared import (
+    EPILOG,
+    add_data_options,
+    bounds_of,
+    check_data_options,
+    run_labelled,
+)
+from dphist.commands.options import Commands, UsageError, add_outputs
+from dphist.errors import InputFileError, ParameterError
+from dphist.labels import ThresholdHistogram
+from dphist.privacy.calibration import calibrate
+from dphist.tables import redact_errors
+
+
+def add_labels(commands: Commands) -> None:
+    """Add the command."""
+    command = commands.add_parser(
+        "labels",
+        help="release common labels with their counts",
+        description=(
+            "Release the labels that are common, which nobody listed beforehand, with their "
+            "counts; or the counts of labels that are known."
+        ),
+        epilog=EPILOG,
+        allow_abbrev=False,
+    )
+    command.set_defaults(run=_labels)
+    add_data_options(command)
+    command.add_argument(
+        "--noise",
+        choices=("laplace", "gaussian", "auto"),
+        default="auto",
+        help="auto, unless given: whichever has the lower threshold, by the other options alone",
+    )
+    command.add_argument(
+        "--known-labels",
+        metavar="FILE",
+        help="public labels, all of which are released: a text file, one a line, or a Parquet "
+        "file of one column; --delta may then be left out",
+    )
+    command.add_argument(
+        "--count-cut-users",
+        action="store_true",
+        help="release also what share of users had more than --max-labels or --max-count allow; "
+        "costs as much as one more label a user",
+    )
+    add_outputs(command, "label,count")
+
+
+def _labels(options: argparse.Namespace) -> None:
+    check_data_options(options)
+    if options.user is not None and options.max_labels is None:
+        raise UsageError("--user needs --max-labels: how many labels a user keeps at most")
+    if options.delta is None and options.known_labels is None:
+        raise UsageError("--delta is needed, such as 1e-6: labels come from the data")
+    run_labelled(_mechanism(options), options, _other_caps(options))
+
+
+def _other_caps(options: argparse.Namespace) -> dict[int, ThresholdHistogram]:
+    """For a dry run: the mechanisms with half of --max-labels and with twice as many."""
+    if not options.dry_run or options.user is None or options.quiet:
+        return {}
+    caps = sorted({max(options.max_labels // 2, 1), 2 * options.max_labels} - {options.max_labels})
+    found = {}
+    for cap in caps:
+        with contextlib.suppress(ParameterError):
+            found[cap] = _mechanism(argparse.Namespace(**{**vars(options), "max_labels": cap}))
+    return found
+
+
+def _mechanism(options: argparse.Namespace) -> ThresholdHistogram:
+    """Return the mechanism; the choice of noise looks at the options alone."""
+    parameters: dict[str, Any] = {
+        "epsilon": options.epsilon,
+        "delta": options.delta or "0",
+        **bounds_of(options),
+    }
+    if options.count_cut_users:
+        parameters["count_cut_users"] = True
+    if options.known_labels is not None:
+        parameters["labels"] = known_labels(options.known_labels)
+    if options.noise != "auto":
+        made: ThresholdHistogram = calibrate(ThresholdHistogram, noise=options.noise, **parameters)
+        return made
+    laplace: ThresholdHistogram = calibrate(ThresholdHistogram, noise="laplace", **parameters)
+    if options.delta is None:
+        return laplace
+    gaussian = _if_possible(parameters)
+    return laplace if gaussian is None or _reach(laplace) <= _reach(gaussian) else gaussian
+
+
+def _if_possible(parameters: dict[str, Any]) -> ThresholdHistogram | None:
+    """Return the mechanism with Gaussian noise; a pure guarantee has none."""
+    try:
+        found: ThresholdHistogram = calibrate(ThresholdHistogram, noise="gaussian", **parameters)
+    except ParameterError:
+        return None
+    return found
+
+
+def _reach(mechanism: ThresholdHistogram) -> float:
+    """Return the threshold, or the standard deviation of the noise where there is none."""
+    if mechanism.threshold is not None:
+        return float(mechanism.threshold)
+    spread = float(mechanism.sigma)
+    return spread if mechanism.noise == "gaussian" else 2**0.5 * spread
+
+
+def known_labels(path: str) -> list[Any]:
+    """Read public labels: lines of text, or the one column of a Parquet file.
+
+    Raises
+    ------
+    InputFileError
+        If the file is not that.
+    """
+    if not Path(path).exists():
+        raise UsageError(f"{path} does not exist")
+    problem = InputFileError(
+        f"{path} must hold known labels: a text file (UTF-8), one label a line, or a Parquet file "
+        "of one column"
+    )
+
+    def listed() -> list[Any]:
+        if Path(path).suffix.lower() == ".parquet":
+            table = pq.read_table(path)
+            if table.num_columns != 1:
+                raise problem
+            return list(table.column(0).to_pylist())
+        text = Path(path).read_text(encoding="utf-8-sig")
+        return [line for line in (each.removesuffix("\r") for each in text.split("\n")) if line]
+
+    labels: list[Any] = redact_errors(listed, problem)
+    return labels

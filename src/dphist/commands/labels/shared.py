@@ -1,0 +1,248 @@
+"""What the commands over labels share: options, counting, the dry run."""
+
+import argparse
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from dphist.commands.options import UsageError, add_delimiter, whole
+from dphist.commands.publishing import (
+    check_paths,
+    check_purpose,
+    in_the_way,
+    progress_bar,
+    publish,
+    say_in_the_way,
+)
+from dphist.data.label_counts import LabelCounts
+from dphist.errors import ParameterError
+from dphist.labels import TopLabels
+from dphist.privacy.as_text import float_up
+from dphist.report.chances import chances, half_width
+from dphist.report.delta_words import Number
+from dphist.report.guarantees import in_all, total_in_words, total_json, total_of, warnings_of
+from dphist.report.labels import words as labelled_words
+from dphist.report.what_is_counted import counted_by
+
+EPILOG = (
+    "FILE has one row a record, with a column of labels and, if people have several rows, one of "
+    "users. --epsilon and --delta are for the release in all. Without --user, each row is taken "
+    "for a user of its own. CSV, TSV (also gzip) and Parquet are read; in CSV an empty field is a "
+    'missing value, and "" the empty text. In the table that is written it is the same.'
+)
+
+
+def add_data_options(command: argparse.ArgumentParser) -> None:
+    """Add what says which rows are counted, how each user is bounded, and what is printed."""
+    command.add_argument("file", metavar="FILE", help="the data; not opened by --dry-run")
+    add_delimiter(command)
+    command.add_argument("--label", required=True, metavar="COLUMN", help="column of labels")
+    command.add_argument("--user", metavar="COLUMN", help="column of users: who is protected")
+    command.add_argument(
+        "--count", metavar="COLUMN", help="column of counts, if a row is several records"
+    )
+    command.add_argument(
+        "--max-labels",
+        type=whole,
+        metavar="N",
+        help="labels that a user keeps at most, chosen at random; 1 without --user",
+    )
+    command.add_argument(
+        "--max-count",
+        type=whole,
+        metavar="N",
+        help="what a user adds to the count of a label at most; 1 unless given",
+    )
+    command.add_argument("--epsilon", required=True, metavar="E", help="in all; such as 1 or 0.1")
+    command.add_argument("--delta", metavar="D", help="in all; such as 1e-6")
+    command.add_argument(
+        "--null-users",
+        choices=("refuse", "drop", "separate"),
+        help="rows without a user: refuse them (unless given), drop them, or keep each as a user "
+        "of its own",
+    )
+    command.add_argument(
+        "--null-labels",
+        choices=("refuse", "drop"),
+        default="refuse",
+        help="rows without a label: refuse them (unless given) or drop them",
+    )
+    command.add_argument(
+        "--dry-run", action="store_true", help="state guarantee, threshold and chances only"
+    )
+    command.add_argument(
+        "--expect-users",
+        type=whole,
+        metavar="N",
+        help="a public guess of the number of users, for the chances of a dry run",
+    )
+    command.add_argument("--output", metavar="JSON", help="write the release here")
+
+
+def check_data_options(options: argparse.Namespace) -> None:
+    """Refuse options that do not go together, before anything is calibrated."""
+    if options.user is None:
+        if options.null_users is not None:
+            raise UsageError("--null-users needs --user: the column of users")
+        if options.max_labels not in (None, 1):
+            raise UsageError(
+                "--max-labels needs --user: without it each row is a user, with one label"
+            )
+        if options.count is None and options.max_count not in (None, 1):
+            raise UsageError("--max-count needs --user or --count: without them each row counts 1")
+        if options.count is not None and options.max_count is None:
+            raise UsageError(
+                "--count without --user needs --max-count: each row is then a user, who adds at "
+                "most that to the row's label"
+            )
+    if options.user is not None and options.user == options.label:
+        raise UsageError("--user and --label must be different columns")
+    if options.count is not None and options.count in (options.user, options.label):
+        raise UsageError("--count must be a column of its own")
+    if options.max_labels is not None and options.max_labels < 1:
+        raise ParameterError("max_labels must be at least 1")
+    if _counts_cut_users(options) and (options.user is None or options.null_users == "separate"):
+        raise UsageError(
+            "--count-cut-users needs --user, and --null-users other than separate: it is users "
+            "that are counted"
+        )
+    if options.expect_users is not None and not options.dry_run:
+        raise UsageError("--expect-users is for --dry-run")
+    if options.expect_users is not None and options.expect_users < 1:
+        raise UsageError("--expect-users must be at least 1")
+
+
+def bounds_of(options: argparse.Namespace) -> dict[str, Any]:
+    """Return max_labels and max_count as a mechanism takes them."""
+    return {
+        "max_labels": 1 if options.user is None else options.max_labels,
+        "max_count": 1 if options.max_count is None else options.max_count,
+    }
+
+
+def run_labelled(
+    mechanism: Any, options: argparse.Namespace, others: Mapping[int, Any] | None = None
+) -> None:
+    """Release the labels of a file, or say what that would cost.
+
+    Parameters
+    ----------
+    others : mechanisms of the same cost with other `max_labels`, for the dry run to compare.
+    """
+    if options.dry_run:
+        _print_dry_run(mechanism, options, others or {})
+        return
+    check_paths(options)
+    check_purpose(options)
+    with progress_bar(shown=not (options.quiet or options.json)) as progress:
+        counts = _counted(options, progress)
+    publish(mechanism.release(counts), options)
+
+
+def _counted(options: argparse.Namespace, progress: Callable[[float], None] | None) -> LabelCounts:
+    return LabelCounts.from_table(
+        options.file,
+        label=options.label,
+        user=options.user,
+        count=options.count,
+        null_users=options.null_users or "refuse",
+        null_labels=options.null_labels,
+        progress=progress,
+        delimiter=options.delimiter,
+        count_users=_counts_cut_users(options),
+        **bounds_of(options),
+    )
+
+
+def _counts_cut_users(options: argparse.Namespace) -> bool:
+    """Whether users who are cut are counted; `dphist top` has no such option."""
+    return bool(getattr(options, "count_cut_users", False))
+
+
+def _stated(options: argparse.Namespace) -> dict[str, str]:
+    """Return what the release would state, as `LabelCounts.from_table` words it."""
+    bounds = bounds_of(options)
+    cut = {name: "none" if bound is None else str(bound) for name, bound in bounds.items()}
+    if options.user is None:
+        counted = {} if options.count is None else cut
+        return {"unit": "one row", "null_labels": options.null_labels, **counted}
+    separate = options.null_users == "separate"
+    return {
+        "unit": "one user, or one row without a user" if separate else "one user",
+        "null_users": options.null_users or "refuse",
+        "null_labels": options.null_labels,
+        **cut,
+    }
+
+
+def _print_dry_run(mechanism: Any, options: argparse.Namespace, others: Mapping[int, Any]) -> None:
+    if options.quiet:
+        return
+    stated = _stated(options)
+    unit = labelled_words.protected_unit(stated)
+    total, likely = total_of(mechanism), chances(mechanism)
+    noun = "users" if options.user else "rows"
+    number = Number(options.expect_users, noun)
+    threshold = mechanism.threshold
+    # A ranking has no counts.
+    of = None if isinstance(mechanism, TopLabels) else counted_by(mechanism, stated)
+    if options.json:
+        shown: dict[str, Any] = {
+            "guarantee": total_json(total, unit),
+            "zcdp": str(mechanism.guarantee),
+            "mechanism": type(mechanism).__name__,
+            "noise": labelled_words.noise_name(mechanism),
+            "threshold": None if threshold is None else float_up(threshold),
+            "threshold_above": labelled_words.threshold_base(mechanism),
+            "released_with_chance": {f"{c.chance:g}": c.count for c in likely},
+            **({"counts_of": of.whole} if of else {}),
+            "other_max_labels": {str(cap): _likely(other) for cap, other in others.items()},
+            "refused_outputs": in_the_way(options),
+        }
+        if options.expect_users is not None:
+            shown["shares"] = {f"{c.chance:g}": c.count / options.expect_users for c in likely}
+            shown["warnings"] = warnings_of(mechanism, number)
+        print(json.dumps(shown))
+        return
+    print(f"Guarantee: {in_all(total)}, for {unit}.")
+    print(total_in_words(total, unit, number, mechanism.guarantee))
+    print(f"In zCDP: {mechanism.guarantee}.")
+    for line in labelled_words.bounding_in_words(mechanism, stated):
+        print(line)
+    print(f"Per label: {labelled_words.per_label(mechanism)}.")
+    print(mechanism.in_words())
+    print(labelled_words.threshold_in_words(mechanism))
+    for chance in likely:
+        print(labelled_words.chance_in_words(mechanism, chance))
+        if options.expect_users is not None:
+            print(labelled_words.share_of_users(chance, options.expect_users))
+    if of:
+        print(of.sentence)
+    for line in _caps_in_words(mechanism, others):
+        print(line)
+    say_in_the_way(options)
+    print("FILE was not opened.")
+
+
+def _likely(mechanism: Any) -> int | None:
+    """Return the count that is released with 95 %; None where all listed labels are."""
+    likely = chances(mechanism)
+    return likely[-1].count if likely else None
+
+
+def _caps_in_words(mechanism: Any, others: Mapping[int, Any]) -> list[str]:
+    """Say how to choose --max-labels without a look at the data, and what other values would do."""
+    if not others:
+        return []
+    lines = [
+        "Choose --max-labels by what is public, such as how many labels people have by a survey or "
+        "an older release: trying values on the data costs the sum of all trials. A smaller one "
+        "cuts more users, whose surplus is missing from the counts; a larger one needs more noise."
+    ]
+    for cap, other in others.items():
+        count, error = _likely(other), half_width(other)
+        says = f"  --max-labels {cap:,}: counts are within ± {error:,}"
+        lines.append(says + (f", and released from {count:,} on." if count is not None else "."))
+    if not mechanism.count_cut_users:
+        lines.append("--count-cut-users has the release say what share of users was cut.")
+    return lines

@@ -1,0 +1,289 @@
+"""dphist stream: running counts of events, as they come on standard input."""
+
+import argparse
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+from dphist.commands.labels.command import known_labels
+from dphist.commands.options import OVERWRITE, Commands, UsageError, whole
+from dphist.commands.publishing import outputs_of
+from dphist.commands.stream.dry_run import print_dry_run
+from dphist.commands.stream.events import Form, Lines, Objects, Rows
+from dphist.commands.stream.outputs import check_new_outputs, check_stream_paths, replaceable
+from dphist.commands.stream.run import Run
+from dphist.commands.stream.state import removed_if_unused
+from dphist.commands.stream.stop import Stopping
+from dphist.errors import ParameterError
+from dphist.parameters import positive_number, probability
+from dphist.privacy.calibration import calibrate
+from dphist.report.guarantees import in_all, total_of
+from dphist.report.streams.words import how_many, protected_unit
+from dphist.streams import ContinualHistogram, ContinualMechanism
+
+_EPILOG = (
+    "Events come on standard input, one a line, and are counted as soon as their line is complete; "
+    "--state remembers them, so that a stream can go on after any interruption, also a crash. "
+    "--epsilon and --delta are for all readings of the whole stream; a state that is there "
+    "already has its parameters, which may then be left out. Formats: lines (a line is a label, "
+    "with --separator several, an empty one an event without), ndjson (an object a line, its "
+    "field a text, a list of texts or null), csv (with a header line; an empty field is no label). "
+    "However the input ends, also by Ctrl-C, SIGTERM or a malformed line, what came before is "
+    "counted, the last reading is made, and the outputs are written; only a new state of which no "
+    "event was counted then is removed again. Once there were as many --readings as were allowed, "
+    "events are counted without further ones. The exit code is 0 only if the whole input was "
+    "counted and the last reading was made."
+)
+_NEW = ("epsilon", "delta", "horizon")
+_OTHERS = ("max_labels", "method", "max_events_per_user", "readings")
+
+
+def add_stream(commands: Commands) -> None:
+    """Add the command."""
+    command = commands.add_parser(
+        "stream",
+        help="release running counts of a stream, as it comes",
+        description=(
+            "Count the labels of events as they come, and release the running counts of the common "
+            "ones as often as wanted, under one guarantee for the whole stream."
+        ),
+        epilog=_EPILOG,
+        allow_abbrev=False,
+    )
+    command.set_defaults(run=_stream)
+    command.add_argument(
+        "--state", required=True, metavar="FILE", help="the stream's state; made if it is not there"
+    )
+    command.add_argument(
+        "--moved",
+        action="store_true",
+        help="accept a state that was copied here; its original must never be used again",
+    )
+    command.add_argument("--epsilon", metavar="E", help="for the whole stream; such as 1 or 0.1")
+    command.add_argument("--delta", metavar="D", help="for the whole stream; such as 1e-6")
+    command.add_argument(
+        "--horizon", type=whole, metavar="N", help="events that the stream has in all at most"
+    )
+    command.add_argument(
+        "--max-labels",
+        type=whole,
+        metavar="N",
+        help="labels of an event that are counted at most, chosen at random; 1 unless given",
+    )
+    command.add_argument(
+        "--method",
+        choices=("autoregressive", "binary"),
+        help="of the noise; autoregressive, unless given, which has less of it",
+    )
+    command.add_argument(
+        "--known-labels",
+        metavar="FILE",
+        help="public labels, all of which are released from the start: a text file, one a line, or "
+        "a Parquet file of one column",
+    )
+    command.add_argument(
+        "--max-events-per-user",
+        type=whole,
+        metavar="M",
+        help="protect users and not events: this many events of each are counted; needs --user",
+    )
+    command.add_argument("--user", metavar="NAME", help="column or field of users")
+    command.add_argument(
+        "--readings",
+        type=whole,
+        metavar="N",
+        help="times at which the stream is read at most, the last of each run included; fewer make "
+        "the threshold lower",
+    )
+    when = command.add_mutually_exclusive_group()
+    when.add_argument(
+        "--every", type=whole, metavar="N", help="a reading after each N events of the stream"
+    )
+    when.add_argument("--every-seconds", type=_seconds, metavar="S", help="or after each S seconds")
+    command.add_argument(
+        "--format",
+        choices=("lines", "ndjson", "csv"),
+        default="lines",
+        help="of the input; lines unless given",
+    )
+    command.add_argument(
+        "--label", metavar="NAME", help="column or field of labels; 'label' unless given"
+    )
+    command.add_argument(
+        "--separator", metavar="S", help="what stands between several labels of a line or column"
+    )
+    command.add_argument(
+        "--resume",
+        action="store_true",
+        help="the input is the stream from its first event: skip those the state holds already",
+    )
+    command.add_argument(
+        "--top", type=whole, metavar="K", help="labels of a reading that are printed at most"
+    )
+    command.add_argument(
+        "--dry-run", action="store_true", help="state guarantee, threshold and error only"
+    )
+    command.add_argument(
+        "--expect-events",
+        type=whole,
+        metavar="N",
+        help="a public guess of the number of events, for a dry run",
+    )
+    command.add_argument("--output", metavar="JSON", help="write the release of all readings here")
+    command.add_argument("--table", metavar="CSV", help="write columns time,label,count here")
+    command.add_argument("--report", metavar="HTML", help="write a page that explains it here")
+    command.add_argument(
+        "--overwrite",
+        action="store_true",
+        help=f"{OVERWRITE}; those of the same stream are replaced in any case",
+    )
+    how = command.add_mutually_exclusive_group()
+    how.add_argument("--quiet", action="store_true", help="print nothing but errors")
+    how.add_argument(
+        "--json", action="store_true", help="print each reading as a JSON object on a line"
+    )
+
+
+def _stream(options: argparse.Namespace) -> None:
+    _check_options(options)
+    if options.dry_run:
+        print_dry_run(_made(options), options)
+        return
+    if sys.stdin is None:
+        raise UsageError("standard input is closed; events are read from it")
+    check_stream_paths(options)
+    new = not Path(options.state).exists()
+    if new:
+        check_new_outputs(options)
+    if new and options.user is not None and options.max_events_per_user is None:
+        raise UsageError("--user needs --max-events-per-user: how many events of each are counted")
+    mechanism = None if options.epsilon is None and not new else _made(options)
+    form = _form(options)
+    stopping = Stopping()
+    with (
+        stopping.handled(),
+        ContinualHistogram.open(options.state, moved=options.moved, mechanism=mechanism) as stream,
+        removed_if_unused(stream, options.state, new),
+    ):
+        _check_same(stream.mechanism, options)
+        _check_users(stream.mechanism, options)
+        replaced = replaceable(stream, options)
+        _announce(stream, options)
+        skip = stream.time if options.resume else 0
+        Run(stream, form, options, skip, stopping, new, replaced).run(sys.stdin.fileno())
+
+
+def _check_options(options: argparse.Namespace) -> None:
+    for name in (
+        "every",
+        "top",
+        "max_labels",
+        "max_events_per_user",
+        "horizon",
+        "readings",
+        "expect_events",
+    ):
+        value = getattr(options, name)
+        if value is not None and value < 1:
+            raise ParameterError(f"{name} must be at least 1")
+    given = [name for name in _NEW if getattr(options, name) is not None]
+    missing = [f"--{name}" for name in _NEW if name not in given]
+    if given and missing:
+        raise UsageError(f"{' and '.join(missing)} needed too: --epsilon, --delta and --horizon "
+                         "go together")  # fmt: skip
+    if options.format == "lines" and (options.label or options.user):
+        raise UsageError("--label and --user need --format csv or ndjson, which has names")
+    if options.format == "ndjson" and options.separator is not None:
+        raise UsageError("--separator is for lines and csv; in ndjson several labels are a list")
+    if options.separator == "" or "\n" in (options.separator or ""):
+        raise UsageError("--separator must be text within a line")
+    if options.user is not None and options.user == _label(options):
+        raise UsageError("--user and --label must be different columns")
+    if options.max_events_per_user is not None and options.user is None:
+        raise UsageError("--max-events-per-user needs --user: the column or field of users")
+    if options.expect_events is not None and not options.dry_run:
+        raise UsageError("--expect-events is for --dry-run")
+    if options.quiet and not outputs_of(options):
+        raise UsageError("--quiet without --output, --table or --report would release nothing")
+    if options.quiet and options.top is not None:
+        raise UsageError("--top is for what is printed: leave it or --quiet out")
+
+
+def _made(options: argparse.Namespace) -> ContinualMechanism:
+    """Return the parameters of a stream that costs what the options say."""
+    if options.epsilon is None:
+        what = "a dry run" if options.dry_run else "a new stream"
+        raise UsageError(
+            f"--epsilon, --delta and --horizon are needed for {what}, such as "
+            "--epsilon 1 --delta 1e-6 --horizon 1000000"
+        )
+    epsilon, delta = positive_number(options.epsilon, "epsilon"), options.delta
+    if not probability(delta, "delta") > 0:
+        raise ParameterError("delta must be greater than 0: the noise is Gaussian")
+    shared = {"horizon": options.horizon, **_given(options)}
+    made: ContinualMechanism = calibrate(ContinualMechanism, epsilon=epsilon, delta=delta, **shared)
+    return made
+
+
+def _given(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the parameters that were given beside the cost and the horizon."""
+    given = {name: getattr(options, name) for name in _OTHERS}
+    if options.known_labels is not None:
+        given["labels"] = known_labels(options.known_labels)
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _check_same(mechanism: ContinualMechanism, options: argparse.Namespace) -> None:
+    """Refuse parameters that are not those of the state."""
+    for name, value in _given(options).items():
+        if getattr(mechanism, name) != (tuple(value) if isinstance(value, list) else value):
+            option = "known-labels" if name == "labels" else name.replace("_", "-")
+            raise ParameterError(
+                f"the stream at {options.state} was made with another --{option}: leave it out to "
+                "go on"
+            )
+
+
+def _check_users(mechanism: ContinualMechanism, options: argparse.Namespace) -> None:
+    """Refuse input without users where the state bounds them, and users where it does not."""
+    bounded = mechanism.max_events_per_user is not None
+    if bounded and options.user is None:
+        raise UsageError("--user is needed: the state bounds the events of each user")
+    if not bounded and options.user is not None:
+        raise UsageError("--user needs --max-events-per-user, which the state was made without")
+
+
+def _announce(stream: ContinualHistogram, options: argparse.Namespace) -> None:
+    """Print what is promised, before anything is released."""
+    if options.quiet or options.json:
+        return
+    mechanism = stream.mechanism
+    unit = protected_unit(mechanism, {})
+    print(f"Guarantee: {in_all(total_of(mechanism))}, for {unit}.")
+    if stream.time:
+        print(f"Going on from a state of {how_many(stream.time, 'event')}.")
+    print(flush=True)
+
+
+def _form(options: argparse.Namespace) -> Form:
+    if options.format == "lines":
+        return Lines(options.separator)
+    if options.format == "csv":
+        return Rows(_label(options), options.user, options.separator)
+    return Objects(_label(options), options.user)
+
+
+def _label(options: argparse.Namespace) -> str:
+    return "label" if options.label is None else str(options.label)
+
+
+def _seconds(text: str) -> float:
+    """Read a time above 0."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds < math.inf:
+        raise argparse.ArgumentTypeError("must be a number of seconds above 0")
+    return seconds

@@ -1,0 +1,63 @@
+"""What a stream would promise and be worth, from its parameters alone."""
+
+import argparse
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from dphist.commands.publishing import in_the_way, say_in_the_way
+from dphist.privacy.as_text import float_up, plain, up
+from dphist.report.delta_words import Number
+from dphist.report.guarantees import in_all, total_json, total_of, warnings_of
+from dphist.report.streams import words as running_words
+from dphist.streams import ContinualMechanism
+
+
+def print_dry_run(mechanism: ContinualMechanism, options: argparse.Namespace) -> None:
+    """State guarantee, threshold and error; nothing is read or made."""
+    total = total_of(mechanism)
+    unit = running_words.protected_unit(mechanism, {})
+    threshold, guess = mechanism.threshold, options.expect_events
+    number = Number(noun="users")
+    if mechanism.max_events_per_user is None:
+        number = Number(guess or mechanism.horizon, "events")
+    likely = None if threshold is None else running_words.likely_count(mechanism)
+    if options.quiet:
+        return
+    goes_on = Path(options.state).exists()  # with outputs that it may replace
+    if options.json:
+        shown: dict[str, Any] = {
+            "guarantee": total_json(total, unit),
+            "warnings": warnings_of(mechanism, number),
+            "zcdp": str(mechanism.guarantee),
+            "method": mechanism.method,
+            "horizon": mechanism.horizon,
+            "threshold": None if threshold is None else float_up(threshold),
+            "standard_error": mechanism.standard_error,
+            "noise_bytes_per_label": 8 * mechanism.counter.width,
+            "released_with_chance": {} if likely is None else {"0.95": likely},
+            "refused_outputs": [] if goes_on else in_the_way(options),
+        }
+        if guess is not None and likely is not None:
+            shown["shares"] = {"0.95": likely / guess}
+        print(json.dumps(shown))
+        return
+    print(f"Guarantee: {in_all(total)}, for {unit}.")
+    print(running_words.promise_in_words(total, unit, mechanism.guarantee, number))
+    print(running_words.coverage_in_words(mechanism))
+    print(f"In zCDP: {mechanism.guarantee}.")
+    for line in running_words.bounding_in_words(mechanism):
+        print(line)
+    print(mechanism.in_words())
+    print(running_words.threshold_in_words(mechanism))
+    if guess is not None and likely is not None:
+        share = plain(up(Fraction(100 * likely, guess), 2))
+        print(f"  {likely:,} of {guess:,} events are {share} % of them.")
+    error, width = running_words.error_text(mechanism), running_words.half_width(mechanism)
+    print(f"Standard error of a count: at most {error}, so ± {width:,} with 95 %.")
+    width = mechanism.counter.width
+    print(f"Noise kept for a label: {width:,} numbers, {8 * width:,} bytes.")
+    if not goes_on:
+        say_in_the_way(options)
+    print("No input was read, and no state was made.")

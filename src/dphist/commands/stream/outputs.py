@@ -1,0 +1,174 @@
+"""What a run of `dphist stream` writes, and where.
+
+A run writes the release of all readings of its stream, also of earlier runs, in the place of what
+those wrote: that costs nothing, and is what its outputs are for. Anything else that is there is
+not replaced without being asked to.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Collection
+from pathlib import Path
+
+from dphist.atomic_files import check_distinct, check_output_path, staged_outputs
+from dphist.commands.options import UsageError
+from dphist.commands.publishing import in_the_way, outputs_of, refusal
+from dphist.errors import DphistError, OutputFileError, ParameterError
+from dphist.release.release import Release
+from dphist.release.running_counts import RunningCounts
+from dphist.report import report_html
+from dphist.report.streams.table import HEADER, rows_of
+from dphist.report.table import table_csv
+from dphist.streams import ContinualHistogram
+
+_MAKERS = {"release": Release.to_json, "table": table_csv, "report": report_html}
+
+
+def write_outputs(
+    stream: ContinualHistogram, options: argparse.Namespace, replaced: Collection[str]
+) -> None:
+    """Write all outputs or none; of those that are there by then, only some are replaced.
+
+    Raises
+    ------
+    OutputFileError
+        If the system refuses, or a file is there by now that is not of this stream.
+    """
+    release, paths = stream.released(), outputs_of(options)
+    with staged_outputs() as staged:
+        for kind, path in paths.items():
+            staged.write_text(path, _MAKERS[kind](release), replace=path in replaced)
+        # A stream may run for days: what was there when it began may be another's now.
+        strange = [] if options.overwrite else _strange(stream, options, replaced)
+        if strange:
+            raise OutputFileError(
+                f"{', '.join(strange)} changed meanwhile, and is not known to be of this stream "
+                "any more; nothing was written"
+            )
+        staged.commit()
+
+
+def check_new_outputs(options: argparse.Namespace) -> None:
+    """Refuse outputs that are there already, where they cannot be those of the stream: it is new.
+
+    Raises
+    ------
+    UsageError
+    """
+    found = in_the_way(options)
+    if found:
+        raise UsageError(refusal(found))
+
+
+def replaceable(stream: ContinualHistogram, options: argparse.Namespace) -> list[str]:
+    """Return the outputs that may be replaced: all if asked for, else those of this stream.
+
+    A page does not tell of which stream it is, nor does a table without rows. They may be replaced
+    where they lie beside a release or a table of this one.
+
+    Raises
+    ------
+    UsageError
+        If another output is there already.
+    """
+    paths = list(outputs_of(options).values())
+    if options.overwrite:
+        return paths
+    there = in_the_way(options)
+    strange = _strange(stream, options, there)
+    if strange:
+        raise UsageError(f"{refusal(strange)}: it is not known to be of this stream")
+    return there
+
+
+def _strange(
+    stream: ContinualHistogram, options: argparse.Namespace, paths: Collection[str]
+) -> list[str]:
+    """Return those of some outputs that are there and not known to be of this stream."""
+    try:
+        current = stream.released()
+    except ParameterError:  # nothing was recorded
+        current = None
+    there = {kind: path for kind, path in outputs_of(options).items() if path in paths}
+    there = {kind: path for kind, path in there.items() if os.path.lexists(os.path.realpath(path))}
+    texts = {kind: _text_of(path) for kind, path in there.items()}
+    known = [kind for kind, text in texts.items() if current and _is_of(current, text)]
+    # These tell nothing of whose they are.
+    if known and _is_page(texts.get("report", "")):
+        known.append("report")
+    if known and texts.get("table") == HEADER:
+        known.append("table")
+    return [path for kind, path in there.items() if kind not in known]
+
+
+def _text_of(path: str) -> str:
+    """Return the text of a file; nothing where it has none."""
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, ValueError):  # ValueError of bytes that are no text
+        return ""
+
+
+def _is_of(current: Release, text: str) -> bool:
+    """Whether a release or a table is of earlier readings of a stream, which never change."""
+    if not text.startswith("{"):
+        return _is_table_of(current.value, text)
+    try:
+        saved = Release.from_json(text)
+    except DphistError:
+        return False
+    earlier, now = saved.value, current.value
+    if not isinstance(earlier, RunningCounts) or saved.mechanism != current.mechanism:
+        return False
+    times = earlier.times.tolist()
+    return times == now.times[: len(times)].tolist() and all(
+        earlier.at(time) == now.at(time) for time in times
+    )
+
+
+def _is_table_of(value: RunningCounts, text: str) -> bool:
+    """Whether a text is the header and some rows of a table, whole, from the first one on."""
+    if not text.startswith(HEADER) or text == HEADER:
+        return False
+    place = len(HEADER)
+    for row in rows_of(value):
+        if place == len(text):
+            return True
+        if not text.startswith(row, place):
+            return False
+        place += len(row)
+    return place == len(text)
+
+
+def _is_page(text: str) -> bool:
+    """Whether a text is a page about running counts."""
+    return text.startswith("<!doctype html>") and "Running counts</h1>" in text
+
+
+def check_stream_paths(options: argparse.Namespace) -> None:
+    """Find what is wrong with the paths before the state is opened or input is read."""
+    paths = list(outputs_of(options).values())
+    inputs = [path for path in (options.state, options.known_labels) if path is not None]
+    for path in paths:
+        if any(os.path.realpath(path) == os.path.realpath(each) for each in inputs):
+            raise UsageError(f"{path} is the state or the known labels; writing would destroy it")
+        if _is_input(path):
+            raise UsageError(f"{path} is the input; writing there would destroy it")
+    if _is_input(options.state):
+        raise UsageError(f"{options.state} is the input; name another file as --state")
+    try:
+        check_output_path(options.state)
+        check_distinct(paths)
+        for path in paths:
+            check_output_path(path)
+    except OutputFileError as error:
+        raise UsageError(str(error)) from None
+
+
+def _is_input(path: str) -> bool:
+    """Whether this is the file that standard input comes from."""
+    try:
+        return os.path.samestat(Path(path).stat(), os.fstat(sys.stdin.fileno()))
+    except (OSError, ValueError, AttributeError):
+        return False

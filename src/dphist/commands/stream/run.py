@@ -1,0 +1,262 @@
+"""Feeding a stream from standard input, and reading it as it goes."""
+
+import argparse
+import contextlib
+import json
+import os
+import select
+import sys
+import time
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+import pyarrow as pa
+
+from dphist.commands.ending import Interrupted
+from dphist.commands.publishing import outputs_of
+from dphist.commands.stream.events import Event, Form
+from dphist.commands.stream.outputs import write_outputs
+from dphist.commands.stream.stop import Stopping
+from dphist.errors import (
+    ColumnError,
+    DataError,
+    DphistError,
+    HorizonError,
+    InputFileError,
+    OutputFileError,
+    ParameterError,
+)
+from dphist.report.labels_shown import harmless, in_columns
+from dphist.report.streams.words import how_many
+from dphist.streams import ContinualHistogram
+
+_READ = 2**20  # bytes at once: a chunk that is counted takes a fraction of a second
+_ROWS = 10  # of a printed reading
+_LABEL_COLUMNS = 40
+_LONGEST_WAIT = 3600.0  # seconds; the system takes no timeout of years
+
+
+@dataclass(slots=True)
+class Run:
+    """One run of `dphist stream` over an open stream.
+
+    What was begun is finished before the run stops: a chunk of events, a reading, the outputs.
+
+    Attributes
+    ----------
+    skip : events of the input that the state already holds.
+    new : whether this run began the state.
+    replaced : paths of outputs that may be there, and are replaced.
+    """
+
+    stream: ContinualHistogram
+    form: Form
+    options: argparse.Namespace
+    skip: int
+    stopping: Stopping
+    new: bool
+    replaced: Collection[str]
+    _printing: bool = True
+    _read_at: int | None = None
+    _no_reading_left: bool = False
+    _problem: BaseException | None = None
+
+    def run(self, descriptor: int) -> None:
+        """Count all events of the input, then read and write what is asked for.
+
+        Whatever ends the input, also a malformed line or being asked to stop, the last reading is
+        made and the outputs are written before the error is raised; of several, the first.
+
+        Raises
+        ------
+        DphistError
+            If the input ended other than at its end, or no reading was left for all of it.
+        Interrupted
+            If a signal ended it.
+        """
+        self._printing = not self.options.quiet
+        with self._noted():
+            self._count(descriptor)
+        self.stopping.forget()
+        if self._problem is None or not self._unused():
+            self._finish()
+        if self._problem is not None:
+            raise self._problem
+
+    @contextlib.contextmanager
+    def _noted(self) -> Iterator[None]:
+        """Note what ends the block, if it is the first problem, and go on."""
+        try:
+            yield
+            return
+        except ColumnError:  # in the header, before anything was counted
+            raise
+        except (DataError, HorizonError, InputFileError) as error:
+            problem: BaseException = type(error)(f"{error}; {self._held()}")
+        except DphistError as error:  # of the state or an output
+            problem = error
+        except Interrupted as error:
+            problem = Interrupted(f"{error}; {self._held()}", error.number)
+        except OSError as error:  # of printing: ours are DphistErrors
+            problem, self._printing = error, False
+        if self._problem is None:
+            self._problem = problem
+
+    def _count(self, descriptor: int) -> None:
+        seconds = self.options.every_seconds
+        due = None if seconds is None else time.monotonic() + seconds
+        while True:
+            with self.stopping.anywhere():
+                data = _available(descriptor, due)
+            if data is not None:
+                self._take(self.form.events(data) if data else self.form.last())
+                if not data:
+                    break
+            if due is not None and time.monotonic() >= due:
+                self._read()
+                due = time.monotonic() + seconds
+        if self.skip:
+            raise DataError(
+                f"the input has {how_many(self.skip, 'event')} less than the state holds, so it is "
+                "not the stream from its first event on, as --resume needs it"
+            )
+
+    def _take(self, events: Iterator[Event]) -> None:
+        """Count events; if one is malformed, those before it."""
+        found: list[Event] = []
+        problem = None
+        try:
+            for event in events:
+                if self.skip:
+                    self.skip -= 1
+                else:
+                    found.append(event)
+        except DataError as error:
+            problem = error
+        self._feed(found)
+        if problem is not None:
+            raise problem
+
+    def _feed(self, events: list[Event]) -> None:
+        """Count events in chunks that end where a reading is due."""
+        stream, every, rest = self.stream, self.options.every, iter(events)
+        left = len(events)
+        while left:
+            room = stream.horizon - stream.time
+            if room <= 0:
+                raise HorizonError(
+                    f"the horizon of {how_many(stream.horizon, 'event')} is reached; further ones "
+                    "were not counted"
+                )
+            if every is not None:
+                room = min(room, every - stream.time % every)
+            chunk = list(islice(rest, room))
+            left -= len(chunk)
+            self._update(chunk)
+            if every is not None and stream.time % every == 0:
+                self._read()
+
+    def _update(self, chunk: list[Event]) -> None:
+        labels = [event.labels for event in chunk]
+        if self.options.user is None:
+            self.stream.update_many(labels)
+            return
+        kind = pa.list_(pa.large_string())
+        users = pa.array([event.user for event in chunk], pa.large_string())
+        table = pa.table({"label": pa.array(labels, kind), "user": users})
+        self.stream.update_many(table, label="label", user="user")
+
+    def _read(self) -> None:
+        """Make a reading and print it, unless there was one at this time or none is left."""
+        if self._no_reading_left or self._read_at == self.stream.time:
+            return
+        try:
+            counts = self.stream.record()
+        except HorizonError:  # of readings, not of events: those are counted on
+            self._no_reading_left = True
+            return
+        self._read_at = self.stream.time
+        if self._printing:
+            with self.stopping.anywhere():
+                self._show(counts)
+
+    def _show(self, reading: dict[str, int]) -> None:
+        top = self.options.top
+        try:
+            if self.options.json:
+                shown = dict(islice(reading.items(), top))
+                print(json.dumps({"time": self.stream.time, "counts": shown}), flush=True)
+                return
+            events, labels = how_many(self.stream.time, "event"), how_many(len(reading), "label")
+            print(f"After {events}: {labels}")
+            most = _ROWS if top is None else top
+            width = max((len(f"{count:,}") for count in reading.values()), default=0)
+            for label, count in islice(reading.items(), most):
+                name = in_columns(harmless(label, 200), _LABEL_COLUMNS)
+                print(f"  {name}   {f'{count:,}'.rjust(width)}")
+            if len(reading) > most:
+                print(f"  ... {len(reading) - most:,} more")
+            print(flush=True)
+        except Interrupted:
+            # A reader that does not read holds us up: what it has not taken is dropped.
+            self._printing = False
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise
+
+    def _finish(self) -> None:
+        """Make the last reading and write the outputs."""
+        paths = outputs_of(self.options)
+        if not (self._printing or paths):
+            return
+        with self._noted():
+            self._read()
+        if paths:
+            self._write()
+        if self._no_reading_left and self._problem is None:
+            most = how_many(self.stream.mechanism.most_readings, "reading")
+            self._problem = HorizonError(
+                f"the bound of {most} is reached, and no further one was made; all input was "
+                f"counted, and {self._held()}"
+            )
+        if self._problem is None and self._printing and not self.options.json:
+            with self._noted(), self.stopping.anywhere():
+                for kind, path in paths.items():
+                    print(f"wrote {path} ({kind})")
+                print(f"The state holds {how_many(self.stream.time, 'event')}.", flush=True)
+
+    def _write(self) -> None:
+        """Write the outputs of all recorded readings, also of earlier runs, if there are any."""
+        first = self._problem
+        try:
+            write_outputs(self.stream, self.options, self.replaced)
+        except ParameterError:  # nothing was recorded
+            return
+        except OutputFileError as error:
+            if first is None:
+                self._problem = error
+            elif isinstance(first, Interrupted):
+                self._problem = Interrupted(f"{first}; {error}", first.number)
+            elif isinstance(first, DphistError):
+                self._problem = type(first)(f"{first}; {error}")
+
+    def _unused(self) -> bool:
+        """Whether the state would be none if the run failed now: see `removed_if_unused`."""
+        return self.new and self.stream.time == 0
+
+    def _held(self) -> str:
+        if self._unused():
+            return "no event was counted, so that no state is kept"
+        return f"the state holds {how_many(self.stream.time, 'event')}"
+
+
+def _available(descriptor: int, due: float | None) -> bytes | None:
+    """Wait for input and return what there is, empty at its end; None if a reading may be due."""
+    timeout = None if due is None else min(max(due - time.monotonic(), 0.0), _LONGEST_WAIT)
+    try:
+        if not select.select([descriptor], [], [], timeout)[0]:
+            return None
+        return os.read(descriptor, _READ)
+    except OSError:  # of a folder, say
+        pass
+    raise InputFileError("standard input cannot be read as a file or pipe")

@@ -1,0 +1,414 @@
+"""Counts with noise, and of those the ones above a threshold (Rogers 2023, Algorithm 1)."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from scipy.special import ndtri
+from scipy.stats import norm
+
+from dphist.data.label_counts import LabelCounts
+from dphist.errors import BoundsError, ParameterError
+from dphist.labels.mechanism import (
+    LARGEST_COUNT,
+    LabelledMechanism,
+    checked_bound,
+    checked_delta,
+    checked_epsilon,
+    in_released_order,
+)
+from dphist.labels.threshold.cut_users import NAME, CutUsers, checked, cut_users
+from dphist.labels.threshold.known_labels import listed, looked_up
+from dphist.labels.threshold.law import (
+    gaussian_delta,
+    gaussian_threshold,
+    geometric_delta,
+    geometric_threshold,
+    grid,
+)
+from dphist.noise import Source, rounded_gaussian, two_sided_geometric
+from dphist.noise.gaussian import LARGEST_SIGMA
+from dphist.noise.gaussian_epsilon import gaussian_epsilon
+from dphist.noise.geometric import SMALLEST_EPSILON
+from dphist.parameters import Exact, probability, whole_number
+from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PureDP
+from dphist.release.label_table import LabelTable
+from dphist.release.release import savable
+
+IntArray: TypeAlias = npt.NDArray[np.int64]
+Noise: TypeAlias = Literal["laplace", "gaussian"]
+
+
+@dataclass(frozen=True, slots=True)
+class GeometricNoise:
+    """Two-sided geometric noise: Pr[Z = z] is proportional to exp(-rate abs(z))."""
+
+    rate: Fraction
+
+    def add(
+        self, counts: IntArray, threshold: int | Fraction | None, source: Source | None
+    ) -> tuple[IntArray, npt.NDArray[np.bool_]]:
+        """Return the noisy counts, and which of them are above the threshold, if there is one."""
+        noisy = _sum(counts, two_sided_geometric(self.rate, len(counts), source))
+        above = np.ones(len(counts), bool) if threshold is None else noisy > int(threshold)
+        return noisy, above
+
+    def half_width(self, level: float) -> int:
+        """Return the least q with Pr[abs(Z) <= q] >= level."""
+        rate = float(self.rate)
+        # Pr[|Z| > q] = 2 a**(q + 1) / (1 + a) with a = exp(-rate)
+        outside = (1 - level) * (1 + math.exp(-rate))
+        return max(math.ceil(math.log(2 / outside) / rate - 1), 0)
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianNoise:
+    """Real noise N(0, sigma**2); what is compared is the real sum, which is then rounded."""
+
+    sigma: Fraction
+
+    def add(
+        self, counts: IntArray, threshold: int | Fraction | None, source: Source | None
+    ) -> tuple[IntArray, npt.NDArray[np.bool_]]:
+        """As for geometric noise; the threshold is one of `gaussian_threshold`.
+
+        m N is rounded to an integer, m odd. That integer is (whole - 1/2 + (rest + 1/2) / m) m
+        to the nearest, so `whole` is N rounded to an integer, and with T = (g + 1/2) / m the real
+        c + N is above T iff m (c + whole) + rest > g + (m - 1) / 2. Compared in two parts, so
+        that nothing overflows (`docs/proofs/threshold.md`, Lemma 3).
+        """
+        fine = grid(self.sigma)
+        half = fine // 2
+        steps = rounded_gaussian(self.sigma * fine, len(counts), source) + half
+        whole = steps // fine
+        rest = steps - whole * fine
+        noisy = _sum(counts, whole)
+        if threshold is None:
+            return noisy, np.ones(len(counts), bool)
+        limit, limit_rest = divmod(math.ceil(threshold * fine - Fraction(1, 2)) + half, fine)
+        return noisy, (noisy > limit) | ((noisy == limit) & (rest > limit_rest))
+
+    def half_width(self, level: float) -> int:
+        """Return the least q at which the noise, rounded, is within q with this probability."""
+        return max(math.ceil(float(self.sigma) * float(ndtri((1 + level) / 2)) - 0.5), 0)
+
+
+def _sum(counts: IntArray, noise: IntArray) -> IntArray:
+    """Add without wrapping: the sum, cut off at both ends, is a function of the true sum.
+
+    Noise is cut off only where the sum is cut off anyway, as counts are from 0 to LARGEST_COUNT.
+    """
+    low, high = -LARGEST_COUNT // 2, LARGEST_COUNT
+    cut = np.clip(noise, low - LARGEST_COUNT, high)
+    result: IntArray = np.clip(np.minimum(counts, LARGEST_COUNT) + cut, low, high)
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class AboveThreshold:
+    """Of a batch of labels and counts, those above the threshold, with noisy counts.
+
+    It may run in another process: without `source` each batch draws from the randomness of the
+    operating system there, each label noise of its own.
+    """
+
+    noise: GeometricNoise | GaussianNoise
+    threshold: int | Fraction
+    source: Source | None = None
+
+    def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Return the rows that are released."""
+        counts = np.asarray(batch.column("count"), np.int64)
+        noisy, above = self.noise.add(counts, self.threshold, self.source)
+        place = batch.schema.get_field_index("count")
+        return batch.set_column(place, "count", pa.array(noisy)).filter(pa.array(above))
+
+
+@savable
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class ThresholdHistogram(LabelledMechanism):
+    """Counts with noise; of labels nobody listed, those whose noisy count is above a threshold.
+
+    Parameters
+    ----------
+    epsilon : number above 0; required.
+        The parameter of a *single* label, as in the paper: what a release costs in all is
+        `guarantee`. `dphist.calibrate` finds it from a total.
+    delta : number above 0 and below 1
+        Required unless `labels` are listed; then there is none.
+    max_labels : int
+        How many labels one user changes at most.
+    max_count : int
+        By how much one user changes the count of a label at most.
+    noise : "laplace" or "gaussian"
+        Two-sided geometric noise, the integer relative of Laplace noise, or real Gaussian noise.
+    labels : sequence, optional
+        Known labels: public, not taken from the data. Text, whole numbers, truth values or dates,
+        of one kind; dates are held as ISO text. All of them are released, those that do not occur
+        too, and labels that are not listed are ignored.
+    count_cut_users : bool
+        Whether to release also how many users were within the bounds and how many had more: two
+        numbers, in `noisy["users"]`, with noise for one user. It costs as much as one more label
+        a user. The data must be a `LabelCounts` made with `count_users=True` and the same bounds.
+
+    Guarantee
+    ---------
+    `delta`-approximate rho-zCDP, where rho is m epsilon tanh(epsilon/2) (Laplace) or
+    m epsilon**2 / 2 (Gaussian), and m is `max_labels`, or one more with `count_cut_users`; Laplace
+    also `direct_guarantee`, (m epsilon, delta)-DP; Gaussian also (E, d(E) + delta)-DP for every
+    E >= 0, where d(E) is the exact delta of Gaussian noise for mu**2 = m epsilon**2 (Balle and Wang
+    2018, Theorem 8), and R releases together with R mu**2 and R delta, see `epsilon_at`. With
+    listed labels delta is 0 in all of these, and `max_labels` at most their number. Neighbours
+    differ in one user, who adds at most `max_count` to each of at most `max_labels` labels. Covered
+    are labels, counts, number and order of the rows, and the numbers of users; not covered is the
+    time it takes, and, if a bare frame is given instead of a `LabelCounts`, a promise that does not
+    hold.
+
+    Notes
+    -----
+    Released counts are integers, not bounded: those above a threshold are positive, those of
+    listed labels may be negative, so that their sums stay unbiased. Rows come by released count,
+    the largest first, then by label. A released count of a label nobody listed is too large on
+    average when the true one is near the threshold.
+    """
+
+    epsilon: Fraction
+    delta: Fraction | None
+    max_labels: int
+    max_count: int
+    noise: Noise
+    labels: tuple[Any, ...] | None
+    count_cut_users: bool
+
+    def __init__(
+        self,
+        *,
+        epsilon: Exact,
+        delta: Exact | None = None,
+        max_labels: int,
+        max_count: int = 1,
+        noise: Noise = "laplace",
+        labels: Sequence[Any] | None = None,
+        count_cut_users: bool = False,
+    ) -> None:
+        if noise not in ("laplace", "gaussian"):
+            raise ParameterError("noise must be 'laplace' or 'gaussian'")
+        if labels is not None and delta not in (None, 0):
+            raise ParameterError("delta must be left out where labels are listed: there is none")
+        object.__setattr__(self, "epsilon", checked_epsilon(epsilon))
+        object.__setattr__(self, "delta", checked_delta(delta) if labels is None else None)
+        object.__setattr__(self, "max_labels", checked_bound(max_labels, "max_labels"))
+        object.__setattr__(self, "max_count", checked_bound(max_count, "max_count"))
+        object.__setattr__(self, "noise", noise)
+        object.__setattr__(self, "labels", None if labels is None else listed(labels))
+        if not isinstance(count_cut_users, bool):
+            raise ParameterError("count_cut_users must be True or False")
+        object.__setattr__(self, "count_cut_users", count_cut_users)
+        self._check_strength()
+
+    def _check_strength(self) -> None:
+        if not self.epsilon / self.max_count >= SMALLEST_EPSILON or self.sigma > LARGEST_SIGMA:
+            raise ParameterError("epsilon divided by max_count is too small to sample")
+        try:
+            stated = self.guarantee, self.direct_guarantee
+        except ParameterError:
+            stated = None
+        if stated is None:
+            raise ParameterError(
+                "epsilon and max_labels are too large for a guarantee to be stated"
+            )
+
+    @property
+    def sigma(self) -> Fraction:
+        """max_count / epsilon: standard deviation of Gaussian noise, scale of Laplace noise."""
+        return self.max_count / self.epsilon
+
+    @property
+    def changed_labels(self) -> int:
+        """How many released labels one user changes at most."""
+        return self.max_labels if self.labels is None else min(self.max_labels, len(self.labels))
+
+    @property
+    def _changed(self) -> int:
+        """How many released numbers one user changes at most: of labels, and one of users."""
+        return self.changed_labels + self.count_cut_users
+
+    @property
+    def threshold(self) -> int | Fraction | None:
+        """Noisy counts above it are released, in records; None where labels are listed."""
+        if self.delta is None:
+            return None
+        if self.noise == "gaussian":
+            return gaussian_threshold(self.sigma, self.delta, self.max_labels, self.max_count)
+        return geometric_threshold(1 / self.sigma, self.delta, self.max_labels, self.max_count)
+
+    @property
+    def reached_delta(self) -> Fraction:
+        """The delta that the threshold really has, rounded up to 12 digits; at most `delta`."""
+        threshold = self.threshold
+        if threshold is None or self.delta is None:
+            return Fraction(0)
+        bounds = (self.delta, self.max_labels, self.max_count)
+        if isinstance(threshold, Fraction):
+            return gaussian_delta(self.sigma, threshold, *bounds)
+        return geometric_delta(1 / self.sigma, threshold, *bounds)
+
+    @property
+    def guarantee(self) -> ZCDP | ApproxZCDP:
+        """What a release costs in all, as (approximate) zCDP."""
+        each = self.epsilon**2 / 2  # Rogers 2023, Theorem 7
+        if self.noise == "laplace":
+            each = PureDP(self.epsilon).to_zcdp().rho
+        rho = self._changed * each
+        if self.delta is None:
+            return ZCDP(rho, self._unit)
+        return ApproxZCDP(rho, self.delta, self._unit)
+
+    @property
+    def direct_guarantee(self) -> PureDP | ApproxDP | None:
+        """What Laplace noise also promises directly, in epsilon; None for Gaussian noise."""
+        if self.noise == "gaussian":
+            return None
+        total = self._changed * self.epsilon
+        if self.delta is None:
+            return PureDP(total, self._unit)
+        return ApproxDP(total, self.delta, self._unit)
+
+    def epsilon_at(self, delta: Exact, releases: int = 1) -> Fraction | None:
+        """Return the least epsilon known of so many releases at a total delta.
+
+        None where that delta is too small for any. For Gaussian noise it is the exact one, which is
+        below what zCDP shows (`docs/proofs/threshold.md`, Lemma 6).
+        """
+        total, times = probability(delta, "delta"), whole_number(releases, "releases", 1, 2**40)
+        left = total - times * (self.delta or 0)
+        if self.noise == "gaussian" and left > 0:
+            try:
+                return gaussian_epsilon(times * self._changed * self.epsilon**2, left)
+            except ParameterError:  # beyond what is computed exactly; zCDP is not
+                pass
+        return LabelledMechanism.epsilon_at(self, total, times)
+
+    @classmethod
+    def needs_delta(cls, labels: Sequence[Any] | None = None, **_parameters: Any) -> bool:
+        """Whether there is a delta: not where labels are listed."""
+        return labels is None
+
+    def _drawn(self, counts: LabelCounts, source: Source | None) -> LabelTable:
+        noise = self.noise_law()
+        if self.labels is None:
+            released = counts.surviving(AboveThreshold(noise, self.threshold or 0, source))
+        else:
+            column, values = looked_up(counts, self.labels)
+            noisy, _ = noise.add(np.array(values, np.int64), None, source)
+            released = pa.table({"label": column, "count": pa.array(noisy)})
+        return in_released_order(released)
+
+    def _drawn_beside(
+        self, counts: LabelCounts, source: Source | None
+    ) -> Mapping[str, npt.NDArray[np.int64]]:
+        if not self.count_cut_users:
+            return {}
+        noisy, _ = self._noise_of_users().add(np.array(counts.users, np.int64), None, source)
+        return {NAME: noisy}
+
+    def noise_law(self) -> GeometricNoise | GaussianNoise:
+        """Return the law of the noise on each count of a label."""
+        return self._noise_for(self.max_count)
+
+    def _noise_of_users(self) -> GeometricNoise | GaussianNoise:
+        """The law of the noise on the numbers of users, of which one user changes one, by 1."""
+        return self._noise_for(1)
+
+    def _noise_for(self, change: int) -> GeometricNoise | GaussianNoise:
+        if self.noise == "gaussian":
+            return GaussianNoise(change / self.epsilon)
+        return GeometricNoise(self.epsilon / change)
+
+    def cut_users(self, noisy: Mapping[str, npt.NDArray[np.int64]]) -> CutUsers | None:
+        """Return how many users had more than the bounds, from `noisy` of a release.
+
+        None without `count_cut_users`. Post-processing, which costs nothing.
+
+        Raises
+        ------
+        ParameterError
+            If `noisy` is not what a release of this mechanism holds.
+        """
+        if not self.count_cut_users:
+            return None
+        return cut_users(noisy, self._noise_of_users())
+
+    def check_noisy(self, noisy: Mapping[str, npt.NDArray[np.int64]]) -> None:
+        """Refuse, of a release that is loaded, noisy numbers that this mechanism cannot release."""
+        if self.count_cut_users:
+            checked(noisy)
+
+    def _accept(self, table: object) -> LabelCounts:
+        counts = LabelledMechanism._accept(self, table)
+        if not self.count_cut_users:
+            return counts
+        if counts.users is None:
+            raise ParameterError(
+                "count_cut_users needs data in which users were counted: make them with "
+                "LabelCounts.from_table(..., user=..., count_users=True)"
+            )
+        if (counts.max_labels, counts.max_count) != (self.max_labels, self.max_count):
+            raise BoundsError(
+                f"count_cut_users needs data with the mechanism's own bounds, max_labels="
+                f"{self.max_labels} and max_count={self.max_count}: users who had more are those "
+                "with more than that"
+            )
+        return counts
+
+    def _protected_labels(self) -> int | None:
+        return None if self.labels and len(self.labels) <= self.max_labels else self.max_labels
+
+    def release_chance(self, count: int) -> float:
+        """Return the probability with which a label of this count, in records, is released."""
+        threshold = self.threshold
+        if threshold is None:
+            return 1.0
+        over = float(threshold - count)
+        if self.noise == "gaussian":
+            return float(norm.sf(over / float(self.sigma)))
+        rate = min(float(1 / self.sigma), 700.0)
+        tail = math.exp(-rate * (over + 1 if over >= 0 else -over)) / (1 + math.exp(-rate))
+        return tail if over >= 0 else 1 - tail
+
+    def likely_count(self, chance: float) -> int:
+        """Return the least count, in records, released with this probability or more."""
+        if not 0 < chance < 1:
+            raise ParameterError("chance must be above 0 and below 1")
+        below, above = 0, 1
+        while self.release_chance(above) < chance:
+            above *= 2
+        while above - below > 1:
+            middle = (below + above) // 2
+            below, above = (
+                (below, middle) if self.release_chance(middle) >= chance else (middle, above)
+            )
+        return above
+
+    def in_words(self) -> str:
+        """Say how a release is made."""
+        kind = "Gaussian" if self.noise == "gaussian" else "two-sided geometric"
+        users = (
+            " The numbers of users within the bounds, and of those who had more, get noise too."
+            if self.count_cut_users
+            else ""
+        )
+        if self.labels is not None:
+            return (
+                f"Each listed label's count with {kind} noise, labels that do not occur included."
+                f"{users}"
+            )
+        return (
+            f"Threshold (Rogers 2023, Algorithm 1). Each label's count gets {kind} noise of its "
+            f"own; a label is released if the sum is above the threshold.{users}"
+        )

@@ -1,0 +1,168 @@
+"""TopLabels: the most common labels, ranked and without counts (Rogers 2023, Algorithm 3)."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import pyarrow as pa
+
+from dphist.data.label_counts import LabelCounts
+from dphist.errors import ParameterError
+from dphist.labels.mechanism import (
+    LARGEST_BOUND,
+    LabelledMechanism,
+    checked_bound,
+    checked_delta,
+    checked_epsilon,
+)
+from dphist.noise.enclosures import exp_negative
+from dphist.noise.inversion import Source
+from dphist.noise.lazy import GUMBEL, LARGEST_SCALE, LazyNoise
+from dphist.parameters import Exact, whole_number
+from dphist.privacy import ApproxZCDP
+from dphist.privacy.as_text import down, plain
+from dphist.release.label_table import LabelTable
+from dphist.release.release import savable
+
+_LARGEST_RHO = 10**9
+_GRID = 32  # a quantile is rounded up to a multiple of 2**-32 or so
+
+
+@savable
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class TopLabels(LabelledMechanism):
+    """The `k` most common labels in noisy order, without counts.
+
+    Every one of the `candidates` largest counts gets Gumbel noise, and so does a threshold above
+    the next count. Labels above the noisy threshold are returned, at most k, the largest first.
+    A last row whose label is null says that fewer than k were found.
+
+    Guarantee
+    ---------
+    delta-approximate (k epsilon**2 / 8)-zCDP for tables that differ by one user, who adds at most
+    `max_count` to each of any number of labels. `max_labels`, if given, bounds that number: it
+    lowers the threshold where it is below `candidates`, not the cost. That the table keeps those
+    bounds is assumed (`LabelCounts` states them). Not covered: a user who adds to some labels and
+    takes away from others (it would cost four times as much).
+
+    Parameters
+    ----------
+    k : whole number, at least 1. How many labels are returned at most.
+    candidates : whole number, at least k. How many of the largest counts are looked at.
+    epsilon : number above 0. Of one choice among the labels: see the guarantee for the total.
+    delta : number above 0 and below 1.
+    max_labels : whole number or None. How many labels one user adds to at most.
+    max_count : whole number. How much one user adds to a label at most.
+
+    Examples
+    --------
+    >>> from dphist.labels.top_labels import TopLabels
+    >>> TopLabels(k=10, epsilon="0.2", delta="1e-6").guarantee
+    ApproxZCDP(rho=0.05, delta=1e-6, unit='user')
+    """
+
+    k: int
+    candidates: int
+    epsilon: Fraction
+    delta: Fraction
+    max_labels: int | None
+    max_count: int
+
+    def __init__(
+        self,
+        k: int = 10,
+        candidates: int = 100,
+        *,
+        epsilon: Exact,
+        delta: Exact,
+        max_labels: int | None = None,
+        max_count: int = 1,
+    ) -> None:
+        values = {
+            "k": whole_number(k, "k", 1, LARGEST_BOUND),
+            "candidates": whole_number(candidates, "candidates", 1, LARGEST_BOUND),
+            "epsilon": checked_epsilon(epsilon),
+            "delta": checked_delta(delta),
+            "max_labels": None if max_labels is None else checked_bound(max_labels, "max_labels"),
+            "max_count": checked_bound(max_count, "max_count"),
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)  # frozen, but not yet given out
+        if self.candidates < self.k:
+            raise ParameterError("candidates must be at least k")
+        check_scale(self.scale)
+        check_stated(self.k * self.epsilon**2 / 8)
+
+    @property
+    def guarantee(self) -> ApproxZCDP:
+        """k choices by the exponential mechanism, epsilon**2 / 8 each (Rogers 2023, Theorem 9)."""
+        return ApproxZCDP(self.k * self.epsilon**2 / 8, self.delta, self._unit)
+
+    @property
+    def scale(self) -> Fraction:
+        """Scale of the Gumbel noise, in records."""
+        return self.max_count / self.epsilon
+
+    @property
+    def threshold(self) -> Fraction:
+        """How far above the next count the threshold lies, noise apart, in records; rounded up."""
+        differing = self.candidates
+        if self.max_labels is not None:
+            differing = min(differing, self.max_labels)
+        return self.max_count + self.scale * logarithm_above(differing / self.delta)
+
+    def _drawn(self, counts: LabelCounts, source: Source | None) -> LabelTable:
+        largest = counts.largest(self.candidates + 1)
+        chosen = self.choose(largest["count"].to_pylist(), source)
+        labels = largest["label"].take(pa.array(chosen, pa.int64()))
+        if len(chosen) < self.k:
+            labels = pa.chunked_array([*labels.chunks, pa.nulls(1, labels.type)])
+        return LabelTable(pa.table({"label": labels}))
+
+    def _protected_labels(self) -> int | None:
+        """Where the threshold does not use `max_labels`, any number is protected."""
+        bound = self.max_labels
+        return None if bound is None or bound >= self.candidates else bound
+
+    def in_words(self) -> str:
+        """Say how a release is made, for its summary and report."""
+        return (
+            f"The {self.candidates} largest counts, and a threshold above the next, each got noise "
+            f"(Gumbel, scale {plain(down(self.scale))}); of the labels above the threshold the "
+            f"{self.k} largest are listed, in the order of their noisy counts, without counts."
+        )
+
+    def choose(self, counts: Sequence[int], source: Source | None = None) -> list[int]:
+        """Return places in `counts`, the largest `candidates` + 1, in the order released."""
+        next_count = counts[self.candidates] if len(counts) > self.candidates else 0
+        # Order and threshold are the same with next_count taken away everywhere.
+        centres = [c - next_count for c in counts[: self.candidates]]
+        noise = LazyNoise(GUMBEL, self.scale, [*centres, self.threshold], source)
+        return noise.descending_above(len(centres), self.k)
+
+
+def check_stated(rho: Fraction) -> None:
+    """Refuse a cost that `ApproxZCDP` cannot hold."""
+    if rho > _LARGEST_RHO:
+        raise ParameterError("epsilon is too large for a guarantee to be stated; lower epsilon")
+
+
+def check_scale(scale: Fraction) -> None:
+    """Refuse noise that would drown every count."""
+    if scale > LARGEST_SCALE:
+        raise ParameterError("epsilon divided by max_count is too small to sample; raise epsilon")
+
+
+def logarithm_above(number: Fraction) -> Fraction:
+    """Return a rational number just above ln(number), for number >= 1.
+
+    Floating point proposes; exp(-t) * number <= 1 is certain of what is returned.
+    """
+    bits = number.numerator.bit_length() + 64
+    guess = math.log(number.numerator) - math.log(number.denominator)
+    step = Fraction(1, 1 << _GRID)
+    least = max(Fraction(math.floor(guess * (1 << _GRID)), 1 << _GRID), Fraction(0))
+    while exp_negative(least, bits)[1] * number > 1 << bits:
+        least += step
+    return least

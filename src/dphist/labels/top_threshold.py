@@ -1,0 +1,133 @@
+"""TopThreshold: common labels and their counts, from the largest counts alone (Algorithm 2)."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import pyarrow as pa
+
+from dphist.data.label_counts import LabelCounts
+from dphist.labels.mechanism import (
+    LARGEST_BOUND,
+    LARGEST_COUNT,
+    LabelledMechanism,
+    checked_bound,
+    checked_delta,
+    checked_epsilon,
+    in_released_order,
+)
+from dphist.labels.top_labels import check_scale, check_stated
+from dphist.noise.inversion import Source
+from dphist.noise.lazy import GAUSSIAN, LazyNoise
+from dphist.noise.quantiles import normal_quantile_above
+from dphist.parameters import Exact, whole_number
+from dphist.privacy import ApproxZCDP
+from dphist.privacy.as_text import down, plain
+from dphist.release.label_table import LabelTable
+from dphist.release.release import savable
+
+_GRID = 32
+
+
+@savable
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class TopThreshold(LabelledMechanism):
+    """Common labels with noisy counts, where only the `k` + 1 largest counts are asked for.
+
+    Every one of the k largest counts gets Gaussian noise, and so does a threshold above the next
+    count. Labels above the noisy threshold are released with their noisy counts, rounded, the
+    largest first.
+
+    Guarantee
+    ---------
+    delta-approximate (max_labels epsilon**2 / 2)-zCDP for tables that differ by one user, who adds
+    at most `max_count` to each of at most `max_labels` labels. That the table keeps those bounds
+    is assumed (`LabelCounts` states them). Not covered: a user who adds to some labels and takes
+    away from others.
+
+    Parameters
+    ----------
+    k : whole number, at least 1. How many of the largest counts are looked at.
+    epsilon : number above 0. Of one label: see the guarantee for the total.
+    delta : number above 0 and below 1.
+    max_labels : whole number. How many labels one user adds to at most.
+    max_count : whole number. How much one user adds to a label at most.
+
+    Examples
+    --------
+    >>> from dphist.labels.top_threshold import TopThreshold
+    >>> TopThreshold(k=100, epsilon="0.2", delta="1e-6", max_labels=10).guarantee
+    ApproxZCDP(rho=0.2, delta=1e-6, unit='user')
+    """
+
+    k: int
+    epsilon: Fraction
+    delta: Fraction
+    max_labels: int
+    max_count: int
+
+    def __init__(
+        self, k: int = 100, *, epsilon: Exact, delta: Exact, max_labels: int, max_count: int = 1
+    ) -> None:
+        values = {
+            "k": whole_number(k, "k", 1, LARGEST_BOUND),
+            "epsilon": checked_epsilon(epsilon),
+            "delta": checked_delta(delta),
+            "max_labels": checked_bound(max_labels, "max_labels"),
+            "max_count": checked_bound(max_count, "max_count"),
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)  # frozen, but not yet given out
+        check_scale(self.scale)
+        check_stated(self.max_labels * self.epsilon**2 / 2)
+
+    @property
+    def guarantee(self) -> ApproxZCDP:
+        """Rogers 2023, Theorem 8."""
+        return ApproxZCDP(self.max_labels * self.epsilon**2 / 2, self.delta, self._unit)
+
+    @property
+    def scale(self) -> Fraction:
+        """Standard deviation of the Gaussian noise, in records."""
+        return self.max_count / self.epsilon
+
+    @property
+    def threshold(self) -> Fraction:
+        """How far above the next count the threshold lies, noise apart, in records; rounded up."""
+        root_two = Fraction(math.isqrt(2 << 2 * _GRID) + 1, 1 << _GRID)
+        quantile = normal_quantile_above(self.delta / self.max_labels)
+        return self.max_count + root_two * self.scale * quantile
+
+    def _drawn(self, counts: LabelCounts, source: Source | None) -> LabelTable:
+        largest = counts.largest(self.k + 1)
+        found = self.measure(largest["count"].to_pylist(), source)
+        released = pa.table(
+            {
+                "label": largest["label"].take(pa.array([i for i, _ in found], pa.int64())),
+                "count": pa.array([count for _, count in found], pa.int64()),
+            }
+        )
+        return in_released_order(released)
+
+    def in_words(self) -> str:
+        """Say how a release is made, for its summary and report."""
+        return (
+            f"The {self.k} largest counts, and a threshold above the next, each got noise (normal, "
+            f"standard deviation {plain(down(self.scale))}); the counts above the threshold are "
+            "listed, rounded."
+        )
+
+    def measure(self, counts: list[int], source: Source | None = None) -> list[tuple[int, int]]:
+        """Return (place, noisy count) of those above the threshold; counts: the largest k + 1.
+
+        Empty labels, which the algorithm pads with, are never released: they get no noise.
+        """
+        next_count = counts[self.k] if len(counts) > self.k else 0
+        centres = [c - next_count for c in counts[: self.k]]
+        noise = LazyNoise(GAUSSIAN, self.scale, [*centres, self.threshold], source)
+        above = noise.descending_above(len(centres), len(centres))
+        return [(i, _clipped(next_count + noise.rounded(i))) for i in above]
+
+
+def _clipped(count: int) -> int:
+    return min(max(count, -LARGEST_COUNT), LARGEST_COUNT)

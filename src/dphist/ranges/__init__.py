@@ -1,0 +1,15 @@
+"""Universal histograms: how many records lie in any range of an ordered domain."""
+
+from dphist.ranges.adaptive_tree.mechanism import AdaptiveTree
+from dphist.ranges.best import best_range_mechanism
+from dphist.ranges.hierarchical_tree.mechanism import HierarchicalTree
+from dphist.ranges.leaf_counts import LeafCounts
+from dphist.ranges.mechanism import RangeMechanism
+
+__all__ = [
+    "AdaptiveTree",
+    "HierarchicalTree",
+    "LeafCounts",
+    "RangeMechanism",
+    "best_range_mechanism",
+]

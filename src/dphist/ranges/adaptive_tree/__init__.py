@@ -1,0 +1,1 @@
+"""A binary tree of noisy counts that opens nodes where they are worth their cost."""

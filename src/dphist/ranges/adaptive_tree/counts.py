@@ -1,0 +1,60 @@
+"""The noisy counts of a binary tree, first ones apart from later ones."""
+
+from collections.abc import Iterable
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from dphist.ranges.consistency import FloatArray
+from dphist.ranges.shape import IntArray
+
+# Level, nodes of it in rising order, their noisy counts, and the variance of the noise.
+Batch: TypeAlias = tuple[int, IntArray, IntArray, float]
+# By level: averages of a node's counts, and their precision (0: none).
+Averages: TypeAlias = dict[int, tuple[FloatArray, FloatArray]]
+
+
+class DyadicCounts:
+    """What was counted of each node when nothing was known of it, and what was counted later.
+
+    Parameters
+    ----------
+    sizes : list of (2**level,) int32, as `DyadicShape.sizes` makes them.
+    batches : noisy counts in the order in which they were taken.
+
+    Attributes
+    ----------
+    sizes : as given.
+    first, later : by level, the average of a node's counts and its precision. A count is a later
+        one if the node, or one below it, was counted before: then what was known decided
+        that it was taken.
+    deepest : the deepest level with a counted node.
+    """
+
+    __slots__ = ("deepest", "first", "later", "sizes")
+
+    def __init__(self, sizes: list[npt.NDArray[np.int32]], batches: Iterable[Batch]) -> None:
+        self.sizes, self.deepest = sizes, 0
+        self.first: Averages = {}
+        self.later: Averages = {}
+        known = [np.zeros(len(level), np.bool_) for level in sizes]
+        for level, nodes, counts, variance in batches:
+            before = known[level][nodes]
+            _average(self.first, level, nodes[~before], counts[~before], variance)
+            _average(self.later, level, nodes[before], counts[before], variance)
+            self.deepest = max(self.deepest, level)
+            for above in range(level, -1, -1):
+                known[above][nodes] = True
+                nodes = np.unique(nodes >> 1)
+
+
+def _average(
+    kept: Averages, level: int, nodes: IntArray, counts: IntArray, variance: float
+) -> None:
+    if len(nodes) == 0:
+        return
+    value, precision = kept.setdefault(level, (np.zeros(2**level), np.zeros(2**level)))
+    before, more = precision[nodes], 1 / variance
+    value[nodes] = (before * value[nodes] + more * counts) / (before + more)
+    precision[nodes] = before + more

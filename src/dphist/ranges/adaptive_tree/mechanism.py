@@ -1,0 +1,215 @@
+"""The adaptive tree: nodes are opened where noisy counts say that it is worth it."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from dphist.errors import ParameterError
+from dphist.noise import Source
+from dphist.parameters import Exact
+from dphist.ranges.adaptive_tree.answers import DyadicAnswers
+from dphist.ranges.adaptive_tree.counts import Batch, DyadicCounts
+from dphist.ranges.adaptive_tree.dyadic import DyadicShape
+from dphist.ranges.adaptive_tree.exploration import Explorer
+from dphist.ranges.adaptive_tree.inference import Measured, infer, spread_evenly
+from dphist.ranges.adaptive_tree.path_budget import UNITS, Ledger
+from dphist.ranges.adaptive_tree.rules import (
+    MORE_AXES,
+    MORE_AXES_GAUSSIAN,
+    ONE_AXIS,
+    ONE_AXIS_GAUSSIAN,
+    PREFIXES,
+    Rules,
+)
+from dphist.ranges.mechanism import MOST_BINS, Noisy, RangeMechanism
+from dphist.ranges.nonnegative import whole_intervals
+from dphist.release.range_histogram import RangeHistogram
+from dphist.release.range_histogram.boxes import IntArray, NumberArray
+from dphist.release.release import savable
+
+Workload: TypeAlias = Literal["ranges", "prefix"]
+
+# LEAST of the budget, divided among the rounds of one opening of at most 28 levels.
+_SMALLEST_SHARE = Fraction(3, 100_000)
+
+
+@savable
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class AdaptiveTree(RangeMechanism):
+    """Counts of the nodes of a binary tree, opened where noisy counts say that it is worth it.
+
+    Parameters
+    ----------
+    epsilon, rho : number above 0; exactly one is required.
+        Epsilon of pure DP, by two-sided geometric noise; or rho of zCDP, by Gaussian noise.
+    bins : int or tuple of int
+        Bins of the axis, or of each axis; public.
+    workload : "ranges" or "prefix"
+        What is asked most: any ranges, or those from the first bin on (quantiles, a cumulative
+        curve). In several axes, or with rho, it makes no difference.
+    sensitivity : int
+        Records that one privacy unit (a person) can add or remove; 1 unless given.
+
+    Guarantee
+    ---------
+    Pure epsilon-DP, or rho-zCDP. Neighbours differ by adding or removing at most `sensitivity`
+    records, and no unit has more: that is the caller's promise, or `bin_counts(user=)` has seen to
+    it. Covered is the whole release, which nodes were counted included; not covered are the
+    time it takes, and bins or edges that were taken from the data.
+
+    Notes
+    -----
+    One coarse level is counted with a share of the budget. Then each node with many records for
+    the noise that it can still afford is opened by some levels, spending a part of what its path
+    has left; others stop, and are counted once more with all they have left, together with
+    siblings that stop too. Disjoint nodes do not compose, so what counts is the sum along each
+    path, which a ledger holds to the budget before anything is counted
+    (`docs/proofs/adaptive_tree.md`). Estimates follow from all noisy counts under a fixed public
+    prior; they are non-negative and whole. Time and memory are O(bins) in one axis, and up to
+    2**axes times that in several, which are padded to powers of two.
+    Source: this library (docs/ranges.md).
+
+    >>> tree = AdaptiveTree(epsilon=100, bins=4)
+    >>> tree.release([2, 0, 10, 2]).value.count(0, 4)
+    14
+    """
+
+    epsilon: Fraction | None
+    rho: Fraction | None
+    bins: tuple[int, ...]
+    workload: Workload
+    sensitivity: int
+
+    def __init__(
+        self,
+        *,
+        epsilon: Exact | None = None,
+        rho: Exact | None = None,
+        bins: int | tuple[int, ...],
+        workload: Workload = "ranges",
+        sensitivity: int = 1,
+    ) -> None:
+        self._hold_shared(epsilon, rho, bins, sensitivity)
+        if workload not in ("ranges", "prefix"):
+            raise ParameterError("workload must be 'ranges' or 'prefix'")
+        object.__setattr__(self, "workload", workload)
+        if 2**self.shape.height > MOST_BINS:
+            raise ParameterError(
+                f"bins must be at most {MOST_BINS} in all, each axis rounded up to a power of two"
+            )
+        self.budget.check(_SMALLEST_SHARE)
+
+    @property
+    def _rules(self) -> Rules:
+        """Which nodes are counted; public."""
+        if len([size for size in self.bins if size > 1]) > 1:
+            return MORE_AXES if self.rho is None else MORE_AXES_GAUSSIAN
+        if self.rho is not None:
+            return ONE_AXIS_GAUSSIAN
+        return PREFIXES if self.workload == "prefix" else ONE_AXIS
+
+    @property
+    def shape(self) -> DyadicShape:
+        """The binary tree over the bins."""
+        return DyadicShape(self.bins)
+
+    def _run(self, counts: IntArray, source: Source | None) -> tuple[NumberArray, Noisy]:
+        shape, budget = self.shape, self.budget
+        below = np.append(0, np.cumsum(shape.arrange(counts)))
+        ledger = Ledger(shape.height)
+        log: list[tuple[IntArray, int, IntArray]] = []
+
+        def count(level: int, nodes: IntArray, units: int) -> IntArray:
+            """The only access to the data: pays first."""
+            ledger.charge(level, nodes, units)
+            side = 2 ** (shape.height - level)
+            true = below[(nodes + 1) * side] - below[nodes * side]
+            noisy: IntArray = true + budget.noise(Fraction(units, UNITS), len(nodes), source)
+            log.append((nodes + 2**level, units, noisy))
+            return noisy
+
+        measured = Measured(shape.sizes())
+        Explorer(measured, self._rules, budget, count).run()
+        noisy = {
+            "nodes": np.concatenate([nodes for nodes, _, _ in log]),
+            "units": np.concatenate([np.full(len(nodes), units) for nodes, units, _ in log]),
+            "counts": np.concatenate([found for _, _, found in log]),
+        }
+        return self._bins(measured), noisy
+
+    def decode(self, noisy: Noisy) -> RangeHistogram:
+        """Return the histogram inferred from the noisy counts; post-processing.
+
+        Raises
+        ------
+        ParameterError
+            If `noisy` does not hold the counts of a release of this mechanism.
+        """
+        bins = self._bins(self._measured(noisy))
+        return RangeHistogram(bins, answers=self.answers(bins, noisy))
+
+    def answers(self, bins: NumberArray, noisy: Noisy) -> DyadicAnswers:
+        """Return sums of the bins, with bars that follow from the noisy counts and their noise."""
+        self._batches(noisy)  # so that a file without them is refused when it is read
+        least = self.budget.half_width()
+        return DyadicAnswers(self.shape, bins, least, partial(self._counted, noisy))
+
+    def _bins(self, measured: Measured) -> IntArray:
+        """Infer all nodes, and round sums from the first bin on: every node stays within 1."""
+        found = spread_evenly(infer(measured).counts[-1], measured.sizes)
+        return self.shape.restore(whole_intervals(found))
+
+    def _measured(self, noisy: Noisy) -> Measured:
+        """Return what the noisy counts of a release measure."""
+        measured = Measured(self.shape.sizes())
+        for batch in self._batches_with_variances(noisy):
+            measured.take(*batch)
+        return measured
+
+    def _counted(self, noisy: Noisy) -> DyadicCounts:
+        """Return the noisy counts of a release by node, as error bars follow from them."""
+        return DyadicCounts(self.shape.sizes(), self._batches_with_variances(noisy))
+
+    def _batches_with_variances(self, noisy: Noisy) -> list[Batch]:
+        return [
+            (level, nodes, counts, self.budget.variance(Fraction(units, UNITS)))
+            for level, nodes, units, counts in self._batches(noisy)
+        ]
+
+    def _batches(self, noisy: Noisy) -> list[tuple[int, IntArray, int, IntArray]]:
+        """Return (level, nodes, units, counts) as they were taken: no node twice in a batch."""
+        places, units, counts = (_column(noisy, name) for name in ("nodes", "units", "counts"))
+        if not (
+            len(places) == len(units) == len(counts) > 0
+            and places.min() >= 1
+            and places.max() < 2 ** (self.shape.height + 1)
+            and units.min() >= 1
+            and units.max() <= UNITS
+        ):
+            raise ParameterError("noisy must hold the counts of a release and what each cost")
+        levels = np.frexp(places.astype(np.float64))[1] - 1
+        ends = (np.diff(places) <= 0) | (np.diff(units) != 0) | (np.diff(levels) != 0)
+        starts = [0, *(np.flatnonzero(ends) + 1).tolist()]
+        batches = []
+        for start, stop in zip(starts, [*starts[1:], len(places)], strict=True):
+            level, part = int(levels[start]), slice(start, stop)
+            batches.append((level, places[part] - 2**level, int(units[start]), counts[part]))
+        return batches
+
+    def in_words(self) -> str:
+        """Say how a release is made."""
+        kind = "two-sided geometric" if self.rho is None else "Gaussian"
+        return (
+            "Adaptive tree (this library). Counts of nodes of a binary tree over the bins, with "
+            f"{kind} noise; a node is opened where the noisy counts before say that it is worth "
+            "it, and what is counted along a bin's path costs the guarantee in all. Estimates are "
+            "non-negative and whole."
+        )
+
+
+def _column(noisy: Noisy, name: str) -> IntArray:
+    column: IntArray = np.asarray(noisy.get(name, ()), np.int64)
+    return column

@@ -1,0 +1,143 @@
+"""Least squares over all measured nodes of a tree: pure functions of noisy numbers.
+
+All of it is post-processing, which costs no privacy whatever it does.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from dphist.errors import ParameterError
+from dphist.ranges.shape import IntArray, TreeShape
+
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+
+
+class Estimates(NamedTuple):
+    """What each subtree alone says of its root.
+
+    Attributes
+    ----------
+    values : list of `grid(level)` float64, records; the paper's z.
+    variances : list of `grid(level)` float64, of `values`, in the units of 1 / weights.
+    """
+
+    values: list[FloatArray]
+    variances: list[FloatArray]
+
+
+def subtree_estimates(
+    shape: TreeShape, noisy: Sequence[IntArray | FloatArray], weights: Sequence[float]
+) -> Estimates:
+    """Combine each node's measurement with those of its descendants, by inverse variance.
+
+    Parameters
+    ----------
+    shape : TreeShape
+    noisy : one array a level, the root's first; `grid(level)`, in records
+        Measured counts. A level of weight 0 is not read and may hold anything.
+    weights : one float a level, none negative
+        Inverse variances up to a factor; 0 for a level that is not measured. The bins must
+        be measured, for nothing else tells them apart.
+
+    Returns
+    -------
+    Estimates
+
+    Notes
+    -----
+    The bottom-up pass of Hay et al. 2010, sec. 4.1, O(nodes). Its factors are those of
+    equal weights and k children each; here the variances are carried along, which at the
+    end of a domain differ from node to node. Above 2**53 records float64 rounds.
+    """
+    _check(shape, noisy, weights)
+    values = [np.array(noisy[-1], np.float64)]
+    variances = [np.full(shape.bins, 1 / weights[-1])]
+    for level in reversed(range(shape.height)):
+        below = shape.sum_children(values[-1])
+        variance = shape.sum_children(variances[-1])
+        if weights[level] > 0:
+            # The average by inverse variance is below + gain * (own - below).
+            ratio = variance * weights[level]
+            variance /= 1 + ratio
+            below += ratio / (1 + ratio) * (noisy[level] - below)
+        values.append(below)
+        variances.append(variance)
+    return Estimates(values[::-1], variances[::-1])
+
+
+def consistent(
+    shape: TreeShape, noisy: Sequence[IntArray | FloatArray], weights: Sequence[float]
+) -> list[FloatArray]:
+    """Least-squares fit of all nodes such that each is the sum of its children.
+
+    Parameters
+    ----------
+    shape, noisy, weights
+        As for `subtree_estimates`.
+
+    Returns
+    -------
+    list of `grid(level)` float64, records, the root's first.
+
+    Notes
+    -----
+    Hay et al. 2010, Theorem 3, with weights: what a node differs from the sum of its
+    children is spread in proportion to their variances. O(nodes).
+
+    >>> noisy = [np.array([13]), np.array([3, 11]), np.array([4, 1, 12, 1])]
+    >>> fit = consistent(TreeShape(bins=(4,), branching=2), noisy, [1, 1, 1])
+    >>> [np.rint(level).astype(int).tolist() for level in fit]
+    [[14], [3, 11], [3, 0, 11, 0]]
+    """
+    return _spread_downwards(shape, subtree_estimates(shape, noisy, weights))
+
+
+def zero_subtrees(shape: TreeShape, values: Sequence[FloatArray]) -> list[FloatArray]:
+    """Set every subtree to zero whose root is at most zero.
+
+    Parameters
+    ----------
+    shape : TreeShape
+    values : list of `grid(level)` float64, the root's first.
+
+    Returns
+    -------
+    The same, none negative. Parents are no longer the sums of their children.
+
+    Notes
+    -----
+    The heuristic of Hay et al. 2010, sec. 4.2. `nonnegative` keeps the sums instead.
+    """
+    kept = [np.maximum(values[0], 0)]
+    for level in shape.levels[1:]:
+        above = shape.spread(kept[-1] > 0, level)
+        kept.append(np.where(above, np.maximum(values[level], 0), 0))
+    return kept
+
+
+def _spread_downwards(shape: TreeShape, estimates: Estimates) -> list[FloatArray]:
+    values, variances = estimates
+    fit = [values[0]]
+    for level in shape.levels[1:]:
+        excess = fit[-1] - shape.sum_children(values[level])
+        excess /= shape.sum_children(variances[level])
+        fit.append(values[level] + variances[level] * shape.spread(excess, level))
+    return fit
+
+
+def _check(
+    shape: TreeShape, noisy: Sequence[IntArray | FloatArray], weights: Sequence[float]
+) -> None:
+    if len(noisy) != len(shape.levels) or len(weights) != len(shape.levels):
+        raise ParameterError("noisy and weights must have one entry a level, the root's first")
+    if not all(weight >= 0 and math.isfinite(weight) for weight in weights):
+        raise ParameterError("weights must be finite and none negative")
+    if not weights[-1] > 0:
+        raise ParameterError("weights must be greater than 0 at the level of the bins")
+    for level, weight in enumerate(weights):
+        if weight > 0 and noisy[level].shape != shape.grid(level):
+            raise ParameterError("noisy must have the shape of each level's grid of nodes")

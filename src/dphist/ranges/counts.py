@@ -1,0 +1,101 @@
+"""The counts a mechanism is given: checked, in whatever they come, never as a whole."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from dphist.data.axis.axis import Axis
+from dphist.data.binned_counts import BinnedCounts
+from dphist.errors import DataError, ParameterError
+from dphist.ranges.shape import IntArray
+from dphist.tables import redact_errors
+from dphist.tables.checks import LARGEST, check_counts, check_grid
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Counts:
+    """Exact counts in the shape of the bins. Secret, unlike their sensitivity and unit."""
+
+    counts: IntArray
+    axes: tuple[Axis, ...] | None = None
+    outside: Mapping[str, int] = field(default_factory=dict)
+    sensitivity: int = 1
+    unit: str | None = None
+
+    def __repr__(self) -> str:
+        return f"Counts(bins={self.counts.shape}, sensitivity={self.sensitivity}; not shown)"
+
+
+def load_counts(data: Any, bins: tuple[int, ...]) -> Counts:
+    """Return the counts of `data`, a copy, each cut off at 2**62 / (number of bins).
+
+    Parameters
+    ----------
+    data : BinnedCounts, an array or nested sequence of whole numbers of shape `bins`, or an
+        iterator of such arrays, one after the other along the first axis.
+    bins : bins of each axis; public.
+
+    Raises
+    ------
+    ParameterError
+        If `data` holds anything but whole numbers, or has another shape than `bins`.
+    DataError
+        If a count is negative, missing, or 2**62 or more, or chunks do not add up to the bins.
+
+    Notes
+    -----
+    Cutting off keeps every sum below 2**62, so that nothing wraps, and neighbours neighbours:
+    min(x, c) changes by at most 1 where x does. No error depends on a sum.
+    """
+    if isinstance(data, BinnedCounts):
+        counts = _cut_off(_shaped(data.counts, bins), bins)
+        return Counts(counts, data.axes, data.outside, data.sensitivity, data.unit)
+    if isinstance(data, Iterator):
+        return Counts(_cut_off(_joined(data, bins), bins))
+    return Counts(_cut_off(_shaped(data, bins), bins))
+
+
+def _cut_off(counts: IntArray, bins: tuple[int, ...]) -> IntArray:
+    return np.minimum(counts, LARGEST // int(np.prod(bins)), out=counts)
+
+
+def _shaped(data: Any, bins: tuple[int, ...]) -> IntArray:
+    if len(bins) == 1:
+        counts = check_counts(data, "counts")
+        shape: tuple[int, ...] = counts.shape
+    else:
+        counts, shape = check_grid(data, "counts")
+    if shape != bins:
+        raise ParameterError(
+            f"counts must have the shape of bins, {bins}: give the mechanism the data's bins"
+        )
+    return counts.reshape(bins)
+
+
+def _joined(chunks: Iterator[Any], bins: tuple[int, ...]) -> IntArray:
+    """Put chunks one after the other along the first axis, without a second copy of them all."""
+    counts = np.empty(bins, np.int64)
+    filled = 0
+    for chunk in chunks:
+        length = _length(chunk)
+        if length == 0:
+            continue
+        if filled + length > bins[0]:
+            filled = -1
+            break
+        counts[filled : filled + length] = _shaped(chunk, (length, *bins[1:]))
+        filled += length
+    if filled != bins[0]:
+        raise DataError("the chunks of counts must add up to the bins of the first axis")
+    return counts
+
+
+def _length(chunk: Any) -> int:
+    """Return the bins of a chunk along the first axis."""
+    problem = ParameterError("counts must come in chunks that are arrays of whole numbers")
+    shape: tuple[int, ...] = redact_errors(lambda: np.shape(chunk), problem)
+    if not shape:
+        raise problem
+    return shape[0]

@@ -1,0 +1,1 @@
+"""A complete tree of noisy counts, made consistent (Hay et al. 2010)."""

@@ -1,0 +1,250 @@
+"""A tree of noisy counts, made consistent (Hay et al. 2010, sec. 4: H~ and H-)."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from dphist.errors import ParameterError
+from dphist.noise import Source
+from dphist.parameters import Exact, whole_number
+from dphist.ranges.consistency import FloatArray, consistent, subtree_estimates, zero_subtrees
+from dphist.ranges.counts import load_counts
+from dphist.ranges.hierarchical_tree.answers import TreeAnswers
+from dphist.ranges.hierarchical_tree.branching import best_branching
+from dphist.ranges.hierarchical_tree.node_answers import NodeAnswers
+from dphist.ranges.leaf_counts import BinAnswers
+from dphist.ranges.mechanism import Noisy, RangeMechanism
+from dphist.ranges.nonnegative import nonnegative, whole_bins
+from dphist.ranges.shape import TreeShape
+from dphist.release.range_histogram import Answers, RangeHistogram
+from dphist.release.range_histogram.boxes import IntArray, NumberArray
+from dphist.release.release import savable
+
+Nonnegative: TypeAlias = bool | Literal["subtrees"]
+
+
+@savable
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class HierarchicalTree(RangeMechanism):
+    """Noisy counts of all nodes of a tree over the bins; each range from few of them.
+
+    Parameters
+    ----------
+    epsilon, rho : number above 0; exactly one is required.
+        Epsilon of pure DP, by two-sided geometric noise; or rho of zCDP, by Gaussian noise.
+    bins : int or tuple of int
+        Bins of the axis, or of each axis; public. Any number: nothing is padded.
+    branching : int or "auto"
+        Children of a node along each axis; "auto" takes what should serve ranges best, by the
+        number of bins and axes and the kind of noise.
+    root : bool
+        Whether the total of all bins is measured too. Without it the other levels get more.
+    consistent : bool
+        Whether all nodes are fitted by least squares, so that each is the sum of its children
+        (H-). If not, a range is the sum of the fewest nodes that make it up (H~).
+    nonnegative : bool or "subtrees"
+        Whether estimates are made non-negative and whole: the children of each node, from the
+        root down, are projected onto those that are not negative and add up to it. "subtrees":
+        the paper's heuristic (sec. 4.2) instead, which sets to 0 what lies below a node of 0 or
+        less, and answers from the fewest nodes. True unless given, or False where not consistent.
+    sensitivity : int
+        Records that one privacy unit (a person) can add or remove; 1 unless given.
+
+    Guarantee
+    ---------
+    Pure epsilon-DP, or rho-zCDP. Neighbours differ by adding or removing at most `sensitivity`
+    records, and no unit has more: that is the caller's promise, or `bin_counts(user=)` has seen to
+    it. Covered is the whole release, the noisy counts of all nodes included; not covered
+    are the time it takes, and bins or edges that were taken from the data.
+
+    Notes
+    -----
+    A record is counted once in each of `levels` levels, and each gets an equal share of epsilon
+    or rho (`docs/proofs/universal.md`). Time and memory O(bins).
+    Source: Hay, Rastogi, Miklau, Suciu 2010, sec. 4; branching by Qardaji, Yang, Li 2013.
+
+    >>> tree = HierarchicalTree(epsilon=50, bins=4, branching=2)
+    >>> h = tree.release([2, 0, 10, 2]).value
+    >>> h.count(0, 4), h.bins
+    (14, array([ 2,  0, 10,  2]))
+    """
+
+    epsilon: Fraction | None
+    rho: Fraction | None
+    bins: tuple[int, ...]
+    branching: int
+    root: bool
+    consistent: bool
+    nonnegative: Nonnegative
+    sensitivity: int
+
+    def __init__(
+        self,
+        *,
+        epsilon: Exact | None = None,
+        rho: Exact | None = None,
+        bins: int | tuple[int, ...],
+        branching: int | Literal["auto"] = "auto",
+        root: bool = True,
+        consistent: bool = True,
+        nonnegative: Nonnegative | None = None,
+        sensitivity: int = 1,
+    ) -> None:
+        self._hold_shared(epsilon, rho, bins, sensitivity)
+        if branching == "auto":
+            branching = best_branching(self.bins, gaussian=self.rho is not None)
+        object.__setattr__(self, "branching", whole_number(branching, "branching", 2))
+        object.__setattr__(self, "root", _truth(root, "root"))
+        object.__setattr__(self, "consistent", _truth(consistent, "consistent"))
+        if nonnegative is None:
+            nonnegative = self.consistent
+        if nonnegative != "subtrees":
+            _truth(nonnegative, "nonnegative")
+        if nonnegative and not self.consistent:
+            raise ParameterError("nonnegative must be False where consistent is False")
+        object.__setattr__(self, "nonnegative", nonnegative)
+        self.budget.check(self.share)
+
+    @property
+    def shape(self) -> TreeShape:
+        """The tree over the bins."""
+        return TreeShape(self.bins, self.branching)
+
+    @property
+    def measured(self) -> range:
+        """The levels that are measured; the root is level 0, the bins are the last."""
+        height = self.shape.height
+        return range(0 if self.root or height == 0 else 1, height + 1)
+
+    @property
+    def levels(self) -> int:
+        """How many levels are measured: by so much a record changes all measured counts."""
+        return len(self.measured)
+
+    @property
+    def share(self) -> Fraction:
+        """The share of epsilon or rho that each measured level gets."""
+        return Fraction(1, self.levels)
+
+    def _run(self, counts: IntArray, source: Source | None) -> tuple[NumberArray, Noisy]:
+        noisy = self._measured(counts, source)
+        return self._infer(noisy), noisy
+
+    def measure(self, counts: Any, source: Source | None = None) -> dict[str, IntArray]:
+        """Return the noisy counts of each measured level, flat.
+
+        They satisfy the guarantee themselves; releasing them and `release` pays twice.
+
+        Parameters
+        ----------
+        counts, source
+            As for `release`; so are the errors.
+        """
+        data = load_counts(counts, self.bins)
+        self._accept(data)
+        return self._measured(data.counts, source)
+
+    def _measured(self, counts: IntArray, source: Source | None) -> dict[str, IntArray]:
+        budget = self.budget
+        exact = self.shape.sums(counts)
+        noisy = {}
+        for level in self.measured:
+            noise = budget.noise(self.share, exact[level].size, source)
+            noisy[_name(level)] = noise + exact[level].ravel()
+        return noisy
+
+    def decode(self, noisy: Noisy) -> RangeHistogram:
+        """Return the histogram inferred from the noisy counts; post-processing.
+
+        Raises
+        ------
+        ParameterError
+            If `noisy` does not hold the levels of a release of this mechanism.
+        """
+        bins = self._infer(noisy)
+        return RangeHistogram(bins, answers=self.answers(bins, noisy))
+
+    def _infer(self, noisy: Noisy) -> NumberArray:
+        nodes = self._nodes(noisy)
+        if not self.consistent:
+            return nodes[-1]
+        shape = self.shape
+        if self.nonnegative is True:
+            estimates = subtree_estimates(shape, nodes, self._weights)
+            return whole_bins(shape, nonnegative(shape, *estimates)[-1])
+        return self._fitted(nodes)[-1]
+
+    def _fitted(self, nodes: list[IntArray]) -> list[FloatArray]:
+        """Fit all nodes by least squares, and with the paper's heuristic set some to 0."""
+        fitted = consistent(self.shape, nodes, self._weights)
+        return zero_subtrees(self.shape, fitted) if self.nonnegative else fitted
+
+    def answers(self, bins: NumberArray, noisy: Noisy) -> Answers:
+        """Return sums of the bins, or of the fewest nodes where they are not consistent."""
+        nodes = self._nodes(noisy)  # so that a file without them is refused when it is read
+        variance = self.budget.variance(self.share)
+        if not self.consistent:
+            return NodeAnswers(self.shape, nodes, self.measured.start, variance)
+        variances = partial(self._variances, variance)
+        if not self.nonnegative:
+            return TreeAnswers(self.shape, BinAnswers(bins, variance), variances)
+        counted: BinAnswers | NodeAnswers = BinAnswers(bins, variance)
+        if self.nonnegative == "subtrees":
+            # Zeros among the bins make their sums too large by far: larger nodes are not.
+            counted = NodeAnswers(self.shape, self._fitted(nodes), 0, variance)
+        fitted = partial(self._least_squares, nodes)
+        least = self.budget.half_width()
+        return TreeAnswers(self.shape, counted, variances, fitted, least)
+
+    def _least_squares(self, nodes: list[IntArray]) -> FloatArray:
+        """Fit the bins before any was made non-negative."""
+        return consistent(self.shape, nodes, self._weights)[-1]
+
+    def _variances(self, variance: float) -> list[FloatArray]:
+        """What a node's subtree says of it has these variances, in records squared."""
+        nothing = [np.zeros(self.shape.grid(level)) for level in self.shape.levels]
+        found = subtree_estimates(self.shape, nothing, self._weights).variances
+        return [variance * level for level in found]
+
+    @property
+    def _weights(self) -> list[float]:
+        return [float(level in self.measured) for level in self.shape.levels]
+
+    def _nodes(self, noisy: Noisy) -> list[IntArray]:
+        """Return the levels as grids, the root's first; zeros where one was not measured."""
+        shape, measured = self.shape, self.measured
+        if sorted(noisy) != sorted(_name(level) for level in measured):
+            raise ParameterError("noisy must hold the measured levels of a release")
+        grids = [shape.grid(level) for level in shape.levels]
+        flat = [noisy.get(_name(level), np.zeros(1, np.int64)) for level in shape.levels]
+        if any(part.size != np.prod(grid) for part, grid in zip(flat, grids, strict=True)):
+            raise ParameterError("noisy must hold every node of the measured levels of a release")
+        return [part.reshape(grid) for part, grid in zip(flat, grids, strict=True)]
+
+    def in_words(self) -> str:
+        """Say how a release is made."""
+        kind = "two-sided geometric" if self.rho is None else "Gaussian"
+        how = {
+            True: "least squares and a projection make them consistent and non-negative",
+            False: "least squares makes them consistent",
+            "subtrees": "least squares makes them consistent, and all under one of 0 or less is 0",
+        }[self.nonnegative]
+        used = how if self.consistent else "a range is the sum of the fewest counts that make it up"
+        return (
+            "Hierarchical tree (Hay, Rastogi, Miklau and Suciu 2010). The counts of "
+            f"{self.levels} levels of a tree over the bins, {self.branching} children a node along "
+            f"each axis, with {kind} noise; {used}."
+        )
+
+
+def _name(level: int) -> str:
+    return f"level {level}"
+
+
+def _truth(value: object, name: str) -> bool:
+    if not isinstance(value, bool):
+        raise ParameterError(f"{name} must be True or False")
+    return value

@@ -1,0 +1,103 @@
+"""Every bin with noise of its own: the baseline (Hay et al. 2010, L~)."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from dphist.noise import Source
+from dphist.parameters import Exact
+from dphist.ranges.mechanism import Noisy, RangeMechanism
+from dphist.release.range_histogram import Answers
+from dphist.release.range_histogram.boxes import IntArray, NumberArray, box_sums, summed
+from dphist.release.range_histogram.value import FloatArray
+from dphist.release.release import savable
+
+
+@savable
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class LeafCounts(RangeMechanism):
+    """Noise on the count of each bin; a range is the sum of its bins.
+
+    Parameters
+    ----------
+    epsilon, rho : number above 0; exactly one is required.
+        Epsilon of pure DP, by two-sided geometric noise; or rho of zCDP, by Gaussian noise.
+    bins : int or tuple of int
+        Bins of the axis, or of each axis; public.
+    sensitivity : int
+        Records that one privacy unit (a person) can add or remove; 1 unless given.
+
+    Guarantee
+    ---------
+    Pure epsilon-DP, or rho-zCDP. Neighbours differ by adding or removing at most `sensitivity`
+    records, and no unit has more: that is the caller's promise, or `bin_counts(user=)` has seen to
+    it. Covered is the whole release; not covered are the time it takes, and bins or
+    edges that were taken from the data.
+
+    Notes
+    -----
+    Unbiased, so noisy counts may be negative. The error grows with the root of a range's
+    bins: it is the best there is for single bins of dense data, and poor for long ranges.
+    Source: Dwork, McSherry, Nissim, Smith 2006; Hay et al. 2010, sec. 4 (L~).
+
+    >>> release = LeafCounts(epsilon=50, bins=4).release([2, 0, 10, 2])
+    >>> release.value.count(0, 3)
+    12
+    """
+
+    epsilon: Fraction | None
+    rho: Fraction | None
+    bins: tuple[int, ...]
+    sensitivity: int
+
+    def __init__(
+        self,
+        *,
+        epsilon: Exact | None = None,
+        rho: Exact | None = None,
+        bins: int | tuple[int, ...],
+        sensitivity: int = 1,
+    ) -> None:
+        self._hold_shared(epsilon, rho, bins, sensitivity)
+        self.budget.check(Fraction(1))
+
+    def _run(self, counts: IntArray, source: Source | None) -> tuple[NumberArray, Noisy]:
+        return counts + self.budget.noise(Fraction(1), counts.shape, source), {}
+
+    def answers(self, bins: NumberArray, noisy: Noisy) -> "BinAnswers":
+        """Return sums of bins, whose errors are independent."""
+        return BinAnswers(bins, self.budget.variance(Fraction(1)))
+
+    def in_words(self) -> str:
+        """Say how a release is made."""
+        kind = "two-sided geometric" if self.rho is None else "Gaussian"
+        return f"Bin counts (L~ of Hay et al. 2010). Each bin's count with {kind} noise of its own."
+
+
+@dataclass(frozen=True)
+class BinAnswers(Answers):
+    """Sums of bins with independent errors of one variance."""
+
+    bins: NumberArray
+    variance: float
+
+    @cached_property
+    def _sums(self) -> NumberArray:
+        return summed(self.bins)
+
+    def count(self, lo: list[IntArray], hi: list[IntArray]) -> NumberArray:
+        """Return the sums of the boxes."""
+        return box_sums(self._sums, lo, hi)
+
+    def error(self, lo: list[IntArray], hi: list[IntArray]) -> FloatArray:
+        """Return the standard errors of the boxes."""
+        sizes = np.prod([high - low for low, high in zip(lo, hi, strict=True)], axis=0)
+        found: FloatArray = np.sqrt(self.variance * sizes)
+        return found
+
+    def bin_errors(self) -> FloatArray:
+        """Return the standard error of each bin, in the shape of the bins."""
+        return np.full(self.bins.shape, math.sqrt(self.variance))

@@ -1,0 +1,168 @@
+"""What every mechanism for universal histograms shares."""
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any, TypeAlias, final
+
+import numpy as np
+
+from dphist.errors import BoundsError, ParameterError
+from dphist.mechanism import MechanismBase, stated_unit
+from dphist.noise import Source
+from dphist.parameters import Exact, whole_number
+from dphist.privacy import Guarantee, PrivacyUnit
+from dphist.ranges.budget import Budget, budget_of, checked_guarantee
+from dphist.ranges.counts import Counts, load_counts
+from dphist.ranges.reference import bell, random_boxes
+from dphist.ranges.shape import IntArray
+from dphist.release.range_histogram import Answers, RangeHistogram
+from dphist.release.range_histogram.boxes import NumberArray, box_sums, summed
+from dphist.release.release import Release
+
+Noisy: TypeAlias = Mapping[str, IntArray]
+
+_TRIALS = 3  # each takes as long as a release
+
+MOST_AXES = 8
+MOST_BINS = 2**28
+"""Beyond this a release outgrows the memory of the machines it is meant for."""
+
+
+class RangeMechanism(MechanismBase):
+    """A frozen mechanism over public bins: parameters and guarantee before data, then `release`."""
+
+    __slots__ = ()
+
+    epsilon: Fraction | None
+    rho: Fraction | None
+    bins: tuple[int, ...]
+    sensitivity: int
+
+    @property
+    def _unit(self) -> PrivacyUnit:
+        """What is protected: at most `sensitivity` records."""
+        return PrivacyUnit("record", self.sensitivity)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What a release costs a unit that adds or removes at most `sensitivity` records."""
+        return checked_guarantee(self.epsilon, self.rho, self._unit)
+
+    @property
+    def budget(self) -> Budget:
+        """What a single record may cost."""
+        return budget_of(self.guarantee, self.sensitivity)
+
+    @final
+    def release(self, counts: Any, source: Source | None = None) -> Release:
+        """Release the histogram: the only place that sees data and draws noise.
+
+        Parameters
+        ----------
+        counts : BinnedCounts, or (bins,) or (a, b, ...) whole numbers, or an iterator of these
+            Records in each bin. An iterator gives chunks of consecutive bins, along the first
+            axis where there are several.
+        source : callable, optional
+            `source(n)` returns n random bytes. For tests only: the release says so.
+
+        Returns
+        -------
+        Release
+            Its `value` is a RangeHistogram, `total` its answer for all bins, `noisy` what they
+            were inferred from.
+
+        Raises
+        ------
+        ParameterError
+            If `counts` holds anything but whole numbers, or has another shape than `bins`.
+        DataError
+            If a count is negative, missing, or 2**62 or more, or chunks do not add up to the bins.
+        BoundsError
+            If the counts were made with a larger `sensitivity` than this mechanism protects.
+
+        Notes
+        -----
+        A count above 2**62 / (number of bins) is treated as that.
+        """
+        data = load_counts(counts, self.bins)
+        self._accept(data)
+        bins, noisy = self._run(data.counts, source)
+        for found in noisy.values():
+            found.flags.writeable = False
+        # What lies in no bin lies in one of these: such records pay nothing for the bins.
+        noise = self.budget.noise(Fraction(1), len(data.outside), source).tolist()
+        pairs = zip(data.outside.items(), noise, strict=True)
+        outside = {name: max(count + drawn, 0) for (name, count), drawn in pairs}
+        value = RangeHistogram(bins, data.axes, outside, self.answers(bins, noisy))
+        total = max(round(value.count((0,) * bins.ndim, bins.shape)), 0)
+        return self._given_out(
+            value, counts, source, total=total, noisy=noisy, stated=stated_unit(data)
+        )
+
+    def _accept(self, data: Counts) -> None:
+        """Refuse data whose stated bound this mechanism does not protect; both are public."""
+        if data.sensitivity > self.sensitivity:
+            raise BoundsError(
+                f"the counts were made with sensitivity {data.sensitivity}, more than the "
+                f"mechanism's {self.sensitivity}; give the mechanism "
+                f"sensitivity={data.sensitivity}"
+            )
+
+    @abstractmethod
+    def _run(self, counts: IntArray, source: Source | None) -> tuple[NumberArray, Noisy]:
+        """Return the released bins, and the noisy counts they were inferred from, if kept."""
+
+    @abstractmethod
+    def answers(self, bins: NumberArray, noisy: Noisy) -> Answers:
+        """Return what answers ranges of a release with these bins and noisy counts."""
+
+    def expected_error(self, total: int = 100_000) -> float:
+        """Return the error to expect of a range, in records, from public numbers alone.
+
+        The root of the mean squared error over ranges with uniformly random ends, when the
+        mechanism is tried on a public histogram: `total` records under a bell curve. It is tried
+        three times, with noise of its own, so the error differs a little from call to call.
+
+        Parameters
+        ----------
+        total : a public guess of the number of records.
+        """
+        public = bell(self.bins, whole_number(total, "total", 0))
+        lo, hi = random_boxes(self.bins)
+        exact = box_sums(summed(public), lo, hi)
+        low, high = (ends[0] if len(ends) == 1 else tuple(ends) for ends in (lo, hi))
+        errors = [self.release(public).value.count(low, high) - exact for _ in range(_TRIALS)]
+        return float(np.sqrt(np.mean(np.square(np.array(errors, np.float64)))))
+
+    @abstractmethod
+    def in_words(self) -> str:
+        """Say how a release is made, for its summary and report."""
+
+    def _hold_shared(
+        self, epsilon: Exact | None, rho: Exact | None, bins: Any, sensitivity: int
+    ) -> None:
+        """Check and set the fields that all mechanisms have."""
+        held = checked_guarantee(epsilon, rho)
+        object.__setattr__(self, "epsilon", getattr(held, "epsilon", None))
+        object.__setattr__(self, "rho", getattr(held, "rho", None))
+        object.__setattr__(self, "bins", checked_bins(bins))
+        object.__setattr__(self, "sensitivity", whole_number(sensitivity, "sensitivity", 1))
+
+
+def checked_bins(bins: Any) -> tuple[int, ...]:
+    """Return the number of bins of each axis.
+
+    >>> checked_bins(4096), checked_bins((256, 256))
+    ((4096,), (256, 256))
+    """
+    sizes = tuple(bins) if isinstance(bins, tuple | list) else (bins,)
+    if len(sizes) == 0:
+        raise ParameterError("bins must be a whole number, or a tuple of one for each axis")
+    if len(sizes) > MOST_AXES:
+        raise ParameterError(f"bins must have at most {MOST_AXES} axes")
+    checked = tuple(whole_number(size, "bins", 1, MOST_BINS) for size in sizes)
+    if math.prod(checked) > MOST_BINS:
+        raise ParameterError(f"bins must be at most {MOST_BINS} in all")
+    return checked

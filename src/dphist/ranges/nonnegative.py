@@ -1,0 +1,162 @@
+"""From estimates of a tree's nodes to counts: none negative, then whole, all sums kept.
+
+All of it is post-processing, which costs no privacy whatever it does.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dphist.ranges.consistency import FloatArray
+from dphist.ranges.shape import IntArray, TreeShape
+
+
+def nonnegative(
+    shape: TreeShape,
+    estimates: Sequence[FloatArray],
+    variances: Sequence[FloatArray] | None = None,
+) -> list[FloatArray]:
+    """Fix the root, then fit each node's children to it, level by level.
+
+    Parameters
+    ----------
+    shape : TreeShape
+    estimates : list of `grid(level)` float64, records, the root's first
+        The values of `subtree_estimates`, or `consistent` ones. With the `variances` of the
+        former both give the same: consistency moves a family along them, and so does this.
+    variances : list of `grid(level)` float64, optional
+        Variances of the estimates up to a factor; equal when omitted.
+
+    Returns
+    -------
+    list of `grid(level)` float64, none negative, each the sum of its children up to
+    rounding of float64.
+
+    Notes
+    -----
+    Not the least-squares fit of all nodes at once, and on purpose: that one has no fixed
+    total to share out, and its clipped bins bias sums of many.
+    """
+    kept = [np.maximum(estimates[0], 0)]
+    for level in shape.levels[1:]:
+        chosen = None if variances is None else variances[level]
+        kept.append(project_children(shape, level, kept[-1], estimates[level], chosen))
+    return kept
+
+
+def project_children(
+    shape: TreeShape,
+    level: int,
+    parents: FloatArray,
+    children: FloatArray,
+    variances: FloatArray | None = None,
+) -> FloatArray:
+    """Least-squares projection of each family onto {x >= 0, sum of x = its parent}.
+
+    Parameters
+    ----------
+    shape : TreeShape
+    level : int
+        The children's level.
+    parents : `grid(level - 1)` float64, none negative
+    children : `grid(level)` float64
+    variances : `grid(level)` float64, positive, optional
+        Variances of `children` up to a factor; equal when omitted.
+
+    Returns
+    -------
+    `grid(level)` float64, none negative.
+
+    Notes
+    -----
+    The solution is x = variance * max(0, ratio - floor) with ratio = child / variance and
+    one floor a family (Held, Wolfe, Crowder 1974, for equal variances). Let gaps be the
+    ratios' distances from the largest and ``height`` that of the floor. For the j smallest
+    gaps alone, the height that sums to the parent is (parent + sum of variance * gap) /
+    (sum of variance); leaving children out can only raise it, so the height is the least
+    of these over all j. Exact up to rounding; one sort a family.
+    """
+    spread = np.ones(()) if variances is None else shape.families(variances, fill=1)
+    # A child that does not exist has an infinite gap, and so never a share.
+    gaps = shape.families(children, fill=-np.inf) / spread
+    gaps = gaps.max(axis=1, keepdims=True) - gaps
+    totals = parents.reshape(-1, 1)
+    if variances is None:
+        nearest = np.sort(gaps, axis=1)
+        sizes = np.arange(1, gaps.shape[1] + 1, dtype=np.float64)
+        heights = (totals + np.cumsum(nearest, axis=1)) / sizes
+    else:
+        order = np.argsort(gaps, axis=1)
+        sizes = np.take_along_axis(spread, order, axis=1)
+        nearest = np.take_along_axis(gaps, order, axis=1)
+        heights = (totals + np.cumsum(sizes * nearest, axis=1)) / np.cumsum(sizes, axis=1)
+    shares = spread * np.maximum(heights.min(axis=1, keepdims=True) - gaps, 0)
+    return shape.from_families(shares, level)
+
+
+def whole_bins(shape: TreeShape, bins: FloatArray) -> IntArray:
+    """Round bins to integers that add up: by intervals in one axis, by nodes in several.
+
+    Parameters
+    ----------
+    shape : TreeShape
+    bins : `shape.bins` float64, below 2**53 records in all.
+
+    Returns
+    -------
+    `shape.bins` int64, none negative where `bins` are not; the counts of larger nodes are
+    their sums.
+    """
+    return whole_intervals(bins) if bins.ndim == 1 else whole_nodes(shape, bins)
+
+
+def whole_intervals(bins: FloatArray) -> IntArray:
+    """Round the cumulative sums, half upwards; every interval stays within 1 of its sum.
+
+    Parameters
+    ----------
+    bins : (n,) float64, below 2**53 records in all.
+
+    Returns
+    -------
+    (n,) int64, none negative where `bins` are not.
+    """
+    floors = np.floor(bins)
+    # Whole records are added as integers: what floats may lose depends on n alone.
+    rests = np.floor(np.cumsum(bins - floors) + 0.5).astype(np.int64)
+    sums = np.cumsum(floors.astype(np.int64)) + rests
+    return np.diff(sums, prepend=0)
+
+
+def whole_nodes(shape: TreeShape, bins: FloatArray) -> IntArray:
+    """Round every node up or down, from the root: largest remainders, ties to the first.
+
+    Parameters
+    ----------
+    shape : TreeShape
+    bins : `shape.bins` float64, below 2**53 records in all.
+
+    Returns
+    -------
+    `shape.bins` int64, none negative where `bins` are not; every node of the tree, the
+    sum of its bins, is within 1 of the sum of the unrounded.
+
+    Notes
+    -----
+    A parent is its sum rounded up or down, so what it has more than its children rounded
+    down is at least 0 and at most the number of those that are not whole. That holds for
+    sums in float64 too, since rounding is monotone and whole summands are added exactly.
+    """
+    levels = shape.sums(bins)
+    whole = np.floor(levels[0] + 0.5).astype(np.int64)
+    for level in shape.levels[1:]:
+        rows = shape.families(levels[level], fill=0)
+        floors = np.floor(rows)
+        order = np.argsort(floors - rows, axis=1, kind="stable")
+        counts = floors.astype(np.int64)
+        left = whole.reshape(-1, 1) - counts.sum(axis=1, keepdims=True)
+        ranks = np.arange(rows.shape[1])
+        more = np.empty(rows.shape, np.int64)
+        np.put_along_axis(more, order, (ranks < left).astype(np.int64), axis=1)
+        whole = shape.from_families(counts + more, level)
+    return whole

@@ -1,0 +1,1 @@
+"""Reports of label counts and rankings."""

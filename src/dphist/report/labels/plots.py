@@ -1,0 +1,151 @@
+"""Released labels with their error bars and the threshold, drawn with matplotlib."""
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+
+from dphist.errors import ParameterError
+from dphist.release.release import Release
+from dphist.report.chances import half_width
+from dphist.report.labels.rows import Row, least_count, rows_of
+from dphist.report.labels.words import threshold_base
+from dphist.report.labels_shown import harmless
+from dphist.report.plots import Chart, Palette, Panels, add_title, finish, log_ticks, short_number
+from dphist.report.what_is_counted import Counted, counted_of
+
+FloatArray = npt.NDArray[np.float64]
+
+LARGEST_TITLE = "Largest counts"
+ALL_TITLE = "All released counts"
+LARGEST = 20  # labels that are drawn by name
+_POINTS = 400  # ranks that are drawn; a figure is some 400 units wide
+_LETTERS = 22
+_NARROW = 10  # a logarithmic axis needs a range of more than this factor
+
+
+def plot(release: Release) -> Panels:
+    """Draw both charts of a labelled release: see `dphist.plot`."""
+    if release.value.counts is None:
+        raise ParameterError(
+            "release must hold counts to be plotted; this one holds ranked labels alone"
+        )
+    figure = Figure(
+        figsize=(11, 5.4), layout=ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1, wspace=0.04)
+    )
+    axes = figure.subplots(1, 2)
+    for ax, chart in zip(axes, charts_of(release), strict=True):
+        chart.draw(ax, Palette())
+        add_title(ax, chart.title)
+    return np.asarray(axes, object).view(Panels)
+
+
+def charts_of(release: Release) -> tuple[Chart, Chart]:
+    """Return the two charts of a release with counts."""
+    rows = rows_of(release, LARGEST)
+    counts = release.value.counts.astype(np.float64)
+    width, least = half_width(release.mechanism), least_count(release)
+    threshold, of = _threshold(release), counted_of(release)
+    return (
+        Chart(LARGEST_TITLE, lambda ax, palette: _draw_largest(ax, palette, rows, threshold, of)),
+        Chart(
+            ALL_TITLE,
+            lambda ax, palette: _draw_all(ax, palette, counts, width, least, threshold, of),
+        ),
+    )
+
+
+def _threshold(release: Release) -> float | None:
+    """Return the threshold where it is a count; above another noisy count it cannot be drawn."""
+    if threshold_base(release.mechanism) != "zero":
+        return None
+    return float(release.mechanism.threshold)
+
+
+def _draw_largest(
+    ax: Axes, palette: Palette, rows: list[Row], threshold: float | None, of: Counted
+) -> None:
+    """Draw one line a label: released count and interval."""
+    counts = np.array([row.count for row in rows], np.float64)
+    low = np.array([row.low for row in rows], np.float64)
+    high = np.array([row.high for row in rows], np.float64)
+    places = np.arange(len(rows))
+    ax.hlines(places, np.minimum(low, counts), high, color=palette.band, alpha=0.6, linewidth=3,
+              label="95 % interval")  # fmt: skip
+    ax.plot(counts, places, "o", color=palette.line, markersize=5, label=of.released)
+    if threshold is not None:
+        ax.axvline(threshold, color=palette.line, linestyle="--", linewidth=1.2,
+                   label="Threshold")  # fmt: skip
+    names = ["" if row.label is None else harmless(row.label, _LETTERS) for row in rows]
+    ax.set_yticks(places, names, parse_math=False)
+    ax.set_ylim(max(len(rows), 4) - 0.4, -0.6)
+    _scale(ax, "x", np.concatenate([low, high, counts, _present(threshold)]))
+    ax.set_xlabel(f"Count (records{of.after})")
+    _finish(ax, palette, len(rows))
+    ax.tick_params(axis="y", length=0)
+    ax.grid(visible=False, axis="y")
+
+
+def _draw_all(
+    ax: Axes,
+    palette: Palette,
+    counts: FloatArray,
+    width: int,
+    least: int,
+    threshold: float | None,
+    of: Counted,
+) -> None:
+    """Draw released counts over their rank."""
+    last = max(len(counts), 1)
+    ranks = np.unique(np.geomspace(1, last, _POINTS).astype(np.int64))[: len(counts)]
+    drawn = counts[ranks - 1] if len(counts) else counts
+    low, high = np.maximum(drawn - width, least), np.maximum(drawn + width, least)
+    few = len(counts) <= 2 * LARGEST
+    if few:
+        ax.vlines(ranks, low, high, color=palette.band, alpha=0.6, linewidth=3,
+                  label="95 % interval")  # fmt: skip
+    else:
+        ax.fill_between(ranks, low, high, facecolor=palette.band, alpha=0.3, linewidth=0,
+                        label="95 % interval")  # fmt: skip
+    ax.plot(ranks, drawn, "o" if few else "-", color=palette.line, markersize=5, linewidth=1.6,
+            label=of.released)  # fmt: skip
+    if threshold is not None:
+        ax.axhline(threshold, color=palette.line, linestyle="--", linewidth=1.2,
+                   label="Threshold")  # fmt: skip
+    _scale(ax, "y", np.concatenate([low, high, drawn, _present(threshold)]))
+    _scale(ax, "x", np.array([0.8, 1.25 * last]), ticks_from=1)
+    ax.set_xlabel("Rank (labels)")
+    ax.set_ylabel(f"Count (records{of.after})")
+    _finish(ax, palette, len(counts))
+
+
+def _present(threshold: float | None) -> FloatArray:
+    return np.array([] if threshold is None else [threshold], np.float64)
+
+
+def _scale(ax: Axes, name: str, values: FloatArray, ticks_from: float = 0) -> None:
+    """Set limits and ticks of an axis: logarithmic where all values are positive and far apart."""
+    axis = ax.xaxis if name == "x" else ax.yaxis
+    low, high = (values.min(), values.max()) if len(values) else (0.0, 1.0)
+    limits = ax.set_xlim if name == "x" else ax.set_ylim
+    if low > 0 and high > _NARROW * low:
+        (ax.set_xscale if name == "x" else ax.set_yscale)("log")
+        low, high = (low, high) if ticks_from else (low / 1.2, high * 1.2)
+        axis.set_major_locator(FixedLocator(log_ticks(max(low, 0.5), high)))
+        axis.set_minor_locator(NullLocator())
+        axis.set_major_formatter(FuncFormatter(lambda value, _: short_number(value)))
+        limits(low, high)
+        return
+    margin = 0.08 * max(high - low, 1)
+    limits(low - margin, high + margin)
+    axis.set_major_locator(MaxNLocator(nbins=5, integer=True))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+
+
+def _finish(ax: Axes, palette: Palette, rows: int) -> None:
+    if not rows:
+        ax.text(0.5, 0.5, "no label was released", transform=ax.transAxes, ha="center", va="center")
+    named = not ax.get_ylabel()  # ticks on the left are labels
+    finish(ax, palette, spacing=1.0, right=named and bool(ax.get_yticklabels()[:1]))

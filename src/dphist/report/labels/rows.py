@@ -1,0 +1,49 @@
+"""Rows of a labelled release with their intervals."""
+
+from dataclasses import dataclass
+
+from dphist.labels.mechanism import LARGEST_COUNT
+from dphist.release.release import Release
+from dphist.report.chances import half_width
+from dphist.report.labels.words import threshold_base
+from dphist.report.labels_shown import label_texts
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One released label.
+
+    Attributes
+    ----------
+    rank : place in the order released, from 1.
+    label : as text; None for the row that says that there were too few.
+    count, low, high : released count and 95 % interval, records; None where not released.
+    """
+
+    rank: int
+    label: str | None
+    count: int | None
+    low: int | None
+    high: int | None
+
+
+def rows_of(release: Release, most: int) -> list[Row]:
+    """Return the first `most` rows of a labelled release."""
+    texts = label_texts(release.value)[:most]
+    counts = release.value.counts
+    if counts is None:
+        return [Row(i, text, None, None, None) for i, text in enumerate(texts, 1)]
+    width, least = half_width(release.mechanism), least_count(release)
+    return [
+        Row(i, text, count, max(count - width, least), max(count + width, least))
+        for i, (text, count) in enumerate(zip(texts, counts[:most].tolist(), strict=True), 1)
+    ]
+
+
+def least_count(release: Release) -> int:
+    """Return where intervals end below.
+
+    A label that nobody listed occurs, so its count is at least 1. The released counts of listed
+    labels may be negative, and their intervals stay around them.
+    """
+    return -LARGEST_COUNT if threshold_base(release.mechanism) is None else 1

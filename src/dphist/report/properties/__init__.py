@@ -1,0 +1,1 @@
+"""Reports of estimated properties of the population."""

@@ -1,0 +1,82 @@
+"""Estimated properties as text: numbers with the digits they deserve, and what they rest on."""
+
+import math
+from collections.abc import Sequence
+
+from dphist.properties import Estimate
+from dphist.properties.estimate import plain_number
+from dphist.report.properties.rows import Property
+
+NONE = "—"
+_NAMED_UNITS = ("bits", "nats", "hartleys")
+_COUNTED = ("labels", "guesses")
+_SHARE = "share of records"
+_WHOLE_FROM = 1e3  # of labels: fractions of a label are shown below, for small estimates
+
+
+def name_of(item: Property) -> str:
+    """Return the name with the unit, where the number does not say it.
+
+    >>> name_of(Property("entropy", "Shannon entropy", Estimate(2.0, "", None, None, "bits", ())))
+    'Shannon entropy (bits)'
+    """
+    unit = item.estimate.unit
+    if unit in _NAMED_UNITS:
+        return f"{item.name} ({unit})"
+    if "base" in item.parameters:
+        return f"{item.name} (base {item.parameters['base']})"
+    return item.name
+
+
+def value_of(estimate: Estimate) -> str:
+    """Return the estimate as text."""
+    return _number(estimate.value, estimate.unit)
+
+
+def interval_of(estimate: Estimate) -> str:
+    """Return the interval, else the standard error after a ±, else a dash.
+
+    >>> interval_of(Estimate(75.0, "", 22.4, (26.7, 123.3), "labels", ()))
+    '26.7 to 123.3'
+    >>> interval_of(Estimate(2.0, "", 0.0123, None, "bits", ()))
+    '± 0.012'
+    """
+    if estimate.interval is not None:
+        low, high = (_number(end, estimate.unit) for end in estimate.interval)
+        return f"{low} to {high}"
+    error = error_of(estimate)
+    return NONE if error == NONE else f"± {error}"
+
+
+def error_of(estimate: Estimate) -> str:
+    """Return the standard error with two digits, or a dash where there is none."""
+    error = estimate.standard_error
+    if error is None or not math.isfinite(error):
+        return NONE
+    return f"{plain_number(100 * error)} %" if estimate.unit == _SHARE else plain_number(error)
+
+
+def notes_of(items: Sequence[Property]) -> list[tuple[str, str]]:
+    """Return names and what they rest on; names of one method and the same notes are joined."""
+    found: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for item in items:
+        found.setdefault((item.estimate.method, item.estimate.notes), []).append(item.name)
+    return [("; ".join(names), _sentences(*rests)) for rests, names in found.items()]
+
+
+def _sentences(method: str, notes: Sequence[str]) -> str:
+    texts = (f"method {method}", *notes)
+    return " ".join(f"{text[0].upper()}{text[1:]}." for text in texts)
+
+
+def _number(value: float, unit: str) -> str:
+    if math.isnan(value):
+        return "cannot be told"
+    if math.isinf(value):
+        return "no bound"
+    if unit == _SHARE:
+        return f"{plain_number(100 * value, 4)} %"
+    if unit in _COUNTED:
+        near = value == round(value) or value >= _WHOLE_FROM
+        return f"{value:,.0f}" if near else f"{value:,.1f}"
+    return f"{value:,.3f}"

@@ -1,0 +1,1 @@
+"""Reports of histograms over ordered bins."""

@@ -1,0 +1,87 @@
+"""A map of two axes as few areas, each of one shade: small as SVG, and in the reader's colours."""
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.patches import Patch, PathPatch
+from matplotlib.path import Path
+
+from dphist.release.range_histogram import RangeHistogram
+from dphist.release.range_histogram.picture import grouped
+from dphist.report.plots import Palette, colour_text
+from dphist.report.ranges.axis_texts import axis_text
+from dphist.report.ranges.scale import compact, scale_of
+
+CELLS = 48  # of each axis that are drawn
+_SHADES = 5
+
+
+def cells_of(
+    histogram: RangeHistogram,
+) -> tuple[npt.NDArray[np.float64], list[npt.NDArray[np.int64]]]:
+    """Return the counts of at most 48 by 48 cells, and the places of their edges in each axis."""
+    places = [grouped(bins, CELLS) for bins in histogram.bins.shape]
+    found = histogram.bins.astype(np.float64)
+    for axis, ends in enumerate(places):
+        found = np.add.reduceat(found, ends[:-1], axis=axis)
+    return found, places
+
+
+def shades_of(top: float) -> list[float]:
+    """Return where shades begin, in records a cell: a third of the next, or half of it.
+
+    >>> shades_of(900), shades_of(2)
+    ([3, 10, 30, 100, 300], [1])
+    """
+    last = math.floor(math.log10(max(top, 1)))
+    steps = [digit * 10**power for power in range(last + 1) for digit in (1, 3)]
+    return [step for step in steps if step <= max(top, 1)][-_SHADES:]
+
+
+def draw_map(ax: Axes, palette: Palette, histogram: RangeHistogram) -> None:
+    """Draw cells in shades of the line's colour; the first axis goes to the right."""
+    cells, places = cells_of(histogram)
+    across, up = (scale_of(e, p) for e, p in zip(histogram.edges, places, strict=True))
+    shades = shades_of(float(cells.max()))
+    level = np.searchsorted(np.array(shades, np.float64), cells, side="right")
+    keys = []
+    for number, least in enumerate(shades, start=1):
+        strength = 0.1 + 0.9 * (number / len(shades)) ** 1.3
+        area = _area(level == number, across.x, up.x)
+        if area is not None:
+            ax.add_patch(
+                PathPatch(area, facecolor=palette.line, alpha=strength, linewidth=0, aa=False)
+            )
+        label = f"≥ {compact(least)}"
+        keys.append(Patch(facecolor=palette.line, alpha=strength, linewidth=0, label=label))
+    across.apply(ax)
+    up.apply(ax, "y")
+    ax.set_xlabel(across.label(axis_text(histogram, 0)), parse_math=False)
+    ax.set_ylabel(up.label(axis_text(histogram, 1)), parse_math=False)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(
+        handles=keys, loc="lower left", bbox_to_anchor=(0, 1), ncols=_SHADES, frameon=False,
+        borderpad=0, borderaxespad=0.4, handlelength=0.8, handletextpad=0.3, columnspacing=0.7,
+    )  # fmt: skip
+    if palette.text is not None:
+        colour_text(ax, palette.text)
+
+
+def _area(
+    inside: npt.NDArray[np.bool_], x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]
+) -> Path | None:
+    """Return the rectangles that make up an area, runs of cells joined; None if it is empty."""
+    padded = np.zeros((inside.shape[0], inside.shape[1] + 2), np.int8)
+    padded[:, 1:-1] = inside
+    turns = np.diff(padded, axis=1)
+    column, first = np.nonzero(turns == 1)
+    stop = np.nonzero(turns == -1)[1]
+    if len(column) == 0:
+        return None
+    left, right, low, high = x[column], x[column + 1], y[first], y[stop]
+    corners = [(left, low), (right, low), (right, high), (left, high), (left, low)]
+    vertices = np.stack([np.stack(corner, axis=1) for corner in corners], axis=1)
+    codes = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY]
+    return Path(vertices.reshape(-1, 2), np.tile(np.array(codes, np.uint8), len(column)))

@@ -1,0 +1,119 @@
+"""What a universal release says, as rows: ranges, quantiles, and what lies in no bin."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dphist.release.range_histogram import RangeHistogram
+from dphist.release.range_histogram.boxes import IntArray, NumberArray
+from dphist.release.range_histogram.picture import ERRORS, grouped
+from dphist.release.release import Release
+from dphist.report.ranges.axis_texts import axis_text, place_text, short_edges
+
+SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
+_PLACES = 4096  # edges that are tried as ends of a quantile's interval
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Records of a range, or of what a text says, and how far off they may be (95 %)."""
+
+    start: str
+    stop: str
+    count: float
+    error: float
+
+
+@dataclass(frozen=True, slots=True)
+class Quantile:
+    """Where a share of the records lies below, and between which edges that is (95 %)."""
+
+    share: float
+    place: str
+    low: str
+    high: str
+
+
+def parts(bins: int, most: int) -> IntArray:
+    """Return edges' places of at most `most` parts of nearly equal numbers of bins.
+
+    >>> parts(10, 4), parts(2, 4)
+    (array([ 0,  2,  5,  8, 10]), array([0, 1, 2]))
+    """
+    return np.rint(np.linspace(0, bins, min(bins, most) + 1)).astype(np.int64)
+
+
+def sums(
+    histogram: RangeHistogram, axis: int, places: IntArray
+) -> tuple[NumberArray, npt.NDArray[np.float64]]:
+    """Return counts between neighbouring places of one axis, and their errors (95 %)."""
+    lo: list[Any] = [0] * histogram.bins.ndim
+    hi: list[Any] = list(histogram.bins.shape)
+    lo[axis], hi[axis] = places[:-1], places[1:]
+    ends = (lo[0], hi[0]) if len(lo) == 1 else (tuple(lo), tuple(hi))
+    return histogram.count(*ends), ERRORS * histogram.error(*ends)
+
+
+def rows_of(histogram: RangeHistogram, axis: int, most: int) -> list[Row]:
+    """Return an axis in at most `most` parts; all other axes are added up."""
+    places = parts(histogram.bins.shape[axis], most)
+    texts = short_edges(histogram.edges[axis][places])
+    counts, errors = sums(histogram, axis, places)
+    found = zip(texts[:-1], texts[1:], counts.tolist(), errors.tolist(), strict=True)
+    return [Row(*row) for row in found]
+
+
+def whole_of(histogram: RangeHistogram) -> Row:
+    """Return all bins together."""
+    count, error = sums(histogram, 0, np.array([0, histogram.bins.shape[0]]))
+    return Row("", "", count[0].item(), error[0].item())
+
+
+def outside_of(release: Release) -> list[Row]:
+    """Return what lies in no bin; empty where the data came without edges."""
+    histogram = release.value
+    error = ERRORS * release.mechanism.budget.variance(Fraction(1)) ** 0.5
+    first, last = histogram.edges[0][[0, -1]]
+    texts = short_edges(histogram.edges[0][[0, -1]])
+    name = axis_text(histogram, 0) if histogram.bins.ndim == 1 else "at least one column"
+    said = {
+        "below": f"below {texts[0]}",
+        "above": "infinite" if last == np.inf else f"{texts[1]} or above",
+        "outside": "outside the edges of at least one column",
+        "null": f"without a value of {name}",
+    }
+    if first == -np.inf:
+        del said["below"]  # there is nothing
+    counts = histogram.outside
+    return [Row(text, "", counts[kind], error) for kind, text in said.items() if kind in counts]
+
+
+def quantiles_of(histogram: RangeHistogram) -> list[Quantile]:
+    """Return the quantiles of the only axis; empty if there are no records by the estimates.
+
+    A place is below a quantile if fewer records lie before it than the share of all: as each
+    of the two numbers is off by its own error, the interval holds all edges where that cannot be
+    told, and ends at the next ones.
+    """
+    edges = histogram.edges[0]
+    if np.isnan(histogram.cdf()[-1]):
+        return []
+    last = histogram.bins.size
+    places = grouped(last, _PLACES)
+    before, after = histogram.count(0, places), histogram.count(places, last)
+    errors = histogram.error(0, places), histogram.error(places, last)
+    texts = short_edges(edges[places])
+    found = []
+    for share in SHARES:
+        excess = (1 - share) * before - share * after
+        # The errors of both sides may have any correlation.
+        error = ERRORS * ((1 - share) * errors[0] + share * errors[1])
+        low = int(np.argmax(excess + error >= 0)) if np.any(excess + error >= 0) else last
+        below = excess - error <= 0
+        high = len(places) - 1 - int(np.argmax(below[::-1])) if np.any(below) else 0
+        ends = texts[max(low - 1, 0)], texts[min(high + 1, len(places) - 1)]
+        found.append(Quantile(share, place_text(edges, histogram.quantile(share)), *ends))
+    return found

@@ -1,0 +1,94 @@
+"""Which lines of running counts are drawn, in how many points, and where their names stand."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dphist.release.release import Release
+from dphist.report.streams.rows import least_count
+from dphist.report.streams.words import half_width
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+MOST_LINES = 8
+_POINTS = 200  # readings that are drawn; a figure is some 400 units wide
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One label's running count; NaN where the label was not in a reading.
+
+    Attributes
+    ----------
+    label : text.
+    times : (n,) float64, events.
+    counts, low, high : (n,) float64, released count and its 95 % band, events.
+    """
+
+    label: str
+    times: FloatArray
+    counts: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+    @property
+    def alone(self) -> npt.NDArray[np.bool_]:
+        """Which points have no neighbour, so that no line shows them."""
+        there = np.isfinite(self.counts)
+        beside = np.append(there[1:], False) | np.append(False, there[:-1])
+        alone: npt.NDArray[np.bool_] = there & ~beside
+        return alone
+
+
+def lines_of(release: Release) -> list[Line]:
+    """Return the lines of the labels with the largest last counts.
+
+    Of many readings some are drawn: the same for all labels, with those at which a drawn label
+    is first released.
+    """
+    value = release.value
+    found = [(label, *value.line(label)) for label in value.labels[:MOST_LINES]]
+    drawn = np.unique(np.linspace(0, len(value) - 1, _POINTS).round().astype(np.int64))
+    drawn = np.union1d(drawn, np.array([places[0] for _, places, _ in found], np.int64))
+    times = value.times.astype(np.float64)[drawn]
+    lines = []
+    for label, places, counts in found:
+        full = np.full(len(value), np.nan)
+        full[places] = counts
+        lines.append(Line(label, times, full[drawn], *_band(release, full[drawn])))
+    return lines
+
+
+def _band(release: Release, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
+    width, least = half_width(release.mechanism), least_count(release)
+    low, high = counts - width, counts + width
+    return (low, high) if least is None else (np.maximum(low, least), np.maximum(high, least))
+
+
+def apart(wanted: FloatArray, gap: float, low: float, high: float) -> FloatArray:
+    """Return places near the wanted ones that are `gap` apart or more, in the same order.
+
+    They lie between `low` and `high`, where there is room for all. Those that are too close
+    make a group around the mean of what they want.
+
+    Parameters
+    ----------
+    wanted : (k,) float64, in any order.
+
+    >>> apart(np.array([5.0, 5.0, 0.0]), 2, 0, 10)
+    array([4., 6., 0.])
+    """
+    order = np.argsort(wanted, kind="stable")
+    room = max(high - low - gap * (len(wanted) - 1), 0.0)
+    groups: list[tuple[float, int]] = []  # mean of the wanted places less what goes before, size
+    for i, want in enumerate(wanted[order].tolist()):
+        groups.append((min(max(want - low - gap * i, 0.0), room), 1))
+        while len(groups) > 1 and groups[-2][0] > groups[-1][0]:
+            (mean, size), (before, others) = groups.pop(), groups.pop()
+            groups.append(((mean * size + before * others) / (size + others), size + others))
+    shifts = np.array([mean for mean, size in groups for _ in range(size)], np.float64)
+    found = np.empty(len(wanted), np.float64)
+    found[order] = low + shifts + gap * np.arange(len(wanted))
+    return found

@@ -1,0 +1,138 @@
+"""What the report says about running counts."""
+
+from fractions import Fraction
+from typing import Any
+
+from dphist.privacy.as_text import short_exact
+from dphist.release.release import Release, parameters_of
+from dphist.report import described, words
+from dphist.report.described import Parameter
+from dphist.report.guarantees import total_of
+from dphist.report.labels_shown import harmless
+from dphist.report.numbers_protected import number_protected
+from dphist.report.streams import words as running_words
+from dphist.report.streams.colors import STAND_INS, with_variables
+from dphist.report.streams.lines import MOST_LINES
+from dphist.report.streams.plots import chart_of
+from dphist.report.streams.rows import rows_of
+from dphist.report.svg import inline_chart
+
+_MOST_ROWS = 50
+_LONGEST = 120
+_HEIGHT = 380
+_HAIR = 1 / 400  # of the height: a band that reaches no further is hidden by its line
+
+_MEANINGS = {
+    "epsilon": "Privacy parameter of a single label; what all readings cost together stands above.",
+    "delta": "Probability with which a label may betray an event, in all labels and readings.",
+    "horizon": "Events of the stream that the guarantee covers; further ones are refused.",
+    "max_labels": "Labels of one event that are counted at most.",
+    "method": "How the noise of a running count goes on from one event to the next.",
+    "labels": "Public list of labels; all are in each reading, others are ignored.",
+    "max_events_per_user": "Events of one user that are counted at most, over the whole stream.",
+    "windows": "Events between the times at which counts of a window may start or end.",
+}
+_NOT_GIVEN = {
+    "delta": "There is none: all labels are listed.",
+    "labels": "No list of labels: they come from the stream.",
+    "max_events_per_user": "Events are protected one by one, whoever they are of.",
+    "windows": "Counts of a window were not asked for.",
+}
+_PAPER = (
+    "R. Rogers. A Unifying Privacy Analysis Framework for Unknown Domain Algorithms in "
+    "Differential Privacy. 2023. arXiv:2309.09170."
+)
+
+
+def content(release: Release) -> dict[str, Any]:
+    """Return what the page says, as text, numbers and figures."""
+    mechanism, value = release.mechanism, release.value
+    total = total_of(mechanism)
+    unit = running_words.protected_unit(mechanism, release.stated)
+    latest = len(value.latest)
+    return {
+        "version": release.version,
+        "guarantee_short": words.guarantee_in_short(total.guarantee),
+        "guarantee_kind": words.guarantee_kind(total.guarantee, total.releases),
+        "guarantee_name": f"{total}",
+        "guarantee_words": running_words.promise_in_words(
+            total, unit, release.guarantee, number_protected(release)
+        ),
+        "guarantee_symbols": words.guarantee_in_symbols(total.guarantee),
+        "coverage": running_words.coverage_in_words(mechanism),
+        "zcdp": str(release.guarantee),
+        "neighbours": running_words.neighbours_in_words(mechanism),
+        "unit": unit,
+        "bounding": running_words.bounding_in_words(mechanism),
+        "time": int(value.times[-1]),
+        "horizon": mechanism.horizon,
+        "readings": len(value),
+        "labels": latest,
+        "threshold": None
+        if mechanism.threshold is None
+        else running_words.threshold_text(mechanism),
+        "threshold_words": running_words.threshold_in_words(mechanism),
+        "error": running_words.error_text(mechanism),
+        "half_width": running_words.half_width(mechanism),
+        "intervals": running_words.intervals_in_words(mechanism),
+        "method": running_words.method_in_words(mechanism),
+        "figure": _figure(release),
+        "rows": rows_of(release, _MOST_ROWS),
+        "left_out": max(latest - _MOST_ROWS, 0),
+        "show": lambda label: harmless(label, _LONGEST),
+        "made": mechanism.in_words(),
+        "mechanism": type(mechanism).__name__,
+        "call": described.call(mechanism),
+        "parameters": _parameters(mechanism),
+        "noise": None,
+        "paper": _PAPER,
+        "limits": running_words.running_limits(mechanism, unit),
+    }
+
+
+def _figure(release: Release) -> dict[str, Any]:
+    chart = chart_of(release, STAND_INS)
+    text = _caption(release)
+    svg = with_variables(inline_chart(chart.title, chart.draw, "running", text, _HEIGHT))
+    return {"title": chart.title, "svg": svg, "text": text}
+
+
+def _caption(release: Release) -> str:
+    """Say what the lines are, and what it means where there is none."""
+    labels, mechanism = release.value.labels, release.mechanism
+    which = "Released counts of the labels" if len(labels) <= MOST_LINES else (
+        f"Released counts of the {MOST_LINES} labels with the largest last counts"
+    )  # fmt: skip
+    text = f"{which}, over the events read so far; around each its 95 % band."
+    largest = max(release.value.latest.counts.tolist(), default=0)
+    if running_words.half_width(mechanism) < _HAIR * largest:
+        text += " Here it is narrower than the lines."
+    if mechanism.threshold is None:
+        return text
+    return (
+        f"{text} A line begins where the label was first released: a label below the threshold, "
+        f"{running_words.threshold_text(mechanism)}, is not shown, which does not mean that its "
+        "count is zero. A gap is where it fell below again."
+    )
+
+
+def _parameters(mechanism: Any) -> list[Parameter]:
+    """Return all parameters of the mechanism with their meanings, in their own order."""
+    found = []
+    for name, value in parameters_of(mechanism).items():
+        meaning = _MEANINGS.get(name, "")
+        if value is None:
+            meaning = _NOT_GIVEN.get(name, meaning)
+        found.append(Parameter(name, _shown(value), meaning))
+    return found + described.targets(mechanism)
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "not given"
+    if isinstance(value, Fraction):
+        return short_exact(value)
+    if isinstance(value, tuple):
+        few = ", ".join(harmless(label, 40) for label in value[:8])
+        return few if len(value) <= 8 else f"{few}, ... ({len(value):,} in all)"
+    return f"{value:,}" if isinstance(value, int) else harmless(str(value), 60)

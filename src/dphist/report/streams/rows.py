@@ -1,0 +1,51 @@
+"""Rows of the last reading of running counts, with their intervals."""
+
+from dataclasses import dataclass
+
+from dphist.release.release import Release
+from dphist.report.streams.words import half_width
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One label of a reading.
+
+    Attributes
+    ----------
+    rank : place in the reading, from 1.
+    label : text.
+    count, low, high : released count and 95 % interval, events.
+    """
+
+    rank: int
+    label: str
+    count: int
+    low: int
+    high: int
+
+
+def rows_of(release: Release, most: int) -> list[Row]:
+    """Return the first `most` rows of the last reading."""
+    table = release.value.top(most)
+    return [
+        Row(rank, label, count, *interval(release, count))
+        for rank, (label, count) in enumerate(
+            zip(table.labels, table.counts.tolist(), strict=True), 1
+        )
+    ]
+
+
+def interval(release: Release, count: int) -> tuple[int, int]:
+    """Return the 95 % interval of a released count."""
+    width, least = half_width(release.mechanism), least_count(release)
+    low, high = count - width, count + width
+    return (low, high) if least is None else (max(low, least), max(high, least))
+
+
+def least_count(release: Release) -> int | None:
+    """Return where intervals end below.
+
+    A label that nobody listed occurs, so its count is at least 1; that of a listed one may be
+    negative once there is noise.
+    """
+    return None if release.mechanism.threshold is None else 1

@@ -1,0 +1,1 @@
+"""Noise of running counts: its design, its law and its draws."""

@@ -1,0 +1,211 @@
+"""Running counts with noise that is a sum of a few autoregressive processes.
+
+Its covariance is close to the best one for running counts, as that of the square-root
+factorization and of buffered Toeplitz matrices is (Dvijotham, McMahan, Pillutla, Steinke and
+Thakurta 2024); but each part goes on by itself from its last value, however long ago that was. So
+a label costs a number a part, and nothing between two readings.
+
+A part is a whole number of small units. Given the last one, x, the next is round(a x) and rounded
+exact Gaussian noise; what rounding may add to the distance of neighbours is counted
+(`docs/proofs/continual.md`, Lemmas 4 to 6).
+"""
+
+import functools
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from dphist.errors import ParameterError
+from dphist.noise import Source, rounded_gaussian
+from dphist.noise.inversion import IntArray
+from dphist.streams.counters.design import Design, design
+
+_POWER_BITS = 128
+_SIGMA_BITS = 24
+# The largest standard deviation has no more bits: larger ones take long to draw.
+_MOST_BITS = 37
+# Below it a product in float64 is off by less than 2**-7.
+_FAR = 2**45
+# Of the distance of neighbours, this part is left to what rounding adds if it can be, and at most
+# that; more would cost more error than another method.
+_ROUNDING_SHARE, _MOST_SHARE = Fraction(1, 256), Fraction(1, 8)
+# What rounding moves a part's next value by at most, in units, as neighbours see it (Lemma 5).
+_SHIFT, _FIRST_SHIFT = Fraction(9, 4), Fraction(5, 4)
+LARGEST_DISTANCE = 256
+"""Largest distance of neighbours, in standard deviations, for which Lemma 5 is proved."""
+
+
+@dataclass(frozen=True, slots=True)
+class AutoregressiveCounter:
+    """Noise as a sum of parts that decay; made by `autoregressive_counter`.
+
+    Attributes
+    ----------
+    decays : the theta_j, ascending.
+    variances : stationary variances of the parts, records**2.
+    unit_bits : parts are multiples of 2**-unit_bits records.
+    """
+
+    decays: tuple[Fraction, ...]
+    variances: tuple[Fraction, ...]
+    unit_bits: int
+
+    @property
+    def width(self) -> int:
+        """A number a part."""
+        return len(self.decays)
+
+    @property
+    def variance(self) -> Fraction:
+        """The same at all times, but for a relative 2**-20: the decays are rounded."""
+        return sum(self.variances, Fraction(0)) * (1 + Fraction(1, 2**20))
+
+    @property
+    def rounding(self) -> Fraction:
+        """1.01 units a reading, each decaying with its part."""
+        units = sum((Fraction(101, 100) / (1 - theta) for theta in self.decays), Fraction(0))
+        return units / (1 << self.unit_bits)
+
+    def variance_at(self, _time: int) -> Fraction:
+        """Return the variance: the same at all times."""
+        return self.variance
+
+    @property
+    def skips(self) -> bool:
+        """Rounding at each reading leaves its mark on the law of the next."""
+        return False
+
+    def start(self, labels: int, time: int, source: Source | None) -> IntArray:
+        """Draw the parts from their stationary law, the same at all times."""
+        rows = np.empty((labels, self.width), np.int64)
+        for part, variance in enumerate(self.variances):
+            sigma = _root_above(variance * 4**self.unit_bits)
+            rows[:, part] = rounded_gaussian(sigma, labels, source)
+        return rows
+
+    def step(self, rows: IntArray, before: int, now: int, source: Source | None) -> IntArray:
+        """Let each part decay, and add the noise that makes up for it."""
+        following = np.empty_like(rows)
+        for part in range(self.width):
+            factor, sigma = self._transition(part, now - before)
+            decayed = times_factor(rows[:, part], factor)
+            following[:, part] = decayed + rounded_gaussian(sigma, len(rows), source)
+        return following
+
+    def total(self, rows: IntArray) -> IntArray:
+        """Add up the parts."""
+        result: IntArray = rows.sum(axis=1)
+        return result
+
+    def _transition(self, part: int, events: int) -> tuple[float, Fraction]:
+        """Return the factor a <= theta**events, a float64, and the noise's standard deviation.
+
+        In units; rounded up, and so that with the exact power the variance would be kept.
+        """
+        return _transition(self.decays[part], self.variances[part] * 4**self.unit_bits, events)
+
+
+def times_factor(numbers: IntArray, factor: float) -> IntArray:
+    """Return the product, off by at most 1/2 + 2**-7, as whole numbers, (n,) int64."""
+    result: IntArray = np.rint(factor * numbers.astype(np.float64)).astype(np.int64)
+    for far in np.flatnonzero(np.abs(numbers) >= _FAR).tolist():  # never seen, but possible
+        result[far] = round(Fraction(factor) * int(numbers[far]))
+    return result
+
+
+@functools.lru_cache(maxsize=4096)
+def _transition(decay: Fraction, variance: Fraction, events: int) -> tuple[float, Fraction]:
+    power = power_below(decay, events)
+    factor = (power.numerator << 53) // power.denominator * 2.0**-53
+    return factor, _root_above(variance * (1 - power * power))
+
+
+def power_below(base: Fraction, exponent: int) -> Fraction:
+    """Return base**exponent for a base below 1, rounded down by at most 2**-85."""
+    factor = (base.numerator << _POWER_BITS) // base.denominator
+    result = 1 << _POWER_BITS
+    for digit in f"{exponent:b}":
+        result = result * result >> _POWER_BITS
+        if digit == "1":
+            result = result * factor >> _POWER_BITS
+    return Fraction(result, 1 << _POWER_BITS)
+
+
+def _root_above(square: Fraction) -> Fraction:
+    """Return a number not below the square root, and above it by at most 2**-23."""
+    scaled = -(-(square.numerator << 2 * _SIGMA_BITS) // square.denominator)
+    return Fraction(math.isqrt(scaled) + 1, 1 << _SIGMA_BITS)
+
+
+@functools.lru_cache(maxsize=1024)
+def autoregressive_counter(
+    squared_distance: Fraction, horizon: int, times: int | None = None
+) -> AutoregressiveCounter:
+    """Return the counter whose paths one event moves by at most this distance.
+
+    Parameters
+    ----------
+    squared_distance : mu**2: the label's running counts cost mu**2 / 2 in zCDP.
+    horizon : number of events.
+    times : at how many times noise is drawn at most; at all of them when omitted.
+
+    Raises
+    ------
+    ParameterError
+        If the horizon is too long for so small a distance for the noise to be drawn exactly.
+    """
+    chosen = design(horizon)
+    distance = _root_below(squared_distance)
+    if not 0 < distance <= LARGEST_DISTANCE:
+        raise ParameterError("epsilon is too large or too small for running counts")
+    added = _rounding_distance(chosen, horizon if times is None else times)
+    steps = [w * (1 - d**2) for w, d in zip(chosen.weights, chosen.decays, strict=True)]
+    # How many more bits the largest deviation has than that of the smallest step.
+    spread = (_floor_log2(max(chosen.weights) / min(steps)) + 3) // 2 + 1
+    # Units so small that rounding adds no more than its share, or as small as they can be.
+    step_bits = max(8, _bits_above(added / (distance * _ROUNDING_SHARE)))
+    step_bits = min(step_bits, _MOST_BITS - spread)
+    left = distance - added / Fraction(2) ** step_bits
+    if left < distance * (1 - _MOST_SHARE):
+        raise ParameterError(
+            "horizon is too long for this epsilon and this method: shorten it, raise epsilon, "
+            "bound the number of readings, or take method='binary'"
+        )
+    scale = _short(chosen.squared_sensitivity / left**2)
+    variances = tuple(scale * weight for weight in chosen.weights)
+    unit_bits = max(0, step_bits - _floor_log2(scale * min(steps)) // 2)
+    return AutoregressiveCounter(chosen.decays, variances, unit_bits)
+
+
+def _rounding_distance(chosen: Design, times: int) -> Fraction:
+    """Return what rounding adds to the distance if each step's deviation is at least one unit.
+
+    The square root of the times and the parts' squared shifts (Lemma 5), rounded up.
+    """
+    others = len(chosen.decays) - 1
+    shifts = (others + _FIRST_SHIFT) ** 2 + others * _SHIFT**2
+    return _root_above(times * shifts)
+
+
+def _root_below(square: Fraction) -> Fraction:
+    scaled = (square.numerator << 128) // square.denominator
+    return Fraction(math.isqrt(scaled), 1 << 64)
+
+
+def _bits_above(number: Fraction) -> int:
+    """Return the least b with 2**b >= number, or one more."""
+    return _floor_log2(number) + 2
+
+
+def _floor_log2(number: Fraction) -> int:
+    """Return the largest b with 2**b <= number, for a number above 0, or one less."""
+    return number.numerator.bit_length() - number.denominator.bit_length() - 1
+
+
+def _short(number: Fraction) -> Fraction:
+    """Round up to a multiple of a power of 2, by less than 2**-60 of it."""
+    places = 62 - _floor_log2(number)
+    grid = Fraction(2) ** places
+    return Fraction(math.ceil(number * grid)) / grid

@@ -1,0 +1,83 @@
+"""Which decaying parts the noise of a running count is made of, for a horizon.
+
+The best noise for running counts has a covariance that falls with the logarithm of the distance
+in time (Fichtenberger, Henzinger and Upadhyay 2023, from the square root of the counting matrix).
+Parts whose times of decay are spaced geometrically make up such a covariance: equal weights in
+the middle, a heavier one at the slow end, which stands for all that is slower. The numbers are
+those that a search gave for horizons of 2**8 to 2**24 (`python -m benchmarks.continual_design`).
+Streams that were begun with other numbers cannot go on: their states are refused.
+"""
+
+import functools
+from dataclasses import dataclass
+from decimal import Context, Decimal, localcontext
+from fractions import Fraction
+
+from dphist.streams.counters.spectrum import squared_sensitivity
+
+_FASTEST = Decimal("0.86")  # events until a part has decayed to 1/e, about
+_SLOWEST = Decimal("0.535")  # of the horizon
+_LAST_RATIO = Decimal("20.5")  # of the slowest time to the next one
+_LAST_WEIGHT = Fraction("1.73")  # of the slowest part; that of the others is 1
+_MOST_PARTS = 12
+_SHORT = Context(prec=4)  # four digits of a time of decay do
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """Parts of noise, and what they are worth.
+
+    Attributes
+    ----------
+    decays : the theta_j, ascending: a part's correlation from one event to the next.
+    weights : variances of the parts, to be scaled.
+    squared_sensitivity : upper bound of the squared distance of neighbours, in 1 / weight.
+    """
+
+    decays: tuple[Fraction, ...]
+    weights: tuple[Fraction, ...]
+    squared_sensitivity: Fraction
+
+    @property
+    def cost(self) -> Fraction:
+        """Variance at a squared distance of 1: what a design is to make small."""
+        return self.squared_sensitivity * sum(self.weights, Fraction(0))
+
+
+@functools.lru_cache(maxsize=64)
+def design(horizon: int) -> Design:
+    """Return the best design for a horizon of those with one to twelve parts."""
+    least = _of_parts(1, horizon)
+    for parts in range(2, _MOST_PARTS + 1):
+        following = _of_parts(parts, horizon)
+        if following.cost < least.cost:
+            least = following
+        elif parts > 2:  # more parts than serve only cost more
+            break
+    return least
+
+
+def _of_parts(parts: int, horizon: int) -> Design:
+    times = _decay_times(parts, horizon)
+    # About exp(-1 / time), and a fraction.
+    decays = tuple((2 * time - 1) / (2 * time + 1) for time in times)
+    weights = (Fraction(1),) * (parts - 1) + (_LAST_WEIGHT,)
+    return Design(decays, weights, squared_sensitivity(decays, weights, horizon))
+
+
+def _decay_times(parts: int, horizon: int) -> list[Fraction]:
+    """Return times of decay, in events, ascending."""
+    with localcontext(Context(prec=28)):
+        slowest = max(_SLOWEST * horizon, _FASTEST)
+        if parts == 1:
+            return [_rounded(slowest)]
+        next_one = max(slowest / _LAST_RATIO, _FASTEST)
+        quick = [_FASTEST]
+        if parts > 2:
+            ratio = (max(next_one / _FASTEST, Decimal("1.5")).ln() / (parts - 2)).exp()
+            quick = [_FASTEST * ratio**i for i in range(parts - 1)]
+        return [_rounded(time) for time in (*quick, max(slowest, 2 * quick[-1]))]
+
+
+def _rounded(time: Decimal) -> Fraction:
+    return Fraction(_SHORT.plus(time))

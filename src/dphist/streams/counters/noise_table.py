@@ -1,0 +1,126 @@
+"""NoiseTable: the noise of all labels' running counts, as far as it has been drawn.
+
+In thought every label that might ever occur has a path of noise from the first reading on. Here
+paths are drawn when labels need them, some in advance. A path drawn late is led through all
+earlier times, so that it has the law of the others: when a label occurred first leaves no trace
+in its noise.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from dphist.noise import Source
+from dphist.noise.inversion import IntArray
+from dphist.streams.counters.counter import Counter
+
+_LEAST_PATHS = 64
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class NoiseTable:
+    """Paths of noise, one a row: of the labels in order of their places, and spare ones. Secret.
+
+    A table never changes: `brought_to` returns another one.
+
+    Attributes
+    ----------
+    counter : the law of the paths.
+    times : ascending times a path is led through: all at which noise was drawn, or, where the
+        counter skips, those of `marks` and the last.
+    rows : (paths, width) int64, at the last of the times; empty if there is none.
+    marks : for each marked time the totals of all paths, (paths,) int64 units.
+    """
+
+    counter: Counter
+    times: tuple[int, ...]
+    rows: IntArray
+    marks: Mapping[int, IntArray] = field(default_factory=dict)
+
+    @classmethod
+    def empty(cls, counter: Counter) -> "NoiseTable":
+        """Return the table before any reading."""
+        return cls(counter, (), np.empty((0, counter.width), np.int64))
+
+    def brought_to(
+        self, time: int, labels: int, *, mark: bool = False, source: Source | None = None
+    ) -> "NoiseTable":
+        """Return a table that holds the noise of so many labels at a time, or this one if it does.
+
+        Parameters
+        ----------
+        time : 1 or more, not before the last.
+        labels : how many labels there are.
+        mark : keep the totals at this time.
+        """
+        table = self if labels <= len(self.rows) else self._with_paths(labels, source)
+        if not table.times or table.times[-1] < time:
+            table = table._at(time, source)
+        if mark and time not in table.marks:
+            table = replace(table, marks={**table.marks, time: table.total()})
+        return table
+
+    def total(self) -> IntArray:
+        """Return the noise at the last time, (paths,) int64 units."""
+        return self.counter.total(self.rows)
+
+    def _at(self, time: int, source: Source | None) -> "NoiseTable":
+        if not self.times:
+            return replace(
+                self, times=(time,), rows=self.counter.start(len(self.rows), time, source)
+            )
+        rows = self.counter.step(self.rows, self.times[-1], time, source)
+        kept = self.times
+        if self.counter.skips and kept[-1] not in self.marks:
+            kept = kept[:-1]
+        return replace(self, times=(*kept, time), rows=rows)
+
+    def _with_paths(self, labels: int, source: Source | None) -> "NoiseTable":
+        """Return a table with enough paths, the new ones led through all the times.
+
+        Half as many again as there were, so that this is seldom done: it takes as long as all
+        readings so far did.
+        """
+        number = max(labels, len(self.rows) * 3 // 2, _LEAST_PATHS) - len(self.rows)
+        rows = np.empty((number, self.counter.width), np.int64)
+        marks = dict(self.marks)
+        for before, now in zip((None, *self.times), self.times, strict=False):
+            if before is None:
+                rows = self.counter.start(number, now, source)
+            else:
+                rows = self.counter.step(rows, before, now, source)
+            if now in marks:
+                marks[now] = np.append(marks[now], self.counter.total(rows))
+        return replace(self, rows=np.concatenate([self.rows, rows]), marks=marks)
+
+
+def whole_and_rest(units: IntArray, unit_bits: int) -> tuple[IntArray, IntArray]:
+    """Split units into whole records, rounded down, and units that are left over."""
+    return units >> unit_bits, units & ((1 << unit_bits) - 1)
+
+
+def rounded(units: IntArray, unit_bits: int) -> IntArray:
+    """Return units as records, rounded to the nearest integer, halves up."""
+    whole, rest = whole_and_rest(units, unit_bits)
+    nearest: IntArray = whole + (2 * rest >= 1 << unit_bits) if unit_bits else whole
+    return nearest
+
+
+def are_above(
+    counts: IntArray, units: IntArray, threshold: int, unit_bits: int
+) -> npt.NDArray[np.bool_]:
+    """Say where counts + units 2**-unit_bits > threshold 2**-unit_bits, without overflow."""
+    whole, rest = whole_and_rest(units, unit_bits)
+    limit, limit_rest = threshold >> unit_bits, threshold & ((1 << unit_bits) - 1)
+    value = counts + whole
+    above: npt.NDArray[np.bool_] = (value > limit) | ((value == limit) & (rest > limit_rest))
+    return above
+
+
+def known_times(times: Sequence[int]) -> tuple[int, ...]:
+    """Return times as a table holds them, checked to ascend."""
+    if any(later <= earlier for earlier, later in zip((0, *times), times, strict=False)):
+        raise ValueError("times must ascend")
+    return tuple(times)

@@ -1,0 +1,1 @@
+"""Events: read from a table, and bounded per event and per user."""

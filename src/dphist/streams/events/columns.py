@@ -1,0 +1,87 @@
+"""Columns of a dataframe that hold events: their labels, their users, and where each begins."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dphist.errors import ColumnError, DataError
+from dphist.streams.events.cutting import BoolArray
+from dphist.tables import IntArray
+from dphist.tables.reading.types import plain
+
+PLAIN = (list, tuple, set, frozenset)
+"""What holds the labels of an event, as Python has it."""
+
+_MILLISECONDS_A_DAY = 86_400_000
+
+
+def plain_text(values: Any) -> list[str] | None:
+    """Return the values of a list or set, each of exactly the type str; None if any is no text."""
+    kinds = set(map(type, values))
+    if kinds <= {str}:
+        return list(values)
+    if not all(issubclass(kind, str) for kind in kinds):
+        return None
+    # A subclass may be equal to what it will. An Enum's value is its text, its str() is not.
+    return [str.__str__(value) for value in values]
+
+
+def labels_of(values: pa.Array) -> tuple[IntArray, pa.Array]:
+    """Return how many labels each row has, and the labels of all rows; `values` are lists."""
+    return numbers_of(pc.list_value_length(values)), pc.list_flatten(values)
+
+
+def check_users(kind: pa.DataType, name: str) -> None:
+    """Refuse a column of users whose values `user_key` has no equal of."""
+    types = pa.types
+    whole = types.is_integer(kind) or types.is_boolean(kind) or types.is_date(kind)
+    if not (whole or plain(kind) == pa.string()):
+        raise ColumnError(
+            f"column {name!r} must hold users as text, integers of up to 64 bits, dates or truth "
+            "values: cast it to text"
+        )
+
+
+def users_of_events(users: pa.Array, kind: pa.DataType, name: str) -> tuple[list[bytes], IntArray]:
+    """Return the distinct users of a column, as `user_key` writes them, and each row's place.
+
+    `kind` is the type of the column; moments among the users have become integers.
+    """
+    if users.null_count:
+        raise DataError(f"column {name!r} must have no missing values: give every event a user")
+    table = users.dictionary_encode()
+    codes, distinct = numbers_of(table.indices), table.dictionary
+    if plain(kind) == pa.string():
+        texts = distinct.cast(pa.large_string()).cast(pa.large_binary())
+        return [b"t" + text for text in texts.to_pylist()], codes
+    if pa.types.is_boolean(kind):
+        return [b"b%d" % value for value in distinct.to_pylist()], codes
+    if pa.types.is_date32(kind):
+        return [b"d%d" % day for day in distinct.cast(pa.int32()).to_pylist()], codes
+    if pa.types.is_date64(kind):
+        return [b"d%d" % (moment // _MILLISECONDS_A_DAY) for moment in distinct.to_pylist()], codes
+    return [b"i%d" % number for number in distinct.to_pylist()], codes
+
+
+def changes_of(ids: pa.Array, name: str) -> BoolArray:
+    """Return whether each row but the first has another value than the row before."""
+    if ids.null_count:
+        raise DataError(f"column {name!r} must have no missing values: give every row its event")
+    changes: BoolArray = pc.not_equal(ids[1:], ids[:-1]).to_numpy(zero_copy_only=False)
+    return changes
+
+
+def one_array(values: pa.ChunkedArray) -> pa.Array:
+    """Return a column as one array; text as such whose places have 64 bits, and are enough."""
+    if plain(values.type) == pa.string():
+        values = values.cast(pa.large_string())
+    combined = values.combine_chunks()
+    return combined.chunk(0) if isinstance(combined, pa.ChunkedArray) else combined
+
+
+def numbers_of(values: Any) -> IntArray:
+    """Return an Arrow array of numbers or truth values as int64."""
+    numbers: IntArray = values.to_numpy(zero_copy_only=False).astype(np.int64)
+    return numbers

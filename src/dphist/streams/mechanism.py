@@ -1,0 +1,258 @@
+"""ContinualMechanism: the parameters of a stream, and what they guarantee before any event."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal, TypeAlias
+
+from dphist.errors import ParameterError
+from dphist.mechanism import MechanismBase
+from dphist.noise.gaussian import LARGEST_SIGMA
+from dphist.noise.gaussian_epsilon import gaussian_epsilon
+from dphist.parameters import Exact, positive_number, probability, short_number, whole_number
+from dphist.privacy import ZCDP, ApproxZCDP, PrivacyUnit
+from dphist.release.release import savable
+from dphist.streams.counters.autoregressive import LARGEST_DISTANCE, autoregressive_counter
+from dphist.streams.counters.binary import BinaryCounter, levels
+from dphist.streams.counters.counter import Counter
+from dphist.streams.threshold import threshold_units
+
+Method: TypeAlias = Literal["autoregressive", "binary"]
+
+LARGEST_HORIZON = 2**40
+LARGEST_BOUND = 2**30
+
+
+@savable
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class ContinualMechanism(MechanismBase):
+    """Running counts of a stream's labels: parameters, guarantee and threshold.
+
+    Parameters
+    ----------
+    epsilon : number above 0; required.
+        The paper's parameter: with ``method="binary"`` each dyadic sum of each label has Gaussian
+        noise of standard deviation 1 / epsilon. What a stream costs in all is `guarantee`, which
+        is the same for either method; `dphist.calibrate` finds epsilon from a total.
+    delta : number above 0 and below 1
+        Required unless `labels` are listed; then there is none.
+    horizon : int
+        How many events there may be (L).
+    max_labels : int
+        How many labels an event keeps at most (Delta_0).
+    method : "autoregressive" or "binary"
+        How the noise of a label's running counts hangs together over time.
+    labels : sequence of str, optional
+        Known labels: public, not taken from the events. All are released from the start, and
+        labels that are not listed are ignored.
+    max_events_per_user : int, optional
+        How many events of one user count; further ones are taken for empty. Then users are
+        protected with all their events, otherwise single events.
+    windows : int, optional
+        Counts of past windows are wanted, which begin and end at multiples of so many events.
+    readings : int, optional
+        At how many times the stream is read at most; as often as there are events when omitted.
+        Fewer make the threshold lower.
+
+    Guarantee
+    ---------
+    delta-approximate rho-zCDP for the results of all readings together, at whatever times, with
+    rho = m**2 D ceil(log2(L + 1)) epsilon**2 / 2, where m is `max_events_per_user` or 1 and D is
+    `max_labels`, or the number of listed labels if that is less; and (E, d(E) + delta)-DP for every
+    E >= 0 with the exact delta d(E) of Gaussian noise for mu**2 = 2 rho. With listed labels delta
+    is 0. Neighbouring streams differ in one event, which is empty in one of them; or, with
+    `max_events_per_user`, in all events of one user, which are empty in one of them. The number and
+    the times of events, and the times of readings, are public. The streams do not depend on what
+    is released (`docs/proofs/continual.md`). Not covered: the time an update or reading takes.
+    """
+
+    epsilon: Fraction
+    delta: Fraction | None
+    horizon: int
+    max_labels: int
+    method: Method
+    labels: tuple[str, ...] | None
+    max_events_per_user: int | None
+    windows: int | None
+    readings: int | None
+
+    def __init__(
+        self,
+        *,
+        epsilon: Exact,
+        delta: Exact | None = None,
+        horizon: int,
+        max_labels: int = 1,
+        method: Method = "autoregressive",
+        labels: Sequence[str] | None = None,
+        max_events_per_user: int | None = None,
+        windows: int | None = None,
+        readings: int | None = None,
+    ) -> None:
+        if method not in ("autoregressive", "binary"):
+            raise ParameterError("method must be 'autoregressive' or 'binary'")
+        if labels is not None and delta not in (None, 0):
+            raise ParameterError("delta must be left out where labels are listed: there is none")
+        most = whole_number(horizon, "horizon", 1, LARGEST_HORIZON)
+        held = {
+            "epsilon": short_number(positive_number(epsilon, "epsilon"), "epsilon"),
+            "delta": _delta(delta) if labels is None else None,
+            "horizon": most,
+            "max_labels": whole_number(max_labels, "max_labels", 1, LARGEST_BOUND),
+            "method": method,
+            "labels": None if labels is None else _listed(labels),
+            "max_events_per_user": _optional(max_events_per_user, "max_events_per_user", most),
+            "windows": _optional(windows, "windows", most),
+            "readings": _optional(readings, "readings", most),
+        }
+        for name, value in held.items():
+            object.__setattr__(self, name, value)
+        self._check_strength()
+
+    def _check_strength(self) -> None:
+        if self.method == "binary" and 1 / self.epsilon > LARGEST_SIGMA:
+            raise ParameterError("epsilon is too small to sample")
+        events = self.max_events_per_user or 1
+        each = events**2 * levels(self.horizon) * self.epsilon**2
+        if self.method == "autoregressive" and each > LARGEST_DISTANCE**2:
+            raise ParameterError(
+                "epsilon is too large for this method, with max_events_per_user and horizon"
+            )
+        try:
+            stated = self.guarantee
+        except ParameterError:
+            stated = None
+        if stated is None:
+            raise ParameterError("epsilon is too large for a guarantee to be stated")
+        _ = self.threshold  # refuses what cannot be sampled
+
+    @property
+    def counter(self) -> Counter:
+        """The noise of a label's running counts."""
+        if self.method == "binary":
+            return BinaryCounter(1 / self.epsilon, self.horizon)
+        marks = 0 if self.windows is None else self.horizon // self.windows
+        times = min(self.horizon, self.most_readings + marks)
+        return autoregressive_counter(levels(self.horizon) * self.epsilon**2, self.horizon, times)
+
+    @property
+    def most_readings(self) -> int:
+        """At how many times the stream is read at most."""
+        return self.readings or self.horizon
+
+    @property
+    def changed_labels(self) -> int:
+        """How many labels one event changes at most."""
+        return self.max_labels if self.labels is None else min(self.max_labels, len(self.labels))
+
+    @property
+    def mu_squared(self) -> Fraction:
+        """Squared distance of neighbours, in variances of the noise."""
+        events = self.max_events_per_user or 1
+        return events**2 * self.changed_labels * levels(self.horizon) * self.epsilon**2
+
+    @property
+    def guarantee(self) -> ZCDP | ApproxZCDP:
+        """What all readings cost together, as (approximate) zCDP."""
+        rho, unit = self.mu_squared / 2, self._unit
+        return ZCDP(rho, unit) if self.delta is None else ApproxZCDP(rho, self.delta, unit)
+
+    @property
+    def threshold(self) -> Fraction | None:
+        """Noisy counts above it are released, in records; None where labels are listed."""
+        counter = self.counter
+        if self.delta is None:
+            return None
+        units = threshold_units(
+            counter,
+            self.delta / (self.max_labels * self.most_readings),
+            self.max_events_per_user or 1,
+        )
+        return Fraction(units, 2**counter.unit_bits)
+
+    @property
+    def standard_error(self) -> float:
+        """The largest standard deviation of a running count at any time, records."""
+        return self.standard_error_at(2 ** ((self.horizon + 1).bit_length() - 1) - 1)
+
+    def standard_error_at(self, time: int) -> float:
+        """Return the standard deviation of a running count at a time, 1 to horizon, records."""
+        moment = whole_number(time, "time", 1, self.horizon)
+        return math.sqrt(self.counter.variance_at(moment))
+
+    @property
+    def _unit(self) -> PrivacyUnit:
+        bounds = {"max_labels": self.changed_labels}
+        if self.max_events_per_user is None:
+            return PrivacyUnit("event", bounds=bounds)
+        return PrivacyUnit("user", bounds={**bounds, "max_events": self.max_events_per_user})
+
+    @property
+    def unit(self) -> str:
+        """What is protected, in words."""
+        if self.max_events_per_user is None:
+            return "one event"
+        return f"all events of one user, of which at most {self.max_events_per_user} count"
+
+    def epsilon_at(self, delta: Exact, releases: int = 1) -> Fraction | None:
+        """Return the least epsilon known of so many such streams at a total delta.
+
+        None where that delta is too small for any.
+        """
+        total, times = probability(delta, "delta"), whole_number(releases, "releases", 1, 2**40)
+        left = total - times * (self.delta or 0)
+        if left > 0:
+            try:
+                return gaussian_epsilon(times * self.mu_squared, left)
+            except ParameterError:  # beyond what is computed exactly; zCDP is not
+                pass
+        return MechanismBase.epsilon_at(self, total, times)
+
+    @classmethod
+    def needs_delta(cls, labels: Sequence[str] | None = None, **_parameters: Any) -> bool:
+        """Whether there is a delta: not where labels are listed."""
+        return labels is None
+
+    def in_words(self) -> str:
+        """Say how the counts are made."""
+        noise = {
+            "binary": "sums over dyadic blocks of events, each with Gaussian noise of its own "
+            "(binary mechanism)",
+            "autoregressive": "a running count with Gaussian noise that is a sum of "
+            "autoregressive processes",
+        }[self.method]
+        if self.labels is not None:
+            return f"Each listed label has {noise}."
+        return f"Each label has {noise}; it is listed while its noisy count is above the threshold."
+
+
+def _delta(delta: Exact | None) -> Fraction:
+    if delta is None:
+        raise ParameterError("delta must be given, above 0 and below 1: labels come from the data")
+    exact = probability(delta, "delta")
+    if not exact > 0:
+        raise ParameterError("delta must be above 0: labels come from the data")
+    return short_number(exact, "delta")
+
+
+def _optional(value: int | None, name: str, most: int) -> int | None:
+    return None if value is None else whole_number(value, name, 1, most)
+
+
+def _listed(labels: Sequence[str]) -> tuple[str, ...]:
+    listed = isinstance(labels, Iterable) and not isinstance(labels, str | bytes | Mapping)
+    held = tuple(labels) if listed else ()
+    text = all(isinstance(label, str) and _is_text(label) for label in held)
+    if not held or not text or len(set(held)) < len(held):
+        raise ParameterError("labels must list at least one label, as text, and each once")
+    return held
+
+
+def _is_text(label: str) -> bool:
+    """Whether a string is text: no half of a surrogate pair."""
+    try:
+        label.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

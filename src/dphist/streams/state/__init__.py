@@ -1,0 +1,1 @@
+"""What a stream remembers, in memory and in its file."""

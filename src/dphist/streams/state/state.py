@@ -1,0 +1,218 @@
+"""StreamState: what a stream remembers, and the steps that change it. Secret.
+
+A step is worked out first, as a `Step`, and then taken: in between it can be written down, so that
+nothing is returned that a crash would undo.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import itemgetter
+
+import numpy as np
+
+from dphist.errors import HorizonError
+from dphist.noise import Source
+from dphist.noise.inversion import IntArray
+from dphist.streams.counters.noise_table import NoiseTable, are_above, rounded
+from dphist.streams.events.cutting import BoolArray, Events, cut, emptied, known_only
+from dphist.streams.events.users import UserEvents
+from dphist.streams.mechanism import ContinualMechanism
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Step:
+    """What one step changes.
+
+    Attributes
+    ----------
+    time : events afterwards.
+    reads : times read afterwards, and the last of them.
+    new_labels : labels that get the next places.
+    places, counts : (k,) places of labels whose counts change, and what these are afterwards.
+    users : numbers of events that change, by hash.
+    noise : the noise afterwards.
+    marked : a time whose counts are to be kept, or None.
+    released : places of labels that are released for the first time.
+    reading : what is recorded as a release at this time, or None.
+    for_tests : whether random bits of the step came from the caller.
+    """
+
+    time: int
+    noise: NoiseTable
+    reads: tuple[int, int]
+    new_labels: Sequence[str] = ()
+    places: Sequence[int] = ()
+    counts: Sequence[int] = ()
+    users: Mapping[bytes, int] = field(default_factory=dict)
+    marked: int | None = None
+    released: Sequence[int] = ()
+    reading: Mapping[str, int] | None = None
+    for_tests: bool = False
+
+
+class StreamState:
+    """Counts, noise and all else of a stream.
+
+    Attributes
+    ----------
+    mechanism : parameters.
+    time : events so far; public.
+    labels, places : labels in the order they got their places, and their places.
+    counts : number of events that have a label, by place.
+    released : whether a label was ever released, by place.
+    noise : of the running counts.
+    threshold : in units of the noise, or None where labels are listed.
+    users : events a user, or None without a bound.
+    marks : counts at past times, by place; labels that came later had none.
+    readings : recorded releases by time; public.
+    reads : at how many times the stream was read, and the last of them; public.
+    for_tests : whether random bits of a step came from the caller; public.
+    """
+
+    __slots__ = (
+        *("counts", "for_tests", "labels", "marks", "mechanism", "noise", "places"),
+        *("readings", "reads", "released", "threshold", "time", "users"),
+    )
+
+    def __init__(self, mechanism: ContinualMechanism) -> None:
+        self.mechanism = mechanism
+        self.for_tests = False
+        self.time = 0
+        self.labels: list[str] = list(mechanism.labels or ())
+        self.places = {label: place for place, label in enumerate(self.labels)}
+        self.counts: list[int] = [0] * len(self.labels)
+        self.released: list[bool] = [mechanism.labels is not None] * len(self.labels)
+        counter, threshold = mechanism.counter, mechanism.threshold
+        self.noise = NoiseTable.empty(counter)
+        self.threshold = None if threshold is None else int(threshold * 2**counter.unit_bits)
+        bound = mechanism.max_events_per_user
+        self.users = None if bound is None else UserEvents(bound)
+        self.marks: dict[int, IntArray] = {}
+        self.readings: dict[int, dict[str, int]] = {}
+        self.reads = (0, 0)
+
+    def counting(self, events: Events, source: Source | None = None) -> Step:
+        """Work out the step that counts these events; they end at the next mark or before it."""
+        bounded, users = self._bounded(events, source)
+        places: list[int] = []
+        new: list[str] = []
+        for label in bounded.vocabulary:
+            place = self.places.get(label)
+            if place is None:
+                place = len(self.labels) + len(new)
+                new.append(label)
+            places.append(place)
+        known = len(self.labels)
+        if len(bounded.codes) == len(places):  # each label once, as in a single event
+            added = [1] * len(places)
+        else:
+            added = np.bincount(bounded.codes, minlength=len(places)).tolist()
+        counts = [
+            more + (self.counts[place] if place < known else 0)
+            for place, more in zip(places, added, strict=True)
+        ]
+        time = self.time + len(events)
+        marked, noise = None, self.noise
+        if self.mechanism.windows is not None and time % self.mechanism.windows == 0:
+            marked = time
+            noise = noise.brought_to(time, known + len(new), mark=True, source=source)
+        return Step(time, noise, self.reads, new, places, counts, users, marked)
+
+    def _bounded(self, events: Events, source: Source | None) -> tuple[Events, Mapping[bytes, int]]:
+        """Return what counts of the events, each still in its place, and its users' numbers."""
+        users: Mapping[bytes, int] = {}
+        if self.users is not None:
+            beyond, users = self.users.beyond(events)
+            events = emptied(events, beyond)
+        if self.mechanism.labels is not None:
+            events = known_only(events, self.places)
+        return cut(events, self.mechanism.max_labels, source), users
+
+    def reading(
+        self, *, record: bool = False, source: Source | None = None
+    ) -> tuple[Step, dict[str, int]]:
+        """Work out the step that reads all labels now, and what is read."""
+        if self.time == 0:  # no event has been: that is public, and needs no noise
+            counts = dict.fromkeys(self.labels, 0)
+            recorded = counts if record else None
+            return Step(0, self.noise, self.reads, reading=recorded), counts
+        number, last = self.reads
+        if last != self.time:
+            number += 1
+        if number > self.mechanism.most_readings:
+            raise HorizonError(
+                f"readings is {self.mechanism.readings}, and the stream was read at so many times: "
+                "the guarantee covers no more. Make a new stream, which costs anew"
+            )
+        noise = self.noise.brought_to(self.time, len(self.labels), source=source)
+        bits = noise.counter.unit_bits
+        exact = np.array(self.counts, np.int64)
+        units = noise.total()[: len(exact)]
+        above: BoolArray = np.ones(len(exact), np.bool_)
+        if self.threshold is not None:
+            above = are_above(exact, units, self.threshold, bits)
+        chosen = np.flatnonzero(above).tolist()
+        values = (exact + rounded(units, bits)).tolist()
+        counts = in_order({self.labels[place]: values[place] for place in chosen})
+        first = [place for place in chosen if not self.released[place]]
+        recorded = counts if record else None
+        return Step(self.time, noise, (number, self.time), released=first, reading=recorded), counts
+
+    def window(self, start: int, end: int) -> dict[str, int]:
+        """Return the counts of the events start to end, of all labels released so far.
+
+        Both `start` - 1 and `end` are marked, or `start` is 1.
+        """
+        bits = self.noise.counter.unit_bits
+        exact, units = self._marked(end)
+        if start > 1:
+            exact_before, units_before = self._marked(start - 1)
+            exact, units = exact - exact_before, units - units_before
+        values = (exact + rounded(units, bits)).tolist()
+        return in_order(
+            {
+                label: value
+                for label, value, released in zip(self.labels, values, self.released, strict=True)
+                if released
+            }
+        )
+
+    def _marked(self, time: int) -> tuple[IntArray, IntArray]:
+        """Return counts and noise of all labels at a marked time; those without a path have none.
+
+        A label without a path was never released, and is left out.
+        """
+        exact, units = np.zeros(len(self.labels), np.int64), np.zeros(len(self.labels), np.int64)
+        held, noise = self.marks[time], self.noise.marks[time][: len(units)]
+        exact[: len(held)] = held
+        units[: len(noise)] = noise
+        return exact, units
+
+    def take(self, step: Step) -> None:
+        """Take a step that was worked out from this state."""
+        for label in step.new_labels:
+            self.places[label] = len(self.labels)
+            self.labels.append(label)
+            self.counts.append(0)
+            self.released.append(False)
+        for place, count in zip(step.places, step.counts, strict=True):
+            self.counts[place] = count
+        for place in step.released:
+            self.released[place] = True
+        if self.users is not None:
+            self.users.add(step.users)
+        self.noise = step.noise
+        self.time = step.time
+        self.reads = step.reads
+        self.for_tests |= step.for_tests
+        if step.marked is not None:
+            self.marks[step.marked] = np.array(self.counts, np.int64)
+        if step.reading is not None:
+            self.readings[step.time] = dict(step.reading)
+
+
+def in_order(counts: dict[str, int]) -> dict[str, int]:
+    """Order released counts: the largest first, then by label, whatever order they came in."""
+    rows = sorted(counts.items())
+    rows.sort(key=itemgetter(1), reverse=True)  # which keeps the order of equal counts
+    return dict(rows)

@@ -1,0 +1,89 @@
+"""What a stream promises, whatever its events."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+from dphist.parameters import Exact
+from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PureDP
+from dphist.release.release import FOR_TESTS
+from dphist.streams.mechanism import ContinualMechanism
+
+
+class StatedStream(ABC):
+    """The public side of a stream: parameters, guarantee and time."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def mechanism(self) -> ContinualMechanism:
+        """The stream's parameters."""
+
+    @property
+    @abstractmethod
+    def time(self) -> int:
+        """How many events there have been; public."""
+
+    @property
+    @abstractmethod
+    def for_tests(self) -> bool:
+        """Whether random bits came from a caller at any time."""
+
+    def _promise(self) -> str:
+        """Write what is promised, for a repr."""
+        target = self.mechanism.target
+        asked = "" if target is None else f", target={target!r}"
+        said = f"{FOR_TESTS}; " if self.for_tests else ""
+        promise = f"{self.guarantee} for {self.mechanism.unit}{asked}"
+        return f"{promise}; {said}method={self.mechanism.method!r}"
+
+    @property
+    def guarantee(self) -> ZCDP | ApproxZCDP:
+        """What all readings cost together."""
+        return self.mechanism.guarantee
+
+    @property
+    def budget(self) -> PureDP | ApproxDP | None:
+        """What the stream was calibrated to cost at most in all, where that was said."""
+        target = self.mechanism.target
+        return None if target is None else target.guarantee
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The paper's parameter; see `guarantee` for the total."""
+        return self.mechanism.epsilon
+
+    @property
+    def threshold(self) -> Fraction | None:
+        """Labels whose noisy count is above it are released; None where labels are listed."""
+        return self.mechanism.threshold
+
+    @property
+    def standard_error(self) -> float:
+        """The largest standard deviation of a released count at any time, records."""
+        return self.mechanism.standard_error
+
+    @property
+    def horizon(self) -> int:
+        """How many events there may be in all."""
+        return self.mechanism.horizon
+
+    @property
+    def remaining(self) -> int:
+        """How many events there may still be."""
+        return self.horizon - self.time
+
+    def epsilon_at(self, delta: Exact, releases: int = 1) -> Fraction | None:
+        """Return the least epsilon known of so many such streams at a total delta."""
+        return self.mechanism.epsilon_at(delta, releases)
+
+    def to_approx_dp(self, delta: Exact) -> ApproxDP:
+        """Return the least (epsilon, delta)-DP known of the stream, for a total delta."""
+        return self.mechanism.to_approx_dp(delta)
+
+    @classmethod
+    def needs_delta(cls, labels: Sequence[str] | None = None, **_parameters: Any) -> bool:
+        """Whether there is a delta: not where labels are listed."""
+        return ContinualMechanism.needs_delta(labels)

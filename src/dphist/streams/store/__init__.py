@@ -1,0 +1,1 @@
+"""The file that holds the secret state of a stream."""
