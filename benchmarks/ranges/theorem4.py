@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.hay2010_errors import FloatArray, Ratio, ratio
+from benchmarks.hay2010.errors import FloatArray, Ratio, ratio
 from dphist import HierarchicalTree
 from dphist.ranges.consistency import consistent
 from dphist.ranges.shape import TreeShape

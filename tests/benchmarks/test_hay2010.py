@@ -10,9 +10,9 @@ from functools import cache
 
 import numpy as np
 import pytest
+from benchmarks.hay2010 import __main__ as hay2010
+from benchmarks.hay2010 import errors as hay
 
-from benchmarks import hay2010
-from benchmarks import hay2010_errors as hay
 from dphist import Profile
 from dphist.anonymized.inference import isotonic_decreasing
 

@@ -1,12 +1,12 @@
 """The experiment of Hay et al. (2010) with ranges, and their Theorem 4 (iv)."""
 
 import pytest
-from benchmarks.hay2010_errors import ratio
+from benchmarks.hay2010 import ranges as hay2010_ranges
+from benchmarks.hay2010.errors import ratio
 from benchmarks.ranges import by_size, theorem4
 from benchmarks.ranges.data import Shape
 
-from benchmarks import hay2010_ranges
-from tests.benchmarks.test_universal import real_shapes
+from tests.benchmarks.test_ranges import real_shapes
 
 
 @pytest.mark.parametrize("tree", [(2, 3), (2, 8), (3, 4), (5, 3)])

@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
+from benchmarks.ranges import coverage as ranges_coverage
+from benchmarks.ranges.coverage import asked, held
 from benchmarks.ranges.data import SIDE
 from benchmarks.ranges.made import BINS, made_shapes
-from benchmarks.ranges_coverage import asked, held
-
-from benchmarks import ranges_coverage
 
 
 class Known:

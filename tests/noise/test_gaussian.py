@@ -13,8 +13,8 @@ from scipy.stats import norm
 from dphist.errors import ParameterError
 from dphist.noise import gaussian, rounded_gaussian
 from dphist.noise.inversion import count_thresholds_above
-from tests.goodness import LEVEL, chi_square_p
 from tests.noise.test_geometric import Script
+from tests.support.goodness import LEVEL, chi_square_p
 
 SIGMAS = ["0.2", "1", "7/3", "40", "1000", "1000000", "1000000000", str(2**36)]
 FACTOR = 50  # the least that the margin must be, over each of the errors it covers

@@ -12,7 +12,7 @@ import pytest
 from dphist.errors import ParameterError
 from dphist.noise import rounded_gaussian, two_sided_geometric
 from dphist.noise.geometric import GeometricLaw, geometric_law
-from tests.goodness import LEVEL, chi_square_p
+from tests.support.goodness import LEVEL, chi_square_p
 
 EPSILONS = ["50", "4", "1", "1/3", "0.1", "0.02", "0.01", "0.001", "1/1000000"]
 

@@ -18,9 +18,8 @@ from dphist.labels.threshold import mechanism as module
 from dphist.labels.threshold.mechanism import GeometricNoise
 from dphist.noise.lazy import GAUSSIAN, LazyNoise
 from dphist.privacy.calibration import calibrate
-
-from ..tables.contribution_engines import spark
-from ..tables.refusal import SENTINEL, refused
+from tests.tables.contribution_engines import spark
+from tests.tables.refusal import SENTINEL, refused
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
 

@@ -25,9 +25,8 @@ import pytest
 
 import dphist as dh
 from dphist.tables.counting.contributions import Bounds, count_labels
-
-from ..tables.backends import csv_text
-from ..tables.contribution_engines import spark
+from tests.tables.backends import csv_text
+from tests.tables.contribution_engines import spark
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
 

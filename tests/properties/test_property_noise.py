@@ -20,7 +20,7 @@ from benchmarks.properties.property_noise import (
 from scipy.stats import kstest, laplace
 
 from dphist import Profile, properties
-from tests.goodness import LEVEL
+from tests.support.goodness import LEVEL
 
 MOST = 12  # records of the neighbours looked at
 

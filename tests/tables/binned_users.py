@@ -10,8 +10,7 @@ import pyarrow as pa
 
 from dphist.tables.binning.slots import Grid
 from dphist.tables.binning.users import bin_rows_of_users
-
-from .contribution_engines import hashed
+from tests.tables.contribution_engines import hashed
 
 KEYS = ["00" * 16, "5eed" * 4 + "c0de" * 4]
 EDGES = [0, 2, 4, 10]

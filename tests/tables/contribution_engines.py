@@ -13,7 +13,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from .backends import BACKENDS
+from tests.tables.backends import BACKENDS
 
 Rows = list[tuple[Any, str, int]]  # user, label, count
 

@@ -17,8 +17,7 @@ from dphist.errors import ColumnError, DataError, DphistError
 from dphist.tables.engine.redaction import Wall
 from dphist.tables.reading import frames
 from dphist.tables.reading.source import reader_of
-
-from .refusal import refused
+from tests.tables.refusal import refused
 
 
 class Anything(ExtensionDtype):

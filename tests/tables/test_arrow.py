@@ -18,8 +18,7 @@ import dphist as dh
 from dphist.errors import ColumnError, DataError
 from dphist.tables.reading import frames, relations
 from dphist.tables.reading.arrow import decoded
-
-from .refusal import SENTINEL, refused
+from tests.tables.refusal import SENTINEL, refused
 
 ROWS = 3
 

@@ -18,11 +18,10 @@ import pytest
 from dphist.data.binned_counts import bin_counts
 from dphist.errors import ColumnError, DataError, ParameterError
 from dphist.tables.binning import slots as binning
-
-from .backends import written
-from .contribution_engines import ENGINES, Engine, spark
-from .plain_bins import INFINITY, assert_bins, python_bins
-from .refusal import NUMBER, SENTINEL, refused
+from tests.tables.backends import written
+from tests.tables.contribution_engines import ENGINES, Engine, spark
+from tests.tables.plain_bins import INFINITY, assert_bins, python_bins
+from tests.tables.refusal import NUMBER, SENTINEL, refused
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
 

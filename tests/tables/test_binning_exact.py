@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from dphist.data.binned_counts import bin_counts
 from dphist.tables.binning import edges as searching
-
-from .plain_bins import assert_bins, python_bins
+from tests.tables.plain_bins import assert_bins, python_bins
 
 
 @settings(max_examples=60, deadline=None)

@@ -7,10 +7,9 @@ import pytest
 
 from dphist.data.binned_counts import bin_counts
 from dphist.errors import DataError, InputFileError
-
-from .backends import written
-from .plain_bins import INFINITY
-from .refusal import NUMBER, SENTINEL, refused
+from tests.tables.backends import written
+from tests.tables.plain_bins import INFINITY
+from tests.tables.refusal import NUMBER, SENTINEL, refused
 
 
 @pytest.mark.parametrize(

@@ -16,11 +16,18 @@ import pytest
 
 from dphist.data.binned_counts import bin_counts
 from dphist.errors import ColumnError, DataError, InputFileError, ParameterError
-
-from .backends import written
-from .binned_users import EDGES, KEYS, UserRows, kept, kept_in_python, some_rows, table_of
-from .contribution_engines import ENGINES, TYPED, Engine, spark
-from .refusal import NUMBER, SENTINEL, refused
+from tests.tables.backends import written
+from tests.tables.binned_users import (
+    EDGES,
+    KEYS,
+    UserRows,
+    kept,
+    kept_in_python,
+    some_rows,
+    table_of,
+)
+from tests.tables.contribution_engines import ENGINES, TYPED, Engine, spark
+from tests.tables.refusal import NUMBER, SENTINEL, refused
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
 

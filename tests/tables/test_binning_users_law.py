@@ -14,11 +14,10 @@ from dphist.tables.binning.slots import Grid
 from dphist.tables.binning.users import bin_rows_of_users
 from dphist.tables.counting import contributions
 from dphist.tables.engine.rows import DuckRows, Rows
-
-from ..goodness import LEVEL
-from .binned_users import KEYS, UserRows, kept, kept_in_python, slot_of, table_of
-from .contribution_engines import ENGINES, Engine
-from .test_contributions import p_value
+from tests.support.goodness import LEVEL
+from tests.tables.binned_users import KEYS, UserRows, kept, kept_in_python, slot_of, table_of
+from tests.tables.contribution_engines import ENGINES, Engine
+from tests.tables.test_contributions import p_value
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
 

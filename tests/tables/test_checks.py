@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 import dphist.tables
 from dphist.errors import DataError, ParameterError
 from dphist.tables import check_counts, check_total
-
-from .refusal import NUMBER, SENTINEL, refused
+from tests.tables.refusal import NUMBER, SENTINEL, refused
 
 LARGEST = 2**62 - 1
 

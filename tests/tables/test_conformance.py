@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 
 from dphist import tables
 from dphist.errors import ColumnError, DataError, ParameterError
-
-from .backends import BACKENDS, Backend
-from .refusal import NUMBER, SENTINEL, refused
+from tests.tables.backends import BACKENDS, Backend
+from tests.tables.refusal import NUMBER, SENTINEL, refused
 
 LARGEST = 2**62 - 1
 DAY = datetime.date(2020, 1, 1)

@@ -21,10 +21,18 @@ from dphist import Profile
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import ColumnError, DataError, InputFileError, ParameterError
 from dphist.tables.counting.contributions import count_bounded_records
-
-from ..goodness import LEVEL
-from .contribution_engines import ENGINES, TYPED, Engine, Rows, bounded, hashed, spark, table_of
-from .refusal import SENTINEL, refused
+from tests.support.goodness import LEVEL
+from tests.tables.contribution_engines import (
+    ENGINES,
+    TYPED,
+    Engine,
+    Rows,
+    bounded,
+    hashed,
+    spark,
+    table_of,
+)
+from tests.tables.refusal import SENTINEL, refused
 
 # PySpark advises against pandas 3; nothing here hands it a pandas frame.
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")

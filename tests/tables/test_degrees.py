@@ -17,10 +17,9 @@ from hypothesis import strategies as st
 
 from dphist import tables
 from dphist.errors import ColumnError, DataError, InputFileError, ParameterError
-
-from .backends import Backend, csv_text, written, zstd
-from .refusal import NUMBER, SENTINEL, refused
-from .test_conformance import (
+from tests.tables.backends import Backend, csv_text, written, zstd
+from tests.tables.refusal import NUMBER, SENTINEL, refused
+from tests.tables.test_conformance import (
     DAY,
     NOON,
     assert_pairs,

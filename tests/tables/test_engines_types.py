@@ -17,8 +17,7 @@ import dphist as dh
 from dphist.errors import ColumnError
 from dphist.tables.reading import frames
 from dphist.tables.reading.columns import Use, Wanted
-
-from .refusal import refused
+from tests.tables.refusal import refused
 
 ONE = uuid.UUID(int=5)
 NOT_COMPARED = {

@@ -19,9 +19,8 @@ from dphist.errors import ColumnError, DataError, InputFileError, ParameterError
 from dphist.tables.engine import private_duckdb
 from dphist.tables.reading import files, quotes
 from dphist.tables.reading.quotes import FileFormat
-
-from .backends import gzipped, written, zstd
-from .refusal import NUMBER, SENTINEL, refused
+from tests.tables.backends import gzipped, written, zstd
+from tests.tables.refusal import NUMBER, SENTINEL, refused
 
 
 def profile(path: object) -> tuple[list[int], list[int]]:

@@ -17,8 +17,7 @@ import pytest
 
 from dphist import tables
 from dphist.errors import ColumnError, DataError, ParameterError
-
-from .refusal import NUMBER, SENTINEL, refused
+from tests.tables.refusal import NUMBER, SENTINEL, refused
 
 NOON = datetime.datetime(2020, 1, 1, 12, tzinfo=datetime.UTC)
 

@@ -4,8 +4,7 @@ import pytest
 
 from dphist.errors import DataError, InputFileError
 from dphist.tables.engine.redaction import redact_errors
-
-from .refusal import SENTINEL, refused
+from tests.tables.refusal import SENTINEL, refused
 
 
 class OutOfMemoryException(Exception):  # noqa: N818

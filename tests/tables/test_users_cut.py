@@ -9,9 +9,8 @@ import pytest
 
 import dphist as dh
 from dphist.errors import DataError, ParameterError
-
-from .contribution_engines import ENGINES, Engine, Rows, spark, table_of
-from .refusal import refused
+from tests.tables.contribution_engines import ENGINES, Engine, Rows, spark, table_of
+from tests.tables.refusal import refused
 
 BOUNDS = [(1, 1), (2, 1), (1, 3), (3, 2), (None, 2), (100, 2**62 - 1)]
 

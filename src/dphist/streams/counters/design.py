@@ -4,7 +4,7 @@ The best noise for running counts has a covariance that falls with the logarithm
 in time (Fichtenberger, Henzinger and Upadhyay 2023, from the square root of the counting matrix).
 Parts whose times of decay are spaced geometrically make up such a covariance: equal weights in
 the middle, a heavier one at the slow end, which stands for all that is slower. The numbers are
-those that a search gave for horizons of 2**8 to 2**24 (`python -m benchmarks.continual_design`).
+those that a search gave for horizons of 2**8 to 2**24 (`python -m benchmarks.streams.design`).
 Streams that were begun with other numbers cannot go on: their states are refused.
 """
 

@@ -1,0 +1,157 @@
+"""The command line is stopped at any moment: one line, an exit code, and all outputs or none."""
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from tests.support.storms import Storm, wait_until
+
+PATIENCE = 600  # seconds: other processes may have the machine busy
+
+
+def made(path: Path, rows: int) -> Path:
+    """Write rows whose labels and users are text."""
+    duckdb.sql(
+        f"""
+        SELECT 'label ' || hash(i) % 200000 AS label, 'user ' || hash(i + 7) % 500000 AS who,
+               (hash(i * 3) % 100)::INTEGER AS age
+        FROM range({rows}) t(i)
+        """  # noqa: S608
+    ).write_parquet(str(path))
+    return path
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file whose users take a second or more to be bounded."""
+    return made(tmp_path_factory.mktemp("large") / "large.parquet", 2_000_000)
+
+
+@pytest.fixture(scope="module")
+def huge(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file whose ages take a second or more to be counted."""
+    return made(tmp_path_factory.mktemp("huge") / "huge.parquet", 15_000_000)
+
+
+def labels(file: Path) -> list[object]:
+    users = ("--user", "who", "--max-labels", 5)
+    return ["labels", file, "--label", "label", *users, "--epsilon", 1, "--delta", "1e-6"]
+
+
+def anonymize(file: Path) -> list[object]:
+    return ["anonymize", file, "--label", "label", "--epsilon", 1]
+
+
+def ranges(file: Path) -> list[object]:
+    return ["ranges", file, "--column", "age", "--edges", "0,18,65,100", "--epsilon", 1]
+
+
+def test_a_few_signals(large: Path, tmp_path: Path) -> None:
+    storm = Storm(labels(large), tmp_path, seed=1)
+    storm.undisturbed()
+    storm.at_random(9)
+    storm.at_publication(3)
+    assert storm.phases["stopped"] >= 3
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize(
+    ("command", "size"), [(labels, "large"), (anonymize, "huge"), (ranges, "huge")]
+)
+def test_a_storm_of_signals(
+    command, size: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """From the start of the command, its imports included, to the end."""
+    storm = Storm(command(request.getfixturevalue(size)), tmp_path, seed=2)
+    storm.undisturbed()
+    storm.at_random(100)
+    assert storm.phases["stopped"] >= 25
+    storm.at_publication(25)
+    assert storm.phases.total() == 125
+
+
+@pytest.mark.usefixtures("hangups_heard")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_the_exit_code_tells_the_signal(number: int, large: Path, tmp_path: Path) -> None:
+    storm = Storm(labels(large), tmp_path, seed=3)
+    ended = storm.stopped_by(number)
+    assert ended.code == 128 + number
+    assert ended.said == "dphist: interrupted; nothing was written\n"
+    assert ended.files == ended.left == frozenset()
+
+
+def test_nohup_is_respected(large: Path, tmp_path: Path) -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        assert Storm(ranges(large), tmp_path, seed=4).stopped_by(signal.SIGHUP).code == 0
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+# A process whose standard streams are a terminal of its own, in which Ctrl-C is typed.
+IN_A_TERMINAL = """
+import fcntl, os, sys, termios
+os.setsid()
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+os.execv(sys.executable, [sys.executable, "-m", "dphist", *sys.argv[1:]])
+"""
+
+
+def test_control_c_in_a_terminal_removes_the_bar(large: Path, tmp_path: Path) -> None:
+    leader, follower = pty.openpty()
+    command = [*map(str, labels(large)), "--output", str(tmp_path / "r.json")]
+    with subprocess.Popen(
+        [sys.executable, "-c", IN_A_TERMINAL, *command],
+        stdin=follower,
+        stdout=follower,
+        stderr=follower,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "80"},
+    ) as child:
+        os.close(follower)
+        shown, typed = b"", False
+        while True:
+            try:
+                part = os.read(leader, 1000)
+            except OSError:  # the terminal closes with the program
+                break
+            if not part:
+                break
+            shown += part
+            if not typed and b"reading" in shown:
+                os.write(leader, b"\x03")
+                typed = True
+        assert child.wait(PATIENCE) == 130
+    os.close(leader)
+    last = shown.decode().rpartition("\x1b[2K")[2]  # what follows the bar's line, once erased
+    assert last == "\x1b[?25hdphist: interrupted; nothing was written\r\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_reader_that_does_not_read_does_not_hide_what_was_written(tmp_path: Path) -> None:
+    """Printing waits, as the pipe is full; Ctrl-C ends that, and the outputs are there."""
+    path = tmp_path / "known.txt"
+    path.write_text("".join(f"label {i} {'x' * 90}\n" for i in range(20_000)))
+    data = tmp_path / "data.csv"
+    data.write_text("label\nlabel 1\n")
+    known = ["--known-labels", str(path), "--epsilon", "1", "--table", str(tmp_path / "t.csv")]
+    # The release itself is printed, which is longer than a pipe holds.
+    command = ["labels", str(data), "--label", "label", *known, "--json"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "dphist", *command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as child:
+        wait_until(child, (tmp_path / "t.csv").exists)
+        child.send_signal(signal.SIGINT)
+        assert child.wait(PATIENCE) == 130
+        assert child.stderr.read() == (
+            f"dphist: {tmp_path / 't.csv'} written, but not all was printed\n"
+        )
+    assert len((tmp_path / "t.csv").read_text().splitlines()) == 20_001

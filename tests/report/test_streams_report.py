@@ -1,0 +1,239 @@
+"""Releases of running counts: page, summary and table say what was released and promised."""
+
+import csv
+import io
+import random
+import re
+from collections.abc import Callable
+
+import pytest
+from rich.cells import cell_len
+
+from dphist import ApproxDP, Release
+from dphist.privacy import Target
+from dphist.release.release import parameters_of
+from dphist.release.running_counts import RunningCounts
+from dphist.report import report_html, words
+from dphist.report.guarantees import total_of
+from dphist.report.kinds import kind_of
+from dphist.report.numbers_protected import number_protected
+from dphist.report.streams import words as running_words
+from dphist.report.streams.rows import rows_of
+from dphist.report.summary import summary_text
+from dphist.report.table import table_csv
+from dphist.streams import ContinualMechanism
+from tests.report.test_html import Page
+from tests.report.test_labels import HOSTILE
+
+UNKNOWN = ContinualMechanism(epsilon="0.2", delta="1e-6", horizon=100_000, max_labels=2)
+BINARY = ContinualMechanism(epsilon="0.2", delta="1e-6", horizon=4000, method="binary", windows=100)
+USERS = ContinualMechanism(epsilon="0.1", delta="1e-7", horizon=9000, max_events_per_user=3)
+KNOWN = ContinualMechanism(epsilon="0.2", horizon=5000, labels=["tea", "milk", "<b>rum"])
+
+
+def released(mechanism: ContinualMechanism, labels: list[str], readings: int = 12) -> Release:
+    """Counts that grow, each label's at a rate of its own, and are released above the threshold."""
+    draw, least = random.Random(5), mechanism.threshold
+    step = mechanism.horizon // readings
+    found = []
+    for i in range(1, readings + 1):
+        counts = {
+            label: round(step * i / (rank + 1) + draw.gauss(0, mechanism.standard_error))
+            for rank, label in enumerate(labels)
+        }
+        shown = {label: count for label, count in counts.items() if least is None or count > least}
+        found.append(shown)
+    value = RunningCounts([step * i for i in range(1, readings + 1)], found)
+    return Release(value, mechanism.guarantee, mechanism, stated={"unit": mechanism.unit})
+
+
+ALL: dict[str, Callable[[], Release]] = {
+    "unknown": lambda: released(UNKNOWN, [f"label {i}" for i in range(70)]),
+    "binary": lambda: released(BINARY, list("abcde")),
+    "users": lambda: released(USERS.calibrated_to(Target(ApproxDP(6, "1e-6"))), list("abc")),
+    "known": lambda: released(KNOWN, ["tea", "milk", "<b>rum"]),
+    "hostile": lambda: released(UNKNOWN, HOSTILE, 3),
+    "one reading": lambda: released(UNKNOWN, ["a", "b"], 1),
+    "many readings": lambda: released(UNKNOWN, ["a", "b"], 900),
+    "nothing": lambda: released(UNKNOWN, []),
+    "none left": lambda: gone(),
+}
+
+
+def gone() -> Release:
+    """Every label fell below the threshold again."""
+    value = RunningCounts([500, 900, 1000], [{"a": 400}, {"a": 390, "b": 420}, {}])
+    return Release(value, UNKNOWN.guarantee, UNKNOWN)
+
+
+@pytest.fixture(scope="module", params=ALL.values(), ids=ALL)
+def release(request: pytest.FixtureRequest) -> Release:
+    make: Callable[[], Release] = request.param
+    return make()
+
+
+@pytest.fixture(scope="module")
+def source(release: Release) -> str:
+    return report_html(release)
+
+
+def test_the_page_stands_alone(source: str) -> None:
+    page = Page(source)
+    assert "://" not in source
+    assert {"script", "link", "img", "image", "iframe", "object"}.isdisjoint(page.tags)
+    assert len(page.ids) == len(set(page.ids))
+    wanted = [target.removeprefix("#") for target in page.references]
+    wanted += re.findall(r"url\(#([^)]*)\)", source)
+    assert set(wanted) <= set(page.ids)
+    assert len(source) < 300_000
+
+
+def test_colours_follow_the_readers_scheme(source: str) -> None:
+    drawn = re.sub(r"<style>.*?</style>", "", source, flags=re.DOTALL)
+    assert re.findall(r"#[0-9a-fA-F]{6}\b", drawn.replace("url(#", "url(")) == []
+    for name in set(re.findall(r"var\((--line-\d)\)", drawn)):
+        assert source.count(f"{name}:") == 3  # light, dark, print
+    assert "font-family" not in "".join(re.findall(r"<svg.*?</svg>", drawn, flags=re.DOTALL))
+
+
+def test_the_page_says_what_is_promised(release: Release, source: str) -> None:
+    text, mechanism = Page(source).text, release.mechanism
+    total = total_of(mechanism)
+    for said in (
+        running_words.promise_in_words(
+            total, mechanism.unit, release.guarantee, number_protected(release)
+        ),
+        words.guarantee_in_symbols(total.guarantee),
+        running_words.coverage_in_words(mechanism),
+        str(release.guarantee),
+        running_words.neighbours_in_words(mechanism),
+        running_words.threshold_in_words(mechanism),
+        running_words.intervals_in_words(mechanism),
+        mechanism.in_words(),
+        f"dphist {release.version}",
+        "arXiv:2309.09170",
+        "dphist show release.json",
+        f"{mechanism.horizon:,}",
+        f"{int(release.value.times[-1]):,}",
+        f"standard error {running_words.error_text(mechanism)}",
+    ):
+        assert said in text
+    for about, how in running_words.running_limits(mechanism, mechanism.unit):
+        assert f"{about} {how}" in text
+    for name in parameters_of(mechanism):
+        assert re.search(rf"\b{name} .{{1,200}}?\.", text)
+    assert text.index(words.guarantee_in_short(total.guarantee)) < text.index("Threshold")
+    assert "does not mean that its count is zero" in text or mechanism.threshold is None
+
+
+def test_the_limits_fit_the_mechanism() -> None:
+    def about(mechanism: ContinualMechanism) -> set[str]:
+        return {name for name, _ in running_words.running_limits(mechanism, mechanism.unit)}
+
+    assert "Labels that are missing." in about(UNKNOWN)
+    assert "Labels that are missing." not in about(KNOWN)
+    assert "The listed labels." in about(KNOWN)
+    assert "What users had beyond the bound." in about(USERS)
+    assert "What users had beyond the bound." not in about(UNKNOWN)
+
+
+def test_the_total_comes_first_and_is_the_budget_where_there_is_one() -> None:
+    text = summary_text(ALL["users"]())
+    unit = "all events of one user, of which at most 3 count"
+    assert f"(6, 1e-6)-differential privacy in all, for {unit}" in " ".join(text.split())
+    assert text.index("(6, 1e-6)") < text.index("zero-concentrated")
+    assert f"Whether {unit}, are in the data or not," in " ".join(text.split())
+    assert "Whether one event is in the data or not," in summary_text(ALL["unknown"]())
+    assert total_of(UNKNOWN) == Target(UNKNOWN.to_approx_dp("2e-6"))
+    assert total_of(KNOWN) == Target(KNOWN.to_approx_dp("1e-6"))
+    assert kind_of(ALL["users"]()).cost(ALL["users"]()) == "(6, 1e-6)-differential privacy in all"
+
+
+def test_the_last_reading_is_the_table_of_the_page() -> None:
+    release = ALL["unknown"]()
+    text, width = Page(report_html(release)).text, running_words.half_width(UNKNOWN)
+    table = release.value.latest
+    pairs = list(zip(table.labels, table.counts.tolist(), strict=True))
+    assert len(pairs) > 50
+    for rank, (label, count) in enumerate(pairs[:50], 1):
+        assert f"{rank} {label} {count:,} {max(count - width, 1):,} to {count + width:,}" in text
+    assert f"The release file has {len(pairs) - 50} more rows" in text
+    for name in ("nothing", "none left"):
+        assert "the last reading is empty" in Page(report_html(ALL[name]())).text
+        assert "No label was released." in summary_text(ALL[name]())
+
+
+def test_intervals_of_listed_labels_may_be_below_zero() -> None:
+    value = RunningCounts([10], [{"tea": 3, "milk": -4, "<b>rum": 0}])
+    width = running_words.half_width(KNOWN)
+    rows = rows_of(Release(value, KNOWN.guarantee, KNOWN), 9)
+    assert [(row.low, row.high) for row in rows] == [(c - width, c + width) for c in (3, 0, -4)]
+    value = RunningCounts([10], [{"tea": 3}])
+    rows = rows_of(Release(value, UNKNOWN.guarantee, UNKNOWN), 9)
+    assert rows[0].low == 1
+
+
+def test_the_chance_of_a_likely_count_is_95_percent() -> None:
+    draw, size = random.Random(8), 20_000
+    for mechanism in (UNKNOWN, BINARY, USERS):
+        count, error = running_words.likely_count(mechanism), mechanism.standard_error
+        threshold, width = mechanism.threshold, running_words.half_width(mechanism)
+        noisy = [count + draw.gauss(0, error) for _ in range(size)]
+        share = sum(each > threshold for each in noisy) / size
+        assert 0.945 < share < 0.97
+        within = sum(abs(round(each - count)) <= width for each in noisy) / size
+        assert 0.945 < within < 0.96
+
+
+def test_markup_and_control_characters_do_nothing() -> None:
+    release = ALL["hostile"]()
+    source, text = report_html(release), summary_text(release)
+    assert "<script" not in source
+    for shown in (source, text):
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f\x9b\u202e\ufffe]", shown)
+    assert "<b>" not in source
+    assert "\\x1b[2J" in source
+    assert "x" * 200 not in source
+    assert "<script>alert('x')</script>" in Page(source).text
+    known = report_html(ALL["known"]())
+    assert "<b>" not in known
+    assert "<b>rum" in Page(known).text
+
+
+def test_the_summary_fits_a_terminal(release: Release) -> None:
+    text = summary_text(release)
+    assert all(cell_len(line) <= 78 for line in text.splitlines())
+    assert all(line == line.rstrip() for line in text.splitlines())
+    assert text.endswith("\n")
+
+
+def test_the_table_holds_exactly_all_readings(release: Release) -> None:
+    rows = list(csv.reader(io.StringIO(table_csv(release), newline="")))
+    assert rows[0] == ["time", "label", "count"]
+    wanted = zip(*release.value.to_arrow().to_pydict().values(), strict=True)
+    assert [(int(t), label, int(c)) for t, label, c in rows[1:]] == list(wanted)
+
+
+def test_the_table_quotes_what_is_empty_or_would_be_lost() -> None:
+    value = RunningCounts([3], [{"": 5, " a": 4, 'q"': 3, "l\n": 2, "b,c": 1, "d": 0}])
+    text = table_csv(Release(value, UNKNOWN.guarantee, UNKNOWN))
+    assert text == 'time,label,count\n3,"",5\n3," a",4\n3,"q""",3\n3,"l\n",2\n3,"b,c",1\n3,d,0\n'
+
+
+def test_programs_are_told_guarantee_and_size() -> None:
+    release = ALL["users"]()
+    unit = "all events of one user, of which at most 3 count"
+    assert kind_of(release).as_json(release) == {
+        "guarantee": {"name": "ApproxDP", "epsilon": "6", "delta": "0.000001", "unit": unit},
+        "time": 9000,
+        "readings": 12,
+        "labels": 3,
+        "counts_of": "events, after each user was cut to at most 3 events with 1 label each",
+        "warnings": [],
+    }
+
+
+def test_a_loaded_release_is_shown_the_same(release: Release) -> None:
+    loaded = Release.from_json(release.to_json())
+    assert summary_text(loaded) == summary_text(release)
+    assert report_html(loaded) == report_html(release)
