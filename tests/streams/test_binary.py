@@ -1,4 +1,4 @@
-"""Sums and noise of the binary mechanism, by brute force (`docs/proofs/continual.md`)."""
+"""Sums and noise of the binary mechanism, by brute force (`docs/proofs/streams.md`)."""
 
 import itertools
 from collections import defaultdict

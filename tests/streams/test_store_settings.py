@@ -25,7 +25,7 @@ OPPOSITE = {
     "temp_store": "FILE",
 }
 # Of a commit: synced to the disk itself, with a rollback journal. See the comments in
-# store_database.py.
+# streams/store/database.py.
 DURABLE = {"synchronous": 2, "fullfsync": 1}
 OPENED = DURABLE | {
     "trusted_schema": 0,

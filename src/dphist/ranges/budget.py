@@ -42,7 +42,7 @@ class Budget:
         """Draw int64 noise for counts of which a record changes one, by 1, at `share` of the cost.
 
         Such counts with this noise satisfy ``share * amount`` in epsilon, or in rho
-        (`docs/proofs/universal.md`, Lemma 2).
+        (`docs/proofs/hierarchical_tree.md`, Lemma 2).
         """
         if self.gaussian:
             return rounded_gaussian(self.sigma(share), size, source)

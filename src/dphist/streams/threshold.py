@@ -17,7 +17,7 @@ def threshold_units(counter: Counter, chance: Fraction, events: int) -> int:
     (max_labels readings)), a threshold T serves if Pr[j + N > T] <= c j / events for every j: then
     at one time any such label is released with probability at most max_labels c, and at any of
     the readings with at most delta. The T that a single j needs is convex in j, so that the
-    first and the last decide (`docs/proofs/continual.md`, Lemma 7).
+    first and the last decide (`docs/proofs/streams.md`, Lemma 7).
 
     For one event it is 1 + sigma sqrt(ceil(log2(L + 1)) + 1) Phi^-1(1 - delta / (Delta_0 L))
     with the binary counter and L readings (Rogers 2023, sec. 4.3), and what rounding adds.

@@ -1,6 +1,6 @@
 """Counting a curve's cells in consecutive blocks, each chosen from the noisy counts before it.
 
-Nothing here sees data: the loop that does, in `adaptive_scan.py`, asks `Scan` where the next
+Nothing here sees data: the loop that does, in `mechanism.py`, asks `Scan` where the next
 blocks end and tells it their noisy counts. Whatever this file does, blocks are consecutive and
 functions of earlier noisy counts, and that is all the proof of privacy needs
 (`docs/proofs/adaptive_scan.md`, Lemma 1). Floating point is fine for the same reason.

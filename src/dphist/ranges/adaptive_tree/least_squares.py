@@ -119,7 +119,7 @@ def least_squares(noisy: DyadicCounts) -> LeastSquares:
     Notes
     -----
     Up the tree by inverse variance, then down: what a node's count lacks from the sum of its
-    halves is shared out by their variances (`docs/proofs/universal.md`, Lemma 6).
+    halves is shared out by their variances (`docs/proofs/hierarchical_tree.md`, Lemma 6).
     """
     said = _sweep_up(noisy)
     counts, variances, halvings = [said[0].value], [said[0].variance], []

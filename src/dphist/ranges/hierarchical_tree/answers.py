@@ -36,7 +36,7 @@ class TreeAnswers(Answers):
     A node is its share of its parent plus an error that is independent of all above: children
     have variances v_i before they are made to add up, and after it the parent's error is
     shared out in proportion to them, and what is left has covariance diag(v) - v v' / sum(v).
-    That is exact for least squares (`docs/proofs/universal.md`, Lemma 6).
+    That is exact for least squares (`docs/proofs/hierarchical_tree.md`, Lemma 6).
     """
 
     def __init__(

@@ -7,7 +7,7 @@ a label costs a number a part, and nothing between two readings.
 
 A part is a whole number of small units. Given the last one, x, the next is round(a x) and rounded
 exact Gaussian noise; what rounding may add to the distance of neighbours is counted
-(`docs/proofs/continual.md`, Lemmas 4 to 6).
+(`docs/proofs/streams.md`, Lemmas 4 to 6).
 """
 
 import functools
