@@ -134,9 +134,9 @@ def repeated() -> list[Repeated | Session]:
     assert isinstance(laplace.guarantee, ApproxZCDP)
     assert isinstance(gaussian.guarantee, ApproxZCDP)
     assert gaussian.guarantee == top.guarantee == ranks.guarantee
-    assert laplace.direct_guarantee is not None
+    assert laplace.epsilon_guarantee is not None
     return [
-        Repeated("Alg. 1, Laplace", laplace.guarantee, laplace.direct_guarantee.epsilon),
+        Repeated("Alg. 1, Laplace", laplace.guarantee, laplace.epsilon_guarantee.epsilon),
         Repeated("Alg. 1 Gaussian, Alg. 2", gaussian.guarantee, None),
         # Its k draws are epsilon-DP each, between laws that miss delta: (k epsilon, delta)-DP.
         Repeated("Alg. 3, k = 10", ranks.guarantee, ASKED * EPSILON_OF_RANKS),

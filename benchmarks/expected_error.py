@@ -34,9 +34,9 @@ def table_of(kind: type[AdaptiveScan | PrivHist | RankSplit], every: dict[str, P
         for epsilon in EPSILONS:
             mechanism = kind(epsilon=epsilon)
             error = measured(mechanism, profile, RUNS)
-            foretold = mechanism.expected_error(profile.total)
-            ratios[epsilon].append(error / foretold)
-            row.append(f"{error:,.0f} ({error / foretold:.2f})")
+            predicted = mechanism.expected_error(profile.total)
+            ratios[epsilon].append(error / predicted)
+            row.append(f"{error:,.0f} ({error / predicted:.2f})")
         rows.append(row)
     means = [math.exp(statistics.fmean(map(math.log, ratios[e]))) for e in EPSILONS]
     rows.append(["geometric mean", *(f"({mean:.2f})" for mean in means)])

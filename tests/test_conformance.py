@@ -519,7 +519,7 @@ def test_what_earlier_versions_read_is_where_it_was(tmp_path: Path) -> None:
 def test_a_unit_that_nothing_states_is_read_only_if_it_can_be(unit: object) -> None:
     """A file whose unit is not what it states is refused; so is one that is no unit."""
     mechanism = dh.AdaptiveScan(epsilon=1, sensitivity=3)
-    users = replace(mechanism.release(PROFILE), stated={"unit": "one patient"})
+    users = replace(mechanism.release(PROFILE), provenance={"unit": "one patient"})
     content = json.loads(users.to_json())
     with pytest.raises(dh.ReleaseFileError, match="not a valid release"):
         dh.Release.from_json(signed({**content, "unit": unit}))

@@ -29,12 +29,12 @@ from benchmarks.markdown import print_table
 from benchmarks.ranges.data import IntArray, Shape, read_shapes
 from benchmarks.ranges.made import made_shapes
 from dphist import AdaptiveTree, HierarchicalTree, LeafCounts
-from dphist.ranges import RangeMechanism
+from dphist.ranges import RangesMechanism
 from dphist.release.range_histogram import RangeHistogram
 from dphist.release.range_histogram.boxes import box_sums, summed
 from dphist.release.range_histogram.picture import ERRORS
 
-MECHANISMS: dict[str, tuple[Callable[..., RangeMechanism], dict[str, Any]]] = {
+MECHANISMS: dict[str, tuple[Callable[..., RangesMechanism], dict[str, Any]]] = {
     "AdaptiveTree": (AdaptiveTree, {}),
     "HierarchicalTree": (HierarchicalTree, {}),
     "not-projected": (HierarchicalTree, {"nonnegative": False}),

@@ -43,7 +43,7 @@ class Advantage:
     simulated: Ratio
 
     @property
-    def stated(self) -> float:
+    def provenance(self) -> float:
         """The factor of the theorem."""
         return (2 * (self.levels - 1) * (self.branching - 1) - self.branching) / 3
 

@@ -22,13 +22,13 @@ class Readings:
     stated, measured : (k,) float64.
     """
 
-    stated: FloatArray
+    provenance: FloatArray
     measured: FloatArray
 
     @property
     def ratios(self) -> FloatArray:
         """Measured over stated."""
-        return self.measured / self.stated
+        return self.measured / self.provenance
 
 
 def unit_of(mechanism: ContinualMechanism) -> float:
@@ -41,7 +41,7 @@ def mechanism_of(method: Method, horizon: int) -> ContinualMechanism:
     return ContinualMechanism(epsilon=EPSILON, horizon=horizon, method=method, labels=["a"])
 
 
-def stated(method: Method, horizon: int) -> Variance:
+def provenance(method: Method, horizon: int) -> Variance:
     """Return the mean and the largest over all times of the variance that the counter states.
 
     It depends on a time by the number of its binary digits that are 1, or not at all.

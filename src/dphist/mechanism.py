@@ -112,7 +112,7 @@ class MechanismBase(ABC):
         *,
         total: int | None = None,
         noisy: Mapping[str, IntArray] | None = None,
-        stated: Mapping[str, str] | None = None,
+        provenance: Mapping[str, str] | None = None,
     ) -> Release:
         """Return a release of this mechanism: the one way in which mechanisms of dphist make one.
 
@@ -126,7 +126,7 @@ class MechanismBase(ABC):
             self,
             total,
             noisy or {},
-            stated=stated or {},
+            provenance=provenance or {},
             for_tests=is_for_tests(source, data),
         )
 
@@ -140,7 +140,7 @@ def check_unit(asked: Guarantee, own: PrivacyUnit, name: str) -> None:
         )
 
 
-def stated_unit(data: object) -> dict[str, str]:
+def provenance_of_unit(data: object) -> dict[str, str]:
     """Return what a release states of whom the data say they protect; nothing where they do not.
 
     What the data were cut to may be less than what the mechanism protects.

@@ -57,7 +57,7 @@ def test_all_outputs(records, tmp_path, capsys) -> None:
     release = dh.Release.load(paths["json"])
     assert release.budget == dh.ApproxDP(1, "1e-6", unit="user")
     nulls = {"null_users": "refuse", "null_labels": "refuse"}
-    assert release.stated == {"unit": "one user", **nulls, "max_labels": "3", "max_count": "1"}
+    assert release.provenance == {"unit": "one user", **nulls, "max_labels": "3", "max_count": "1"}
     assert release.mechanism.to_approx_dp("1e-6").epsilon <= 1
     assert release.value.labels == ["common", "also"]
     assert abs(int(release.value.counts[0]) - 1000) < 100  # not 1,100: each user counts once
@@ -144,7 +144,7 @@ def test_without_users_each_row_is_one(records, tmp_path) -> None:
     out = tmp_path / "r.json"
     assert run("labels", records, "--label", "word", *BUDGET, "--quiet", "--output", out) == 0
     release = dh.Release.load(out)
-    assert release.stated["unit"] == "one row"
+    assert release.provenance["unit"] == "one row"
     assert (release.mechanism.max_labels, release.mechanism.max_count) == (1, 1)
     assert abs(int(release.value.counts[0]) - 1100) < 50
 
@@ -177,7 +177,7 @@ def test_known_labels_need_no_delta(records, tmp_path, capsys) -> None:
     assert run("labels", records, *known, "--quiet", "--output", out) == 0
     release = dh.Release.load(out)
     assert release.budget == dh.PureDP(1, unit="user")
-    assert release.mechanism.direct_guarantee.epsilon <= 1
+    assert release.mechanism.epsilon_guarantee.epsilon <= 1
     assert set(release.value.labels) == {"common", "never"}
     assert run("labels", "none", *known, "--dry-run") == 0
     text = capsys.readouterr().out
@@ -207,7 +207,7 @@ def test_missing_users_and_labels_are_a_choice(tmp_path, capsys) -> None:
     both = ("--null-users", "separate", "--null-labels", "drop", "--output", out)
     assert run("labels", path, *USERS, *BUDGET, *both) == 0
     release = dh.Release.load(out)
-    assert release.stated == {
+    assert release.provenance == {
         "unit": "one user, or one row without a user",
         "null_users": "separate",
         "null_labels": "drop",
@@ -392,7 +392,7 @@ def test_anonymize_bounds_users(records, tmp_path, capsys) -> None:
     assert run("anonymize", records, *bounded, "--output", out, "--report", page) == 0
     release = dh.Release.load(out)
     assert release.mechanism.sensitivity == 2
-    assert release.stated == {"unit": "one user", "max_records": "2"}
+    assert release.provenance == {"unit": "one user", "max_records": "2"}
     capsys.readouterr()
     assert run("show", out) == 0
     assert "one user, who counts with up to 2 records" in " ".join(capsys.readouterr().out.split())

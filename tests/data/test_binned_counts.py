@@ -12,8 +12,8 @@ from dphist.data.axis.axis import Axis
 from dphist.data.binned_counts import BinnedCounts, bin_counts
 from dphist.errors import ParameterError
 
-AGE = Axis.of_edges([0, 18, 65], "age")
-SIZE = Axis.of_edges([0.0, 0.5, 1.0, 2.0], "size")
+AGE = Axis.from_edges([0, 18, 65], "age")
+SIZE = Axis.from_edges([0.0, 0.5, 1.0, 2.0], "size")
 ONE = {"below": 1, "above": 2, "null": 3}
 ROWS = pd.DataFrame({"x": [0, 1, 5], "y": [0.5, 1.5, np.nan]})
 
@@ -102,7 +102,7 @@ def test_edges_in_all_forms() -> None:
     written = bin_counts(ROWS, column="x", edges=[0, 2, 4])
     regular = bin_counts(ROWS, column="x", start=0, stop=4, width=2)
     assert written == regular
-    assert written.axes == (Axis.of_edges([0, 2, 4], "x"),)
+    assert written.axes == (Axis.from_edges([0, 2, 4], "x"),)
     assert written.counts.tolist() == [2, 0]
     both = bin_counts(ROWS, column=["x", "y"], start=[0, 0], stop=4, width=[2, 0.5])
     assert both.counts.shape == (2, 8)

@@ -97,7 +97,7 @@ def test_labels_have_one_order_wherever_they_lie(labels: pa.Array) -> None:
         assert isinstance(counts._store, stores.DuckStore if few < 0 else stores.ArrowStore)
         found.append([counts.largest(number)["label"].to_pylist() for number in range(12)])
         listed = labels.to_pylist()
-        assert counts.of(listed) == [4] * len(labels)
+        assert counts.counts_of(listed) == [4] * len(labels)
         assert counts.largest(1).schema.field("label").type == labels.type
     assert found[0] == found[1]
 
@@ -105,24 +105,24 @@ def test_labels_have_one_order_wherever_they_lie(labels: pa.Array) -> None:
 @everywhere
 def test_the_counts_of_listed_labels(make: Make) -> None:
     counts = make(COUNTS)
-    assert counts.of(["x", "c", "", "a", "A"]) == [0, 7, 1, 2, 0]
-    assert counts.of([]) == []
+    assert counts.counts_of(["x", "c", "", "a", "A"]) == [0, 7, 1, 2, 0]
+    assert counts.counts_of([]) == []
     for bad in (["a", "a"], ["a", None], [1], [["a"]]):
         with refused(ParameterError, "labels"):
-            counts.of(bad)
+            counts.counts_of(bad)
 
 
 @everywhere
 def test_what_survives(make: Make) -> None:
     counts = make(COUNTS)
-    assert sorted(rows(counts.surviving(lambda batch: batch))) == sorted(COUNTS.items())
+    assert sorted(rows(counts.filter_batches(lambda batch: batch))) == sorted(COUNTS.items())
 
     def keep(batch: pa.RecordBatch) -> pa.RecordBatch:
         kept = batch.filter(pc.greater(batch["count"], 1))
         return kept.set_column(1, "count", pc.multiply(kept["count"], -1))
 
-    assert sorted(rows(counts.surviving(keep))) == [("a", -2), ("b", -2), ("c", -7), ("d", -2)]
-    none = counts.surviving(lambda batch: batch.slice(0, 0))
+    assert sorted(rows(counts.filter_batches(keep))) == [("a", -2), ("b", -2), ("c", -7), ("d", -2)]
+    none = counts.filter_batches(lambda batch: batch.slice(0, 0))
     assert (none.num_rows, none.schema.names) == (0, ["label", "count"])
 
 
@@ -138,7 +138,7 @@ def test_the_types_of_batches_are_those_of_what_is_returned(make: Make) -> None:
             assert batch.schema.types == [there, pa.int64()]
             return batch
 
-        assert counts.surviving(typed).schema.types == [kind, pa.int64()]
+        assert counts.filter_batches(typed).schema.types == [kind, pa.int64()]
 
 
 @pytest.mark.parametrize("make", [in_memory, in_duckdb])
@@ -150,7 +150,7 @@ def test_batches_are_bounded_and_hold_each_label_once(make: Make) -> None:
         sizes.append(batch.num_rows)
         return batch
 
-    table = make(dict(enumerate(range(1, number + 1)))).surviving(keep)
+    table = make(dict(enumerate(range(1, number + 1)))).filter_batches(keep)
     assert len(sizes) >= 3
     assert max(sizes) <= 2**18
     assert np.array_equal(np.sort(table["label"].to_numpy()), np.arange(number))
@@ -164,7 +164,7 @@ def test_spark_gathers_its_small_batches() -> None:
     def sized(batch: pa.RecordBatch) -> pa.RecordBatch:
         return batch.set_column(1, "count", pa.array([batch.num_rows] * batch.num_rows, pa.int64()))
 
-    assert min(count for _, count in rows(counts.surviving(sized))) > 10_000
+    assert min(count for _, count in rows(counts.filter_batches(sized))) > 10_000
 
 
 def test_a_task_that_is_repeated_releases_one_result(tmp_path: Path) -> None:
@@ -186,7 +186,7 @@ def test_a_task_that_is_repeated_releases_one_result(tmp_path: Path) -> None:
         drawn = pa.array([noise] * batch.num_rows, pa.int64())
         return batch.set_column(1, "count", drawn)
 
-    released = rows(counts.surviving(keep))
+    released = rows(counts.filter_batches(keep))
     assert sorted(label for label, _ in released) == sorted(f"t{i}" for i in range(50))
     attempts = [path.name.split("-") for path in tmp_path.iterdir()]
     partitions = {label for label, _ in attempts}
@@ -202,7 +202,7 @@ def test_a_job_that_cannot_be_finished_is_refused() -> None:
         raise ValueError(batch["label"][0].as_py())
 
     with refused(DataError, "nothing was released"):
-        counts.surviving(broken)
+        counts.filter_batches(broken)
 
 
 @pytest.mark.parametrize("make", [in_memory, in_duckdb])
@@ -211,17 +211,17 @@ def test_an_error_of_keep_is_passed_on(make: Make) -> None:
         raise DphistError("ours")
 
     with pytest.raises(DphistError, match="ours"):
-        make(COUNTS).surviving(broken)
+        make(COUNTS).filter_batches(broken)
 
 
 def test_a_question_may_be_asked_while_another_is_answered() -> None:
     counts = in_duckdb(COUNTS)
 
     def keep(batch: pa.RecordBatch) -> pa.RecordBatch:
-        assert counts.of(["c"]) == [7]
+        assert counts.counts_of(["c"]) == [7]
         return batch
 
-    assert len(rows(counts.surviving(keep))) == 5
+    assert len(rows(counts.filter_batches(keep))) == 5
 
 
 @everywhere
@@ -247,13 +247,13 @@ def test_few_labels_leave_the_database_at_once(
     for number, there in ((3, 0), (4, 1)):
         counts = LabelCounts.from_table(pa.table({"term": list("abcd"[:number])}), label="term")
         assert len(list(tmp_path.iterdir())) == there
-        assert counts.of(["a"]) == [1]
+        assert counts.counts_of(["a"]) == [1]
         del counts
 
 
 def test_what_a_caller_promises() -> None:
     counts = LabelCounts.from_counts(["a", "b", "a"], [1, 0, 2], max_labels=None, max_count=3)
-    assert rows(counts.surviving(lambda batch: batch)) == [("a", 3)]
+    assert rows(counts.filter_batches(lambda batch: batch)) == [("a", 3)]
     assert (counts.max_labels, counts.max_count, counts.null_users) == (None, 3, None)
     assert "promised" in counts.unit
     for labels, numbers in ((["a", None], [1, 1]), (["a"], [None]), (["a"], [-1])):

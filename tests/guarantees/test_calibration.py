@@ -26,7 +26,7 @@ TARGETS = [(1, "1e-6"), ("0.05", "1e-9"), (8, "0.01")]
 
 def total(made: Any, delta: Any, releases: int) -> Fraction:
     """Epsilon of all releases: as `compose` has it, or the exact one of Gaussian noise."""
-    known = [made.guarantee, getattr(made, "direct_guarantee", None)]
+    known = [made.guarantee, getattr(made, "epsilon_guarantee", None)]
     claims = []
     for guarantee in known:
         if guarantee is not None:
@@ -174,7 +174,7 @@ def test_listed_labels_spend_no_delta_on_a_threshold() -> None:
         assert made.delta is None
         assert 0.999 < total(made, "1e-6", 1) <= 1
     pure = calibrate(ThresholdHistogram, epsilon=1, delta=0, max_labels=2, labels=["a", "b"])
-    assert pure.direct_guarantee == PureDP(1, unit="user")
+    assert pure.epsilon_guarantee == PureDP(1, unit="user")
 
 
 def several_queries(*, epsilon: Any, delta: Any, queries: int) -> Any:

@@ -242,7 +242,7 @@ def test_mechanisms_say_whom_they_protect_before_any_data(mechanism: tuple) -> N
     assert made.guarantee.unit == unit
     assert made.guarantee.unit.bounds == unit.bounds
     assert made.to_approx_dp("1e-3").unit == unit
-    direct = getattr(made, "direct_guarantee", None)
+    direct = getattr(made, "epsilon_guarantee", None)
     assert direct is None or direct.unit == unit
 
 
@@ -289,7 +289,7 @@ def test_releases_protect_the_user_that_the_data_state() -> None:
 
 
 def test_the_unit_of_a_release_is_in_the_words_of_the_data() -> None:
-    axis = dh.Axis.of_edges([0, 1, 2], "age")
+    axis = dh.Axis.from_edges([0, 1, 2], "age")
     outside = {"below": 0, "above": 0, "null": 0}
     counts = BINS(np.array([5, 6]), (axis,), outside, sensitivity=2, unit="one patient")
     release = dh.LeafCounts(epsilon=1, bins=2, sensitivity=2).release(counts)
@@ -300,7 +300,7 @@ def test_the_unit_of_a_release_is_in_the_words_of_the_data() -> None:
 def test_rows_that_count_one_are_records() -> None:
     rows = dh.LabelCounts.from_table(ROWS, label="word")
     release = dh.ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=1).release(rows)
-    assert release.stated["unit"] == "one row"
+    assert release.provenance["unit"] == "one row"
     assert release.guarantee.unit == PrivacyUnit("record")
     again = dh.Release.from_json(release.to_json())
     assert again.guarantee == release.guarantee
@@ -327,7 +327,7 @@ def test_users_and_rows_without_one_are_another_unit() -> None:
 def test_bounds_that_are_promised_protect_a_user_all_the_same() -> None:
     frame = pd.DataFrame({"label": ["a"], "count": [100]})
     release = dh.ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=1).release(frame)
-    assert "promised" in release.stated["unit"]
+    assert "promised" in release.provenance["unit"]
     assert release.guarantee.unit == PrivacyUnit("user")
 
 
@@ -337,7 +337,7 @@ EDGES = pd.DataFrame({"u": list("abab"), "v": list("bcca")})
 PATH_OF_EDGES = {"undirected": False, "directed": True}
 
 
-def of_edges(directed: bool, **more: object) -> dh.Release:
+def from_edges(directed: bool, **more: object) -> dh.Release:
     degrees = dh.Profile.from_edges(EDGES, source="u", target="v", directed=directed)
     return dh.anonymize(degrees, epsilon=1, **more)
 
@@ -364,14 +364,14 @@ def test_the_degrees_of_a_graph_protect_one_edge(directed: bool) -> None:
 
 @pytest.mark.parametrize("directed", PATH_OF_EDGES.values(), ids=PATH_OF_EDGES)
 def test_edges_and_records_do_not_add_up(directed: bool) -> None:
-    edges = of_edges(directed).guarantee
+    edges = from_edges(directed).guarantee
     for records in (PureDP(1), PureDP(1, PrivacyUnit("record", 2))):
         for pair in ((edges, records), (records, edges)):
             with pytest.raises(ParameterError, match=r"for_unit\('edge', has=m\)"):
                 compose(*pair)
     # An edge of at most three records of another table; both ways of counting degrees.
     several = PureDP(1, PrivacyUnit("record", 2)).for_unit("edge", has=3)
-    assert compose(edges, several, of_edges(not directed).guarantee) == PureDP(4, unit="edge")
+    assert compose(edges, several, from_edges(not directed).guarantee) == PureDP(4, unit="edge")
 
 
 def test_edges_of_a_calibrated_mechanism_do_not_add_up_with_records() -> None:
@@ -387,7 +387,7 @@ def test_edges_of_a_calibrated_mechanism_do_not_add_up_with_records() -> None:
 
 @pytest.mark.parametrize("directed", PATH_OF_EDGES.values(), ids=PATH_OF_EDGES)
 def test_edges_are_said_to_be_protected_and_not_to_be_cut(directed: bool) -> None:
-    release = of_edges(directed)
+    release = from_edges(directed)
     counted = "" if directed else ", which is counted up to 2 times"
     summary = " ".join(summary_text(release).split())
     page = " ".join(report_html(release).split())
@@ -444,8 +444,8 @@ def test_a_file_of_users_says_no_other_bounds(kind: str) -> None:
     # Without what was stated the unit is the mechanism's own.
     if kind == "ranges":
         with pytest.raises(dh.ReleaseFileError):
-            dh.Release.from_json(edited(release, stated={}))
-        own = dh.Release.from_json(edited(release, stated={}, unit=unit_of("record", 4)))
+            dh.Release.from_json(edited(release, provenance={}))
+        own = dh.Release.from_json(edited(release, provenance={}, unit=unit_of("record", 4)))
         assert own.guarantee.unit == PrivacyUnit("record", 4)
 
 

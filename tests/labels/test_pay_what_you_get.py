@@ -66,7 +66,7 @@ class Untouchable(LabelCounts):
     def largest(self, number: int):
         raise AssertionError("looked at data")
 
-    surviving = of = largest
+    filter_batches = counts_of = largest
 
 
 def untouchable(max_labels: int | None = None, max_count: int = 1) -> Untouchable:

@@ -99,9 +99,9 @@ def test_guarantees_are_known_before_data() -> None:
     laplace, gaussian = (histogram(max_labels=10, noise=noise) for noise in NOISES)
     each = PureDP(1).to_zcdp().rho
     assert laplace.guarantee == ApproxZCDP(10 * each, "1e-6", unit="user")
-    assert laplace.direct_guarantee == ApproxDP(10, "1e-6", unit="user")
+    assert laplace.epsilon_guarantee == ApproxDP(10, "1e-6", unit="user")
     assert gaussian.guarantee == ApproxZCDP(5, "1e-6", unit="user")
-    assert gaussian.direct_guarantee is None
+    assert gaussian.epsilon_guarantee is None
     assert laplace.guarantee.rho < gaussian.guarantee.rho
     assert laplace.threshold == 16
     assert gaussian.threshold == Fraction(6) + Fraction(409, 2050)
@@ -130,7 +130,7 @@ def test_listed_labels_have_no_delta(noise: Any) -> None:
     known = histogram(delta=None, labels=["a", "b", "c"], noise=noise)
     each = PureDP(1).to_zcdp().rho if noise == "laplace" else Fraction(1, 2)
     assert known.guarantee == ZCDP(2 * each, unit="user")
-    assert known.direct_guarantee == (PureDP(2, unit="user") if noise == "laplace" else None)
+    assert known.epsilon_guarantee == (PureDP(2, unit="user") if noise == "laplace" else None)
     assert known.threshold is None
     assert known.reached_delta == 0
     assert histogram(delta=0, labels=["a"], noise=noise).delta is None
@@ -383,9 +383,9 @@ def test_a_released_value_is_the_compared_real_one_rounded(monkeypatch: pytest.M
 
 
 def test_it_says_what_it_does() -> None:
-    assert "geometric" in histogram().in_words()
-    assert "Gaussian" in histogram(noise="gaussian").in_words()
-    assert "listed" in histogram(labels=["a"], delta=None).in_words()
+    assert "geometric" in histogram().description()
+    assert "Gaussian" in histogram(noise="gaussian").description()
+    assert "listed" in histogram(labels=["a"], delta=None).description()
 
 
 @pytest.mark.parametrize("noise", NOISES)

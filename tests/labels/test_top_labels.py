@@ -189,8 +189,8 @@ def test_only_the_largest_counts_are_asked_for(monkeypatch: pytest.MonkeyPatch) 
         return original(self, number)
 
     monkeypatch.setattr(LabelCounts, "largest", counted)
-    monkeypatch.delattr(LabelCounts, "surviving")
-    monkeypatch.delattr(LabelCounts, "of")
+    monkeypatch.delattr(LabelCounts, "filter_batches")
+    monkeypatch.delattr(LabelCounts, "counts_of")
     TopLabels(k=2, candidates=5, epsilon=1, delta="0.1").release(
         table(dict.fromkeys("abcdefgh", 9))
     )

@@ -130,7 +130,7 @@ def test_only_the_largest_counts_are_asked_for(monkeypatch: pytest.MonkeyPatch) 
         return original(self, number)
 
     monkeypatch.setattr(LabelCounts, "largest", counted)
-    monkeypatch.delattr(LabelCounts, "surviving")
+    monkeypatch.delattr(LabelCounts, "filter_batches")
     TopThreshold(3, epsilon=1, delta="0.1", max_labels=1).release(table(dict.fromkeys("abcdef", 9)))
     assert asked == [4]
 

@@ -14,7 +14,7 @@ MAKE = [
     lambda **kw: HierarchicalTree(bins=4, branching=2, consistent=False, **kw),
     lambda **kw: AdaptiveTree(bins=4, **kw),
 ]
-AXIS = Axis.of_edges([0, 1, 2, 3, 4])
+AXIS = Axis.from_edges([0, 1, 2, 3, 4])
 
 
 def binned(counts=(1, 2, 3, 4), below=5, above=6, null=7):

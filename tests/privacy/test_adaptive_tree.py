@@ -13,7 +13,7 @@ import pytest
 
 from dphist import AdaptiveTree, DphistError
 from dphist.ranges.adaptive_tree import exploration
-from dphist.ranges.adaptive_tree.path_budget import UNITS, Ledger
+from dphist.ranges.adaptive_tree.path_budget import UNITS, PathBudget
 from dphist.ranges.adaptive_tree.rules import Rules
 from dphist.ranges.budget import Budget
 from tests.privacy.ranges_cases import neighbours
@@ -22,12 +22,12 @@ from tests.privacy.ranges_cases import neighbours
 def adaptive_run(monkeypatch, mechanism, counts, outcome):
     """Run the whole tree such that `outcome(step, true)` gives the numbers each batch publishes.
 
-    Returns the batches (level, nodes, units, true) as the ledger was charged for them. The exact
+    Returns the batches (level, nodes, units, true) as the budget was charged for them. The exact
     counts are computed here: a tree that looked at any others would publish other numbers.
     """
     arranged = mechanism.shape.arrange(np.asarray(counts))
     requests, wanted = [], []
-    charge = Ledger.charge
+    charge = PathBudget.charge
 
     def charging(self, level, nodes, units):
         charge(self, level, nodes, units)
@@ -44,7 +44,7 @@ def adaptive_run(monkeypatch, mechanism, counts, outcome):
         return wanted[-1] - true
 
     with monkeypatch.context() as patch:
-        patch.setattr(Ledger, "charge", charging)
+        patch.setattr(PathBudget, "charge", charging)
         patch.setattr(Budget, "noise", noise)
         release = mechanism.release(counts)
     assert len(wanted) == len(requests)
@@ -113,10 +113,10 @@ def test_an_adaptive_tree_spends_no_more_on_any_path(monkeypatch, bins, most, se
 
 
 def test_what_would_overspend_is_refused_before_it_is_counted(monkeypatch):
-    """Whatever the rules do, the ledger is asked first."""
+    """Whatever the rules do, the budget is asked first."""
     monkeypatch.setattr(exploration.Explorer, "_stop", _stop_for_free(exploration.Explorer._stop))
     requests = []
-    charge = Ledger.charge
+    charge = PathBudget.charge
 
     def charging(self, level, nodes, units):
         charge(self, level, nodes, units)
@@ -126,9 +126,9 @@ def test_what_would_overspend_is_refused_before_it_is_counted(monkeypatch):
         assert share == Fraction(requests[-1], UNITS)
         return np.zeros(size, np.int64)
 
-    monkeypatch.setattr(Ledger, "charge", charging)
+    monkeypatch.setattr(PathBudget, "charge", charging)
     monkeypatch.setattr(Budget, "noise", noise)
-    with pytest.raises(DphistError, match="ledger"):
+    with pytest.raises(DphistError, match="budget"):
         AdaptiveTree(epsilon=1, bins=64).release(np.zeros(64, int))
 
 
@@ -141,8 +141,8 @@ def _stop_for_free(stop):
 
 
 def test_a_ledger_that_forgets_is_caught(monkeypatch):
-    """Power: without the ledger's account, rules that spend twice show up in the loss."""
-    monkeypatch.setattr(Ledger, "charge", lambda self, level, nodes, units: None)
+    """Power: without the budget's account, rules that spend twice show up in the loss."""
+    monkeypatch.setattr(PathBudget, "charge", lambda self, level, nodes, units: None)
     monkeypatch.setattr(exploration.Explorer, "_stop", _stop_for_free(exploration.Explorer._stop))
     mechanism = AdaptiveTree(epsilon=1, bins=64)
     found = losses_of_pairs(monkeypatch, mechanism, neighbours((64,)))
@@ -168,9 +168,9 @@ def test_decisions_by_exact_counts_are_caught(monkeypatch):
 
 
 def test_the_ledger_refuses_what_would_overdraw():
-    ledger = Ledger(3)
-    ledger.charge(0, np.array([0]), UNITS // 2)
-    ledger.charge(3, np.array([1, 5]), UNITS // 2)
+    budget = PathBudget(3)
+    budget.charge(0, np.array([0]), UNITS // 2)
+    budget.charge(3, np.array([1, 5]), UNITS // 2)
     for level, nodes, units in [
         (3, [1], 1),
         (2, [0], 1),
@@ -182,6 +182,6 @@ def test_the_ledger_refuses_what_would_overdraw():
         (3, [2], 0),
         (3, [2], -5),
     ]:
-        with pytest.raises(DphistError, match="ledger"):
-            ledger.charge(level, np.array(nodes), units)
-    ledger.charge(3, np.array([2]), UNITS // 2)
+        with pytest.raises(DphistError, match="budget"):
+            budget.charge(level, np.array(nodes), units)
+    budget.charge(3, np.array([2]), UNITS // 2)

@@ -43,7 +43,7 @@ BOUNDS = [1, 2, 7, 1000, 10**6 + 1, 10**9]
 )
 def test_copies_keep_the_unit(through: Callable[[Any], Any], bound: int) -> None:
     profile = Profile.from_counts([3, 1], sensitivity=bound)
-    axis = Axis.of_edges([0, 1, 2])
+    axis = Axis.from_edges([0, 1, 2])
     binned = BinnedCounts(
         np.array([1, 2]), (axis,), dict.fromkeys(("below", "above", "null"), 0), bound
     )

@@ -73,8 +73,8 @@ def test_a_user_costs_the_guarantee_and_not_more(mechanism: dh.ThresholdHistogra
     for without, with_it in neighbours(mechanism):
         epsilon, rho = loss_of_neighbours(released(mechanism), without, with_it, told=sight)
         if mechanism.noise == "laplace":
-            assert mechanism.direct_guarantee is not None
-            assert epsilon == mechanism.direct_guarantee.epsilon
+            assert mechanism.epsilon_guarantee is not None
+            assert epsilon == mechanism.epsilon_guarantee.epsilon
         else:
             assert rho == mechanism.guarantee.rho
         transcript = record(released(mechanism), without, told=sight)

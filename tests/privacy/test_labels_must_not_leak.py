@@ -36,7 +36,7 @@ def counts(labels: Any, values: list[int]) -> LabelCounts:
 
 
 def as_dict(data: LabelCounts) -> dict[Any, int]:
-    table = data.surviving(lambda batch: batch)
+    table = data.filter_batches(lambda batch: batch)
     return dict(zip(table["label"].to_pylist(), table["count"].to_pylist(), strict=True))
 
 
@@ -87,7 +87,7 @@ def test_a_collation_of_spark_makes_no_two_labels_one() -> None:
         collated = frame.selectExpr("who", "collate(term, 'UTF8_LCASE') AS term")
         found.append(LabelCounts.from_table(collated, label="term", user="who", max_labels=1))
     assert [as_dict(data) for data in found] == [{"A": 30}, {"A": 30, "a": 1}]
-    assert [data.of(["a", "A"]) for data in found] == [[0, 30], [1, 30]]
+    assert [data.counts_of(["a", "A"]) for data in found] == [[0, 30], [1, 30]]
     assert found[1].largest(5)["label"].to_pylist() == ["A", "a"]
 
 

@@ -1,4 +1,4 @@
-"""Inputs that a release over bins must refuse, and nodes that its ledger must refuse."""
+"""Inputs that a release over bins must refuse, and nodes that its budget must refuse."""
 
 import datetime
 import pickle
@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from dphist import AdaptiveTree, DphistError, HierarchicalTree, LeafCounts, Release, bin_counts
-from dphist.ranges.adaptive_tree.path_budget import UNITS, Ledger
+from dphist.ranges.adaptive_tree.path_budget import UNITS, PathBudget
 from dphist.ranges.budget import Budget
 from tests.privacy.ranges_cases import MAKE
 
@@ -21,10 +21,10 @@ from tests.privacy.ranges_cases import MAKE
 def test_the_ledger_refuses_nodes_that_it_would_not_charge_as_they_are_counted(nodes):
     """Negative nodes are charged to one bin and counted as others; of unsigned ones any order
     passes as ascending, so that a node is charged once and counted twice."""
-    ledger = Ledger(3)
-    with pytest.raises(DphistError, match="ledger"):
-        ledger.charge(3, nodes, UNITS)
-    assert ledger.highest(0, np.array([0])) == 0
+    budget = PathBudget(3)
+    with pytest.raises(DphistError, match="budget"):
+        budget.charge(3, nodes, UNITS)
+    assert budget.highest(0, np.array([0])) == 0
 
 
 def test_rules_that_ask_for_nodes_that_are_none_get_nothing(monkeypatch):
@@ -38,7 +38,7 @@ def test_rules_that_ask_for_nodes_that_are_none_get_nothing(monkeypatch):
 
     monkeypatch.setattr(exploration.Explorer, "run", run)
     monkeypatch.setattr(Budget, "noise", lambda b, share, size, source: np.zeros(size, np.int64))
-    with pytest.raises(DphistError, match="ledger"):
+    with pytest.raises(DphistError, match="budget"):
         AdaptiveTree(epsilon=1, bins=64).release(np.arange(64))
 
 

@@ -17,7 +17,7 @@ from dphist import (
     Release,
     bin_counts,
 )
-from dphist.ranges.adaptive_tree.path_budget import UNITS, Ledger
+from dphist.ranges.adaptive_tree.path_budget import UNITS, PathBudget
 from dphist.ranges.budget import Budget
 from tests.privacy.ranges_cases import AXIS, MAKE, Drawn, binned
 
@@ -136,7 +136,7 @@ def test_a_release_shares_no_memory_with_the_data_and_reaches_none(make):
             left += gc.get_referents(item)
 
 
-PLANE = (Axis.of_edges([0, 1, 2]), Axis.of_edges([0, 1, 2]))
+PLANE = (Axis.from_edges([0, 1, 2]), Axis.from_edges([0, 1, 2]))
 FLAT = [
     lambda: LeafCounts(epsilon=1, bins=(2, 2)),
     lambda: HierarchicalTree(epsilon=1, bins=(2, 2), branching=2),
@@ -285,8 +285,8 @@ def test_no_warning_and_no_error_depends_on_the_counts(make, counts, recwarn):
 @pytest.mark.parametrize("kind", ["epsilon", "rho"])
 @pytest.mark.parametrize("bins", [(21,), (64,), (8, 8)])
 def test_the_ledger_is_charged_what_the_noise_costs(monkeypatch, kind, bins):
-    """Planted: under rho the ledger charged half, or the noise of twice the share."""
-    charged, drawn, charge = [], [], Ledger.charge
+    """Planted: under rho the budget charged half, or the noise of twice the share."""
+    charged, drawn, charge = [], [], PathBudget.charge
 
     def charging(self, level, nodes, units):
         charge(self, level, nodes, units)
@@ -298,7 +298,7 @@ def test_the_ledger_is_charged_what_the_noise_costs(monkeypatch, kind, bins):
         return np.zeros(size, np.int64)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Ledger, "charge", charging)
+        patch.setattr(PathBudget, "charge", charging)
         patch.setattr(Budget, "noise", noise)
         AdaptiveTree(**{kind: 1}, bins=bins).release(np.full(bins, 50))
     assert drawn == charged

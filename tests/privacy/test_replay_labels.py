@@ -88,7 +88,7 @@ def test_noise_on_every_count(noise: Any, parameters: dict[str, Any]) -> None:
     sight = told(mechanism)
     epsilon, rho = loss_of_neighbours(released(mechanism), counts, more, told=sight)
     if noise == "laplace":
-        assert epsilon == mechanism.direct_guarantee.epsilon
+        assert epsilon == mechanism.epsilon_guarantee.epsilon
     else:
         assert rho == mechanism.guarantee.rho
     transcript = record(released(mechanism), counts, told=sight)
@@ -126,7 +126,7 @@ def test_listed_labels_at_production_scale(noise: Any) -> None:
     sight: dict[int, Told] = {} if noise == "laplace" else {0: lambda held: fine * held[:listed]}
     epsilon, rho = loss_of_neighbours(released(mechanism), counts, more, told=sight)
     if noise == "laplace":
-        assert epsilon == mechanism.direct_guarantee.epsilon
+        assert epsilon == mechanism.epsilon_guarantee.epsilon
     else:
         assert rho == mechanism.guarantee.rho
     transcript = record(released(mechanism), counts, told=sight)
@@ -285,11 +285,11 @@ def test_a_threshold_above_the_true_maximum_is_noticed(monkeypatch: pytest.Monke
 
 def test_noise_of_half_the_scale_shows_in_the_loss(monkeypatch: pytest.MonkeyPatch) -> None:
     mechanism = ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=10)
-    stated = mechanism.direct_guarantee.epsilon
+    provenance = mechanism.epsilon_guarantee.epsilon
     half = GeometricNoise(2 * mechanism.epsilon)
     monkeypatch.setattr(ThresholdHistogram, "_noise_for", lambda *_: half)
     counts = long_tail(5000)
     run = released(mechanism)
     one = record(run, counts)
     its = replay(one, run, with_user(counts, 10, 1))
-    assert loss(one, its)[0] == 2 * stated
+    assert loss(one, its)[0] == 2 * provenance

@@ -185,7 +185,7 @@ def test_several_records_of_one_unit(make: Any, sensitivity: int) -> None:
 @pytest.mark.parametrize("make", [AdaptiveTree, HierarchicalTree, LeafCounts])
 def test_records_in_no_bin_cost_no_more(make: Any) -> None:
     """Counts beside the bins, enormous and none; a record is there or in a bin."""
-    axis = Axis.of_edges(range(4097))
+    axis = Axis.from_edges(range(4097))
     counts = next(histograms((4096,)))
 
     def binned(below: int, above: int, null: int, counts: Counts = counts) -> BinnedCounts:

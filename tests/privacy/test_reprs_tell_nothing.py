@@ -17,7 +17,7 @@ COUNTS = [[], [1], [7, 7, 3], [918273645] * 50]
 def bins_of(counts: list[int]) -> BinnedCounts:
     held = np.array([*counts, 0, 0, 0, 0][:4], np.int64)
     outside = {"below": len(counts), "above": sum(counts), "null": 0}
-    return BinnedCounts(held, (Axis.of_edges(range(5)),), outside)
+    return BinnedCounts(held, (Axis.from_edges(range(5)),), outside)
 
 
 def labels_of(counts: list[int]) -> LabelCounts:

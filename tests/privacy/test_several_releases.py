@@ -60,7 +60,7 @@ def test_no_more_is_claimed_than_composing_the_guarantees_shows(name: str, relea
     one = LIKE[name](1)
     composed = compose(*[one.guarantee] * releases)
     shown = composed.to_approx_dp("1e-6").epsilon
-    direct = getattr(one, "direct_guarantee", None)
+    direct = getattr(one, "epsilon_guarantee", None)
     if direct is not None:
         shown = min(shown, compose(*[direct] * releases).to_approx_dp("1e-6").epsilon)
     if isinstance(composed, ApproxZCDP):

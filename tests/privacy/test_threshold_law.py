@@ -128,7 +128,7 @@ def check(mechanism: ThresholdHistogram, common: list[tuple[int, int]], new: lis
         for p, q in ((finer_with, finer_without), (finer_without, finer_with)):
             if renyi(p, q, order) > float(guarantee.rho) * order + SLACK:
                 raise ViolationError("a divergence exceeds rho")
-    direct = mechanism.direct_guarantee
+    direct = mechanism.epsilon_guarantee
     if direct is not None:
         for p, q in ((output_with, output_without), (output_without, output_with)):
             if hockey_stick(p, q, float(direct.epsilon)) > float(direct.delta) + 1e-12:

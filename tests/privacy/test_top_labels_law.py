@@ -294,7 +294,7 @@ class ByInputOrder(LabelCounts):
         return made
 
     def largest(self, number: int):
-        there = zip(self.given, self.of(self.given), strict=True)
+        there = zip(self.given, self.counts_of(self.given), strict=True)
         rows = sorted((row for row in there if row[1]), key=lambda row: -row[1])[:number]
         return pa.table({"label": [label for label, _ in rows]})
 

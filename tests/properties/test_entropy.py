@@ -17,9 +17,9 @@ from scipy.stats import binom
 
 import dphist as dh
 from dphist.errors import ParameterError
+from dphist.properties.chao import chao1, seen_once
 from dphist.properties.entropy import LINEAR, METHODS, entropy, weights
 from dphist.properties.entropy_polynomial import Design, jvhw, wu_yang
-from dphist.properties.labels_seen import chao1, seen_once
 from dphist.properties.polynomials import Entropy, best_approximation, unbiased
 from dphist.properties.profile_likelihood import _log_rising, likeliest_population
 

@@ -11,7 +11,7 @@ from scipy.stats import poisson
 
 from dphist import Profile, anonymize
 from dphist.errors import ParameterError
-from dphist.properties import unseen_programme
+from dphist.properties import linear_program
 from dphist.properties.chebyshev_support import all_are_seen, bias_share, weights
 from dphist.properties.support_size import METHODS, support_size
 
@@ -190,7 +190,7 @@ def test_a_programme_that_fails_says_what_to_do(monkeypatch: pytest.MonkeyPatch)
     class Failed:
         status = 4
 
-    monkeypatch.setattr(unseen_programme, "linprog", lambda *_, **__: Failed())
+    monkeypatch.setattr(linear_program, "linprog", lambda *_, **__: Failed())
     with pytest.raises(ParameterError, match="wu-yang"):
         support_size(Profile.from_counts([1, 2]), p_min="0.1", method="valiant-valiant")
 
@@ -280,5 +280,5 @@ def test_the_programme_is_solved_for_any_promise(counts: list[int], p_min: str) 
 def test_a_fit_need_not_be_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
     profile = Profile.from_counts(np.random.default_rng(1).multinomial(600, np.full(1000, 1e-3)))
     slack = support_size(profile, p_min="1/2000", method="valiant-valiant")
-    monkeypatch.setattr(unseen_programme, "_SLACK", 0.0)
+    monkeypatch.setattr(linear_program, "_SLACK", 0.0)
     assert slack < support_size(profile, p_min="1/2000", method="valiant-valiant") - 1

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import dphist as dh
-from dphist.ranges import RangeMechanism
+from dphist.ranges import RangesMechanism
 
 ROWS = {"who": [1, 1, 1, 2, 3, 3], "x": [0, 0, 1, 3, 9, None]}
 MECHANISMS: list[type[Any]] = [dh.LeafCounts, dh.HierarchicalTree, dh.AdaptiveTree]
@@ -31,7 +31,7 @@ def test_a_larger_bound_is_refused_before_noise_is_drawn(
         drawn.append(size)
         return bytes(size)
 
-    def ran(self: RangeMechanism, *_: Any) -> None:
+    def ran(self: RangesMechanism, *_: Any) -> None:
         raise AssertionError
 
     monkeypatch.setattr(kind, "_run", ran)
@@ -47,9 +47,9 @@ def test_a_larger_bound_is_refused_before_noise_is_drawn(
 def test_a_release_states_the_unit(kind: type[Any]) -> None:
     for sensitivity in (2, 5):
         release = kind(epsilon=1, bins=2, sensitivity=sensitivity).release(counts_of(2))
-        assert release.stated == {"unit": "one user", "max_records": "2"}
+        assert release.provenance == {"unit": "one user", "max_records": "2"}
         again = dh.Release.from_json(release.to_json())
-        assert again.stated == release.stated
+        assert again.provenance == release.provenance
         assert again == release
 
 
@@ -57,4 +57,4 @@ def test_a_release_states_the_unit(kind: type[Any]) -> None:
 def test_without_users_nothing_is_stated(kind: type[Any]) -> None:
     mechanism = kind(epsilon=1, bins=2, sensitivity=2)
     for data in (counts_of(None), [3, 1]):
-        assert mechanism.release(data).stated == {}
+        assert mechanism.release(data).provenance == {}

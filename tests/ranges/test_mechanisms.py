@@ -91,9 +91,9 @@ def test_unbiased_answers_are_off_by_their_standard_error(budget, bins):
     ):
         values = [mechanism.release(counts).value for _ in range(400)]
         errors = np.array([h.count(lo, hi) - exact for h in values])
-        stated = values[0].error(lo, hi)
-        assert 0.75 < np.sqrt(np.mean(errors**2)) / stated < 1.25
-        assert abs(errors.mean()) < 5 * stated / 20
+        provenance = values[0].error(lo, hi)
+        assert 0.75 < np.sqrt(np.mean(errors**2)) / provenance < 1.25
+        assert abs(errors.mean()) < 5 * provenance / 20
 
 
 def test_an_adaptive_tree_states_about_the_error_it_has():
@@ -239,7 +239,7 @@ def test_total_and_quantiles_are_those_of_the_answers(settings):
 
 
 def test_measured_counts_too_are_refused_beyond_the_bound():
-    axis = Axis.of_edges([0, 1, 2, 3, 4])
+    axis = Axis.from_edges([0, 1, 2, 3, 4])
     outside = {"below": 0, "above": 0, "null": 0}
     data = BinnedCounts(np.array([1, 2, 3, 4]), (axis,), outside, sensitivity=9)
     with pytest.raises(BoundsError, match="sensitivity=9"):

@@ -271,14 +271,14 @@ def test_the_repr_of_a_labelled_release_is_short(seeded) -> None:
 def with_budget(seeded, budget) -> dh.Release:
     release = labelled(LABELLED[0], "text", seeded)
     mechanism = release.mechanism.calibrated_to(Target(budget))
-    return dataclasses.replace(release, stated={"unit": "one user"}, mechanism=mechanism)
+    return dataclasses.replace(release, provenance={"unit": "one user"}, mechanism=mechanism)
 
 
 def test_what_is_stated_is_saved_and_loaded(seeded) -> None:
     release = with_budget(seeded, dh.ApproxDP(2, "1e-6"))
     loaded = dh.Release.from_json(release.to_json())
     asked = dh.ApproxDP(2, "1e-6", unit="user")
-    assert (loaded.stated, loaded.budget) == ({"unit": "one user"}, asked)
+    assert (loaded.provenance, loaded.budget) == ({"unit": "one user"}, asked)
     assert loaded.mechanism.target == Target(asked)
     fits_the_schema(release)
 

@@ -233,7 +233,7 @@ def test_a_release_is_saved_and_loaded_and_fits_the_schema(tmp_path: Path) -> No
         usual(),
         MECHANISM.guarantee,
         MECHANISM.calibrated_to(Target(dh.ApproxDP(9, "1e-5"))),
-        stated={"unit": "one event"},
+        provenance={"unit": "one event"},
     )
     release.save(tmp_path / "r.json")
     assert dh.Release.load(tmp_path / "r.json") == release

@@ -28,8 +28,8 @@ def released(mechanism: type, data: object, **parameters: object) -> Release:
 
 
 HOURS = Axis.regular("2024-01-01T00:00", "2024-03-01T00:00", "1h", "start")
-AGES = Axis.of_edges([0, 18, 65, 120], "age")
-ENDLESS = Axis.of_edges([float("-inf"), 0, 1, 10, 1000, float("inf")], "amount")
+AGES = Axis.from_edges([0, 18, 65, 120], "age")
+ENDLESS = Axis.from_edges([float("-inf"), 0, 1, 10, 1000, float("inf")], "amount")
 ALL: dict[str, Callable[[], Release]] = {
     "ten": lambda: released(AdaptiveTree, bell(10, 10_000)),
     "one": lambda: released(AdaptiveTree, [50]),

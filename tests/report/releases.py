@@ -98,7 +98,7 @@ class Hostile:
     def pointwise_band(self, release: Release) -> None:
         return None
 
-    def in_words(self) -> str:
+    def description(self) -> str:
         return HOSTILE
 
 

@@ -120,7 +120,7 @@ def test_the_page_says_what_is_promised(release: Release, source: str) -> None:
         str(release.guarantee),
         labelled_words.bounds_in_words(mechanism),
         labelled_words.threshold_in_words(mechanism),
-        mechanism.in_words(),
+        mechanism.description(),
         "is a promise of whoever counted the labels",
         f"dphist {release.version}",
         "arXiv:2309.09170",
@@ -152,7 +152,7 @@ def test_the_promise_is_stated_unless_users_were_bounded() -> None:
     release = ALL["laplace"]()
     promised = "is a promise of whoever counted"
     asked = {"unit": "one user", "null_users": "drop", "null_labels": "refuse"}
-    bounded = replace(release, stated=asked)
+    bounded = replace(release, provenance=asked)
     for shown in (summary_text, lambda r: Page(report_html(r)).text):
         assert promised in " ".join(shown(release).split())
         said = " ".join(shown(bounded).split())

@@ -57,11 +57,11 @@ def test_the_page_says_what_is_promised(release: Release, source: str) -> None:
     unit = words.privacy_unit(mechanism.sensitivity)
     for said in (
         ranges_words.promise_in_words(release.guarantee, unit, number_protected(release)),
-        words.guarantee_in_symbols(ranges_words.stated(release.guarantee)),
+        words.guarantee_in_symbols(ranges_words.provenance(release.guarantee)),
         ranges_words.neighbours_in_words(mechanism.sensitivity),
         ranges_words.errors_in_words(mechanism),
         str(release.guarantee),
-        mechanism.in_words(),
+        mechanism.description(),
         f"dphist {release.version}",
         described.paper(mechanism),
         'dphist.Release.load("release.json")',
@@ -208,7 +208,7 @@ def test_the_pages_of_real_data_name_the_edges_as_given() -> None:
 
 
 def test_who_was_bounded_is_who_is_protected() -> None:
-    release = replace(ALL["ages"](), stated={"unit": "one user"})
+    release = replace(ALL["ages"](), provenance={"unit": "one user"})
     unit = "one user, who counts with up to 5 records"
     page = Page(report_html(release)).text
     for shown in (page, " ".join(summary_text(release).split())):

@@ -42,14 +42,14 @@ def check_sentence(epsilon: Fraction, text: str) -> None:
     with mpmath.workdps(60):
         found = re.search(r"at most (e\^)?([0-9.,e/-]+) times", text)
         assert found is not None
-        stated = exact(read(found[2]))
+        provenance = exact(read(found[2]))
         if found[1]:
-            assert exact(epsilon) <= stated <= exact(epsilon) * (1 + mpmath.mpf(10) ** -5)
+            assert exact(epsilon) <= provenance <= exact(epsilon) * (1 + mpmath.mpf(10) ** -5)
             assert mpmath.exp(exact(epsilon)) > 10**6  # "(more than a million)"
         else:
             true = mpmath.exp(exact(epsilon))
-            assert true <= stated
-            assert stated - 1 <= (true - 1) * 1.1 + mpmath.mpf(10) ** -9
+            assert true <= provenance
+            assert provenance - 1 <= (true - 1) * 1.1 + mpmath.mpf(10) ** -9
         percent = re.search(r"at most ([0-9.]+) % sure", text)
         true = 100 / (1 + mpmath.exp(-exact(epsilon)))
         if percent is None:
@@ -87,17 +87,17 @@ def test_a_little_more_than_one_is_not_strong() -> None:
 def test_symbols_headline_and_repr_round_up(number: Fraction) -> None:
     guarantee = ApproxDP(number, number)
     short = words.guarantee_in_short(guarantee)
-    for stated in re.findall(r"= ([0-9./e-]+)", short):
-        assert number <= read(stated) < number * Fraction(100002, 100000)
+    for provenance in re.findall(r"= ([0-9./e-]+)", short):
+        assert number <= read(provenance) < number * Fraction(100002, 100000)
     symbols = words.guarantee_in_symbols(guarantee)
     for pattern in (r"exp\(([^)]*)\)", r"\+ (.*)$"):
-        stated = re.search(pattern, symbols)
-        assert stated is not None
-        assert number <= read(stated[1]) < number * Fraction(100002, 100000)
+        provenance = re.search(pattern, symbols)
+        assert provenance is not None
+        assert number <= read(provenance[1]) < number * Fraction(100002, 100000)
     with decimal.localcontext(prec=3):  # whatever the caller's decimals do
         assert repr(guarantee) == repr(ApproxDP(number, number))
-        for stated in re.findall(r"=([0-9./e+-]+)", repr(guarantee)):
-            assert number <= read(stated) < number * Fraction(100002, 100000)
+        for provenance in re.findall(r"=([0-9./e+-]+)", repr(guarantee)):
+            assert number <= read(provenance) < number * Fraction(100002, 100000)
 
 
 @given(st.fractions(min_value=Fraction(1, 10**15), max_value=10**15), st.integers(1, 9))
@@ -113,8 +113,8 @@ def test_up_and_down_enclose(number: Fraction, digits: int) -> None:
 
 def test_thresholds_are_stated_so_that_what_is_above_is_released() -> None:
     mechanism = dh.ThresholdHistogram(epsilon="0.37", delta="1e-6", max_labels=7, noise="gaussian")
-    stated = labelled_words.threshold_in_words(mechanism).split()[1]
-    assert mechanism.threshold <= read(stated) < mechanism.threshold * Fraction(100002, 100000)
+    provenance = labelled_words.threshold_in_words(mechanism).split()[1]
+    assert mechanism.threshold <= read(provenance) < mechanism.threshold * Fraction(100002, 100000)
     assert Fraction(float_up(mechanism.threshold)) >= mechanism.threshold
     stream = dh.ContinualMechanism(epsilon="0.37", delta="1e-6", horizon=1000)
     text = running_words.threshold_in_words(stream)
@@ -125,8 +125,8 @@ def test_thresholds_are_stated_so_that_what_is_above_is_released() -> None:
 
 def test_noise_that_protects_is_rounded_down_and_error_up() -> None:
     mechanism = dh.ThresholdHistogram(epsilon="0.37", delta="1e-6", max_labels=7, noise="gaussian")
-    stated = read(labelled_words.per_label(mechanism).split()[-1])
-    assert stated <= mechanism.sigma < stated * Fraction(100002, 100000)
+    provenance = read(labelled_words.per_label(mechanism).split()[-1])
+    assert provenance <= mechanism.sigma < provenance * Fraction(100002, 100000)
     noise = described.noise(dh.RankSplit(epsilon="1/3"))
     assert noise is not None
     said = re.search(r"standard deviation ([0-9.,]+) records", noise.meaning)

@@ -44,7 +44,7 @@ def released(mechanism: ContinualMechanism, labels: list[str], readings: int = 1
         shown = {label: count for label, count in counts.items() if least is None or count > least}
         found.append(shown)
     value = RunningCounts([step * i for i in range(1, readings + 1)], found)
-    return Release(value, mechanism.guarantee, mechanism, stated={"unit": mechanism.unit})
+    return Release(value, mechanism.guarantee, mechanism, provenance={"unit": mechanism.unit})
 
 
 ALL: dict[str, Callable[[], Release]] = {
@@ -109,7 +109,7 @@ def test_the_page_says_what_is_promised(release: Release, source: str) -> None:
         running_words.neighbours_in_words(mechanism),
         running_words.threshold_in_words(mechanism),
         running_words.intervals_in_words(mechanism),
-        mechanism.in_words(),
+        mechanism.description(),
         f"dphist {release.version}",
         "arXiv:2309.09170",
         "dphist show release.json",

@@ -50,7 +50,7 @@ def count(frame: Any, key: str | None = None, **options: Any) -> LabelCounts:
 
 
 def as_dict(counts: LabelCounts) -> dict[Any, int]:
-    table = counts.surviving(lambda batch: batch)
+    table = counts.filter_batches(lambda batch: batch)
     assert table.schema.names == ["label", "count"]
     assert table.schema.field("count").type == pa.int64()
     labels = table["label"].to_pylist()

@@ -422,7 +422,7 @@ def test_the_temporary_folder_is_private_and_removed(
     tmp_path: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[Path] = []
-    connect = files.connected
+    connect = files.open_private_connection
 
     def watched(stack: ExitStack, **options: bool) -> duckdb.DuckDBPyConnection:
         connection = connect(stack, **options)
@@ -433,7 +433,7 @@ def test_the_temporary_folder_is_private_and_removed(
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
         return connection
 
-    monkeypatch.setattr(files, "connected", watched)
+    monkeypatch.setattr(files, "open_private_connection", watched)
     records(written(tmp_path, "good.csv", b"label\na\n"))
     with refused(DataError):
         records(written(tmp_path, "bad.csv", b"label,x\n,1\n"))

@@ -8,12 +8,14 @@ import duckdb
 import pytest
 
 from dphist.tables.engine import private_duckdb
-from dphist.tables.engine.private_duckdb import connected
+from dphist.tables.engine.private_duckdb import open_private_connection
 
 
 def setting(name: str, *, large: bool) -> str:
     with ExitStack() as stack:
-        found = connected(stack, large=large).execute("SELECT current_setting(?)", [name])
+        found = open_private_connection(stack, large=large).execute(
+            "SELECT current_setting(?)", [name]
+        )
         return str(found.fetchall()[0][0])
 
 
@@ -38,14 +40,14 @@ def test_it_takes_a_quarter_of_the_memory_at_most(monkeypatch: pytest.MonkeyPatc
 
 def test_it_is_gone_with_its_folder(temporary: Path) -> None:
     with ExitStack() as stack:
-        connected(stack)
+        open_private_connection(stack)
         assert len(list(temporary.iterdir())) == 1
     assert list(temporary.iterdir()) == []
 
 
 def test_only_its_owner_reads_its_folder(temporary: Path) -> None:
     with ExitStack() as stack:
-        connected(stack)
+        open_private_connection(stack)
         (folder,) = temporary.iterdir()
         assert folder.stat().st_mode & 0o777 == 0o700
 
@@ -60,7 +62,7 @@ def test_being_stopped_while_it_is_made_leaves_nothing(
 
     monkeypatch.setattr(private_duckdb, "_quarter", quarter)
     with pytest.raises(KeyboardInterrupt), ExitStack() as stack:
-        connected(stack, large=True)
+        open_private_connection(stack, large=True)
     assert list(temporary.iterdir()) == []
 
 
@@ -75,7 +77,7 @@ def test_being_stopped_while_it_is_closed_leaves_nothing(
 
     monkeypatch.setattr(private_duckdb.leftovers, "remove", remove)
     with pytest.raises(KeyboardInterrupt), ExitStack() as stack:
-        connected(stack)
+        open_private_connection(stack)
     assert list(temporary.iterdir()) == []
 
 

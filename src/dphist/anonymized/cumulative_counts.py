@@ -114,7 +114,7 @@ class CumulativeCounts(AnonymizedMechanism):
             f"counts up to {self.largest:,}",
         )
 
-    def in_words(self) -> str:
+    def description(self) -> str:
         """Say how a release is made."""
         return (
             "Cumulative counts (Kuo, Chiu, Kifer, Hay and Machanavajjhala 2018). How many labels "

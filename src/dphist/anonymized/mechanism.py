@@ -9,7 +9,7 @@ from dphist.anonymized.band import Band
 from dphist.anonymized.reference import Shape
 from dphist.data.profile import Profile
 from dphist.errors import BoundsError, ParameterError
-from dphist.mechanism import MechanismBase, stated_unit
+from dphist.mechanism import MechanismBase, provenance_of_unit
 from dphist.noise.geometric import SMALLEST_EPSILON
 from dphist.noise.inversion import Source
 from dphist.parameters import Exact, positive_number, whole_number
@@ -80,7 +80,7 @@ class AnonymizedMechanism(MechanismBase):
             source,
             total=drawn.total,
             noisy=drawn.noisy,
-            stated=stated_unit(profile),
+            provenance=provenance_of_unit(profile),
         )
 
     @abstractmethod
@@ -101,7 +101,7 @@ class AnonymizedMechanism(MechanismBase):
         return None
 
     @abstractmethod
-    def in_words(self) -> str:
+    def description(self) -> str:
         """Say how a release is made, for its summary and report."""
 
     def _accept(self, profile: Profile) -> None:

@@ -173,7 +173,7 @@ class RankSplit(AnonymizedMechanism):
             "all labels" if self.total is None else "all labels, if the public total holds",
         )
 
-    def in_words(self) -> str:
+    def description(self) -> str:
         """Say how a release is made."""
         size = f"a public bound of {self.total or 0:,}"
         if self.total is None:

@@ -141,7 +141,7 @@ class SortedCounts(AnonymizedMechanism):
             f"the {self.labels:,} largest counts",
         )
 
-    def in_words(self) -> str:
+    def description(self) -> str:
         """Say how a release is made."""
         ending = {
             "isotonic": "least squares then makes the sequence non-increasing",

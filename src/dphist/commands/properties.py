@@ -168,7 +168,7 @@ def _text(source: Source, found: Sequence[Property], options: argparse.Namespace
 def _made(source: Source) -> str:
     if not isinstance(source, Release):
         return _NOT_PRIVATE
-    unit = words.privacy_unit(source.mechanism.sensitivity, source.stated.get("unit"))
+    unit = words.privacy_unit(source.mechanism.sensitivity, source.provenance.get("unit"))
     said = f"; {FOR_TESTS}" if source.for_tests else ""
     return f"released under {cost_of(source)}, for {unit}{said}"
 

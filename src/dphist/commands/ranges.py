@@ -22,7 +22,7 @@ from dphist.ranges import (
     AdaptiveTree,
     HierarchicalTree,
     LeafCounts,
-    RangeMechanism,
+    RangesMechanism,
     best_range_mechanism,
 )
 from dphist.report import words
@@ -187,12 +187,12 @@ def _value_of(text: str) -> int | float | str:
 def _axes(bins: dict[str, list[Any]]) -> list[Axis]:
     """Return what is public of the data, so that everything is checked before a file is opened."""
     if "edges" in bins:
-        return [Axis.of_edges(edges) for edges in bins["edges"]]
+        return [Axis.from_edges(edges) for edges in bins["edges"]]
     parts = zip(bins["start"], bins["stop"], bins["width"], strict=True)
     return [Axis.regular(*part) for part in parts]
 
 
-def _mechanism(options: argparse.Namespace, bins: tuple[int, ...]) -> RangeMechanism:
+def _mechanism(options: argparse.Namespace, bins: tuple[int, ...]) -> RangesMechanism:
     """Return the mechanism; the choice looks at the options alone."""
     chosen: str = options.mechanism
     bound = options.sensitivity if options.sensitivity is not None else options.max_records
@@ -210,7 +210,7 @@ def _mechanism(options: argparse.Namespace, bins: tuple[int, ...]) -> RangeMecha
     return best_range_mechanism(**shared) if chosen == "auto" else AdaptiveTree(**shared)
 
 
-def _print_dry_run(mechanism: RangeMechanism, options: argparse.Namespace) -> None:
+def _print_dry_run(mechanism: RangesMechanism, options: argparse.Namespace) -> None:
     guesses = _GUESSES if options.expect_total is None else (options.expect_total,)
     errors = {guess: mechanism.expected_error(guess) for guess in guesses}
     if options.quiet:
@@ -234,7 +234,7 @@ def _print_dry_run(mechanism: RangeMechanism, options: argparse.Namespace) -> No
     units = options.expect_total and -(-options.expect_total // mechanism.sensitivity)
     number = Number(units, "records" if mechanism.sensitivity == 1 else "units", at_least=True)
     print(ranges_words.promise_in_words(guarantee, unit, number))
-    print(mechanism.in_words())
+    print(mechanism.description())
     print(f"Bins: {' by '.join(f'{bins:,}' for bins in mechanism.bins)}.")
     for guess, error in errors.items():
         short = words.error_in_short(error)

@@ -45,7 +45,7 @@ class BinnedCounts:
         Who that unit is where users were bounded, ``one user``; None for one record, or a unit
         that the caller answers for. Public.
 
-    >>> axis = Axis.of_edges([0, 18, 65], "age")
+    >>> axis = Axis.from_edges([0, 18, 65], "age")
     >>> counts = BinnedCounts(np.array([3, 4]), (axis,), {"below": 0, "above": 1, "null": 2})
     >>> counts
     BinnedCounts(axes=['age'], bins=(2,), sensitivity=1; counts not shown)

@@ -63,7 +63,7 @@ class LabelCounts:
         """Refuse: an array has no bounds."""
         raise ParameterError(
             "LabelCounts must be given to a mechanism for labels as they are: an array of them "
-            "would lose their bounds (for their owner: .of(labels), .largest(number))"
+            "would lose their bounds (for their owner: .counts_of(labels), .largest(number))"
         )
 
     @classmethod
@@ -136,7 +136,7 @@ class LabelCounts:
         >>> import pandas as pd
         >>> rows = pd.DataFrame({"who": [1, 1, 1, 2], "word": ["a", "a", "b", "b"]})
         >>> counts = LabelCounts.from_table(rows, label="word", user="who", max_labels=2)
-        >>> counts.of(["a", "b", "c"])
+        >>> counts.counts_of(["a", "b", "c"])
         [1, 2, 0]
         """
         bounds = _bounds(user, count, max_labels, max_count, null_users, null_labels)
@@ -232,7 +232,7 @@ class LabelCounts:
         store, _ = count_labels(frame, names, Bounds(None, LARGEST))
         return cls(store, bound, most)
 
-    def surviving(self, keep: Keep) -> pa.Table:
+    def filter_batches(self, keep: Keep) -> pa.Table:
         """Run `keep` over all labels, where they lie; return what is left, columns label, count.
 
         `keep` is called with one batch after another, in Spark in other processes, for which it is
@@ -249,7 +249,7 @@ class LabelCounts:
         """
         return self._store.largest(whole_number(number, "number", 0))
 
-    def of(self, labels: Sequence[Any]) -> list[int]:
+    def counts_of(self, labels: Sequence[Any]) -> list[int]:
         """Return the counts of the given labels, in records, 0 where a label does not occur.
 
         Raises

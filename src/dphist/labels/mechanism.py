@@ -14,7 +14,7 @@ from dphist.noise.inversion import Source
 from dphist.parameters import Exact, positive_number, probability, short_number, whole_number
 from dphist.privacy import ApproxDP, Guarantee, PrivacyUnit, PureDP
 from dphist.release.label_table import LabelTable
-from dphist.release.release import IntArray, Release, stated_of
+from dphist.release.release import IntArray, Release, provenance_of
 from dphist.tables import LARGEST
 
 LARGEST_BOUND = 2**40
@@ -24,7 +24,7 @@ LARGEST_COUNT = LARGEST
 """Larger counts are taken for this; that moves no two counts further apart."""
 
 
-class LabelledMechanism(MechanismBase):
+class LabelsMechanism(MechanismBase):
     """A frozen mechanism: parameters and guarantee before data, then `release`.
 
     Attributes
@@ -74,7 +74,9 @@ class LabelledMechanism(MechanismBase):
         counts = self._accept(table)
         value = self._drawn(counts, source)
         beside = self._drawn_beside(counts, source)
-        return self._given_out(value, counts, source, noisy=beside, stated=stated_of(counts))
+        return self._given_out(
+            value, counts, source, noisy=beside, provenance=provenance_of(counts)
+        )
 
     @abstractmethod
     def _drawn(self, counts: LabelCounts, source: Source | None) -> LabelTable:
@@ -85,7 +87,7 @@ class LabelledMechanism(MechanismBase):
         return {}
 
     @abstractmethod
-    def in_words(self) -> str:
+    def description(self) -> str:
         """Say how a release is made, for its summary and report."""
 
     @classmethod
@@ -94,12 +96,12 @@ class LabelledMechanism(MechanismBase):
         return True
 
     @property
-    def direct_guarantee(self) -> PureDP | ApproxDP | None:
+    def epsilon_guarantee(self) -> PureDP | ApproxDP | None:
         """Return a guarantee in epsilon that holds beside `guarantee`, if there is one."""
         return None
 
     def _guarantees(self) -> Sequence[Guarantee]:
-        direct = self.direct_guarantee
+        direct = self.epsilon_guarantee
         return [self.guarantee] if direct is None else [self.guarantee, direct]
 
     def _accept(self, table: object) -> LabelCounts:

@@ -11,7 +11,7 @@ from dphist.data.label_counts import LabelCounts
 from dphist.errors import ParameterError
 from dphist.labels.mechanism import (
     LARGEST_BOUND,
-    LabelledMechanism,
+    LabelsMechanism,
     checked_bound,
     checked_delta,
     checked_epsilon,
@@ -31,7 +31,7 @@ _GRID = 32  # a quantile is rounded up to a multiple of 2**-32 or so
 
 @savable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class TopLabels(LabelledMechanism):
+class TopLabels(LabelsMechanism):
     """The `k` most common labels in noisy order, without counts.
 
     Every one of the `candidates` largest counts gets Gumbel noise, and so does a threshold above
@@ -125,7 +125,7 @@ class TopLabels(LabelledMechanism):
         bound = self.max_labels
         return None if bound is None or bound >= self.candidates else bound
 
-    def in_words(self) -> str:
+    def description(self) -> str:
         """Say how a release is made, for its summary and report."""
         return (
             f"The {self.candidates} largest counts, and a threshold above the next, each got noise "

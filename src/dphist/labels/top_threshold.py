@@ -10,7 +10,7 @@ from dphist.data.label_counts import LabelCounts
 from dphist.labels.mechanism import (
     LARGEST_BOUND,
     LARGEST_COUNT,
-    LabelledMechanism,
+    LabelsMechanism,
     checked_bound,
     checked_delta,
     checked_epsilon,
@@ -31,7 +31,7 @@ _GRID = 32
 
 @savable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class TopThreshold(LabelledMechanism):
+class TopThreshold(LabelsMechanism):
     """Common labels with noisy counts, where only the `k` + 1 largest counts are asked for.
 
     Every one of the k largest counts gets Gaussian noise, and so does a threshold above the next
@@ -109,7 +109,7 @@ class TopThreshold(LabelledMechanism):
         )
         return in_released_order(released)
 
-    def in_words(self) -> str:
+    def description(self) -> str:
         """Say how a release is made, for its summary and report."""
         return (
             f"The {self.k} largest counts, and a threshold above the next, each got noise (normal, "

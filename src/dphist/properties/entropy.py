@@ -10,9 +10,9 @@ from scipy.special import xlog1py, xlogy
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.parameters import Exact, positive_number, whole_number
+from dphist.properties.chao import chao1, seen_once
 from dphist.properties.entropy_polynomial import corrected, jvhw, polynomial_weights, wu_yang
 from dphist.properties.estimate import NORMAL, Estimate, may_be_unseen, nothing_known
-from dphist.properties.labels_seen import chao1, seen_once
 from dphist.properties.polynomials import Entropy
 from dphist.properties.profile_likelihood import Population, likeliest_population
 from dphist.properties.resampling import RESAMPLES, including_noise

@@ -17,8 +17,8 @@ from scipy.special import betaincinv
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.parameters import Exact, exact_number, whole_number
+from dphist.properties.chao import chao1
 from dphist.properties.estimate import Estimate, nothing_known
-from dphist.properties.labels_seen import chao1
 from dphist.properties.profile_likelihood import likeliest_population
 from dphist.properties.resampling import RESAMPLES, including_noise
 from dphist.properties.source import Source, profile_of

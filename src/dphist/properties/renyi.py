@@ -15,9 +15,9 @@ from scipy.special import logsumexp
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.parameters import Exact, exact_number
+from dphist.properties.chao import chao1
 from dphist.properties.entropy import entropy, logarithm_base, unit_of
 from dphist.properties.estimate import NORMAL, Estimate, may_be_unseen, nothing_known
-from dphist.properties.labels_seen import chao1
 from dphist.properties.resampling import RESAMPLES, including_noise
 from dphist.properties.sampling import jackknife, sampling
 from dphist.properties.source import Source, profile_of

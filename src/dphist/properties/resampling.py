@@ -25,8 +25,8 @@ from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.noise import Source as Randomness
 from dphist.parameters import whole_number
+from dphist.properties.chao import chao1
 from dphist.properties.estimate import NORMAL, Estimate, plain_number
-from dphist.properties.labels_seen import chao1
 from dphist.properties.profile_likelihood import Population, likeliest_population
 from dphist.properties.source import Source, profile_of
 from dphist.release.release import Release

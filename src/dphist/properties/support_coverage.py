@@ -17,8 +17,8 @@ from scipy.special import bdtrc, pdtrc
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.parameters import Exact, positive_number
+from dphist.properties.chao import chao1
 from dphist.properties.estimate import NORMAL, Estimate, nothing_known, plain_number
-from dphist.properties.labels_seen import chao1
 from dphist.properties.profile_likelihood import Population
 from dphist.properties.resampling import RESAMPLES, including_noise
 from dphist.properties.sampling import sampling

@@ -11,9 +11,9 @@ from scipy.special import pdtrc
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.parameters import Exact, exact_number
-from dphist.properties import chebyshev_support, unseen_programme
+from dphist.properties import chebyshev_support, linear_program
+from dphist.properties.chao import chao1, seen_times
 from dphist.properties.estimate import NORMAL, Estimate, nothing_known, plain_number
-from dphist.properties.labels_seen import chao1, seen_times
 from dphist.properties.resampling import RESAMPLES, including_noise
 from dphist.properties.source import Source, profile_of
 from dphist.release.release import Release
@@ -59,7 +59,7 @@ def support_size(
         there may always be more labels that are rarer still. Needed but by "chao1" and "plug-in".
     method : str
         "wu-yang": the Chebyshev estimator, at the best rate there is (see `chebyshev_support`).
-        "valiant-valiant": a linear programme (see `unseen_programme`).
+        "valiant-valiant": a linear programme (see `linear_program`).
         "chao1": a lower bound, from the labels seen once and twice (Chao 1984, with less bias).
         "plug-in": the labels seen.
     full : return an `Estimate`, with a standard error or an interval.
@@ -167,7 +167,7 @@ def _nearly_all_seen(profile: Profile, p_min: Fraction) -> Estimate:
 
 
 def _valiant_valiant(profile: Profile, p_min: Fraction, ranged: bool) -> Estimate:
-    missing = unseen_programme.unseen(profile, float(p_min), ranged)
+    missing = linear_program.unseen(profile, float(p_min), ranged)
     value, least, most = (_possible(profile.labels + m, profile, p_min) for m in missing)
     return _labels(
         value,

@@ -4,12 +4,12 @@ from dphist.ranges.adaptive_tree.mechanism import AdaptiveTree
 from dphist.ranges.best import best_range_mechanism
 from dphist.ranges.hierarchical_tree.mechanism import HierarchicalTree
 from dphist.ranges.leaf_counts import LeafCounts
-from dphist.ranges.mechanism import RangeMechanism
+from dphist.ranges.mechanism import RangesMechanism
 
 __all__ = [
     "AdaptiveTree",
     "HierarchicalTree",
     "LeafCounts",
-    "RangeMechanism",
+    "RangesMechanism",
     "best_range_mechanism",
 ]

@@ -2,7 +2,7 @@
 
 from dphist.parameters import Exact
 from dphist.ranges.adaptive_tree.mechanism import AdaptiveTree, Workload
-from dphist.ranges.mechanism import RangeMechanism
+from dphist.ranges.mechanism import RangesMechanism
 
 
 def best_range_mechanism(
@@ -12,7 +12,7 @@ def best_range_mechanism(
     bins: int | tuple[int, ...],
     workload: Workload = "ranges",
     sensitivity: int = 1,
-) -> RangeMechanism:
+) -> RangesMechanism:
     """Return the mechanism with the least error on the data of docs/ranges.md.
 
     Parameters

@@ -9,7 +9,7 @@ import numpy as np
 
 from dphist.noise import Source
 from dphist.parameters import Exact
-from dphist.ranges.mechanism import Noisy, RangeMechanism
+from dphist.ranges.mechanism import Noisy, RangesMechanism
 from dphist.release.range_histogram import Answers
 from dphist.release.range_histogram.boxes import IntArray, NumberArray, box_sums, summed
 from dphist.release.range_histogram.value import FloatArray
@@ -18,7 +18,7 @@ from dphist.release.release import savable
 
 @savable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class LeafCounts(RangeMechanism):
+class LeafCounts(RangesMechanism):
     """Noise on the count of each bin; a range is the sum of its bins.
 
     Parameters
@@ -71,7 +71,7 @@ class LeafCounts(RangeMechanism):
         """Return sums of bins, whose errors are independent."""
         return BinAnswers(bins, self.budget.variance(Fraction(1)))
 
-    def in_words(self) -> str:
+    def description(self) -> str:
         """Say how a release is made."""
         kind = "two-sided geometric" if self.rho is None else "Gaussian"
         return f"Bin counts (L~ of Hay et al. 2010). Each bin's count with {kind} noise of its own."

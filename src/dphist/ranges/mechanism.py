@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, final
 import numpy as np
 
 from dphist.errors import BoundsError, ParameterError
-from dphist.mechanism import MechanismBase, stated_unit
+from dphist.mechanism import MechanismBase, provenance_of_unit
 from dphist.noise import Source
 from dphist.parameters import Exact, whole_number
 from dphist.privacy import Guarantee, PrivacyUnit
@@ -30,7 +30,7 @@ MOST_BINS = 2**28
 """Beyond this a release outgrows the memory of the machines it is meant for."""
 
 
-class RangeMechanism(MechanismBase):
+class RangesMechanism(MechanismBase):
     """A frozen mechanism over public bins: parameters and guarantee before data, then `release`."""
 
     __slots__ = ()
@@ -98,7 +98,7 @@ class RangeMechanism(MechanismBase):
         value = RangeHistogram(bins, data.axes, outside, self.answers(bins, noisy))
         total = max(round(value.count((0,) * bins.ndim, bins.shape)), 0)
         return self._given_out(
-            value, counts, source, total=total, noisy=noisy, stated=stated_unit(data)
+            value, counts, source, total=total, noisy=noisy, provenance=provenance_of_unit(data)
         )
 
     def _accept(self, data: Counts) -> None:
@@ -137,7 +137,7 @@ class RangeMechanism(MechanismBase):
         return float(np.sqrt(np.mean(np.square(np.array(errors, np.float64)))))
 
     @abstractmethod
-    def in_words(self) -> str:
+    def description(self) -> str:
         """Say how a release is made, for its summary and report."""
 
     def _hold_shared(

@@ -67,8 +67,8 @@ class Release:
     value : Profile, LabelTable, RangeHistogram or RunningCounts
         The released histogram: anonymized, with its labels, of ordered bins, or the readings of
         a stream. Not secret.
-    guarantee : what the release cost, and whom it protects: the unit that `stated` names, or else
-        the mechanism's own.
+    guarantee : what the release cost, and whom it protects: the unit that `provenance` names, or
+        else the mechanism's own.
     mechanism : the mechanism with all its parameters.
     total : int or None
         Private estimate of the number of records, where the mechanism makes one. It need
@@ -78,7 +78,7 @@ class Release:
         labelled release, the users within the bounds and those who were cut. They are covered by
         the guarantee as `value` is.
     version : version of dphist that made the release.
-    stated : mapping of str to str
+    provenance : mapping of str to str
         What was fixed about the data before anybody looked at them: ``unit``, who one user is;
         ``null_users`` and ``null_labels``, what was done with rows without one; ``max_labels``,
         ``max_count`` and ``max_records``, to what each user was cut. Without ``unit``
@@ -95,12 +95,12 @@ class Release:
     total: int | None = None
     noisy: Mapping[str, IntArray] = field(default_factory=dict)
     version: str = VERSION
-    stated: Mapping[str, str] = field(default_factory=dict)
+    provenance: Mapping[str, str] = field(default_factory=dict)
     for_tests: bool = False
 
     def __post_init__(self) -> None:
-        if "unit" in self.stated:
-            unit = self.guarantee.unit.named(self.stated["unit"])
+        if "unit" in self.provenance:
+            unit = self.guarantee.unit.named(self.provenance["unit"])
             object.__setattr__(self, "guarantee", replace(self.guarantee, unit=unit))
 
     def __repr__(self) -> str:
@@ -156,8 +156,8 @@ class Release:
             "value": _content_of(self.value),
             "noisy": {name: counts.tolist() for name, counts in self.noisy.items()},
         }
-        if self.stated:
-            content["stated"] = dict(self.stated)
+        if self.provenance:
+            content["stated"] = dict(self.provenance)
         target = target_of(self.mechanism)
         if target is not None:
             asked = _described_guarantee(target.guarantee)
@@ -278,9 +278,9 @@ def _decode(content: dict[str, Any]) -> Release:
         mechanism = mechanism.calibrated_to(target)
     if content.get("random_bits", SUPPLIED) != SUPPLIED:
         raise ValueError("random bits are the system's, which is not said, or the caller's")
-    stated = {str(key): _text(said) for key, said in content.get("stated", {}).items()}
+    provenance = {str(key): _text(said) for key, said in content.get("stated", {}).items()}
     if "unit" in content:  # earlier versions wrote none
-        promised = _unit(mechanism, stated)
+        promised = _unit(mechanism, provenance)
         if _described_unit(PrivacyUnit(**content["unit"])) != _described_unit(promised):
             raise ValueError("the unit is not the one that the mechanism protects")
     total = content["total"]
@@ -307,15 +307,15 @@ def _decode(content: dict[str, Any]) -> Release:
         total=total,
         noisy=noisy,
         version=str(content["library_version"]),
-        stated=stated,
+        provenance=provenance,
         for_tests="random_bits" in content,
     )
 
 
-def _unit(mechanism: Any, stated: Mapping[str, str]) -> PrivacyUnit:
+def _unit(mechanism: Any, provenance: Mapping[str, str]) -> PrivacyUnit:
     """Return whom a mechanism protects, in the words of what is stated of the data."""
     own: PrivacyUnit = mechanism.guarantee.unit
-    return own.named(stated["unit"]) if "unit" in stated else own
+    return own.named(provenance["unit"]) if "unit" in provenance else own
 
 
 def _target(content: dict[str, Any]) -> Target | None:
@@ -341,11 +341,11 @@ def _text(said: Any) -> str:
     return said
 
 
-def stated_of(counts: LabelCounts) -> dict[str, str]:
+def provenance_of(counts: LabelCounts) -> dict[str, str]:
     """Return what a release states about the labels it was made from."""
     known = {name: getattr(counts, name) for name in ("unit", "null_users", "null_labels")}
-    stated = {name: said for name, said in known.items() if said is not None}
-    return stated | counts.bounds_in_text()
+    provenance = {name: said for name, said in known.items() if said is not None}
+    return provenance | counts.bounds_in_text()
 
 
 def _kind(value: Value) -> str:

@@ -5,11 +5,11 @@ from fractions import Fraction
 from typing import Any
 
 from dphist.errors import ParameterError
-from dphist.labels.mechanism import LabelledMechanism
+from dphist.labels.mechanism import LabelsMechanism
 from dphist.noise.magnitude import geometric_standard_deviation
 from dphist.parameters import decimal_text
 from dphist.privacy.as_text import down, plain, short_exact
-from dphist.ranges import RangeMechanism
+from dphist.ranges import RangesMechanism
 from dphist.release.release import Release, parameters_of, target_of
 from dphist.report.labels_shown import harmless
 
@@ -62,8 +62,8 @@ _RANGES_NOT_GIVEN = {
 }
 # Meanings of parameters, given and not, by the kind of mechanism.
 _KINDS: tuple[tuple[type[Any], dict[str, str], dict[str, str]], ...] = (
-    (LabelledMechanism, _LABELLED, _LABELLED_NOT_GIVEN),
-    (RangeMechanism, _RANGES, _RANGES_NOT_GIVEN),
+    (LabelsMechanism, _LABELLED, _LABELLED_NOT_GIVEN),
+    (RangesMechanism, _RANGES, _RANGES_NOT_GIVEN),
     (object, _MEANINGS, _NOT_GIVEN),
 )
 _MOST_LISTED = 8

@@ -47,7 +47,7 @@ def total_of(mechanism: Any) -> Target:
 
 def _direct(mechanism: Any) -> PureDP | ApproxDP | None:
     """Return what a mechanism promises in epsilon without a conversion."""
-    direct: Guarantee | None = getattr(mechanism, "direct_guarantee", None)
+    direct: Guarantee | None = getattr(mechanism, "epsilon_guarantee", None)
     for known in (direct, mechanism.guarantee):
         if isinstance(known, PureDP | ApproxDP):
             return known

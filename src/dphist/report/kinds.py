@@ -149,7 +149,7 @@ class _Labelled(Kind):
         from dphist.report.guarantees import total_json, total_of
         from dphist.report.labels.words import protected_unit
 
-        return total_json(total_of(release.mechanism), protected_unit(release.stated))
+        return total_json(total_of(release.mechanism), protected_unit(release.provenance))
 
     def size(self, release: Release) -> dict[str, Any]:
         return {"labels": len(release.value)}
@@ -224,7 +224,7 @@ class _Running(Kind):
         from dphist.report.guarantees import total_json, total_of
         from dphist.report.streams.words import protected_unit
 
-        unit = protected_unit(release.mechanism, release.stated)
+        unit = protected_unit(release.mechanism, release.provenance)
         return total_json(total_of(release.mechanism), unit)
 
     def size(self, release: Release) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from dphist.data.profile import ONE_EDGE
 from dphist.labels import ThresholdHistogram
-from dphist.labels.mechanism import LabelledMechanism
+from dphist.labels.mechanism import LabelsMechanism
 from dphist.labels.threshold.cut_users import CutUsers
 from dphist.release.label_table import LabelTable
 from dphist.release.release import Release
@@ -57,10 +57,10 @@ class Counted:
 
 def counted_of(release: Release) -> Counted:
     """Return what the counts of a release are of."""
-    return counted_by(release.mechanism, release.stated)
+    return counted_by(release.mechanism, release.provenance)
 
 
-def counted_by(mechanism: Any, stated: Mapping[str, str]) -> Counted:
+def counted_by(mechanism: Any, provenance: Mapping[str, str]) -> Counted:
     """Return what a mechanism counts, of data of which that was stated.
 
     >>> mechanism = ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=10)
@@ -69,16 +69,16 @@ def counted_by(mechanism: Any, stated: Mapping[str, str]) -> Counted:
     >>> counted_by(mechanism, {"unit": "one user"}).cut
     'each user cut to 10 labels, 1 of each'
     """
-    if isinstance(mechanism, LabelledMechanism):
-        return _labels(mechanism, stated)
+    if isinstance(mechanism, LabelsMechanism):
+        return _labels(mechanism, provenance)
     if isinstance(mechanism, ContinualMechanism):
         return _events(mechanism)
-    unit = stated.get("unit")
+    unit = provenance.get("unit")
     if unit is None:
         return Counted("records")
     if unit == ONE_EDGE:
         return Counted("edges")
-    most = int(stated.get("max_records", mechanism.sensitivity))
+    most = int(provenance.get("max_records", mechanism.sensitivity))
     return _cut(unit, f"at most {_number(most, 'record')}", f"{_number(most, 'record')}")
 
 
@@ -134,20 +134,20 @@ def bounding_cost(release: Release) -> str:
     found = cut_users_of(release)
     if found is not None:
         return cut_users_in_words(found, release.mechanism)
-    unit = str(release.stated.get("unit", ""))
+    unit = str(release.provenance.get("unit", ""))
     if not counted_of(release).cut or unit == "one row":
         return ""
     return "How many users had more than the bounds, the release does not tell."
 
 
-def _labels(mechanism: LabelledMechanism, stated: Mapping[str, str]) -> Counted:
-    labels, most = _bounds(mechanism, stated)
-    if is_promised(stated):
+def _labels(mechanism: LabelsMechanism, provenance: Mapping[str, str]) -> Counted:
+    labels, most = _bounds(mechanism, provenance)
+    if is_promised(provenance):
         return Counted("records as the caller counted them, who may have cut users before")
-    unit = protected_unit(stated)
+    unit = protected_unit(provenance)
     if unit == "one row":
         # Without a column of counts a row is one record.
-        whole = "max_count" not in stated if "null_labels" in stated else most == 1
+        whole = "max_count" not in provenance if "null_labels" in provenance else most == 1
         return Counted("records") if whole else _cut(unit, f"at most {most:,}", f"{most:,}")
     if labels is None:
         held = f"{_number(most, 'record')} of each label"
@@ -158,12 +158,12 @@ def _labels(mechanism: LabelledMechanism, stated: Mapping[str, str]) -> Counted:
     )
 
 
-def _bounds(mechanism: LabelledMechanism, stated: Mapping[str, str]) -> tuple[int | None, int]:
+def _bounds(mechanism: LabelsMechanism, provenance: Mapping[str, str]) -> tuple[int | None, int]:
     """Return to what users were cut: the data's own bounds, or else at most the mechanism's."""
-    if "max_labels" not in stated:  # in files of earlier versions
+    if "max_labels" not in provenance:  # in files of earlier versions
         return mechanism.max_labels, mechanism.max_count
-    labels = stated["max_labels"]
-    return None if labels == "none" else int(labels), int(stated["max_count"])
+    labels = provenance["max_labels"]
+    return None if labels == "none" else int(labels), int(provenance["max_count"])
 
 
 def _events(mechanism: Any) -> Counted:

@@ -214,7 +214,7 @@ class ContinualMechanism(MechanismBase):
         """Whether there is a delta: not where labels are listed."""
         return labels is None
 
-    def in_words(self) -> str:
+    def description(self) -> str:
         """Say how the counts are made."""
         noise = {
             "binary": "sums over dyadic blocks of events, each with Gaussian noise of its own "

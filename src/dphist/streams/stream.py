@@ -289,8 +289,8 @@ class ContinualHistogram(StatedStream):
             raise ParameterError("no reading was recorded yet: call release or record first")
         readings = dict(sorted(self._state.readings.items()))
         value = RunningCounts(list(readings), list(readings.values()))
-        stated = {"unit": self.mechanism.unit}
-        return self.mechanism._given_out(value, self, None, stated=stated)
+        provenance = {"unit": self.mechanism.unit}
+        return self.mechanism._given_out(value, self, None, provenance=provenance)
 
     def save(self, path: str | Path) -> None:
         """Hand the stream over to a file, for `load` or `open` to go on with. Secret.

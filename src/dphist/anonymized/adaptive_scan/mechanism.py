@@ -194,7 +194,7 @@ class AdaptiveScan(AnonymizedMechanism):
         low, high = (_joined(*curves) for curves in zip(_to(width, columns), rows, strict=True))
         return Band(*holding(low, high, release.value), level, "each point by itself")
 
-    def in_words(self) -> str:
+    def description(self) -> str:
         """Say how a release is made."""
         return (
             "Adaptive scan (this library). How many labels have each count or more, in blocks of "

@@ -162,7 +162,7 @@ class PartitionSampler(AnonymizedMechanism):
             "all labels",
         )
 
-    def in_words(self) -> str:
+    def description(self) -> str:
         """Say how a release is made."""
         return (
             "Partition sampler (Blocki, Datta and Bonneau 2016): the exponential mechanism. A "

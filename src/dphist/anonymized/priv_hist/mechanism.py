@@ -249,7 +249,7 @@ class PrivHist(AnonymizedMechanism):
             )
         return Band(*holding(*bounds, release.value), level, "all labels")
 
-    def in_words(self) -> str:
+    def description(self) -> str:
         """Say how a release is made."""
         first, *_ = (weight / sum(self._weights) for weight in self._weights)
         start = (

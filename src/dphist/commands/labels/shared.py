@@ -178,14 +178,14 @@ def _stated(options: argparse.Namespace) -> dict[str, str]:
 def _print_dry_run(mechanism: Any, options: argparse.Namespace, others: Mapping[int, Any]) -> None:
     if options.quiet:
         return
-    stated = _stated(options)
-    unit = labelled_words.protected_unit(stated)
+    provenance = _stated(options)
+    unit = labelled_words.protected_unit(provenance)
     total, likely = total_of(mechanism), chances(mechanism)
     noun = "users" if options.user else "rows"
     number = Number(options.expect_users, noun)
     threshold = mechanism.threshold
     # A ranking has no counts.
-    of = None if isinstance(mechanism, TopLabels) else counted_by(mechanism, stated)
+    of = None if isinstance(mechanism, TopLabels) else counted_by(mechanism, provenance)
     if options.json:
         shown: dict[str, Any] = {
             "guarantee": total_json(total, unit),
@@ -207,10 +207,10 @@ def _print_dry_run(mechanism: Any, options: argparse.Namespace, others: Mapping[
     print(f"Guarantee: {in_all(total)}, for {unit}.")
     print(total_in_words(total, unit, number, mechanism.guarantee))
     print(f"In zCDP: {mechanism.guarantee}.")
-    for line in labelled_words.bounding_in_words(mechanism, stated):
+    for line in labelled_words.bounding_in_words(mechanism, provenance):
         print(line)
     print(f"Per label: {labelled_words.per_label(mechanism)}.")
-    print(mechanism.in_words())
+    print(mechanism.description())
     print(labelled_words.threshold_in_words(mechanism))
     for chance in likely:
         print(labelled_words.chance_in_words(mechanism, chance))

@@ -54,7 +54,7 @@ class Axis:
         if not isinstance(self.edges, np.ndarray) or self.edges.dtype not in _KINDS:
             raise ParameterError(
                 "edges must be an array of int64, float64, datetime64[D] or datetime64[us]: use "
-                "Axis.of_edges for anything else"
+                "Axis.from_edges for anything else"
             )
         if self.edges.ndim != 1:
             raise ParameterError("edges must be one-dimensional")
@@ -66,7 +66,7 @@ class Axis:
         object.__setattr__(self, "edges", held)
 
     @classmethod
-    def of_edges(cls, edges: Any, name: str | None = None) -> "Axis":
+    def from_edges(cls, edges: Any, name: str | None = None) -> "Axis":
         """Make an axis of edges that are written out.
 
         Parameters
@@ -80,7 +80,7 @@ class Axis:
         ------
         ParameterError
 
-        >>> Axis.of_edges([0, 18, 65, float("inf")], "age").edges
+        >>> Axis.from_edges([0, 18, 65, float("inf")], "age").edges
         array([ 0., 18., 65., inf])
         """
         return cls(name, edges_of(edges)[0])
@@ -130,7 +130,7 @@ class Axis:
         ParameterError
             If no edge is equal to it.
 
-        >>> Axis.of_edges([0, 18, 65]).position(18)
+        >>> Axis.from_edges([0, 18, 65]).position(18)
         1
         """
         wanted = self._as_edge(value)
@@ -154,7 +154,7 @@ class Axis:
         -------
         (...) float64, or datetime64[us]; within a bin that has no end, that infinity.
 
-        >>> Axis.of_edges([0, 18, 65]).at(np.array([0.5, 2.0]))
+        >>> Axis.from_edges([0, 18, 65]).at(np.array([0.5, 2.0]))
         array([ 9., 65.])
         """
         missing = np.isnan(places)
@@ -178,7 +178,7 @@ class Axis:
 
         >>> Axis.regular(0, 1, 0.1, "x").to_content()
         {'name': 'x', 'kind': 'real', 'start': 0.0, 'width': 0.1, 'bins': 10}
-        >>> Axis.of_edges([0, 18, 65]).to_content()
+        >>> Axis.from_edges([0, 18, 65]).to_content()
         {'name': None, 'kind': 'whole', 'edges': [0, 18, 65]}
         """
         kind = _KINDS[self.edges.dtype]

@@ -47,7 +47,7 @@ def looked_up(counts: LabelCounts, labels: tuple[Any, ...]) -> tuple[pa.Array, l
     for reading in readings:
         try:
             read = [reading(label) for label in labels]
-            return pa.array(read), counts.of(read)
+            return pa.array(read), counts.counts_of(read)
         except (pa.ArrowException, TypeError, ValueError, OverflowError):
             continue
     raise ColumnError("labels must be of the kind that the label column of the table holds")

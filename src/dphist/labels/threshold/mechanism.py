@@ -16,7 +16,7 @@ from dphist.data.label_counts import LabelCounts
 from dphist.errors import BoundsError, ParameterError
 from dphist.labels.mechanism import (
     LARGEST_COUNT,
-    LabelledMechanism,
+    LabelsMechanism,
     checked_bound,
     checked_delta,
     checked_epsilon,
@@ -131,7 +131,7 @@ class AboveThreshold:
 
 @savable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class ThresholdHistogram(LabelledMechanism):
+class ThresholdHistogram(LabelsMechanism):
     """Counts with noise; of labels nobody listed, those whose noisy count is above a threshold.
 
     Parameters
@@ -160,7 +160,7 @@ class ThresholdHistogram(LabelledMechanism):
     ---------
     `delta`-approximate rho-zCDP, where rho is m epsilon tanh(epsilon/2) (Laplace) or
     m epsilon**2 / 2 (Gaussian), and m is `max_labels`, or one more with `count_cut_users`; Laplace
-    also `direct_guarantee`, (m epsilon, delta)-DP; Gaussian also (E, d(E) + delta)-DP for every
+    also `epsilon_guarantee`, (m epsilon, delta)-DP; Gaussian also (E, d(E) + delta)-DP for every
     E >= 0, where d(E) is the exact delta of Gaussian noise for mu**2 = m epsilon**2 (Balle and Wang
     2018, Theorem 8), and R releases together with R mu**2 and R delta, see `epsilon_at`. With
     listed labels delta is 0 in all of these, and `max_labels` at most their number. Neighbours
@@ -215,10 +215,10 @@ class ThresholdHistogram(LabelledMechanism):
         if not self.epsilon / self.max_count >= SMALLEST_EPSILON or self.sigma > LARGEST_SIGMA:
             raise ParameterError("epsilon divided by max_count is too small to sample")
         try:
-            stated = self.guarantee, self.direct_guarantee
+            provable = self.guarantee, self.epsilon_guarantee
         except ParameterError:
-            stated = None
-        if stated is None:
+            provable = None
+        if provable is None:
             raise ParameterError(
                 "epsilon and max_labels are too large for a guarantee to be stated"
             )
@@ -270,7 +270,7 @@ class ThresholdHistogram(LabelledMechanism):
         return ApproxZCDP(rho, self.delta, self._unit)
 
     @property
-    def direct_guarantee(self) -> PureDP | ApproxDP | None:
+    def epsilon_guarantee(self) -> PureDP | ApproxDP | None:
         """What Laplace noise also promises directly, in epsilon; None for Gaussian noise."""
         if self.noise == "gaussian":
             return None
@@ -292,7 +292,7 @@ class ThresholdHistogram(LabelledMechanism):
                 return gaussian_epsilon(times * self._changed * self.epsilon**2, left)
             except ParameterError:  # beyond what is computed exactly; zCDP is not
                 pass
-        return LabelledMechanism.epsilon_at(self, total, times)
+        return LabelsMechanism.epsilon_at(self, total, times)
 
     @classmethod
     def needs_delta(cls, labels: Sequence[Any] | None = None, **_parameters: Any) -> bool:
@@ -302,7 +302,7 @@ class ThresholdHistogram(LabelledMechanism):
     def _drawn(self, counts: LabelCounts, source: Source | None) -> LabelTable:
         noise = self.noise_law()
         if self.labels is None:
-            released = counts.surviving(AboveThreshold(noise, self.threshold or 0, source))
+            released = counts.filter_batches(AboveThreshold(noise, self.threshold or 0, source))
         else:
             column, values = looked_up(counts, self.labels)
             noisy, _ = noise.add(np.array(values, np.int64), None, source)
@@ -350,7 +350,7 @@ class ThresholdHistogram(LabelledMechanism):
             checked(noisy)
 
     def _accept(self, table: object) -> LabelCounts:
-        counts = LabelledMechanism._accept(self, table)
+        counts = LabelsMechanism._accept(self, table)
         if not self.count_cut_users:
             return counts
         if counts.users is None:
@@ -395,7 +395,7 @@ class ThresholdHistogram(LabelledMechanism):
             )
         return above
 
-    def in_words(self) -> str:
+    def description(self) -> str:
         """Say how a release is made."""
         kind = "Gaussian" if self.noise == "gaussian" else "two-sided geometric"
         users = (

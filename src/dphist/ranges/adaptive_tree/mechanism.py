@@ -15,7 +15,7 @@ from dphist.ranges.adaptive_tree.counts import Batch, DyadicCounts
 from dphist.ranges.adaptive_tree.dyadic import DyadicShape
 from dphist.ranges.adaptive_tree.exploration import Explorer
 from dphist.ranges.adaptive_tree.inference import Measured, infer, spread_evenly
-from dphist.ranges.adaptive_tree.path_budget import UNITS, Ledger
+from dphist.ranges.adaptive_tree.path_budget import UNITS, PathBudget
 from dphist.ranges.adaptive_tree.rules import (
     MORE_AXES,
     MORE_AXES_GAUSSIAN,
@@ -24,7 +24,7 @@ from dphist.ranges.adaptive_tree.rules import (
     PREFIXES,
     Rules,
 )
-from dphist.ranges.mechanism import MOST_BINS, Noisy, RangeMechanism
+from dphist.ranges.mechanism import MOST_BINS, Noisy, RangesMechanism
 from dphist.ranges.nonnegative import whole_intervals
 from dphist.release.range_histogram import RangeHistogram
 from dphist.release.range_histogram.boxes import IntArray, NumberArray
@@ -38,7 +38,7 @@ _SMALLEST_SHARE = Fraction(3, 100_000)
 
 @savable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class AdaptiveTree(RangeMechanism):
+class AdaptiveTree(RangesMechanism):
     """Counts of the nodes of a binary tree, opened where noisy counts say that it is worth it.
 
     Parameters
@@ -66,7 +66,7 @@ class AdaptiveTree(RangeMechanism):
     the noise that it can still afford is opened by some levels, spending a part of what its path
     has left; others stop, and are counted once more with all they have left, together with
     siblings that stop too. Disjoint nodes do not compose, so what counts is the sum along each
-    path, which a ledger holds to the budget before anything is counted
+    path, which a `PathBudget` refuses to exceed before anything is counted
     (`docs/proofs/adaptive_tree.md`). Estimates follow from all noisy counts under a fixed public
     prior; they are non-negative and whole. Time and memory are O(bins) in one axis, and up to
     2**axes times that in several, which are padded to powers of two.
@@ -119,12 +119,12 @@ class AdaptiveTree(RangeMechanism):
     def _run(self, counts: IntArray, source: Source | None) -> tuple[NumberArray, Noisy]:
         shape, budget = self.shape, self.budget
         below = np.append(0, np.cumsum(shape.arrange(counts)))
-        ledger = Ledger(shape.height)
+        paths = PathBudget(shape.height)
         log: list[tuple[IntArray, int, IntArray]] = []
 
         def count(level: int, nodes: IntArray, units: int) -> IntArray:
             """The only access to the data: pays first."""
-            ledger.charge(level, nodes, units)
+            paths.charge(level, nodes, units)
             side = 2 ** (shape.height - level)
             true = below[(nodes + 1) * side] - below[nodes * side]
             noisy: IntArray = true + budget.noise(Fraction(units, UNITS), len(nodes), source)
@@ -199,7 +199,7 @@ class AdaptiveTree(RangeMechanism):
             batches.append((level, places[part] - 2**level, int(units[start]), counts[part]))
         return batches
 
-    def in_words(self) -> str:
+    def description(self) -> str:
         """Say how a release is made."""
         kind = "two-sided geometric" if self.rho is None else "Gaussian"
         return (

@@ -9,7 +9,7 @@ UNITS = 10**6
 """A mechanism's whole epsilon or rho; every share is a whole number of these."""
 
 
-class Ledger:
+class PathBudget:
     """The account of each bin: every count of a node that holds the bin is charged to it.
 
     A record changes just the counts of nodes that hold its bin, so if no account ever exceeds
@@ -45,7 +45,9 @@ class Ledger:
         sound = nodes.dtype == np.int64 and nodes.ndim == 1 and bool((np.diff(nodes) > 0).all())
         sound = sound and (len(nodes) == 0 or (nodes[0] >= 0 and nodes[-1] < 2**level))
         if not (sound and units >= 1 and self.highest(level, nodes) + units <= UNITS):
-            raise DphistError("the ledger refused a count; nothing is released: report this bug")
+            raise DphistError(
+                "the path budget refused a count; nothing is released: report this bug"
+            )
         self._spent.reshape(2**level, -1)[nodes] += units
 
     def highest(self, level: int, nodes: IntArray) -> int:

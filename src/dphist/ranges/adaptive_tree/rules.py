@@ -1,7 +1,7 @@
 """Which nodes of an adaptive tree are counted next, and at what cost: noisy numbers only.
 
 The constants were chosen on public data (docs/ranges.md): they move the error, never the
-guarantee, which the ledger holds whatever they are.
+guarantee, which the budget holds whatever they are.
 """
 
 import math

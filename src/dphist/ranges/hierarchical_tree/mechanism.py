@@ -16,7 +16,7 @@ from dphist.ranges.hierarchical_tree.answers import TreeAnswers
 from dphist.ranges.hierarchical_tree.branching import best_branching
 from dphist.ranges.hierarchical_tree.node_answers import NodeAnswers
 from dphist.ranges.leaf_counts import BinAnswers
-from dphist.ranges.mechanism import Noisy, RangeMechanism
+from dphist.ranges.mechanism import Noisy, RangesMechanism
 from dphist.ranges.nonnegative import nonnegative, whole_bins
 from dphist.ranges.shape import TreeShape
 from dphist.release.range_histogram import Answers, RangeHistogram
@@ -28,7 +28,7 @@ Nonnegative: TypeAlias = bool | Literal["subtrees"]
 
 @savable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class HierarchicalTree(RangeMechanism):
+class HierarchicalTree(RangesMechanism):
     """Noisy counts of all nodes of a tree over the bins; each range from few of them.
 
     Parameters
@@ -224,7 +224,7 @@ class HierarchicalTree(RangeMechanism):
             raise ParameterError("noisy must hold every node of the measured levels of a release")
         return [part.reshape(grid) for part, grid in zip(flat, grids, strict=True)]
 
-    def in_words(self) -> str:
+    def description(self) -> str:
         """Say how a release is made."""
         kind = "two-sided geometric" if self.rho is None else "Gaussian"
         how = {

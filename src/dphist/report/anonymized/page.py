@@ -25,7 +25,7 @@ def content(release: Release) -> dict[str, Any]:
     by_rank, by_count = panels(value, band, bars, counted_of(release).released)
     error = described.expected_error(release)
     reference = value.total if release.total is None else release.total
-    sensitivity, user = mechanism.sensitivity, release.stated.get("unit")
+    sensitivity, user = mechanism.sensitivity, release.provenance.get("unit")
     unit = words.privacy_unit(sensitivity, user)
     total = total_of(mechanism)
     stated = total.guarantee
@@ -53,7 +53,7 @@ def content(release: Release) -> dict[str, Any]:
         "bars": words.bars_in_words(bars),
         "head": head(value),
         "population": population(release),
-        "made": mechanism.in_words(),
+        "made": mechanism.description(),
         "mechanism": type(mechanism).__name__,
         "call": described.call(mechanism),
         "parameters": described.parameters(mechanism),

@@ -18,7 +18,7 @@ _NAMES = ("count", "labels", "labels with it or more")
 def summary_of(release: Release) -> Summary:
     """Return what a reader wants to know first, and the head of the table."""
     mechanism, value = release.mechanism, release.value
-    unit = words.privacy_unit(mechanism.sensitivity, release.stated.get("unit"))
+    unit = words.privacy_unit(mechanism.sensitivity, release.provenance.get("unit"))
     total, of = total_of(mechanism), counted_of(release)
     facts = [
         ("Guarantee", f"{cost_of(release)}, for {unit}"),

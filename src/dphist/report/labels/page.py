@@ -21,9 +21,9 @@ _HEIGHT = 430  # of a figure, so that twenty labels are legible
 
 def content(release: Release) -> dict[str, Any]:
     """Return what the page says, as text, numbers and figures."""
-    mechanism, stated, value = release.mechanism, release.stated, release.value
+    mechanism, provenance, value = release.mechanism, release.provenance, release.value
     total = total_of(mechanism)
-    unit = labelled_words.protected_unit(stated)
+    unit = labelled_words.protected_unit(provenance)
     counted = value.counts is not None
     released = sum(label is not None for label in value.labels)
     likely = chances(mechanism)
@@ -45,9 +45,9 @@ def content(release: Release) -> dict[str, Any]:
         ),
         "guarantee_symbols": words.guarantee_in_symbols(total.guarantee),
         "zcdp": str(release.guarantee),
-        "neighbours": labelled_words.neighbours_of(mechanism, stated),
+        "neighbours": labelled_words.neighbours_of(mechanism, provenance),
         "unit": unit,
-        "bounding": labelled_words.bounding_in_words(mechanism, stated),
+        "bounding": labelled_words.bounding_in_words(mechanism, provenance),
         "threshold": None if base is None else labelled_words.number(mechanism.threshold),
         "threshold_base": base,
         "threshold_words": labelled_words.threshold_in_words(mechanism),
@@ -58,13 +58,13 @@ def content(release: Release) -> dict[str, Any]:
         "intervals": labelled_words.intervals_in_words(mechanism) if counted else "",
         "per_label": labelled_words.per_label(mechanism),
         "figures": _figures(release) if counted else [],
-        "made": mechanism.in_words(),
+        "made": mechanism.description(),
         "mechanism": type(mechanism).__name__,
         "call": described.call(mechanism),
         "parameters": described.parameters(mechanism),
         "noise": None,
         "paper": described.paper(mechanism),
-        "limits": labelled_words.labelled_limits(mechanism, stated),
+        "limits": labelled_words.labelled_limits(mechanism, provenance),
     }
 
 

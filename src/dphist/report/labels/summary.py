@@ -17,7 +17,7 @@ _LABEL_COLUMNS = 40
 
 def summary_of(release: Release) -> Summary:
     """Return what a reader wants to know first, and the first rows."""
-    unit = labelled_words.protected_unit(release.stated)
+    unit = labelled_words.protected_unit(release.provenance)
     promise = total_in_words(
         total_of(release.mechanism), unit, number_protected(release), release.guarantee
     )
@@ -25,15 +25,15 @@ def summary_of(release: Release) -> Summary:
 
 
 def _facts(release: Release) -> list[tuple[str, str]]:
-    mechanism, stated = release.mechanism, release.stated
-    unit = labelled_words.protected_unit(stated)
+    mechanism, provenance = release.mechanism, release.provenance
+    unit = labelled_words.protected_unit(provenance)
     value: LabelTable = release.value
     released = sum(label is not None for label in value.labels)
     few = " (fewer than wanted were found)" if released < len(value) else ""
     return [
         ("Guarantee", f"{in_all(total_of(mechanism))}, for {unit}"),
         ("In zCDP", str(release.guarantee)),
-        ("Bounds", " ".join(labelled_words.bounding_in_words(mechanism, stated))),
+        ("Bounds", " ".join(labelled_words.bounding_in_words(mechanism, provenance))),
         *_what(release),
         ("Per label", labelled_words.per_label(mechanism)),
         ("Threshold", labelled_words.threshold_in_words(mechanism).removeprefix("Threshold: ")),

@@ -21,19 +21,19 @@ _CHOICES = {
 }
 
 
-def protected_unit(stated: Mapping[str, str]) -> str:
+def protected_unit(provenance: Mapping[str, str]) -> str:
     """Name who is protected.
 
     >>> protected_unit({"unit": "one row"}), protected_unit({})
     ('one row', 'one user')
     """
-    unit = stated.get("unit", _PROMISED)
+    unit = provenance.get("unit", _PROMISED)
     return "one user" if unit == _PROMISED else unit
 
 
-def is_promised(stated: Mapping[str, str]) -> bool:
+def is_promised(provenance: Mapping[str, str]) -> bool:
     """Whether the bounds are a promise of whoever counted, as for a bare table of counts."""
-    return stated.get("unit", _PROMISED) == _PROMISED
+    return provenance.get("unit", _PROMISED) == _PROMISED
 
 
 def bounds_in_words(mechanism: Any) -> str:
@@ -49,12 +49,12 @@ def bounds_in_words(mechanism: Any) -> str:
     return f"at most {mechanism.max_count:,} to each of {how_many}"
 
 
-def bounding_in_words(mechanism: Any, stated: Mapping[str, str]) -> list[str]:
+def bounding_in_words(mechanism: Any, provenance: Mapping[str, str]) -> list[str]:
     """Say how contributions were bounded, and what became of missing users and labels."""
-    unit = protected_unit(stated)
+    unit = protected_unit(provenance)
     who = unit[0].upper() + unit[1:]
     lines = [f"{who} adds {bounds_in_words(mechanism)}."]
-    if is_promised(stated):
+    if is_promised(provenance):
         lines.append(
             "That no user adds more is a promise of whoever counted the labels; nothing could "
             "check it."
@@ -65,16 +65,18 @@ def bounding_in_words(mechanism: Any, stated: Mapping[str, str]) -> list[str]:
         chosen = "" if mechanism.max_labels is None else ", its labels chosen evenly at random"
         lines.append(f"Of a user with more, that much was counted{chosen}.")
     for name, column in (("null_users", "user"), ("null_labels", "label")):
-        if name in stated:
-            lines.append(f"Rows without a {column}: {_CHOICES.get(stated[name], stated[name])}.")
+        if name in provenance:
+            chosen = _CHOICES.get(provenance[name], provenance[name])
+            lines.append(f"Rows without a {column}: {chosen}.")
     return lines
 
 
-def neighbours_of(mechanism: Any, stated: Mapping[str, str]) -> str:
+def neighbours_of(mechanism: Any, provenance: Mapping[str, str]) -> str:
     """State the neighbouring relation."""
+    unit = protected_unit(provenance)
     return (
-        f"D and D′ are neighbours if one of them is the other with {protected_unit(stated)} added "
-        f"or removed, adding {bounds_in_words(mechanism)}."
+        f"D and D′ are neighbours if one of them is the other with {unit} added or removed, adding "
+        f"{bounds_in_words(mechanism)}."
     )
 
 
@@ -180,7 +182,7 @@ def intervals_in_words(mechanism: Any) -> str:
     )
 
 
-def labelled_limits(mechanism: Any, stated: Mapping[str, str]) -> list[tuple[str, str]]:
+def labelled_limits(mechanism: Any, provenance: Mapping[str, str]) -> list[tuple[str, str]]:
     """Say what the release does not tell and the guarantee does not cover."""
     limits = []
     if threshold_base(mechanism) is not None:
@@ -203,7 +205,7 @@ def labelled_limits(mechanism: Any, stated: Mapping[str, str]) -> list[tuple[str
         limits.append(
             ("Ranks.", "Labels are ranked by noisy counts; two close ones may have changed places.")
         )
-    if is_promised(stated):
+    if is_promised(provenance):
         limits.append(
             (
                 "The bounds.",
@@ -211,7 +213,7 @@ def labelled_limits(mechanism: Any, stated: Mapping[str, str]) -> list[tuple[str
                 "the labels; someone who adds more is protected less.",
             )
         )
-    elif protected_unit(stated) != "one row":
+    elif protected_unit(provenance) != "one row":
         limits.append(
             (
                 "What users had beyond the bounds.",
@@ -219,7 +221,7 @@ def labelled_limits(mechanism: Any, stated: Mapping[str, str]) -> list[tuple[str
                 "count, so counts may be smaller than in the data, apart from noise.",
             )
         )
-    if stated.get("null_users") == "separate":
+    if provenance.get("null_users") == "separate":
         limits.append(
             (
                 "Rows without a user.",
@@ -235,13 +237,15 @@ def labelled_limits(mechanism: Any, stated: Mapping[str, str]) -> list[tuple[str
                 "guarantee does not cover what they reveal.",
             )
         )
-    return limits + _general(stated)
+    return limits + _general(provenance)
 
 
-def _general(stated: Mapping[str, str]) -> list[tuple[str, str]]:
+def _general(provenance: Mapping[str, str]) -> list[tuple[str, str]]:
     """Return what holds for every kind of release."""
     told = {
         "Errors of the data.": "Intervals describe the noise added here, not how the data were "
         "gathered, sampled or cleaned."
     }
-    return [(about, told.get(about, how)) for about, how in limits_in_words(protected_unit(stated))]
+    return [
+        (about, told.get(about, how)) for about, how in limits_in_words(protected_unit(provenance))
+    ]

@@ -30,7 +30,7 @@ def content(release: Release) -> dict[str, Any]:
     """Return what the page says, as text, numbers and figures."""
     mechanism, value = release.mechanism, release.value
     guarantee, one = release.guarantee, value.bins.ndim == 1
-    sensitivity, user = mechanism.sensitivity, release.stated.get("unit")
+    sensitivity, user = mechanism.sensitivity, release.provenance.get("unit")
     unit = words.privacy_unit(sensitivity, user)
     total = total_of(mechanism)
     told = total.guarantee
@@ -62,7 +62,7 @@ def content(release: Release) -> dict[str, Any]:
         "quantiles": quantiles_of(value) if one else [],
         "meaning": ranges_words.share_in_words,
         "outside": outside_of(release),
-        "made": mechanism.in_words(),
+        "made": mechanism.description(),
         "mechanism": type(mechanism).__name__,
         "call": described.call(mechanism),
         "parameters": described.parameters(mechanism),

@@ -20,7 +20,7 @@ _EDGE = 19
 def summary_of(release: Release) -> Summary:
     """Return what a reader wants to know first, and the histogram in few rows."""
     mechanism, value = release.mechanism, release.value
-    unit = words.privacy_unit(mechanism.sensitivity, release.stated.get("unit"))
+    unit = words.privacy_unit(mechanism.sensitivity, release.provenance.get("unit"))
     of = counted_of(release)
     facts = [
         ("Guarantee", f"{cost_of(release)}, for {unit}"),

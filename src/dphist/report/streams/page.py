@@ -48,7 +48,7 @@ def content(release: Release) -> dict[str, Any]:
     """Return what the page says, as text, numbers and figures."""
     mechanism, value = release.mechanism, release.value
     total = total_of(mechanism)
-    unit = running_words.protected_unit(mechanism, release.stated)
+    unit = running_words.protected_unit(mechanism, release.provenance)
     latest = len(value.latest)
     return {
         "version": release.version,
@@ -80,7 +80,7 @@ def content(release: Release) -> dict[str, Any]:
         "rows": rows_of(release, _MOST_ROWS),
         "left_out": max(latest - _MOST_ROWS, 0),
         "show": lambda label: harmless(label, _LONGEST),
-        "made": mechanism.in_words(),
+        "made": mechanism.description(),
         "mechanism": type(mechanism).__name__,
         "call": described.call(mechanism),
         "parameters": _parameters(mechanism),

@@ -17,7 +17,7 @@ _LABEL_COLUMNS = 40
 def summary_of(release: Release) -> Summary:
     """Return what a reader wants to know first, and the first rows of the last reading."""
     mechanism, value = release.mechanism, release.value
-    unit = running_words.protected_unit(mechanism, release.stated)
+    unit = running_words.protected_unit(mechanism, release.provenance)
     total = total_of(mechanism)
     error, width = running_words.error_text(mechanism), running_words.half_width(mechanism)
     threshold = running_words.threshold_in_words(mechanism)

@@ -25,9 +25,9 @@ _LIKELY = float(ndtri(LEVEL))
 _WITHIN = float(ndtri((1 + LEVEL) / 2))
 
 
-def protected_unit(mechanism: Any, stated: Mapping[str, str]) -> str:
+def protected_unit(mechanism: Any, provenance: Mapping[str, str]) -> str:
     """Name what is protected."""
-    return stated.get("unit", str(mechanism.unit))
+    return provenance.get("unit", str(mechanism.unit))
 
 
 def promise_in_words(

@@ -17,7 +17,7 @@ from dphist.tables.binning.slots import Grid, Slotting, raise_unreadable, slots_
 from dphist.tables.checks import IntArray
 from dphist.tables.counting.contributions import count_bounded_terms
 from dphist.tables.engine.interruptible import interruptible
-from dphist.tables.engine.private_duckdb import connected
+from dphist.tables.engine.private_duckdb import open_private_connection
 from dphist.tables.engine.progress import Progress
 from dphist.tables.engine.rows import DuckRows, SparkRows
 from dphist.tables.reading.columns import Wanted, key_column
@@ -90,7 +90,7 @@ def _in_duckdb(
     """Stream slots and users into a DuckDB of our own; return the slots and their counts."""
     slotting = Slotting(grid, source.from_text)
     # Another than may read a file, as a connection does one thing at a time.
-    connection = connected(stack, large=True)
+    connection = open_private_connection(stack, large=True)
 
     def opened() -> DuckRows:
         reader = reader_of(_slots_and_users(source.batches(), slotting), source.wall)

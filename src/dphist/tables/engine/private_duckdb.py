@@ -24,7 +24,7 @@ _MOST_THREADS = 8
 _UNITS = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 
 
-def connected(stack: ExitStack, *, large: bool = False) -> duckdb.DuckDBPyConnection:
+def open_private_connection(stack: ExitStack, *, large: bool = False) -> duckdb.DuckDBPyConnection:
     """Return a connection that fetches and prints nothing, and spills into a folder of its own.
 
     Both are gone when `stack` is closed. Labels may be spilled, unencrypted; only the owner of

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from dphist.errors import InputFileError, ParameterError
 from dphist.tables.engine.interruptible import interruptible
-from dphist.tables.engine.private_duckdb import connected, out_of_room
+from dphist.tables.engine.private_duckdb import open_private_connection, out_of_room
 from dphist.tables.engine.progress import Progress, reported
 from dphist.tables.engine.redaction import Wall
 from dphist.tables.engine.rows import DuckRows
@@ -58,7 +58,7 @@ def open_file(
     path = Path(path).absolute()  # no engine shall see a `~` or an `s3:` at its start
     kind = format_of(path.name, shown, delimiter)
     check_regular(path, shown)
-    connection = connected(stack, large=True)
+    connection = open_private_connection(stack, large=True)
     columns = text_columns if kind.delimiter else parquet_columns
     relation, chosen, kinds, failure = columns(connection, path, kind, wanted, shown)
     wall = Wall(failure, out_of_room(f"reading {shown}"))

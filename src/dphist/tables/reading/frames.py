@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from dphist.errors import ColumnError, DphistError, ParameterError
-from dphist.tables.engine.private_duckdb import connected, out_of_room
+from dphist.tables.engine.private_duckdb import open_private_connection, out_of_room
 from dphist.tables.engine.redaction import Wall, redact_errors
 from dphist.tables.engine.rows import DuckRows
 from dphist.tables.reading.arrow import checked, joined
@@ -84,7 +84,7 @@ class ArrowSource(StreamedSource):
     def rows(self) -> DuckRows:
         """Hold the columns in memory, where DuckDB scans them with all its threads."""
         table = self.wall(self._table)
-        self._connection = connected(self._stack, large=True)
+        self._connection = open_private_connection(self._stack, large=True)
         return DuckRows(self._connection, self._connection.from_arrow(table))
 
     def batches(self) -> Batches:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from dphist.errors import ColumnError, DataError
 from dphist.tables.engine.interruptible import interruptible
-from dphist.tables.engine.private_duckdb import connected
+from dphist.tables.engine.private_duckdb import open_private_connection
 from dphist.tables.engine.redaction import Wall
 from dphist.tables.engine.rows import DuckRows, Rows
 from dphist.tables.reading.columns import Use, Wanted, listed_names
@@ -91,7 +91,7 @@ class StreamedSource(Source):
     def rows(self) -> DuckRows:
         """Stream the batches into a private DuckDB, when the rows are evaluated."""
         reader = self.wall(lambda: reader_of(self.batches(), self.wall))
-        self._connection = connected(self._stack, large=True)
+        self._connection = open_private_connection(self._stack, large=True)
         return DuckRows(self._connection, self._connection.from_arrow(reader))
 
     def run(self, call: Callable[[], T]) -> T:
