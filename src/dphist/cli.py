@@ -13,20 +13,26 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
+from importlib import import_module
 from importlib.metadata import version
 from typing import NoReturn
 
 from dphist.commands import ending
-from dphist.commands.anonymize import add_anonymize
 from dphist.commands.in_options import in_options
-from dphist.commands.labels.command import add_labels
-from dphist.commands.labels.top import add_top
-from dphist.commands.options import Parser, UsageError, with_negative_values
-from dphist.commands.properties import add_properties
-from dphist.commands.ranges import EDGE_OPTIONS, add_ranges
-from dphist.commands.show import add_show
-from dphist.commands.stream.command import add_stream
+from dphist.commands.options import EDGE_OPTIONS, Parser, UsageError, with_negative_values
 from dphist.errors import ColumnError, DphistError, ParameterError
+
+# Each command with its line of the help, its module, and what adds it to a parser. A module is
+# imported when its command is called: the mechanisms take most of the time to start.
+_COMMANDS = {
+    "anonymize": ("release how many labels have each count", "anonymize", "add_anonymize"),
+    "ranges": ("release how many records lie in any range", "ranges", "add_ranges"),
+    "labels": ("release common labels with their counts", "labels.command", "add_labels"),
+    "top": ("release the most common labels, ranked", "labels.top", "add_top"),
+    "stream": ("release running counts of a stream, as it comes", "stream.command", "add_stream"),
+    "properties": ("estimate entropy, number of labels and more", "properties", "add_properties"),
+    "show": ("summarize a saved release", "show", "add_show"),
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -36,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with _stopping_cleanly():
             given = sys.argv[1:] if arguments is None else arguments
-            options = _parser().parse_args(with_negative_values(given, EDGE_OPTIONS))
+            options = _parser(given).parse_args(with_negative_values(given, EDGE_OPTIONS))
             known, typed = vars(options).keys(), _typed(options)
             run: Callable[[argparse.Namespace], None] = options.run
             run(options)
@@ -102,7 +108,8 @@ def _fail(message: str, code: int) -> int:
     return code
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
+    """Return the parser of these arguments: of the other commands it knows the names alone."""
     parser = Parser(
         prog="dphist",
         description="Release histograms with differential privacy.",
@@ -110,14 +117,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"dphist {version('dphist')}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
-    for add in (
-        add_anonymize,
-        add_ranges,
-        add_labels,
-        add_top,
-        add_stream,
-        add_properties,
-        add_show,
-    ):
-        add(commands)
+    chosen = next((word for word in given if word in _COMMANDS), None)
+    for name, (summary, module, add) in _COMMANDS.items():
+        if name == chosen:
+            getattr(import_module(f"dphist.commands.{module}"), add)(commands)
+        else:
+            commands.add_parser(name, help=summary)
     return parser

@@ -5,7 +5,6 @@ All of it is post-processing, which costs no privacy whatever it does.
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import isotonic_regression
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -34,6 +33,8 @@ def isotonic_decreasing(
     """
     if len(noisy) == 0:
         return np.zeros(0)
+    from scipy.optimize import isotonic_regression  # slow to import; a dry run needs none
+
     fit = isotonic_regression(noisy.astype(np.float64), weights=weights, increasing=False)
     projected: FloatArray = fit.x
     return projected

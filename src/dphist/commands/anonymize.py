@@ -27,7 +27,6 @@ def add_anonymize(commands: Commands) -> None:
     """Add the command."""
     command = commands.add_parser(
         "anonymize",
-        help="release how many labels have each count",
         description=(
             "Release an anonymized histogram: how many labels have each count, such as how many "
             "passwords are used by exactly 7 people."

@@ -69,6 +69,10 @@ def add_outputs(command: argparse.ArgumentParser, columns: str) -> None:
     )
 
 
+# Options of which a value may begin with a minus sign.
+EDGE_OPTIONS = ("--edges", "--start", "--stop")
+
+
 def with_negative_values(arguments: Sequence[str], options: Sequence[str]) -> list[str]:
     """Join options with values such as ``-inf,0,5``, which argparse would take for options.
 

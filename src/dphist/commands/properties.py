@@ -29,7 +29,6 @@ def add_properties(commands: Commands) -> None:
     """Add the command."""
     command = commands.add_parser(
         "properties",
-        help="estimate entropy, number of labels and more",
         description=(
             "Estimate properties of the population behind an anonymized histogram: entropy, how "
             "many labels there are, how many new ones further records would bring, and what so "

@@ -30,7 +30,6 @@ from dphist.report.delta_words import Number
 from dphist.report.guarantees import guarantee_for, records_json
 from dphist.report.ranges import words as ranges_words
 
-EDGE_OPTIONS = ("--edges", "--start", "--stop")
 _GUESSES = (10_000, 1_000_000, 100_000_000)  # records, where no guess was given
 _WHOLE = re.compile(r"[+-]?[0-9]{1,300}")
 _PUBLIC = (
@@ -43,7 +42,6 @@ def add_ranges(commands: Commands) -> None:
     """Add the command."""
     command = commands.add_parser(
         "ranges",
-        help="release how many records lie in any range",
         description=(
             "Release a histogram over one ordered column or several, such as records by hour, by "
             "age or by place, from which the records in any range can be told."

@@ -11,7 +11,6 @@ def add_show(commands: Commands) -> None:
     """Add the command."""
     command = commands.add_parser(
         "show",
-        help="summarise a saved release",
         description="Summarise a saved release, or write its table or report again.",
         allow_abbrev=False,
     )

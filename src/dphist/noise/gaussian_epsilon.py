@@ -14,7 +14,6 @@ import math
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
-from scipy.optimize import brentq
 from scipy.special import erfcx, log_ndtr
 
 from dphist.errors import ParameterError
@@ -115,6 +114,8 @@ def _proposal(mu: float, log_delta: float) -> float:
         return float(log_ndtr(-a)) + math.log(max(left, 1e-300)) - log_delta
 
     low, high = max(-mu / 2, -40.0), math.sqrt(-2 * log_delta) + 1
+    from scipy.optimize import brentq  # a fifth of a second, which few processes need
+
     a = float(brentq(excess, low, high, xtol=1e-15)) if excess(low) > 0 else low
     return mu * (a + mu / 2)
 

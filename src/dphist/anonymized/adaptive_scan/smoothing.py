@@ -11,7 +11,6 @@ import math
 import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
-from scipy.linalg import solveh_banded
 
 from dphist.anonymized.adaptive_scan.roughness import Roughness
 from dphist.anonymized.adaptive_scan.trend import noise_variance
@@ -116,4 +115,6 @@ def _most_likely(
     right[:-1] += falls / chance
     right[1:] -= falls / chance
     above = np.append(0.0, -1 / chance)
+    from scipy.linalg import solveh_banded  # slow to import; a dry run needs none
+
     return np.asarray(solveh_banded(np.array([above, diagonal]), right))

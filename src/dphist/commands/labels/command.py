@@ -25,7 +25,6 @@ def add_labels(commands: Commands) -> None:
     """Add the command."""
     command = commands.add_parser(
         "labels",
-        help="release common labels with their counts",
         description=(
             "Release the labels that are common, which nobody listed beforehand, with their "
             "counts; or the counts of labels that are known."

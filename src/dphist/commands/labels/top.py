@@ -18,7 +18,6 @@ def add_top(commands: Commands) -> None:
     """Add the command."""
     command = commands.add_parser(
         "top",
-        help="release the most common labels, ranked",
         description=(
             "Release the k most common labels in noisy order, without counts; a last empty row "
             "says that fewer were found."

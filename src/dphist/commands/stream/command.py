@@ -43,7 +43,6 @@ def add_stream(commands: Commands) -> None:
     """Add the command."""
     command = commands.add_parser(
         "stream",
-        help="release running counts of a stream, as it comes",
         description=(
             "Count the labels of events as they come, and release the running counts of the common "
             "ones as often as wanted, under one guarantee for the whole stream."

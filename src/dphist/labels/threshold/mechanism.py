@@ -9,8 +9,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from scipy.special import ndtri
-from scipy.stats import norm
+from scipy.special import ndtr, ndtri
 
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import BoundsError, ParameterError
@@ -376,7 +375,7 @@ class ThresholdHistogram(LabelsMechanism):
             return 1.0
         over = float(threshold - count)
         if self.noise == "gaussian":
-            return float(norm.sf(over / float(self.sigma)))
+            return float(ndtr(-over / float(self.sigma)))
         rate = min(float(1 / self.sigma), 700.0)
         tail = math.exp(-rate * (over + 1 if over >= 0 else -over)) / (1 + math.exp(-rate))
         return tail if over >= 0 else 1 - tail
