@@ -444,8 +444,8 @@ def test_a_file_of_users_says_no_other_bounds(kind: str) -> None:
     # Without what was stated the unit is the mechanism's own.
     if kind == "ranges":
         with pytest.raises(dh.ReleaseFileError):
-            dh.Release.from_json(edited(release, provenance={}))
-        own = dh.Release.from_json(edited(release, provenance={}, unit=unit_of("record", 4)))
+            dh.Release.from_json(edited(release, stated={}))
+        own = dh.Release.from_json(edited(release, stated={}, unit=unit_of("record", 4)))
         assert own.guarantee.unit == PrivacyUnit("record", 4)
 
 

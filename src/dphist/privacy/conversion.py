@@ -55,7 +55,7 @@ def _best_order(rho: float, delta: Fraction) -> float:
 def _golden_minimum(function: Callable[[float], float], low: float, high: float) -> float:
     """Golden-section search; any point it returns is valid, a better one is tighter."""
     ratio = (math.sqrt(5) - 1) / 2
-    for _ in range(200):
+    while high - low > 1e-9:  # closer than that, two values near a minimum are the same float
         left, right = high - ratio * (high - low), low + ratio * (high - low)
         if function(left) < function(right):
             high = right
