@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import dphist as dh
+from dphist.streams.events.reading import one_event
 from dphist.streams.state import state as state_module
 from dphist.streams.state.stored import all_rows, restored, step_rows
 from dphist.streams.store.store import Store
@@ -331,5 +332,5 @@ def test_steps_are_written_small(tmp_path: Path) -> None:
     """An event writes the rows it touches, however many labels there are."""
     stream = ContinualHistogram(epsilon=1, delta="1e-6", horizon=10**5)
     stream.update_many([[f"l{i}"] for i in range(5000)])
-    step = stream._state.counting(dh.continual.events.one_event(["l17"]))
+    step = stream._state.counting(one_event(["l17"]))
     assert sum(len(rows) for rows in step_rows(stream._state, step).values()) == 2

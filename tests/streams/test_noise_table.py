@@ -184,7 +184,7 @@ def paths_share_with_the_next(patch: pytest.MonkeyPatch) -> None:
 def scaled(by: float) -> Callable[[pytest.MonkeyPatch], None]:
     def plant(patch: pytest.MonkeyPatch) -> None:
         for name in ("binary", "autoregressive"):
-            place = f"dphist.streams.{name}.rounded_gaussian"
+            place = f"dphist.streams.counters.{name}.rounded_gaussian"
             right = __import__("dphist.noise", fromlist=["rounded_gaussian"]).rounded_gaussian
             patch.setattr(
                 place,

@@ -120,12 +120,12 @@ def test_labels_that_are_looked_up_are_validated_too() -> None:
         "from tests.tables.test_arrow import *\n"
         "counts = dh.LabelCounts.from_table(pa.table({'x': ['a']}), label='x')\n"
         "with refused(dh.ParameterError, 'labels'):\n"
-        "    counts.of(broken()['text'])\n"
+        "    counts.counts_of(broken()['text'])\n"
         "print('refused')"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "refused\n"), done.stderr
-    assert counts.of(pa.array(["a", "b"])) == [1, 0]
+    assert counts.counts_of(pa.array(["a", "b"])) == [1, 0]
 
 
 @pytest.mark.parametrize(

@@ -103,7 +103,7 @@ def test_without_rows(engine: Engine, tmp_path: Path) -> None:
     counts = count(engine.make(table_of([]), tmp_path), max_labels=2)
     assert as_dict(counts) == {}
     assert counts.largest(3).num_rows == 0
-    assert counts.of([]) == []
+    assert counts.counts_of([]) == []
 
 
 @every_engine
@@ -375,7 +375,7 @@ def _three_answers_agree(counts: LabelCounts) -> None:
     assert as_dict(counts) == first
     largest = counts.largest(len(first) + 1)
     assert dict(zip(*largest.to_pydict().values(), strict=True)) == first
-    assert counts.of(list(first)) == list(first.values())
+    assert counts.counts_of(list(first)) == list(first.values())
 
 
 # --- Missing users and labels
@@ -537,7 +537,7 @@ def test_labels_keep_their_type(name: str, values: pa.Array, tmp_path: Path) -> 
     counts = count(engine.make(table, tmp_path), max_labels=1)
     assert as_dict(counts) == dict(Counter(values.to_pylist()))
     first, second = values.to_pylist()[:2]
-    assert counts.of([second, first]) == [1, 2]
+    assert counts.counts_of([second, first]) == [1, 2]
     largest = counts.largest(1)
     assert largest["label"].to_pylist() == [first]
     if name in ("pyarrow", "duckdb", "parquet") and not pa.types.is_timestamp(values.type):
