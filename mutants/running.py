@@ -58,8 +58,10 @@ def copy_repository(target: Path, root: Path = ROOT) -> Path:
     return target
 
 
-def pytest_in(copy: Path, tests: Iterable[str], outcome: Path) -> subprocess.CompletedProcess[str]:
-    """Run tests on the code of a copy."""
+def pytest_in(
+    copy: Path, tests: Iterable[str], outcome: Path, *, long: bool = True
+) -> subprocess.CompletedProcess[str]:
+    """Run tests on the code of a copy; without `long` those of `make test` alone."""
     paths = [str(copy / "src"), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {
         **os.environ,
@@ -67,7 +69,8 @@ def pytest_in(copy: Path, tests: Iterable[str], outcome: Path) -> subprocess.Com
         "CI": "true",  # Hypothesis then tries the same examples each time, and has no deadline
         VARIABLE: str(outcome),
     }
-    options = ["-x", "-q", "-p", "mutants.outcome", "-p", "no:cacheprovider", "-m", ""]
+    options = ["-x", "-q", "-p", "mutants.outcome", "-p", "no:cacheprovider"]
+    options += ["-m", "" if long else "not verify and not audit"]
     return subprocess.run(
         [sys.executable, "-m", "pytest", *options, *tests],
         cwd=copy,
@@ -116,7 +119,7 @@ def run_mutant(mutant: Mutant, base: Path) -> Result:
         for compiled in (file.parent / "__pycache__").glob(f"{file.stem}.*.pyc"):
             compiled.unlink()
         try:
-            status = pytest_in(copy, mutant.tests, outcome).returncode
+            status = pytest_in(copy, mutant.tests, outcome, long=mutant.long).returncode
         except subprocess.TimeoutExpired:
             return Result(mutant, "broken", time.monotonic() - start, "its tests do not end")
         verdict, by = judge(mutant, copy, status, outcome)

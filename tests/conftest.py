@@ -21,6 +21,15 @@ settings.register_profile(
 settings.load_profile("dphist")
 
 
+@pytest.hookimpl(tryfirst=True)  # before items are chosen by their marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave the cases of long tests that are not quick to `make verify`."""
+    for item in items:
+        quick = item.get_closest_marker("quick")
+        if quick is not None and not any(part in item.name for part in quick.args):
+            item.add_marker("verify")
+
+
 @pytest.fixture
 def seeded() -> Callable[[int], Source]:
     """Return a maker of repeatable sources of bytes."""

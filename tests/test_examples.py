@@ -54,6 +54,7 @@ def test_degree_sequence(edges: Path, directed: bool, tmp_path: Path) -> None:
         assert SENTINEL not in shown
 
 
+@pytest.mark.verify
 def test_degree_sequence_of_no_edges(tmp_path: Path) -> None:
     path = tmp_path / "none.csv"
     path.write_text("u,v\n")
@@ -61,6 +62,7 @@ def test_degree_sequence_of_no_edges(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.verify
 def test_degree_sequence_says_how_to_call_it() -> None:
     done = run("degree_sequence.py")
     assert done.returncode == 2
@@ -80,6 +82,7 @@ def test_degree_sequence_refuses_what_it_cannot_read(edges: Path, tmp_path: Path
     assert not folder.exists()
 
 
+@pytest.mark.verify
 def test_degree_sequence_of_a_real_graph(tmp_path: Path) -> None:
     place = data.folder("edges")
     path = place / f"{FACEBOOK}_edges.csv.gz" if place else None
@@ -137,6 +140,7 @@ def test_common_items_lists_no_item_of_one_customer(tmp_path: Path) -> None:
         assert SENTINEL not in shown
 
 
+@pytest.mark.verify
 def test_common_items_refuses_what_it_cannot_read(tmp_path: Path) -> None:
     path = tmp_path / "purchases.csv"
     path.write_text(f"customer,item\n,{SENTINEL}\n1,{SENTINEL}\n")
@@ -183,6 +187,7 @@ def test_ranges_of_a_file(tmp_path: Path) -> None:
     assert not (tmp_path / "other").exists()
 
 
+@pytest.mark.verify
 def test_pharmacy_goes_on_day_by_day_also_when_killed(tmp_path: Path) -> None:
     state, folder = tmp_path / "sales.state", tmp_path / "out"
     for day in (1, 2):

@@ -65,6 +65,7 @@ def test_the_page_lists_them() -> None:
     assert (ROOT / "docs" / "mutants.md").read_text() == page(MUTANTS)
 
 
+@pytest.mark.verify
 def test_mutants_are_caught_missed_or_broken(toy: Path, tmp_path: Path) -> None:
     mutants = [
         planted("2 * number", "3 * number", "caught"),
@@ -95,6 +96,7 @@ def test_tests_that_fail_without_a_mutant_are_shown(toy: Path, tmp_path: Path) -
     assert "test_double" in shown
 
 
+@pytest.mark.verify
 def test_the_program_says_what_was_caught(
     toy: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -344,6 +344,7 @@ anonymized.main()
 """
 
 
+@pytest.mark.verify
 def test_a_killed_run_continues_and_runs_no_cell_twice(tmp_path, profiles) -> None:
     out = tmp_path / "out"
     chosen = [

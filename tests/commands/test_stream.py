@@ -699,6 +699,7 @@ def test_a_copied_state_is_refused_unless_it_is_said_to_be_moved(monkeypatch, ca
     assert readings(capsys.readouterr().out)[0][0] == 21
 
 
+@pytest.mark.verify
 def test_killed_at_any_moment_it_goes_on_from_where_it_was() -> None:
     """The same file is fed again and again; no event is lost or counted twice."""
     choose = random.Random(4)

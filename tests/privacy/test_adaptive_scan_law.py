@@ -118,6 +118,7 @@ def test_regions_are_disjoint_and_count_every_cell(epsilon: str) -> None:
                 assert sum(lies_in(cell, region, width) for region, _ in found) == 1
 
 
+@pytest.mark.quick("0.05")
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_one_cell_changes_one_true_count(epsilon: str) -> None:
     """All neighbours of n <= 8; regions are the same, being functions of noisy counts alone."""
@@ -139,6 +140,7 @@ CROSSING: list[tuple[Data, Data]] = [
 ]
 
 
+@pytest.mark.quick("0.05")
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_regions_do_not_depend_on_larger_data(epsilon: str) -> None:
     """Beyond n <= 8, where true heights never exceed the position of the third column."""
@@ -178,6 +180,7 @@ def test_blocks_follow_one_another_whatever_the_counts(epsilon: str) -> None:
         assert found[-1][2] == adaptive_scan.FARTHEST
 
 
+@pytest.mark.quick("2")
 @pytest.mark.parametrize("sensitivity", [2, 3])
 def test_units_of_several_cells_are_protected(sensitivity: int) -> None:
     mechanism = AdaptiveScan(epsilon=1, sensitivity=sensitivity)
@@ -186,6 +189,7 @@ def test_units_of_several_cells_are_protected(sensitivity: int) -> None:
     assert max(losses) == pytest.approx(1, abs=SLACK)
 
 
+@pytest.mark.quick("((2, 1), (2, 2))", "((3,), (4,))", "((1, 1), (2, 1))")
 @pytest.mark.parametrize("pair", list(neighbour_pairs(3)), ids=str)
 def test_equal_noisy_counts_give_equal_publications(pair) -> None:
     """Nothing but the noisy counts separates neighbours: no row count, no length, no message."""

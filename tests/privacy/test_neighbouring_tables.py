@@ -278,6 +278,7 @@ def test_objects_of_one_type_are_told_apart_by_their_values(pool: list[Any]) -> 
         assert without.distance(with_row) == 1
 
 
+@pytest.mark.quick("one number")
 @pytest.mark.parametrize("pool", [SAME_DAY, SAME_NUMBER], ids=["one day", "one number"])
 def test_whether_two_objects_are_one_label_never_hangs_on_a_third(pool: list[Any]) -> None:
     """Counted, or refused for what the column mixes: never merged and split again by other rows."""

@@ -38,6 +38,7 @@ def rows_as_boundaries(monkeypatch: pytest.MonkeyPatch) -> None:
 PAIRS = list(neighbour_pairs(5))
 
 
+@pytest.mark.quick("low privacy, equal shares")
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_no_more_than_epsilon_is_lost(name: str) -> None:
     mechanism = MECHANISMS[name]
@@ -47,6 +48,7 @@ def test_no_more_than_epsilon_is_lost(name: str) -> None:
     assert worst >= float(spent) - SLACK  # and what is measured is not wasted
 
 
+@pytest.mark.quick("equal shares")
 @pytest.mark.parametrize("name", ["smoothing", "smoothing, equal shares"])
 def test_no_more_is_lost_with_boundaries_at_noisy_counts(name, rows_as_boundaries) -> None:
     mechanism = MECHANISMS[name]
@@ -54,6 +56,7 @@ def test_no_more_is_lost_with_boundaries_at_noisy_counts(name, rows_as_boundarie
     assert worst == pytest.approx(float(mechanism.epsilon), abs=SLACK)
 
 
+@pytest.mark.quick("None-2")
 @pytest.mark.parametrize("sensitivity", [2, 3])
 @pytest.mark.parametrize("shares", [None, (1, 1, 1)])
 def test_units_of_several_cells_are_protected(sensitivity, shares, rows_as_boundaries) -> None:

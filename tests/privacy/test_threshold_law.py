@@ -219,6 +219,7 @@ def unmultiplied_rho(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(ThresholdHistogram, "changed_labels", property(lambda self: 1))
 
 
+@pytest.mark.quick("epsilon=Fraction(1, 1)", "epsilon=Fraction(3, 1)")
 @pytest.mark.parametrize(
     "bug", [lowered(1), lowered(2), weak_noise], ids=["lowered 1", "lowered 2", "weak noise"]
 )

@@ -208,6 +208,7 @@ def worst_of_top_labels(mechanism: TopLabels, number: int = 100) -> tuple[float,
     return tuple(max(column) for column in zip(*found, strict=True))
 
 
+@pytest.mark.quick("parameters0", "parameters1")
 @pytest.mark.parametrize("parameters", TOP_LABELS)
 def test_top_labels_keep_the_definition(parameters: dict) -> None:
     assert max(worst_of_top_labels(TopLabels(**parameters))) <= SLACK
@@ -303,6 +304,7 @@ def candidates_of(data: LabelCounts, number: int) -> set:
     return set(data.largest(number)["label"].to_pylist())
 
 
+@pytest.mark.quick("LabelCounts-1")
 @pytest.mark.parametrize(("kind", "most"), [(LabelCounts, 1), (ByInputOrder, 2)])
 def test_one_user_changes_at_most_max_labels_candidates(kind: type, most: int) -> None:
     """Rows of ties in another order (as after one more record, in some engines) change more."""
@@ -432,6 +434,7 @@ def worst_of_top_threshold(mechanism: TopThreshold, number: int = 200) -> tuple[
     return tuple(max(column) for column in zip(*found, strict=True))
 
 
+@pytest.mark.quick("parameters0", "parameters1")
 @pytest.mark.parametrize("parameters", TOP_THRESHOLD)
 def test_top_threshold_keeps_the_definition(parameters: dict) -> None:
     mass, divergence = worst_of_top_threshold(TopThreshold(**parameters))
@@ -476,6 +479,7 @@ class UnitForgotten(TopThreshold):
         return 1 / self.epsilon
 
 
+@pytest.mark.quick("NoRootTwo", "NextMissing", "UnitForgotten")
 @pytest.mark.parametrize("bug", [LowThreshold, NoRootTwo, NextMissing, UnitForgotten])
 def test_planted_bugs_in_top_threshold_are_caught(bug: type[TopThreshold]) -> None:
     mechanism = bug(2, epsilon=1, delta="0.1", max_labels=1, max_count=2)

@@ -52,6 +52,7 @@ def whole(line: str) -> list[list]:
         return []
 
 
+@pytest.mark.quick("binary")
 @pytest.mark.parametrize(("method", "windows"), [("autoregressive", 0), ("binary", 25)])
 def test_killed_at_random_moments_it_goes_on(tmp_path: Path, method: str, windows: int) -> None:
     path = tmp_path / "s.state"
@@ -94,6 +95,7 @@ def test_killed_at_random_moments_it_goes_on(tmp_path: Path, method: str, window
     assert len(readings) > KILLS / 2
 
 
+@pytest.mark.quick("binary")
 @pytest.mark.parametrize("method", ["autoregressive", "binary"])
 def test_what_is_written_step_by_step_is_the_whole_state(tmp_path: Path, method: str) -> None:
     """The file after any step holds what the stream in memory holds, bit for bit."""

@@ -84,6 +84,7 @@ def tried(names: list[str], call: str) -> None:
             eval(call, {"dh": dh, "frame": frame})  # noqa: S307
 
 
+@pytest.mark.quick("from_table", "from_edges")
 @pytest.mark.parametrize("call", CALLS)
 def test_columns_that_break_the_rules_are_refused(call: str) -> None:
     code = f"from tests.tables.test_arrow import *; tried(NAMES, {call!r}); print('all refused')"
@@ -106,6 +107,7 @@ def tried_in_two_chunks(index: int) -> None:
             eval(call, {"dh": dh, "frame": frame})  # noqa: S307
 
 
+@pytest.mark.quick("1000000000", "7")
 @pytest.mark.parametrize("index", [10**9, -(10**9), 1, 7, -1])
 def test_chunks_are_validated_before_they_are_joined(index: int) -> None:
     """Arrow joins dictionaries by reading through the indices, wherever they point."""

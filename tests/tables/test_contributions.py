@@ -68,6 +68,7 @@ def some_rows(seed: int, rows: int = 60) -> Rows:
 # --- The same counts on every engine, for the same key
 
 
+@pytest.mark.quick("arrow", "pandas", "polars", "duckdb", "csv", "parquet", "1-1-1-spark")
 @every_engine
 @pytest.mark.parametrize(("seed", "max_labels", "max_count"), [(0, 2, 3), (1, 1, 1), (2, None, 5)])
 def test_the_counts_are_those_of_plain_python(
