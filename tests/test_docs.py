@@ -98,6 +98,18 @@ def test_links_lead_somewhere(page) -> None:
             assert (page.parent / target).exists(), target
 
 
+def anchors(page: Path) -> set[str]:
+    """Return the anchors that GitHub makes of a page's headings."""
+    headings = re.findall(r"^#+ (.*)", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_anchors_lead_to_headings(page) -> None:
+    for target, anchor in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", page.read_text()):
+        assert anchor in anchors(page.parent / target if target else page), (target, anchor)
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_tests_that_are_named_exist(page) -> None:
     """A proof page names the test that guards each lemma."""
