@@ -40,7 +40,7 @@ def unsteadied(ends: Any, counts: Any, epsilon: float, roughness: object) -> np.
 
 WITHOUT: dict[str, list[Patch]] = {
     "nothing": [],
-    "heights steadied by neighbours": [(scan_decoding, "smoothed_heights", unsteadied)],
+    "heights steadied by neighbors": [(scan_decoding, "smoothed_heights", unsteadied)],
     "steps let be when steadying": [(scan_smoothing, "_STEP", math.inf)],
     "large noise weighed less": [
         (scan_smoothing, "_weighed", lambda noise, off: np.full(len(off), noise))

@@ -40,7 +40,7 @@ def table_of(kind: type[AdaptiveScan | PrivHist | RankSplit], every: dict[str, P
         rows.append(row)
     means = [math.exp(statistics.fmean(map(math.log, ratios[e]))) for e in EPSILONS]
     rows.append(["geometric mean", *(f"({mean:.2f})" for mean in means)])
-    print_table([f"`{kind.__name__}`: error (over foretold)", *EPSILONS], rows)
+    print_table([f"`{kind.__name__}`: error (over predicted)", *EPSILONS], rows)
     print()
 
 
@@ -61,7 +61,7 @@ def main() -> None:
             from_labels = error / sorted_counts.expected_error()
             row.append(f"{error:,.0f} ({from_total:.2f}; {from_labels:.2f})")
         rows.append(row)
-    print_table(["`SortedCounts`: error (over foretold from total; from labels)", *EPSILONS], rows)
+    print_table(["`SortedCounts`: error (over predicted from total; from labels)", *EPSILONS], rows)
 
 
 if __name__ == "__main__":

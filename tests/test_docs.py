@@ -61,11 +61,53 @@ def test_readme_example_is_short() -> None:
     assert len(blocks(ROOT / "README.md", "python")[0].strip().splitlines()) <= 10
 
 
+def test_readme_prints_what_it_shows(folder, capsys) -> None:
+    """The noise is random: the output agrees up to its numbers."""
+    exec(compile(blocks(ROOT / "README.md", "python")[0], "README.md", "exec"), {})  # noqa: S102
+    printed, shown = (
+        re.sub(r"[\d.]+", "#", text)
+        for text in (capsys.readouterr().out, blocks(ROOT / "README.md", "text")[0])
+    )
+    assert printed == shown
+
+
+def test_readme_is_short_and_in_order() -> None:
+    """A newcomer meets install, an example, kinds, guarantee and limits, in that order."""
+    text = (ROOT / "README.md").read_text()
+    assert 600 <= len(text.split()) <= 750
+    headings = re.findall(r"^## (.*)", text, re.MULTILINE)
+    assert headings == [
+        "Install",
+        "A first example",
+        "The four kinds",
+        "The guarantee in plain words",
+        "Limits",
+        "More",
+    ]
+    install, _, kinds, _, limits, _ = re.split(r"^## .*", text, flags=re.MULTILINE)[1:]
+    assert "pip install dphist" in install
+    for kind in ("anonymized", "ranges", "labels", "streams"):
+        assert f"| [{kind}](docs/{kind}.md) |" in kinds
+    assert len(re.findall("^- ", limits, re.MULTILINE)) == 5
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_links_lead_somewhere(page) -> None:
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
         if not target.startswith(("http:", "https:", "mailto:")):
             assert (page.parent / target).exists(), target
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the anchors that GitHub makes of a page's headings."""
+    headings = re.findall(r"^#+ (.*)", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_anchors_lead_to_headings(page) -> None:
+    for target, anchor in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", page.read_text()):
+        assert anchor in anchors(page.parent / target if target else page), (target, anchor)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
