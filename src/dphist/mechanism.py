@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from typing import Any, Self
 
+from dphist.arrays import IntArray
 from dphist.data.profile import ONE_EDGE
 from dphist.errors import ParameterError
 from dphist.noise.gaussian_epsilon import LEAST_EPSILON
@@ -22,7 +23,7 @@ from dphist.privacy import (
     least_epsilon,
 )
 from dphist.privacy.unit import ONE_RECORD
-from dphist.release.release import IntArray, Release, parameters_of
+from dphist.release.release import Release, parameters_of
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False, eq=False)

@@ -7,6 +7,7 @@ from typing import NamedTuple, final
 
 from dphist.anonymized.band import Band
 from dphist.anonymized.reference import Shape
+from dphist.arrays import IntArray
 from dphist.data.profile import Profile
 from dphist.errors import BoundsError, ParameterError
 from dphist.mechanism import MechanismBase, provenance_of_unit
@@ -14,7 +15,7 @@ from dphist.noise.geometric import SMALLEST_EPSILON
 from dphist.noise.inversion import Source
 from dphist.parameters import Exact, positive_number, whole_number
 from dphist.privacy import Guarantee, PrivacyUnit, PureDP
-from dphist.release.release import IntArray, Release
+from dphist.release.release import Release
 
 _LONGEST = 10**150
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
 from dphist.anonymized import tiling
 from dphist.anonymized.band import Band, from_rows_and_columns
@@ -20,6 +19,7 @@ from dphist.anonymized.mechanism import (
     checked_sensitivity,
 )
 from dphist.anonymized.reference import Shape, error_on, public_profile
+from dphist.arrays import IntArray
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.noise import Source, two_sided_geometric
@@ -31,8 +31,6 @@ from dphist.noise.magnitude import (
 from dphist.parameters import Exact, whole_number
 from dphist.privacy.as_text import down, plain
 from dphist.release.release import Release, savable
-
-IntArray = npt.NDArray[np.int64]
 
 # Share of epsilon spent on the total when none is public. A larger one costs error
 # everywhere, a smaller one widens the regions for small data at small epsilon; 1/40 lies

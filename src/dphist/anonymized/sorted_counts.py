@@ -5,7 +5,6 @@ from fractions import Fraction
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from dphist.anonymized import tiling
 from dphist.anonymized.band import NOTHING, Band, from_rows_and_columns
@@ -19,14 +18,13 @@ from dphist.anonymized.mechanism import (
     checked_sensitivity,
 )
 from dphist.anonymized.reference import Shape, error_on, public_profile, zipf_profile
+from dphist.arrays import IntArray
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.noise import Source, two_sided_geometric
 from dphist.noise.magnitude import geometric_simultaneous_bound
 from dphist.parameters import Exact, whole_number
 from dphist.release.release import Release, savable
-
-IntArray = npt.NDArray[np.int64]
 
 Inference = Literal["isotonic", "sort", "none"]
 _INFERENCES = ("isotonic", "sort", "none")

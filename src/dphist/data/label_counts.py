@@ -11,6 +11,7 @@ from typing import Any
 import numpy.typing as npt
 import pyarrow as pa
 
+from dphist.arrays import AnyArray
 from dphist.errors import ParameterError
 from dphist.noise import Source
 from dphist.noise.whose import is_for_tests
@@ -57,9 +58,7 @@ class LabelCounts:
     def __repr__(self) -> str:
         return f"LabelCounts(max_labels={self.max_labels}, max_count={self.max_count}; not shown)"
 
-    def __array__(
-        self, dtype: npt.DTypeLike | None = None, copy: bool | None = None
-    ) -> npt.NDArray[Any]:
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> AnyArray:
         """Refuse: an array has no bounds."""
         raise ParameterError(
             "LabelCounts must be given to a mechanism for labels as they are: an array of them "

@@ -15,12 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from dphist import tables
+from dphist.arrays import AnyArray, IntArray
 from dphist.errors import DataError, ParameterError
 from dphist.parameters import whole_number
 from dphist.stopping import stoppable
 from dphist.tables.counting.contributions import count_bounded_records
-
-IntArray = npt.NDArray[np.int64]
 
 ONE_EDGE = "one edge"
 """The unit of the degrees of a graph. It adds up to `sensitivity` to them, and is never cut."""
@@ -358,9 +357,7 @@ class Profile:
         # Each term is below 2**62, but all of them together only below 2**63.
         return int(np.sum(np.abs(mine - theirs) * widths, dtype=np.uint64))
 
-    def __array__(
-        self, dtype: npt.DTypeLike | None = None, copy: bool | None = None
-    ) -> npt.NDArray[Any]:
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> AnyArray:
         """Refuse: an array has no `sensitivity`."""
         raise ParameterError(
             "a Profile must be given to an anonymized mechanism as it is: an array of it would "

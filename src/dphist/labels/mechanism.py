@@ -7,6 +7,7 @@ from typing import Any, final
 
 import pyarrow as pa
 
+from dphist.arrays import IntArray
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import BoundsError, ParameterError
 from dphist.mechanism import MechanismBase
@@ -14,7 +15,7 @@ from dphist.noise.inversion import Source
 from dphist.parameters import Exact, positive_number, probability, short_number, whole_number
 from dphist.privacy import ApproxDP, Guarantee, PrivacyUnit, PureDP
 from dphist.release.label_table import LabelTable
-from dphist.release.release import IntArray, Release, provenance_of
+from dphist.release.release import Release, provenance_of
 from dphist.tables import LARGEST
 
 LARGEST_BOUND = 2**40

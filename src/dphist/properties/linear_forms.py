@@ -15,8 +15,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from dphist.arrays import FloatArray, IntArray
 from dphist.errors import ParameterError
 from dphist.parameters import Exact, positive_number, whole_number
 from dphist.properties.chebyshev_support import weights as support_weights
@@ -29,8 +29,6 @@ from dphist.properties.support_coverage import weights as coverage_weights
 from dphist.properties.uniformity import METHODS as DISTANCE_METHODS
 from dphist.properties.uniformity import weights as distance_weights
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 Weights = Callable[[IntArray, int], FloatArray]
 
 _MOST_RECORDS = 10**7  # every count is looked at, in pieces

@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from dphist.arrays import IntArray
 from dphist.errors import ParameterError
 from dphist.noise import Source, rounded_gaussian, two_sided_geometric
 from dphist.noise.gaussian import LARGEST_SIGMA
@@ -14,7 +15,6 @@ from dphist.noise.geometric import SMALLEST_EPSILON
 from dphist.noise.magnitude import geometric_standard_deviation
 from dphist.parameters import Exact, positive_number
 from dphist.privacy import ONE_RECORD, ZCDP, Guarantee, PrivacyUnit, PureDP
-from dphist.ranges.shape import IntArray
 
 _MISSED = 0.05  # the share of answers that a bar of 95 % misses
 _LONGEST = 10**150

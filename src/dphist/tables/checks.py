@@ -8,15 +8,13 @@ NumPy has joined the list, and data of ours with a bound have none (they refuse 
 
 from collections import UserList, deque
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from dphist.arrays import AnyArray, IntArray
 from dphist.errors import DataError, ParameterError
 from dphist.tables.engine.redaction import redact_errors
-
-IntArray: TypeAlias = npt.NDArray[np.int64]
 
 # The largest count, sum of counts of one label, and number of records in all.
 LARGEST = 2**62 - 1
@@ -182,15 +180,15 @@ def _is_part(value: object) -> bool:
     return "__array__" in _methods(value) and not isinstance(value, np.generic)
 
 
-def _array(values: object, name: str, problem: ParameterError) -> npt.NDArray[Any]:
+def _array(values: object, name: str, problem: ParameterError) -> AnyArray:
     """Return what NumPy makes of anything that is no sequence."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         raise _missing(name)
-    array: npt.NDArray[Any] = redact_errors(lambda: np.asarray(values), problem)
+    array: AnyArray = redact_errors(lambda: np.asarray(values), problem)
     return array
 
 
-def _from_array(array: npt.NDArray[Any], name: str) -> IntArray:
+def _from_array(array: AnyArray, name: str) -> IntArray:
     """Check an array; `array` is (k,)."""
     return (
         _from_objects(array.tolist(), name)
@@ -199,7 +197,7 @@ def _from_array(array: npt.NDArray[Any], name: str) -> IntArray:
     )
 
 
-def _from_numbers(array: npt.NDArray[Any], name: str) -> IntArray:
+def _from_numbers(array: AnyArray, name: str) -> IntArray:
     """Check an array of one of NumPy's own types; `array` is (k,)."""
     kind = array.dtype.kind
     if kind == "f" and array.size == 0:  # what NumPy makes of an empty list

@@ -8,7 +8,6 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from dphist.anonymized.adaptive_scan.band import bounds_of_scans
 from dphist.anonymized.adaptive_scan.decoding import decode_curve, kept_heights
@@ -25,14 +24,13 @@ from dphist.anonymized.mechanism import (
     checked_sensitivity,
 )
 from dphist.anonymized.reference import Shape, error_on, public_profile
+from dphist.arrays import IntArray
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.noise import Source, two_sided_geometric
 from dphist.noise.magnitude import geometric_stopped_bound
 from dphist.parameters import Exact
 from dphist.release.release import Release, savable
-
-IntArray = npt.NDArray[np.int64]
 
 _DRAWS_AT_ONCE = 1024
 

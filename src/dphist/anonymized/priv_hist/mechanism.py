@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
 from dphist.anonymized import tiling
 from dphist.anonymized.band import Band, holding
@@ -22,6 +21,7 @@ from dphist.anonymized.priv_hist import regions
 from dphist.anonymized.priv_hist.band import bounds_of_blocks, bounds_of_split
 from dphist.anonymized.priv_hist.decoding import decode_blocks, decode_split
 from dphist.anonymized.reference import Shape, error_on, public_profile, zipf_profile
+from dphist.arrays import IntArray
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.noise import Source, two_sided_geometric
@@ -29,7 +29,6 @@ from dphist.noise.magnitude import geometric_simultaneous_bound, geometric_upper
 from dphist.parameters import Exact, exact_number
 from dphist.release.release import Release, savable
 
-IntArray = npt.NDArray[np.int64]
 Shares = tuple[Fraction, Fraction, Fraction]
 
 # Above this epsilon a cell the published algorithm never smooths.

@@ -7,11 +7,11 @@ from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from scipy.special import ndtri
 from scipy.stats import norm
 
+from dphist.arrays import BoolArray, IntArray
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import BoundsError, ParameterError
 from dphist.labels.mechanism import (
@@ -40,7 +40,6 @@ from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PureDP
 from dphist.release.label_table import LabelTable
 from dphist.release.release import savable
 
-IntArray: TypeAlias = npt.NDArray[np.int64]
 Noise: TypeAlias = Literal["laplace", "gaussian"]
 
 
@@ -52,7 +51,7 @@ class GeometricNoise:
 
     def add(
         self, counts: IntArray, threshold: int | Fraction | None, source: Source | None
-    ) -> tuple[IntArray, npt.NDArray[np.bool_]]:
+    ) -> tuple[IntArray, BoolArray]:
         """Return the noisy counts, and which of them are above the threshold, if there is one."""
         noisy = _sum(counts, two_sided_geometric(self.rate, len(counts), source))
         above = np.ones(len(counts), bool) if threshold is None else noisy > int(threshold)
@@ -74,7 +73,7 @@ class GaussianNoise:
 
     def add(
         self, counts: IntArray, threshold: int | Fraction | None, source: Source | None
-    ) -> tuple[IntArray, npt.NDArray[np.bool_]]:
+    ) -> tuple[IntArray, BoolArray]:
         """As for geometric noise; the threshold is one of `gaussian_threshold`.
 
         m N is rounded to an integer, m odd. That integer is (whole - 1/2 + (rest + 1/2) / m) m
@@ -309,9 +308,7 @@ class ThresholdHistogram(LabelsMechanism):
             released = pa.table({"label": column, "count": pa.array(noisy)})
         return in_released_order(released)
 
-    def _drawn_beside(
-        self, counts: LabelCounts, source: Source | None
-    ) -> Mapping[str, npt.NDArray[np.int64]]:
+    def _drawn_beside(self, counts: LabelCounts, source: Source | None) -> Mapping[str, IntArray]:
         if not self.count_cut_users:
             return {}
         noisy, _ = self._noise_of_users().add(np.array(counts.users, np.int64), None, source)
@@ -330,7 +327,7 @@ class ThresholdHistogram(LabelsMechanism):
             return GaussianNoise(change / self.epsilon)
         return GeometricNoise(self.epsilon / change)
 
-    def cut_users(self, noisy: Mapping[str, npt.NDArray[np.int64]]) -> CutUsers | None:
+    def cut_users(self, noisy: Mapping[str, IntArray]) -> CutUsers | None:
         """Return how many users had more than the bounds, from `noisy` of a release.
 
         None without `count_cut_users`. Post-processing, which costs nothing.
@@ -344,7 +341,7 @@ class ThresholdHistogram(LabelsMechanism):
             return None
         return cut_users(noisy, self._noise_of_users())
 
-    def check_noisy(self, noisy: Mapping[str, npt.NDArray[np.int64]]) -> None:
+    def check_noisy(self, noisy: Mapping[str, IntArray]) -> None:
         """Refuse, of a release that is loaded, noisy numbers that this mechanism cannot release."""
         if self.count_cut_users:
             checked(noisy)

@@ -18,7 +18,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dphist.tables.checks import LARGEST, IntArray
+from dphist.arrays import IntArray
+from dphist.tables.checks import LARGEST
 from dphist.tables.counting.problems import SOUND, WORST, problem_of, raise_problem
 from dphist.tables.counting.profiles import as_arrays, fetched, prevalences
 from dphist.tables.counting.stores import Store, held
