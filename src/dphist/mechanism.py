@@ -56,6 +56,11 @@ class MechanismBase(ABC):
     def guarantee(self) -> Guarantee:
         """What a release costs, and whom it protects."""
 
+    def _hold(self, **values: object) -> None:
+        """Set fields, in the constructor: the mechanism is frozen, but not yet given out."""
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
     def _guarantees(self) -> Sequence[Guarantee]:
         """Return all guarantees that hold of a release."""
         return [self.guarantee]

@@ -12,9 +12,7 @@ from dphist.anonymized.mechanism import (
     AnonymizedMechanism,
     Drawn,
     checked_cell_epsilon,
-    checked_epsilon,
     checked_level,
-    checked_sensitivity,
 )
 from dphist.anonymized.reference import Shape, error_on, public_profile, zipf_profile
 from dphist.arrays import IntArray
@@ -59,9 +57,8 @@ class CumulativeCounts(AnonymizedMechanism):
     sensitivity: int
 
     def __init__(self, *, epsilon: Exact, largest: int, sensitivity: int = 1) -> None:
-        object.__setattr__(self, "epsilon", checked_epsilon(epsilon))
-        object.__setattr__(self, "largest", whole_number(largest, "largest", 1, 2**40))
-        object.__setattr__(self, "sensitivity", checked_sensitivity(sensitivity))
+        self._hold_shared(epsilon, sensitivity)
+        self._hold(largest=whole_number(largest, "largest", 1, 2**40))
         checked_cell_epsilon(self.epsilon, self.sensitivity)
 
     @property

@@ -13,9 +13,7 @@ from dphist.anonymized.mechanism import (
     AnonymizedMechanism,
     Drawn,
     checked_cell_epsilon,
-    checked_epsilon,
     checked_level,
-    checked_sensitivity,
 )
 from dphist.anonymized.reference import Shape, error_on, public_profile, zipf_profile
 from dphist.arrays import IntArray
@@ -78,10 +76,9 @@ class SortedCounts(AnonymizedMechanism):
     ) -> None:
         if inference not in _INFERENCES:
             raise ParameterError("inference must be 'isotonic', 'sort' or 'none'")
-        object.__setattr__(self, "epsilon", checked_epsilon(epsilon))
-        object.__setattr__(self, "labels", whole_number(labels, "labels", 1, 2**40))
-        object.__setattr__(self, "inference", inference)
-        object.__setattr__(self, "sensitivity", checked_sensitivity(sensitivity))
+        self._hold_shared(epsilon, sensitivity)
+        self._hold(labels=whole_number(labels, "labels", 1, 2**40))
+        self._hold(inference=inference)
         checked_cell_epsilon(self.epsilon, self.sensitivity)
 
     @property

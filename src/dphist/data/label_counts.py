@@ -15,7 +15,7 @@ from dphist.arrays import AnyArray
 from dphist.errors import ParameterError
 from dphist.noise import Source
 from dphist.noise.whose import is_for_tests
-from dphist.parameters import whole_number
+from dphist.parameters import optional_whole, whole_number
 from dphist.stopping import stoppable
 from dphist.tables import LARGEST, check_counts, redact_errors
 from dphist.tables.counting.contributions import Bounds, count_labels
@@ -225,7 +225,7 @@ class LabelCounts:
         ------
         ParameterError, ColumnError, DataError
         """
-        bound = None if max_labels is None else whole_number(max_labels, "max_labels", 1)
+        bound = optional_whole(max_labels, "max_labels", 1)
         most = whole_number(max_count, "max_count", 1)
         names = {"label": "label", "count": "count"}
         store, _ = count_labels(frame, names, Bounds(None, LARGEST))
@@ -272,7 +272,7 @@ def _bounds(
         raise ParameterError('null_users must be "refuse", "drop" or "separate"')
     if null_labels not in ("refuse", "drop"):
         raise ParameterError('null_labels must be "refuse" or "drop"')
-    most_labels = None if max_labels is None else whole_number(max_labels, "max_labels", 1)
+    most_labels = optional_whole(max_labels, "max_labels", 1)
     most = whole_number(max_count, "max_count", 1, most=LARGEST)
     if user is None:
         if most_labels not in (None, 1):

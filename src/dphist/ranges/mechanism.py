@@ -145,10 +145,12 @@ class RangesMechanism(MechanismBase):
     ) -> None:
         """Check and set the fields that all mechanisms have."""
         held = checked_guarantee(epsilon, rho)
-        object.__setattr__(self, "epsilon", getattr(held, "epsilon", None))
-        object.__setattr__(self, "rho", getattr(held, "rho", None))
-        object.__setattr__(self, "bins", checked_bins(bins))
-        object.__setattr__(self, "sensitivity", whole_number(sensitivity, "sensitivity", 1))
+        self._hold(
+            epsilon=getattr(held, "epsilon", None),
+            rho=getattr(held, "rho", None),
+            bins=checked_bins(bins),
+            sensitivity=whole_number(sensitivity, "sensitivity", 1),
+        )
 
 
 def checked_bins(bins: Any) -> tuple[int, ...]:

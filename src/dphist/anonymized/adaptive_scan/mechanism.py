@@ -19,9 +19,7 @@ from dphist.anonymized.mechanism import (
     AnonymizedMechanism,
     Drawn,
     checked_cell_epsilon,
-    checked_epsilon,
     checked_level,
-    checked_sensitivity,
 )
 from dphist.anonymized.reference import Shape, error_on, public_profile
 from dphist.arrays import IntArray
@@ -67,8 +65,7 @@ class AdaptiveScan(AnonymizedMechanism):
     sensitivity: int
 
     def __init__(self, *, epsilon: Exact, sensitivity: int = 1) -> None:
-        object.__setattr__(self, "epsilon", checked_epsilon(epsilon))
-        object.__setattr__(self, "sensitivity", checked_sensitivity(sensitivity))
+        self._hold_shared(epsilon, sensitivity)
         checked_cell_epsilon(self.epsilon, self.sensitivity)
 
     @property

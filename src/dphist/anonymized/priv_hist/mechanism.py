@@ -13,9 +13,7 @@ from dphist.anonymized.mechanism import (
     AnonymizedMechanism,
     Drawn,
     checked_cell_epsilon,
-    checked_epsilon,
     checked_level,
-    checked_sensitivity,
 )
 from dphist.anonymized.priv_hist import regions
 from dphist.anonymized.priv_hist.band import bounds_of_blocks, bounds_of_split
@@ -88,9 +86,8 @@ class PrivHist(AnonymizedMechanism):
         shares: Sequence[Exact] | None = None,
         sensitivity: int = 1,
     ) -> None:
-        object.__setattr__(self, "epsilon", checked_epsilon(epsilon))
-        object.__setattr__(self, "shares", None if shares is None else _checked_shares(shares))
-        object.__setattr__(self, "sensitivity", checked_sensitivity(sensitivity))
+        self._hold_shared(epsilon, sensitivity)
+        self._hold(shares=None if shares is None else _checked_shares(shares))
         for part in (self.total_epsilon, self.split_epsilon, self.block_epsilon):
             if part is not None:
                 checked_cell_epsilon(part, 1)

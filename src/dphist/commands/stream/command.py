@@ -16,7 +16,7 @@ from dphist.commands.stream.run import Run
 from dphist.commands.stream.state import removed_if_unused
 from dphist.commands.stream.stop import Stopping
 from dphist.errors import ParameterError
-from dphist.parameters import positive_number, probability
+from dphist.parameters import positive_delta, positive_number
 from dphist.privacy.calibration import calibrate
 from dphist.report.guarantees import in_all, total_of
 from dphist.report.streams.words import how_many, protected_unit
@@ -218,9 +218,8 @@ def _made(options: argparse.Namespace) -> ContinualMechanism:
             f"--epsilon, --delta and --horizon are needed for {what}, such as "
             "--epsilon 1 --delta 1e-6 --horizon 1000000"
         )
-    epsilon, delta = positive_number(options.epsilon, "epsilon"), options.delta
-    if not probability(delta, "delta") > 0:
-        raise ParameterError("delta must be greater than 0: the noise is Gaussian")
+    epsilon = positive_number(options.epsilon, "epsilon")
+    delta = positive_delta(options.delta, "the noise is Gaussian")
     shared = {"horizon": options.horizon, **_given(options)}
     made: ContinualMechanism = calibrate(ContinualMechanism, epsilon=epsilon, delta=delta, **shared)
     return made

@@ -199,15 +199,17 @@ class ThresholdHistogram(LabelsMechanism):
             raise ParameterError("noise must be 'laplace' or 'gaussian'")
         if labels is not None and delta not in (None, 0):
             raise ParameterError("delta must be left out where labels are listed: there is none")
-        object.__setattr__(self, "epsilon", checked_epsilon(epsilon))
-        object.__setattr__(self, "delta", checked_delta(delta) if labels is None else None)
-        object.__setattr__(self, "max_labels", checked_bound(max_labels, "max_labels"))
-        object.__setattr__(self, "max_count", checked_bound(max_count, "max_count"))
-        object.__setattr__(self, "noise", noise)
-        object.__setattr__(self, "labels", None if labels is None else listed(labels))
         if not isinstance(count_cut_users, bool):
             raise ParameterError("count_cut_users must be True or False")
-        object.__setattr__(self, "count_cut_users", count_cut_users)
+        self._hold(
+            epsilon=checked_epsilon(epsilon),
+            delta=checked_delta(delta) if labels is None else None,
+            max_labels=checked_bound(max_labels, "max_labels"),
+            max_count=checked_bound(max_count, "max_count"),
+            noise=noise,
+            labels=None if labels is None else listed(labels),
+            count_cut_users=count_cut_users,
+        )
         self._check_strength()
 
     def _check_strength(self) -> None:
