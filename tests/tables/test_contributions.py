@@ -103,7 +103,7 @@ def test_without_rows(engine: Engine, tmp_path: Path) -> None:
     counts = count(engine.make(table_of([]), tmp_path), max_labels=2)
     assert as_dict(counts) == {}
     assert counts.largest(3).num_rows == 0
-    assert counts.of([]) == []
+    assert counts.counts_of([]) == []
 
 
 @every_engine
@@ -537,7 +537,7 @@ def test_labels_keep_their_type(name: str, values: pa.Array, tmp_path: Path) -> 
     counts = count(engine.make(table, tmp_path), max_labels=1)
     assert as_dict(counts) == dict(Counter(values.to_pylist()))
     first, second = values.to_pylist()[:2]
-    assert counts.of([second, first]) == [1, 2]
+    assert counts.counts_of([second, first]) == [1, 2]
     largest = counts.largest(1)
     assert largest["label"].to_pylist() == [first]
     if name in ("pyarrow", "duckdb", "parquet") and not pa.types.is_timestamp(values.type):

@@ -159,5 +159,5 @@ def test_counting_goes_on_after_any_number_of_interruptions(
         counted.clear()
         assert list(temporary.iterdir()) == []
     count()
-    assert counted[0].of(["w0", "w999"]) == [300, 300]
+    assert counted[0].counts_of(["w0", "w999"]) == [300, 300]
     counted.clear()
