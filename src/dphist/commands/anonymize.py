@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Callable
 from functools import partial
 
-from dphist.anonymized import AdaptiveScan, best_mechanism
+from dphist.anonymized import AdaptiveScan
 from dphist.commands.options import Commands, UsageError, add_file, add_outputs
 from dphist.commands.publishing import release_file
 from dphist.commands.records import (
@@ -59,7 +59,7 @@ def add_anonymize(commands: Commands) -> None:
 
 def _anonymize(options: argparse.Namespace) -> None:
     _check_options(options)
-    mechanism = best_mechanism(epsilon=options.epsilon, sensitivity=sensitivity_of(options))
+    mechanism = AdaptiveScan(epsilon=options.epsilon, sensitivity=sensitivity_of(options))
     if options.dry_run:
         _print_dry_run(mechanism, options)
         return
