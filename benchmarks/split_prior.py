@@ -14,8 +14,8 @@ import numpy as np
 
 from benchmarks.markdown import print_table
 from benchmarks.ranges.data import Shape, read_shapes
+from dphist.arrays import FloatArray
 from dphist.ranges.adaptive_tree import share_prior
-from dphist.ranges.consistency import FloatArray
 
 # Both halves together: one half empty, sixteen pieces from 0 to 1/2, equal halves.
 OVERALL = np.array([190, 12, 10, 14, 18, 20, 28, 36, 50, 62, 72, 110, 114, 94, 44, 28, 18, 80.0])

@@ -10,8 +10,8 @@ import numpy as np
 from benchmarks.ranges.data import IntArray, Shape
 from benchmarks.ranges.queries import FloatArray
 from dphist import HierarchicalTree, LeafCounts
+from dphist.arrays import NumberArray
 from dphist.noise import Source
-from dphist.release.range_histogram.boxes import NumberArray
 
 # What the paper calls them.
 SYMBOLS = {

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.ranges.data import IntArray
-from dphist.release.range_histogram.boxes import NumberArray, box_sums, summed
+from dphist.arrays import NumberArray
+from dphist.release.range_histogram.boxes import box_sums, summed
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 

@@ -85,15 +85,15 @@ def _stopping_cleanly() -> Iterator[None]:
     def stop(number: int, _: object) -> NoReturn:
         raise ending.Interrupted(ending.NOTHING_WRITTEN, number)
 
-    known = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    names = [name for name in known if signal.getsignal(name) == signal.SIG_DFL]
+    known = [each for each in ending.known_signals() if each != signal.SIGINT]
+    unhandled = [each for each in known if signal.getsignal(each) == signal.SIG_DFL]
     try:
-        for name in names:
-            signal.signal(name, stop)
+        for each in unhandled:
+            signal.signal(each, stop)
         yield
     finally:
-        for name in names:
-            signal.signal(name, signal.SIG_DFL)
+        for each in unhandled:
+            signal.signal(each, signal.SIG_DFL)
 
 
 def _typed(options: argparse.Namespace) -> list[str]:

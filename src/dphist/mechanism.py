@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from typing import Any, Self
 
+from dphist.arrays import IntArray
 from dphist.data.profile import ONE_EDGE
 from dphist.errors import ParameterError
 from dphist.noise.gaussian_epsilon import LEAST_EPSILON
@@ -22,7 +23,7 @@ from dphist.privacy import (
     least_epsilon,
 )
 from dphist.privacy.unit import ONE_RECORD
-from dphist.release.release import IntArray, Release, parameters_of
+from dphist.release.release import Release, parameters_of
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False, eq=False)
@@ -54,6 +55,11 @@ class MechanismBase(ABC):
     @abstractmethod
     def guarantee(self) -> Guarantee:
         """What a release costs, and whom it protects."""
+
+    def _hold(self, **values: object) -> None:
+        """Set fields, in the constructor: the mechanism is frozen, but not yet given out."""
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
 
     def _guarantees(self) -> Sequence[Guarantee]:
         """Return all guarantees that hold of a release."""

@@ -81,6 +81,35 @@ def probability(value: Exact, name: str) -> Fraction:
     return number
 
 
+def privacy_parameter(value: Exact, name: str) -> Fraction:
+    """Return epsilon, rho or the like: above zero, and short enough to be saved and read again.
+
+    >>> privacy_parameter("1/2", "epsilon")
+    Fraction(1, 2)
+    """
+    return short_number(positive_number(value, name), name)
+
+
+def positive_delta(value: Exact | None, reason: str) -> Fraction:
+    """Return delta as a Fraction in (0, 1), short enough to be saved and read again.
+
+    Parameters
+    ----------
+    reason : why it cannot be left out or zero; it ends the message of an error.
+    """
+    if value is None:
+        raise ParameterError(f"delta must be given, above 0 and below 1: {reason}")
+    exact = probability(value, "delta")
+    if not exact > 0:
+        raise ParameterError(f"delta must be above 0: {reason}")
+    return short_number(exact, "delta")
+
+
+def optional_whole(value: object, name: str, least: int, most: int = 2**62) -> int | None:
+    """Return `value` as `whole_number` does, or None for None."""
+    return None if value is None else whole_number(value, name, least, most)
+
+
 def short_number(number: Fraction, name: str) -> Fraction:
     """Return `number` if it is short enough to be saved and read again."""
     if max(number.numerator, number.denominator) > _LONGEST:

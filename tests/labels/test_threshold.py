@@ -18,13 +18,9 @@ from dphist import ZCDP, ApproxDP, ApproxZCDP, PureDP, Release
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import BoundsError, ColumnError, DataError, DphistError, ParameterError
 from dphist.labels.mechanism import LARGEST_COUNT
-from dphist.labels.threshold import mechanism as module
-from dphist.labels.threshold.mechanism import (
-    AboveThreshold,
-    GaussianNoise,
-    GeometricNoise,
-    ThresholdHistogram,
-)
+from dphist.labels.threshold import noise as module
+from dphist.labels.threshold.mechanism import ThresholdHistogram
+from dphist.labels.threshold.noise import AboveThreshold, GaussianNoise, GeometricNoise
 from dphist.noise.gaussian_epsilon import gaussian_epsilon
 from dphist.release.label_table import LabelTable
 

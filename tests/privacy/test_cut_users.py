@@ -17,7 +17,7 @@ import pytest
 import dphist as dh
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import BoundsError, ParameterError, ReleaseFileError
-from dphist.labels.threshold.mechanism import grid
+from dphist.labels.threshold.law import grid
 from tests.release.test_release import signed
 from tests.support.replay import loss_of_neighbours, record, replay
 

@@ -14,8 +14,8 @@ from dphist.data.label_counts import LabelCounts
 from dphist.errors import BoundsError, ColumnError, DataError, DphistError, ParameterError
 from dphist.labels import PayWhatYouGet, ThresholdHistogram, TopLabels, TopThreshold
 from dphist.labels.mechanism import LARGEST_COUNT
-from dphist.labels.threshold import mechanism as module
-from dphist.labels.threshold.mechanism import GeometricNoise
+from dphist.labels.threshold import noise as module
+from dphist.labels.threshold.noise import GeometricNoise
 from dphist.noise.lazy import GAUSSIAN, LazyNoise
 from dphist.privacy.calibration import calibrate
 from tests.tables.contribution_engines import spark

@@ -15,7 +15,8 @@ import pytest
 
 from dphist import ParameterError, PayWhatYouGet, ThresholdHistogram, TopLabels, TopThreshold
 from dphist.data.label_counts import LabelCounts
-from dphist.labels.threshold.mechanism import GeometricNoise, grid
+from dphist.labels.threshold.law import grid
+from dphist.labels.threshold.noise import GeometricNoise
 from dphist.tables.counting import stores
 from tests.support.replay import DivergedError, Told, loss, loss_of_neighbours, record, replay
 from tests.support.replay_lazy import (

@@ -20,8 +20,9 @@ import pytest
 from scipy.stats import binom, norm
 
 from dphist.data.label_counts import LabelCounts
-from dphist.labels.threshold import mechanism as module
-from dphist.labels.threshold.mechanism import GaussianNoise, GeometricNoise, ThresholdHistogram
+from dphist.labels.threshold import noise as module
+from dphist.labels.threshold.mechanism import ThresholdHistogram
+from dphist.labels.threshold.noise import GaussianNoise, GeometricNoise
 
 SLACK = 1e-9
 ORDERS = (1.001, 1.5, 2.0, 5.0, 40.0)

@@ -18,7 +18,6 @@ from dphist import (
     bin_counts,
 )
 from dphist.privacy import ZCDP
-from dphist.ranges import best_range_mechanism
 from dphist.ranges.adaptive_tree import mechanism as adaptive_tree
 from dphist.ranges.adaptive_tree.path_budget import UNITS
 from dphist.ranges.adaptive_tree.rules import (
@@ -183,11 +182,6 @@ def test_the_heuristic_sets_subtrees_to_zero():
     ]
     assert off[0] < 0.5 * off[1]
     assert (zeroed.release(counts).value.bins >= 0).all()
-
-
-def test_the_default_is_a_mechanism_of_this_library():
-    mechanism = best_range_mechanism(epsilon=1, bins=4096)
-    assert mechanism == AdaptiveTree(epsilon=1, bins=4096)
 
 
 def test_expected_errors_need_no_data_and_fall_with_epsilon():

@@ -1,8 +1,8 @@
 """Anonymized histograms: how many labels have each count."""
 
 from dphist.anonymized.adaptive_scan.mechanism import AdaptiveScan
-from dphist.anonymized.best import anonymize, best_mechanism
 from dphist.anonymized.cumulative_counts import CumulativeCounts
+from dphist.anonymized.default import anonymize
 from dphist.anonymized.partition_sampler.mechanism import PartitionSampler
 from dphist.anonymized.priv_hist.mechanism import PrivHist
 from dphist.anonymized.rank_split import RankSplit
@@ -16,5 +16,4 @@ __all__ = [
     "RankSplit",
     "SortedCounts",
     "anonymize",
-    "best_mechanism",
 ]

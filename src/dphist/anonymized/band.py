@@ -3,11 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from dphist.arrays import IntArray
 from dphist.data.profile import Profile
-
-IntArray = npt.NDArray[np.int64]
 
 NOTHING = np.zeros(0, np.int64)  # no rows, or no columns
 

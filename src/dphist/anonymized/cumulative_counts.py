@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
 from dphist.anonymized import tiling
 from dphist.anonymized.band import NOTHING, Band, from_rows_and_columns
@@ -13,18 +12,15 @@ from dphist.anonymized.mechanism import (
     AnonymizedMechanism,
     Drawn,
     checked_cell_epsilon,
-    checked_epsilon,
     checked_level,
-    checked_sensitivity,
 )
 from dphist.anonymized.reference import Shape, error_on, public_profile, zipf_profile
+from dphist.arrays import IntArray
 from dphist.data.profile import Profile
 from dphist.noise import Source, two_sided_geometric
 from dphist.noise.magnitude import geometric_simultaneous_bound
 from dphist.parameters import Exact, whole_number
 from dphist.release.release import Release, savable
-
-IntArray = npt.NDArray[np.int64]
 
 
 @savable
@@ -61,9 +57,8 @@ class CumulativeCounts(AnonymizedMechanism):
     sensitivity: int
 
     def __init__(self, *, epsilon: Exact, largest: int, sensitivity: int = 1) -> None:
-        object.__setattr__(self, "epsilon", checked_epsilon(epsilon))
-        object.__setattr__(self, "largest", whole_number(largest, "largest", 1, 2**40))
-        object.__setattr__(self, "sensitivity", checked_sensitivity(sensitivity))
+        self._hold_shared(epsilon, sensitivity)
+        self._hold(largest=whole_number(largest, "largest", 1, 2**40))
         checked_cell_epsilon(self.epsilon, self.sensitivity)
 
     @property

@@ -4,10 +4,8 @@ All of it is post-processing, which costs no privacy whatever it does.
 """
 
 import numpy as np
-import numpy.typing as npt
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
+from dphist.arrays import FloatArray, IntArray
 
 
 def isotonic_decreasing(

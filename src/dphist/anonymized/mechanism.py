@@ -7,16 +7,15 @@ from typing import NamedTuple, final
 
 from dphist.anonymized.band import Band
 from dphist.anonymized.reference import Shape
+from dphist.arrays import IntArray
 from dphist.data.profile import Profile
 from dphist.errors import BoundsError, ParameterError
 from dphist.mechanism import MechanismBase, provenance_of_unit
 from dphist.noise.geometric import SMALLEST_EPSILON
 from dphist.noise.inversion import Source
-from dphist.parameters import Exact, positive_number, whole_number
+from dphist.parameters import Exact, privacy_parameter, whole_number
 from dphist.privacy import Guarantee, PrivacyUnit, PureDP
-from dphist.release.release import IntArray, Release
-
-_LONGEST = 10**150
+from dphist.release.release import Release
 
 
 class Drawn(NamedTuple):
@@ -104,6 +103,13 @@ class AnonymizedMechanism(MechanismBase):
     def description(self) -> str:
         """Say how a release is made, for its summary and report."""
 
+    def _hold_shared(self, epsilon: Exact, sensitivity: int) -> None:
+        """Check and set the fields that all mechanisms have."""
+        self._hold(
+            epsilon=privacy_parameter(epsilon, "epsilon"),
+            sensitivity=whole_number(sensitivity, "sensitivity", 1),
+        )
+
     def _accept(self, profile: Profile) -> None:
         """Refuse data whose stated bound this mechanism does not protect; both are public."""
         if checked_profile(profile).sensitivity > self.sensitivity:
@@ -119,19 +125,6 @@ def checked_profile(profile: Profile) -> Profile:
     if not isinstance(profile, Profile):
         raise ParameterError("profile must be a dphist.Profile; see Profile.from_table")
     return profile
-
-
-def checked_epsilon(epsilon: Exact) -> Fraction:
-    """Return the release's epsilon, exactly."""
-    exact = positive_number(epsilon, "epsilon")
-    if max(exact.numerator, exact.denominator) > _LONGEST:
-        raise ParameterError("epsilon must have fewer than 150 digits, so that it can be saved")
-    return exact
-
-
-def checked_sensitivity(sensitivity: int) -> int:
-    """Return the number of cells one privacy unit can change."""
-    return whole_number(sensitivity, "sensitivity", 1)
 
 
 def checked_level(level: float, most: float) -> float:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
 from dphist.anonymized import tiling
 from dphist.anonymized.band import Band, from_rows_and_columns
@@ -15,11 +14,10 @@ from dphist.anonymized.mechanism import (
     AnonymizedMechanism,
     Drawn,
     checked_cell_epsilon,
-    checked_epsilon,
     checked_level,
-    checked_sensitivity,
 )
 from dphist.anonymized.reference import Shape, error_on, public_profile
+from dphist.arrays import IntArray
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.noise import Source, two_sided_geometric
@@ -28,11 +26,9 @@ from dphist.noise.magnitude import (
     geometric_standard_deviation,
     geometric_upper_bound,
 )
-from dphist.parameters import Exact, whole_number
+from dphist.parameters import Exact, optional_whole
 from dphist.privacy.as_text import down, plain
 from dphist.release.release import Release, savable
-
-IntArray = npt.NDArray[np.int64]
 
 # Share of epsilon spent on the total when none is public. A larger one costs error
 # everywhere, a smaller one widens the regions for small data at small epsilon; 1/40 lies
@@ -77,10 +73,9 @@ class RankSplit(AnonymizedMechanism):
     sensitivity: int
 
     def __init__(self, *, epsilon: Exact, total: int | None = None, sensitivity: int = 1) -> None:
-        public = None if total is None else whole_number(total, "total", 0)
-        object.__setattr__(self, "epsilon", checked_epsilon(epsilon))
-        object.__setattr__(self, "total", public)
-        object.__setattr__(self, "sensitivity", checked_sensitivity(sensitivity))
+        public = optional_whole(total, "total", 0)
+        self._hold_shared(epsilon, sensitivity)
+        self._hold(total=public)
         checked_cell_epsilon(self._total_epsilon or self.epsilon, self.sensitivity)
 
     @property

@@ -5,7 +5,6 @@ from fractions import Fraction
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from dphist.anonymized import tiling
 from dphist.anonymized.band import NOTHING, Band, from_rows_and_columns
@@ -14,19 +13,16 @@ from dphist.anonymized.mechanism import (
     AnonymizedMechanism,
     Drawn,
     checked_cell_epsilon,
-    checked_epsilon,
     checked_level,
-    checked_sensitivity,
 )
 from dphist.anonymized.reference import Shape, error_on, public_profile, zipf_profile
+from dphist.arrays import IntArray
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.noise import Source, two_sided_geometric
 from dphist.noise.magnitude import geometric_simultaneous_bound
 from dphist.parameters import Exact, whole_number
 from dphist.release.release import Release, savable
-
-IntArray = npt.NDArray[np.int64]
 
 Inference = Literal["isotonic", "sort", "none"]
 _INFERENCES = ("isotonic", "sort", "none")
@@ -80,10 +76,9 @@ class SortedCounts(AnonymizedMechanism):
     ) -> None:
         if inference not in _INFERENCES:
             raise ParameterError("inference must be 'isotonic', 'sort' or 'none'")
-        object.__setattr__(self, "epsilon", checked_epsilon(epsilon))
-        object.__setattr__(self, "labels", whole_number(labels, "labels", 1, 2**40))
-        object.__setattr__(self, "inference", inference)
-        object.__setattr__(self, "sensitivity", checked_sensitivity(sensitivity))
+        self._hold_shared(epsilon, sensitivity)
+        self._hold(labels=whole_number(labels, "labels", 1, 2**40))
+        self._hold(inference=inference)
         checked_cell_epsilon(self.epsilon, self.sensitivity)
 
     @property

@@ -6,11 +6,9 @@ these regions; so the vector of their counts has L1 sensitivity 1 per cell
 """
 
 import numpy as np
-import numpy.typing as npt
 
+from dphist.arrays import IntArray
 from dphist.data.profile import Profile
-
-IntArray = npt.NDArray[np.int64]
 
 
 def first_rows(profile: Profile, rows: int) -> IntArray:

@@ -1,26 +1,23 @@
 """dphist anonymize: how many labels have each count."""
 
 import argparse
-import json
 from collections.abc import Callable
+from functools import partial
 
-from dphist.anonymized import AdaptiveScan, best_mechanism
-from dphist.commands.options import Commands, UsageError, add_delimiter, add_outputs, whole
-from dphist.commands.publishing import (
-    check_paths,
-    check_purpose,
-    in_the_way,
-    progress_bar,
-    publish,
-    say_in_the_way,
+from dphist.anonymized import AdaptiveScan
+from dphist.commands.options import Commands, UsageError, add_file, add_outputs
+from dphist.commands.publishing import release_file
+from dphist.commands.records import (
+    add_dry_run,
+    add_unit,
+    check_unit,
+    guesses_of,
+    print_dry_run,
+    sensitivity_of,
+    unit_of,
 )
 from dphist.data.profile import Profile
-from dphist.errors import ParameterError
 from dphist.report import words
-from dphist.report.guarantees import guarantee_for, records_json
-
-_GUESSES = (10_000, 1_000_000, 100_000_000)  # records, where no guess was given
-_USER = "one user"
 
 
 def add_anonymize(commands: Commands) -> None:
@@ -40,71 +37,43 @@ def add_anonymize(commands: Commands) -> None:
         allow_abbrev=False,
     )
     command.set_defaults(run=_anonymize)
-    command.add_argument("file", metavar="FILE", help="the data; not opened by --dry-run")
-    add_delimiter(command)
+    add_file(command)
     command.add_argument("--epsilon", required=True, metavar="E", help="for example 1, 0.1, 1/3")
     command.add_argument("--label", metavar="COLUMN", help="column of labels")
     command.add_argument("--count", metavar="COLUMN", help="column of counts, beside --label")
-    command.add_argument("--user", metavar="COLUMN", help="column of users, beside --label")
-    command.add_argument(
-        "--max-records",
-        type=whole,
-        metavar="M",
-        help="records that a user keeps at most, chosen at random; needed with --user",
+    add_unit(
+        command,
+        user="column of users, beside --label",
+        sensitivity="maximum number of records that one unit (a user, an edge) can change",
     )
-    command.add_argument(
-        "--sensitivity",
-        type=whole,
-        metavar="M",
-        help="records that one unit (a user, an edge) can change in all; 1 unless given",
-    )
-    command.add_argument("--dry-run", action="store_true", help="state guarantee and error only")
-    command.add_argument(
-        "--expect-total",
-        type=whole,
-        metavar="N",
-        help="a public guess of the number of records, for the expected error of a dry run",
-    )
+    add_dry_run(command)
     command.add_argument(
         "--expect-shape",
         metavar="S",
         default="1",
-        help="a public guess that the i-th count falls like 1 / i^S, for the same; 1 unless given",
+        help="a public guess that the i-th count falls like 1 / i^S, for the same (default: 1)",
     )
-    command.add_argument("--output", metavar="JSON", help="write the release here")
     add_outputs(command, "count,prevalence")
 
 
 def _anonymize(options: argparse.Namespace) -> None:
     _check_options(options)
-    if options.max_records is not None and options.max_records < 1:
-        raise ParameterError("max_records must be at least 1")
-    bound = options.sensitivity if options.sensitivity is not None else options.max_records
-    mechanism = best_mechanism(epsilon=options.epsilon, sensitivity=1 if bound is None else bound)
+    mechanism = AdaptiveScan(epsilon=options.epsilon, sensitivity=sensitivity_of(options))
     if options.dry_run:
         _print_dry_run(mechanism, options)
         return
-    check_paths(options)
-    check_purpose(options)
-    with progress_bar(shown=not (options.quiet or options.json)) as progress:
-        profile = _read(options, progress)
-    publish(mechanism.release(profile), options)
+    release_file(mechanism, options, partial(_read, options))
 
 
 def _check_options(options: argparse.Namespace) -> None:
     if options.count is not None and options.label is None:
         raise UsageError("--count needs --label: the column of labels that are counted")
-    if (options.user is None) != (options.max_records is None):
-        raise UsageError("--user and --max-records go together: name both or neither")
     if options.user is not None:
         if options.label is None:
             raise UsageError("--user needs --label: the column of labels that users have")
         if options.count is not None:
             raise UsageError("--user needs raw records, one a row: leave --count out")
-        if options.sensitivity is not None:
-            raise UsageError("--sensitivity is set by --max-records: leave one of them out")
-    if options.expect_total is not None and not options.dry_run:
-        raise UsageError("--expect-total is for --dry-run; a release knows its private total")
+    check_unit(options)
     if options.expect_shape != "1" and not options.dry_run:
         raise UsageError("--expect-shape is for --dry-run")
 
@@ -124,28 +93,16 @@ def _read(options: argparse.Namespace, progress: Callable[[float], None] | None)
 
 
 def _print_dry_run(mechanism: AdaptiveScan, options: argparse.Namespace) -> None:
-    guesses = _GUESSES if options.expect_total is None else (options.expect_total,)
-    errors = {guess: mechanism.expected_error(guess, options.expect_shape) for guess in guesses}
-    if options.quiet:
-        return
-    unit = words.privacy_unit(mechanism.sensitivity, _USER if options.user else None)
-    guarantee = guarantee_for(mechanism.guarantee, _USER if options.user else None)
-    if options.json:
-        print(
-            json.dumps(
-                {
-                    "guarantee": records_json(mechanism, guarantee),
-                    "mechanism": type(mechanism).__name__,
-                    "expected_error": {str(guess): error for guess, error in errors.items()},
-                    "refused_outputs": in_the_way(options),
-                }
-            )
-        )
-        return
-    print(f"Guarantee: {guarantee}, for {unit}.")
-    print(words.guarantee_in_words(guarantee, unit))
-    print(mechanism.description())
-    for guess, error in errors.items():
-        print(f"If there are {guess:,} records: {words.error_in_words(error, guess)}.")
-    say_in_the_way(options)
-    print("FILE was not opened.")
+    errors = {
+        guess: mechanism.expected_error(guess, options.expect_shape)
+        for guess in guesses_of(options)
+    }
+    said = [
+        words.guarantee_in_words(*unit_of(mechanism, options)),
+        mechanism.description(),
+        *(
+            f"If there are {guess:,} records: {words.error_in_words(error, guess)}."
+            for guess, error in errors.items()
+        ),
+    ]
+    print_dry_run(mechanism, options, errors, said)

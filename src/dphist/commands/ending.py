@@ -38,13 +38,22 @@ def exit_code(number: int) -> int:
     return 128 + number
 
 
+def known_signals() -> list[int]:
+    """Return the signals that ask for an end, of those that this system has."""
+    return [getattr(signal, name) for name in _NAMES if hasattr(signal, name)]
+
+
+def not_ignored() -> list[int]:
+    """Return the signals that ask for an end, but for those ignored, as by nohup."""
+    return [each for each in known_signals() if signal.getsignal(each) != signal.SIG_IGN]
+
+
 def handle_signals() -> None:
     """End the process from now on where a signal asks for it; those ignored, as by nohup, stay so.
 
     Called once, by the command line alone. `main` called from a program leaves signals to it.
     """
-    known = [getattr(signal, name) for name in _NAMES if hasattr(signal, name)]
-    _handled[:] = [each for each in known if signal.getsignal(each) != signal.SIG_IGN]
+    _handled[:] = not_ignored()
     for each in _handled:
         signal.signal(each, _end)
 

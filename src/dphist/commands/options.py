@@ -31,7 +31,7 @@ class Parser(argparse.ArgumentParser):
                 sys.stdout.flush()
 
 
-OVERWRITE = "replace outputs that are there already; refuse them unless given"
+OVERWRITE = "replace outputs that already exist (default: refuse them)"
 
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
 
@@ -44,14 +44,15 @@ def whole(text: str) -> int:
         raise argparse.ArgumentTypeError("must be a whole number") from None
 
 
-def add_delimiter(command: argparse.ArgumentParser) -> None:
-    """Add the option that says what separates the fields of a text file."""
+def add_file(command: argparse.ArgumentParser) -> None:
+    """Add the data, and the option that says what separates the fields of a text file."""
+    command.add_argument("file", metavar="FILE", help="the data; not opened by --dry-run")
     command.add_argument(
         "--delimiter",
         metavar="C",
         type=lambda text: "\t" if text in ("tab", "\\t") else text,
-        help="what separates the fields of a text FILE, one character or the word tab; a comma "
-        "unless given, or a tab in .tsv",
+        help="what separates the fields of a text FILE, one character or the word tab "
+        "(default: a comma, or a tab in .tsv)",
     )
 
 

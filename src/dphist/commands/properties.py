@@ -56,10 +56,10 @@ def add_properties(commands: Commands) -> None:
     command.add_argument(
         "--extra",
         metavar="T,...",
-        help="further records to look ahead, in units of those there are; 1,2 unless given",
+        help="further records to look ahead, in units of those there are (default: 1,2)",
     )
     command.add_argument(
-        "--base", default="2", metavar="B", help="of the logarithms, or e; 2 unless given: bits"
+        "--base", default="2", metavar="B", help="base of the logarithms, or e (default: 2, bits)"
     )
     command.add_argument(
         "--resamples",
@@ -68,8 +68,8 @@ def add_properties(commands: Commands) -> None:
         metavar="N",
         help=(
             "how often the mechanism is run on samples like the data, drawn from what the release "
-            "says, to learn what its noise does to errors and intervals; "
-            f"{RESAMPLES} unless given; 0 leaves the noise out, and is fast"
+            "says, to learn what its noise does to errors and intervals "
+            f"(default: {RESAMPLES}); 0 leaves the noise out, and is fast"
         ),
     )
     command.add_argument("--json", action="store_true", help="print JSON")

@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Protocol, TypeVar
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -23,7 +24,19 @@ from dphist.report.summary import summary_text
 from dphist.report.table import table_csv
 from dphist.stopping import handlers_wait
 
+MAKERS = {"release": Release.to_json, "table": table_csv, "report": report_html}
+"""What makes the text of each output."""
+
 _NO_BAR = b"\r\x1b[2K\x1b[?25h"  # to the start of the line, which is erased; the cursor shown
+
+T = TypeVar("T")
+T_contra = TypeVar("T_contra", contravariant=True)
+
+
+class _Releasing(Protocol[T_contra]):
+    """A mechanism for data of one kind."""
+
+    def release(self, data: T_contra, /) -> Release: ...
 
 
 def check_paths(options: argparse.Namespace) -> None:
@@ -53,10 +66,27 @@ def check_purpose(options: argparse.Namespace) -> None:
         raise UsageError("--quiet without --output, --table or --report would release nothing")
 
 
+def release_file(
+    mechanism: "_Releasing[T]",
+    options: argparse.Namespace,
+    read: Callable[[Callable[[float], None] | None], T],
+) -> None:
+    """Read a file, release what it says, and publish that; the paths are checked first.
+
+    Parameters
+    ----------
+    read : returns the data; called with what is to be told of the progress.
+    """
+    check_paths(options)
+    check_purpose(options)
+    with progress_bar(shown=not (options.quiet or options.json)) as progress:
+        data = read(progress)
+    publish(mechanism.release(data), options)
+
+
 def publish(release: Release, options: argparse.Namespace) -> None:
     """Write all outputs or none, then say what was done."""
     paths = outputs_of(options)
-    makers = {"release": Release.to_json, "table": table_csv, "report": report_html}
     # Whoever thinks that nothing was written may release again, and pay twice.
     written = f"{', '.join(paths.values())} written, but not all was printed"
     if not paths:
@@ -65,7 +95,7 @@ def publish(release: Release, options: argparse.Namespace) -> None:
     try:
         with staged_outputs() as staged:
             for kind, path in paths.items():
-                staged.write_text(path, makers[kind](release), replace=options.overwrite)
+                staged.write_text(path, MAKERS[kind](release), replace=options.overwrite)
             with handlers_wait():
                 staged.commit()
                 published = True
@@ -116,10 +146,15 @@ def _announce(release: Release, paths: dict[str, str], options: argparse.Namespa
         print(summary_text(release))
     else:
         print(f"Released under {kind_of(release).cost(release)}.")
-    for kind, path in paths.items():
-        print(f"wrote {path} ({kind})")
+    say_written(paths)
     if sys.stdout is not None:
         sys.stdout.flush()
+
+
+def say_written(paths: dict[str, str]) -> None:
+    """Print what was written where."""
+    for kind, path in paths.items():
+        print(f"wrote {path} ({kind})")
 
 
 def say_in_the_way(options: argparse.Namespace) -> None:

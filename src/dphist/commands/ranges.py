@@ -1,36 +1,33 @@
 """dphist ranges: how many records lie in any range of a column."""
 
 import argparse
-import json
 import math
 import re
 from typing import Any
 
-from dphist.commands.options import Commands, UsageError, add_delimiter, add_outputs, whole
-from dphist.commands.publishing import (
-    check_paths,
-    check_purpose,
-    in_the_way,
-    progress_bar,
-    publish,
-    say_in_the_way,
+from dphist.commands.options import Commands, UsageError, add_file, add_outputs
+from dphist.commands.publishing import release_file
+from dphist.commands.records import (
+    add_dry_run,
+    add_unit,
+    check_unit,
+    guesses_of,
+    print_dry_run,
+    sensitivity_of,
+    unit_of,
 )
 from dphist.data.axis.axis import Axis
 from dphist.data.binned_counts import bin_counts
-from dphist.errors import ParameterError
 from dphist.ranges import (
     AdaptiveTree,
     HierarchicalTree,
     LeafCounts,
     RangesMechanism,
-    best_range_mechanism,
 )
 from dphist.report import words
 from dphist.report.delta_words import Number
-from dphist.report.guarantees import guarantee_for, records_json
 from dphist.report.ranges import words as ranges_words
 
-_GUESSES = (10_000, 1_000_000, 100_000_000)  # records, where no guess was given
 _WHOLE = re.compile(r"[+-]?[0-9]{1,300}")
 _PUBLIC = (
     "edges are published with the release, so they must be fixed without looking at the data: "
@@ -57,8 +54,7 @@ def add_ranges(commands: Commands) -> None:
         allow_abbrev=False,
     )
     command.set_defaults(run=_ranges)
-    command.add_argument("file", metavar="FILE", help="the data; not opened by --dry-run")
-    add_delimiter(command)
+    add_file(command)
     command.add_argument(
         "--column", required=True, action="append", metavar="COLUMN", help="what is divided"
     )
@@ -80,65 +76,41 @@ def add_ranges(commands: Commands) -> None:
     cost = command.add_mutually_exclusive_group(required=True)
     cost.add_argument("--epsilon", metavar="E", help="for pure privacy; such as 1, 0.1, 1/3")
     cost.add_argument("--rho", metavar="R", help="for zero-concentrated privacy; such as 0.01")
-    command.add_argument(
-        "--sensitivity",
-        type=whole,
-        metavar="M",
-        help="records that one unit (a person) can add or remove in all; 1 unless given",
-    )
-    command.add_argument("--user", metavar="COLUMN", help="column of users")
-    command.add_argument(
-        "--max-records",
-        type=whole,
-        metavar="M",
-        help="records that a user keeps at most, chosen at random; needed with --user",
+    add_unit(
+        command,
+        user="column of users",
+        sensitivity="maximum number of records that one unit (a person) can add or remove",
     )
     command.add_argument(
         "--mechanism",
         choices=("auto", "adaptive", "tree", "leaves"),
         default="auto",
-        help="auto, unless given: what serves best, by the other options alone",
+        help="auto chooses by the other options alone (default: auto)",
     )
     command.add_argument(
         "--workload",
         choices=("ranges", "prefix"),
-        help="what is asked most: any ranges (unless given), or those from the first bin on",
+        help="what is asked most: any ranges, or those from the first bin on (default: ranges)",
     )
-    command.add_argument("--dry-run", action="store_true", help="state guarantee and error only")
-    command.add_argument(
-        "--expect-total",
-        type=whole,
-        metavar="N",
-        help="a public guess of the number of records, for the expected error of a dry run",
-    )
-    command.add_argument("--output", metavar="JSON", help="write the release here")
+    add_dry_run(command)
     add_outputs(command, "start,stop,count,error")
 
 
 def _ranges(options: argparse.Namespace) -> None:
-    if options.expect_total is not None and not options.dry_run:
-        raise UsageError("--expect-total is for --dry-run; a release knows its private total")
-    if (options.user is None) != (options.max_records is None):
-        raise UsageError("--user and --max-records go together: name both or neither")
-    if options.user is not None and options.sensitivity is not None:
-        raise UsageError("--sensitivity is set by --max-records: leave one of them out")
-    if options.max_records is not None and options.max_records < 1:
-        raise ParameterError("max_records must be at least 1")
+    check_unit(options)
     bins = _bins_of(options)
     mechanism = _mechanism(options, tuple(axis.bins for axis in _axes(bins)))
     if options.dry_run:
         _print_dry_run(mechanism, options)
         return
-    check_paths(options)
-    check_purpose(options)
     asked: dict[str, Any] = {"column": options.column, **bins}
     if len(options.column) == 1:
         asked = {name: each[0] for name, each in asked.items()}
     asked |= {"user": options.user, "max_records": options.max_records}
     asked["delimiter"] = options.delimiter
-    with progress_bar(shown=not (options.quiet or options.json)) as progress:
-        counts = bin_counts(options.file, progress=progress, **asked)
-    publish(mechanism.release(counts), options)
+    release_file(
+        mechanism, options, lambda progress: bin_counts(options.file, progress=progress, **asked)
+    )
 
 
 def _bins_of(options: argparse.Namespace) -> dict[str, list[Any]]:
@@ -193,49 +165,31 @@ def _axes(bins: dict[str, list[Any]]) -> list[Axis]:
 def _mechanism(options: argparse.Namespace, bins: tuple[int, ...]) -> RangesMechanism:
     """Return the mechanism; the choice looks at the options alone."""
     chosen: str = options.mechanism
-    bound = options.sensitivity if options.sensitivity is not None else options.max_records
     shared = {
         "epsilon": options.epsilon,
         "rho": options.rho,
         "bins": bins,
-        "sensitivity": 1 if bound is None else bound,
+        "sensitivity": sensitivity_of(options),
     }
     if chosen in ("tree", "leaves"):
         if options.workload is not None:
             raise UsageError("--workload is for --mechanism auto or adaptive")
         return HierarchicalTree(**shared) if chosen == "tree" else LeafCounts(**shared)
     shared["workload"] = options.workload or "ranges"
-    return best_range_mechanism(**shared) if chosen == "auto" else AdaptiveTree(**shared)
+    return AdaptiveTree(**shared)  # by docs/ranges.md the one with the lowest error
 
 
 def _print_dry_run(mechanism: RangesMechanism, options: argparse.Namespace) -> None:
-    guesses = _GUESSES if options.expect_total is None else (options.expect_total,)
-    errors = {guess: mechanism.expected_error(guess) for guess in guesses}
-    if options.quiet:
-        return
-    unit = words.privacy_unit(mechanism.sensitivity, "one user" if options.user else None)
-    guarantee = guarantee_for(mechanism.guarantee, "one user" if options.user else None)
-    if options.json:
-        print(
-            json.dumps(
-                {
-                    "guarantee": records_json(mechanism, guarantee),
-                    "mechanism": type(mechanism).__name__,
-                    "bins": list(mechanism.bins),
-                    "expected_error": {str(guess): error for guess, error in errors.items()},
-                    "refused_outputs": in_the_way(options),
-                }
-            )
-        )
-        return
-    print(f"Guarantee: {guarantee}, for {unit}.")
+    errors = {guess: mechanism.expected_error(guess) for guess in guesses_of(options)}
     units = options.expect_total and -(-options.expect_total // mechanism.sensitivity)
     number = Number(units, "records" if mechanism.sensitivity == 1 else "units", at_least=True)
-    print(ranges_words.promise_in_words(guarantee, unit, number))
-    print(mechanism.description())
-    print(f"Bins: {' by '.join(f'{bins:,}' for bins in mechanism.bins)}.")
-    for guess, error in errors.items():
-        short = words.error_in_short(error)
-        print(f"If there are {guess:,} records: a range is about {short} off.")
-    say_in_the_way(options)
-    print("FILE was not opened.")
+    said = [
+        ranges_words.promise_in_words(*unit_of(mechanism, options), number),
+        mechanism.description(),
+        f"Bins: {' by '.join(f'{bins:,}' for bins in mechanism.bins)}.",
+        *(
+            f"If there are {guess:,} records: a range is about {words.error_in_short(error)} off."
+            for guess, error in errors.items()
+        ),
+    ]
+    print_dry_run(mechanism, options, errors, said, bins=list(mechanism.bins))

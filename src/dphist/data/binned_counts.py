@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dphist.arrays import AnyArray, IntArray
 from dphist.data.axis.axis import Axis
 from dphist.data.axis.edges import MOST_BINS, edges_of, public_only, regular_edges
 from dphist.errors import ParameterError
 from dphist.parameters import whole_number
 from dphist.stopping import stoppable
-from dphist.tables import IntArray
 from dphist.tables.binning.slots import Grid, bin_rows, value_roles
 from dphist.tables.binning.users import bin_rows_of_users
 from dphist.tables.reading.columns import check_name
@@ -105,9 +105,7 @@ class BinnedCounts:
         """Records without a value, NaN included; secret."""
         return self.outside["null"]
 
-    def __array__(
-        self, dtype: npt.DTypeLike | None = None, copy: bool | None = None
-    ) -> npt.NDArray[Any]:
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> AnyArray:
         """Refuse: an array has neither `sensitivity` nor `unit`, nor the rows in no bin.
 
         Whatever was made from it would protect one record where a unit may have many.

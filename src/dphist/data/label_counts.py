@@ -11,10 +11,11 @@ from typing import Any
 import numpy.typing as npt
 import pyarrow as pa
 
+from dphist.arrays import AnyArray
 from dphist.errors import ParameterError
 from dphist.noise import Source
 from dphist.noise.whose import is_for_tests
-from dphist.parameters import whole_number
+from dphist.parameters import optional_whole, whole_number
 from dphist.stopping import stoppable
 from dphist.tables import LARGEST, check_counts, redact_errors
 from dphist.tables.counting.contributions import Bounds, count_labels
@@ -57,9 +58,7 @@ class LabelCounts:
     def __repr__(self) -> str:
         return f"LabelCounts(max_labels={self.max_labels}, max_count={self.max_count}; not shown)"
 
-    def __array__(
-        self, dtype: npt.DTypeLike | None = None, copy: bool | None = None
-    ) -> npt.NDArray[Any]:
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> AnyArray:
         """Refuse: an array has no bounds."""
         raise ParameterError(
             "LabelCounts must be given to a mechanism for labels as they are: an array of them "
@@ -226,7 +225,7 @@ class LabelCounts:
         ------
         ParameterError, ColumnError, DataError
         """
-        bound = None if max_labels is None else whole_number(max_labels, "max_labels", 1)
+        bound = optional_whole(max_labels, "max_labels", 1)
         most = whole_number(max_count, "max_count", 1)
         names = {"label": "label", "count": "count"}
         store, _ = count_labels(frame, names, Bounds(None, LARGEST))
@@ -273,7 +272,7 @@ def _bounds(
         raise ParameterError('null_users must be "refuse", "drop" or "separate"')
     if null_labels not in ("refuse", "drop"):
         raise ParameterError('null_labels must be "refuse" or "drop"')
-    most_labels = None if max_labels is None else whole_number(max_labels, "max_labels", 1)
+    most_labels = optional_whole(max_labels, "max_labels", 1)
     most = whole_number(max_count, "max_count", 1, most=LARGEST)
     if user is None:
         if most_labels not in (None, 1):

@@ -1,10 +1,4 @@
-"""An anonymized histogram, held as (count, prevalence) pairs.
-
-Sorted descending, the counts of an anonymized histogram are an integer partition; drawn
-as a Ferrers diagram, row i has as many cells as the i-th largest count, and column r as
-many as there are labels with count r or more. A partition of n has at most sqrt(2 n)
-distinct counts, so everything here costs O(distinct counts), not O(records).
-"""
+"""An anonymized histogram, with whom it protects: made of counts, tables, files and graphs."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,19 +9,19 @@ import numpy as np
 import numpy.typing as npt
 
 from dphist import tables
+from dphist.arrays import AnyArray, IntArray
+from dphist.data.diagram import Diagram, merged
 from dphist.errors import DataError, ParameterError
 from dphist.parameters import whole_number
 from dphist.stopping import stoppable
 from dphist.tables.counting.contributions import count_bounded_records
-
-IntArray = npt.NDArray[np.int64]
 
 ONE_EDGE = "one edge"
 """The unit of the degrees of a graph. It adds up to `sensitivity` to them, and is never cut."""
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False, eq=False)
-class Profile:
+class Profile(Diagram):
     """How many labels have each count, and nothing about which labels they are.
 
     Attributes
@@ -48,12 +42,8 @@ class Profile:
     notebook does not publish what was meant for a mechanism.
     """
 
-    counts: IntArray
-    prevalences: IntArray
     sensitivity: int
     unit: str | None
-    _cells: IntArray  # in columns 1..counts[j], after a leading 0
-    _heights: IntArray  # labels with at least counts[j], before a final 0
 
     def __init__(
         self,
@@ -63,17 +53,7 @@ class Profile:
         unit: str | None = None,
     ) -> None:
         """Take checked, ascending, distinct pairs; callers use the constructors below."""
-        heights = np.append(np.cumsum(prevalences[::-1])[::-1], 0)
-        cells = np.append(0, _summed(np.diff(counts, prepend=0), heights[:-1]))
-        for name, array in (
-            ("counts", counts),
-            ("prevalences", prevalences),
-            ("_cells", cells),
-            ("_heights", heights),
-        ):
-            held = np.array(array, np.int64)
-            held.setflags(write=False)
-            object.__setattr__(self, name, held)
+        self._hold_pairs(counts, prevalences)
         bound = whole_number(sensitivity, "sensitivity", 1)
         object.__setattr__(self, "sensitivity", bound)
         object.__setattr__(self, "unit", unit)
@@ -123,7 +103,7 @@ class Profile:
         if np.any(each == 0):
             raise DataError("counts must be positive; leave out labels that never occur")
         tables.check_total(each, how_many)  # before anything is added up
-        return cls(*_merged(each, how_many), sensitivity)
+        return cls(*merged(each, how_many), sensitivity)
 
     @classmethod
     def of_released(cls, counts: IntArray, prevalences: IntArray) -> "Profile":
@@ -132,7 +112,7 @@ class Profile:
         Noise may lift a total above what data may have, and that is no error: the total of
         data is below 2**62. That of an error band may reach any size; 2**63 - 1 stands for more.
         """
-        return cls(*_merged(counts, prevalences))
+        return cls(*merged(counts, prevalences))
 
     @classmethod
     def of_saved(cls, counts: Any, prevalences: Any) -> "Profile":
@@ -300,38 +280,6 @@ class Profile:
         # An edge changes one cell for each end that is counted.
         return cls(*pairs, 1 if directed else 2, ONE_EDGE)
 
-    @property
-    def total(self) -> int:
-        """Number of records, n."""
-        return int(self._cells[-1])
-
-    @property
-    def labels(self) -> int:
-        """Number of labels that occur, K."""
-        return int(self._heights[0])
-
-    def sorted_counts(self) -> IntArray:
-        """Return every label's count, (K,) int64 descending: the one place that expands."""
-        return np.repeat(self.counts[::-1], self.prevalences[::-1])
-
-    def cumulative_prevalences(self, r: Any) -> IntArray:
-        """Return how many labels have count r or more, for each r >= 1; (k,) int64."""
-        heights: IntArray = self._heights[np.searchsorted(self.counts, r, side="left")]
-        return heights
-
-    def cells_up_to(self, r: Any) -> IntArray:
-        """Return the cells in columns 1..r, the sum of min(count, r), for each r >= 0."""
-        columns = np.asarray(r, np.int64)
-        j = np.searchsorted(self.counts, columns, side="right")
-        # Past the last count the height is 0, so columns there add nothing.
-        start = np.append(0, self.counts)[j]
-        cells: IntArray = self._cells[j] + (columns - start) * self._heights[j]
-        return cells
-
-    def block_sums(self, boundaries: Any) -> IntArray:
-        """Return the cells in columns b[i]+1..b[i+1] for ascending `boundaries`; (k-1,) int64."""
-        return np.diff(self.cells_up_to(boundaries))
-
     def conjugate(self) -> "Profile":
         """Return the profile whose rows are this one's columns, with the same sensitivity.
 
@@ -358,9 +306,7 @@ class Profile:
         # Each term is below 2**62, but all of them together only below 2**63.
         return int(np.sum(np.abs(mine - theirs) * widths, dtype=np.uint64))
 
-    def __array__(
-        self, dtype: npt.DTypeLike | None = None, copy: bool | None = None
-    ) -> npt.NDArray[Any]:
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> AnyArray:
         """Refuse: an array has no `sensitivity`."""
         raise ParameterError(
             "a Profile must be given to an anonymized mechanism as it is: an array of it would "
@@ -384,21 +330,3 @@ class Profile:
 
     def __repr__(self) -> str:
         return f"Profile(sensitivity={self.sensitivity}; counts not shown)"
-
-
-def _merged(counts: IntArray, prevalences: IntArray) -> tuple[IntArray, IntArray]:
-    """Return ascending distinct positive counts, their prevalences added up."""
-    some = (counts > 0) & (prevalences > 0)
-    distinct, place = np.unique(counts[some], return_inverse=True)
-    merged = np.zeros(len(distinct), np.int64)
-    np.add.at(merged, place, prevalences[some])
-    return distinct, merged
-
-
-def _summed(widths: IntArray, heights: IntArray) -> IntArray:
-    """Cells in the first columns, block by block; 2**63 - 1 where there are more."""
-    about = np.cumsum(widths.astype(np.float64) * heights)
-    exact: IntArray = np.cumsum(widths * heights)
-    if len(about) and about[-1] >= 2**62.99:
-        exact[about >= 2**62.99] = np.iinfo(np.int64).max
-    return exact

@@ -7,14 +7,15 @@ from typing import Any, final
 
 import pyarrow as pa
 
+from dphist.arrays import IntArray
 from dphist.data.label_counts import LabelCounts
-from dphist.errors import BoundsError, ParameterError
+from dphist.errors import BoundsError
 from dphist.mechanism import MechanismBase
 from dphist.noise.inversion import Source
-from dphist.parameters import Exact, positive_number, probability, short_number, whole_number
+from dphist.parameters import Exact, positive_delta, privacy_parameter, whole_number
 from dphist.privacy import ApproxDP, Guarantee, PrivacyUnit, PureDP
 from dphist.release.label_table import LabelTable
-from dphist.release.release import IntArray, Release, provenance_of
+from dphist.release.release import Release, provenance_of
 from dphist.tables import LARGEST
 
 LARGEST_BOUND = 2**40
@@ -137,17 +138,12 @@ def in_released_order(table: pa.Table) -> LabelTable:
 
 def checked_epsilon(epsilon: Exact) -> Fraction:
     """Return epsilon of a single label, exactly."""
-    return short_number(positive_number(epsilon, "epsilon"), "epsilon")
+    return privacy_parameter(epsilon, "epsilon")
 
 
 def checked_delta(delta: Exact | None) -> Fraction:
     """Return a delta above 0 and below 1, exactly."""
-    if delta is None:
-        raise ParameterError("delta must be given, above 0 and below 1: labels come from the data")
-    exact = probability(delta, "delta")
-    if not exact > 0:
-        raise ParameterError("delta must be above 0: labels come from the data")
-    return short_number(exact, "delta")
+    return positive_delta(delta, "labels come from the data")
 
 
 def checked_bound(bound: object, name: str) -> int:

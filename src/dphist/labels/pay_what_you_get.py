@@ -6,12 +6,18 @@ from fractions import Fraction
 
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import ParameterError
-from dphist.labels.mechanism import checked_bound, checked_delta, checked_epsilon, user_of
+from dphist.labels.mechanism import (
+    LARGEST_BOUND,
+    checked_bound,
+    checked_delta,
+    checked_epsilon,
+    user_of,
+)
 from dphist.labels.top_labels import TopLabels, check_scale, check_stated
 from dphist.mechanism import MechanismBase
 from dphist.noise.inversion import Source
 from dphist.noise.whose import is_for_tests
-from dphist.parameters import Exact, whole_number
+from dphist.parameters import Exact, optional_whole, whole_number
 from dphist.privacy import ApproxZCDP
 from dphist.release.release import FOR_TESTS, Release
 
@@ -85,21 +91,19 @@ class PayWhatYouGet(MechanismBase):
         max_labels: int | None = None,
         max_count: int = 1,
     ) -> None:
-        values = {
-            "budget": whole_number(budget, "budget", 1),
-            "queries": whole_number(queries, "queries", 1),
-            "epsilon": checked_epsilon(epsilon),
-            "delta": checked_delta(delta),
-            "max_labels": None if max_labels is None else checked_bound(max_labels, "max_labels"),
-            "max_count": checked_bound(max_count, "max_count"),
-        }
-        for name, value in values.items():
-            object.__setattr__(self, name, value)  # frozen, so that its price stays what it was
+        self._hold(
+            budget=whole_number(budget, "budget", 1),
+            queries=whole_number(queries, "queries", 1),
+            epsilon=checked_epsilon(epsilon),
+            delta=checked_delta(delta),
+            max_labels=optional_whole(max_labels, "max_labels", 1, LARGEST_BOUND),
+            max_count=checked_bound(max_count, "max_count"),
+        )
         if not self.queries * self.delta < 1:
             raise ParameterError("queries times delta must be below 1; lower one of them")
         check_scale(self.max_count / self.epsilon)
         check_stated(self.budget * self.epsilon**2 / 8)
-        object.__setattr__(self, "_left", _Left(self.budget, self.queries))
+        self._hold(_left=_Left(self.budget, self.queries))
 
     def __repr__(self) -> str:
         target = "" if self.target is None else f", target={self.target!r}"

@@ -19,7 +19,7 @@ from dphist.labels.mechanism import (
 from dphist.noise.enclosures import exp_negative
 from dphist.noise.inversion import Source
 from dphist.noise.lazy import GUMBEL, LARGEST_SCALE, LazyNoise
-from dphist.parameters import Exact, whole_number
+from dphist.parameters import Exact, optional_whole, whole_number
 from dphist.privacy import ApproxZCDP
 from dphist.privacy.as_text import down, plain
 from dphist.release.label_table import LabelTable
@@ -79,16 +79,14 @@ class TopLabels(LabelsMechanism):
         max_labels: int | None = None,
         max_count: int = 1,
     ) -> None:
-        values = {
-            "k": whole_number(k, "k", 1, LARGEST_BOUND),
-            "candidates": whole_number(candidates, "candidates", 1, LARGEST_BOUND),
-            "epsilon": checked_epsilon(epsilon),
-            "delta": checked_delta(delta),
-            "max_labels": None if max_labels is None else checked_bound(max_labels, "max_labels"),
-            "max_count": checked_bound(max_count, "max_count"),
-        }
-        for name, value in values.items():
-            object.__setattr__(self, name, value)  # frozen, but not yet given out
+        self._hold(
+            k=whole_number(k, "k", 1, LARGEST_BOUND),
+            candidates=whole_number(candidates, "candidates", 1, LARGEST_BOUND),
+            epsilon=checked_epsilon(epsilon),
+            delta=checked_delta(delta),
+            max_labels=optional_whole(max_labels, "max_labels", 1, LARGEST_BOUND),
+            max_count=checked_bound(max_count, "max_count"),
+        )
         if self.candidates < self.k:
             raise ParameterError("candidates must be at least k")
         check_scale(self.scale)

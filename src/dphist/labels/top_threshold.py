@@ -69,15 +69,13 @@ class TopThreshold(LabelsMechanism):
     def __init__(
         self, k: int = 100, *, epsilon: Exact, delta: Exact, max_labels: int, max_count: int = 1
     ) -> None:
-        values = {
-            "k": whole_number(k, "k", 1, LARGEST_BOUND),
-            "epsilon": checked_epsilon(epsilon),
-            "delta": checked_delta(delta),
-            "max_labels": checked_bound(max_labels, "max_labels"),
-            "max_count": checked_bound(max_count, "max_count"),
-        }
-        for name, value in values.items():
-            object.__setattr__(self, name, value)  # frozen, but not yet given out
+        self._hold(
+            k=whole_number(k, "k", 1, LARGEST_BOUND),
+            epsilon=checked_epsilon(epsilon),
+            delta=checked_delta(delta),
+            max_labels=checked_bound(max_labels, "max_labels"),
+            max_count=checked_bound(max_count, "max_count"),
+        )
         check_scale(self.scale)
         check_stated(self.max_labels * self.epsilon**2 / 2)
 

@@ -4,11 +4,11 @@ import functools
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtri
 
+from dphist.arrays import BoolArray, IntArray, WordArray
 from dphist.noise.enclosures import Enclosure, normal_two_sided_tail
-from dphist.noise.inversion import IntArray, Source, count_thresholds_above, sample_shape
+from dphist.noise.inversion import Source, count_thresholds_above, sample_shape
 from dphist.parameters import Exact, positive_number
 
 LARGEST_SIGMA = 2**40
@@ -67,7 +67,7 @@ def _sample(sigma: Fraction, size: int, source: Source) -> IntArray:
     return magnitude
 
 
-def _propose(sigma: float, upper: npt.NDArray[np.uint64]) -> tuple[IntArray, npt.NDArray[np.bool_]]:
+def _propose(sigma: float, upper: WordArray) -> tuple[IntArray, BoolArray]:
     """Return the rounded magnitude in floating point, and where that is beyond doubt."""
     # Pr[N > x] = U / 2, and the middle of U's interval is (upper + 1/2) / 2**63.
     x = -ndtri(np.minimum((upper + 0.5) * 2.0**-64, 0.5))

@@ -7,9 +7,10 @@ from fractions import Fraction
 
 import numpy as np
 
+from dphist.arrays import IntArray
 from dphist.errors import ParameterError
 from dphist.noise.enclosures import Enclosure, ceil_shift, exp_negative
-from dphist.noise.inversion import IntArray, Source, sample_shape
+from dphist.noise.inversion import Source, sample_shape
 from dphist.noise.table import ThresholdTable
 from dphist.parameters import Exact, positive_number
 

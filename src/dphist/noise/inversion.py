@@ -13,8 +13,8 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from dphist.arrays import IntArray
 from dphist.noise.enclosures import Enclosure
 from dphist.parameters import whole_number
 
@@ -24,7 +24,6 @@ Source: TypeAlias = Callable[[int], bytes]
 # tail(i, bits) encloses 2**bits * t_i; it must get tighter with more bits.
 Tail: TypeAlias = Callable[[int, int], Enclosure]
 
-IntArray: TypeAlias = npt.NDArray[np.int64]
 
 _MORE_BYTES = 8
 _MOST = 2**40  # samples; far more than fit anywhere, far fewer than NumPy can count

@@ -18,14 +18,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
+from dphist.arrays import BoolArray, FloatArray, WordArray
 from dphist.noise.enclosures import Enclosure, ceil_shift, exp_negative, normal_two_sided_tail
 from dphist.noise.inversion import Source
 
 LARGEST_SCALE = 2**56
 """Noise of a larger scale would drown every count that an int64 can hold."""
 
-FloatArray: TypeAlias = npt.NDArray[np.float64]
-WordArray: TypeAlias = npt.NDArray[np.uint64]
 # An end of an interval: infinite where the bits drawn so far do not bound the value.
 End: TypeAlias = Fraction | float
 
@@ -51,11 +50,11 @@ class ContinuousLaw:
     tail : (x, bits) to an enclosure of 2**bits Pr[X > x], tighter with more bits.
     """
 
-    inverse: Callable[[FloatArray, npt.NDArray[np.bool_]], FloatArray]
+    inverse: Callable[[FloatArray, BoolArray], FloatArray]
     tail: Callable[[Fraction, int], Enclosure]
 
 
-def _gaussian_inverse(p: FloatArray, upper: npt.NDArray[np.bool_]) -> FloatArray:
+def _gaussian_inverse(p: FloatArray, upper: BoolArray) -> FloatArray:
     x: FloatArray = ndtri(p)
     return np.where(upper, -x, x)
 
@@ -68,7 +67,7 @@ def _gaussian_tail(x: Fraction, bits: int) -> Enclosure:
     return (low, high) if x >= 0 else (one - high, one - low)
 
 
-def _gumbel_inverse(p: FloatArray, upper: npt.NDArray[np.bool_]) -> FloatArray:
+def _gumbel_inverse(p: FloatArray, upper: BoolArray) -> FloatArray:
     # exp(-x) is an exponential variable, which is small where x is large.
     exponential: FloatArray = np.where(upper, -np.log1p(-p), -np.log(p))
     result: FloatArray = -np.log(exponential)
@@ -204,7 +203,7 @@ class LazyNoise:
 
 def _first_bounds(
     law: ContinuousLaw, scale: Fraction, centres: Sequence[Fraction | int], words: WordArray
-) -> tuple[FloatArray, FloatArray, npt.NDArray[np.bool_]]:
+) -> tuple[FloatArray, FloatArray, BoolArray]:
     """Return ends of intervals that hold the V_i, (n,) each, and where there are none yet."""
     small = np.minimum(words, ~words)  # U or 1 - U, whichever is less
     p = np.minimum((small + 0.5) * 2.0**-_WORD, 0.5)

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from dphist.arrays import BoolArray, IntArray
 from dphist.noise.enclosures import Enclosure
-from dphist.noise.inversion import IntArray, Source, Tail, count_thresholds_above
+from dphist.noise.inversion import Source, Tail, count_thresholds_above
 
 _MOST_GUIDE_BITS = 16  # a larger guide would not stay in the processor's cache
 _CELLS = 64  # cells of the guide a threshold, so that few words must be searched for
@@ -27,7 +28,7 @@ class ThresholdTable:
     tail: Tail
     guide_bits: int
     guide: npt.NDArray[np.int32]  # N for the words that begin with each `guide_bits` bits,
-    mixed: npt.NDArray[np.bool_]  # unless a floor begins with them too
+    mixed: BoolArray  # unless a floor begins with them too
 
     @staticmethod
     def build(enclose: Callable[[int], list[Enclosure]], tail: Tail, bits: int) -> "ThresholdTable":

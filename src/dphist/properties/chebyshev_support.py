@@ -16,10 +16,8 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
+from dphist.arrays import FloatArray, IntArray
 
 _DEGREE = Fraction(45, 100)  # of ln(1/p_min); c0 of the paper
 _RIGHT_END = 0.5  # of ln(1/p_min), in expected records of a label; c1 of the paper

@@ -4,9 +4,9 @@ import math
 from typing import Literal, overload
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import xlog1py, xlogy
 
+from dphist.arrays import FloatArray, IntArray
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.parameters import Exact, positive_number, whole_number
@@ -19,9 +19,6 @@ from dphist.properties.resampling import RESAMPLES, including_noise
 from dphist.properties.sampling import Sampling, jackknife, sampling
 from dphist.properties.source import Source, profile_of
 from dphist.release.release import Release
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 LINEAR = ("plug-in", "miller-madow", "wu-yang", "jvhw")
 METHODS = (*LINEAR, "apml")

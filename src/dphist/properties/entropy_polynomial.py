@@ -11,12 +11,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
+from dphist.arrays import FloatArray, IntArray
 from dphist.properties.polynomials import Entropy, best_approximation, unbiased
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 # A polynomial of higher degree follows the curve more closely, but between the counts it is used
 # for and those it is not, its error grows faster than that falls (docs/benchmarks.md).

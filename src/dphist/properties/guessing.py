@@ -11,9 +11,9 @@ from fractions import Fraction
 from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import betaincinv
 
+from dphist.arrays import FloatArray, IntArray
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.parameters import Exact, exact_number, whole_number
@@ -22,9 +22,6 @@ from dphist.properties.estimate import Estimate, nothing_known
 from dphist.properties.profile_likelihood import likeliest_population
 from dphist.properties.resampling import RESAMPLES, including_noise
 from dphist.properties.source import Source, profile_of
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 _TAIL = 0.025
 _SHARE = "share of records"

@@ -15,10 +15,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from dphist.arrays import FloatArray, IntArray
 from dphist.errors import ParameterError
-from dphist.parameters import Exact, positive_number, whole_number
+from dphist.parameters import Exact, optional_whole, positive_number, whole_number
 from dphist.properties.chebyshev_support import weights as support_weights
 from dphist.properties.entropy import LINEAR
 from dphist.properties.entropy import weights as entropy_weights
@@ -29,8 +29,6 @@ from dphist.properties.support_coverage import weights as coverage_weights
 from dphist.properties.uniformity import METHODS as DISTANCE_METHODS
 from dphist.properties.uniformity import weights as distance_weights
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 Weights = Callable[[IntArray, int], FloatArray]
 
 _MOST_RECORDS = 10**7  # every count is looked at, in pieces
@@ -85,7 +83,7 @@ class LinearForm:
 def entropy_form(method: str = "wu-yang", labels: int | None = None) -> LinearForm:
     """Return the entropy's form, in nats; `method` is not "apml", which is no sum."""
     _among(method, LINEAR)
-    known = None if labels is None else whole_number(labels, "labels", 1)
+    known = optional_whole(labels, "labels", 1)
 
     def weights(counts: IntArray, n: int) -> FloatArray:
         unseen = entropy_weights(np.zeros(1, np.int64), n, method=method, labels=known)

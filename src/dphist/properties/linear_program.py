@@ -18,15 +18,13 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import linprog
 from scipy.special import gammaln
 
+from dphist.arrays import FloatArray
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.properties.estimate import NORMAL
-
-FloatArray = npt.NDArray[np.float64]
 
 _ROWS = 30  # of the profile that are fitted: a label seen more often says nothing of the unseen
 _FARTHEST = 70.0  # expected count; exp(-70) 70^30/30!, the chance of at most 30, is 1e-8

@@ -16,12 +16,10 @@ from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 from numpy.polynomial import chebyshev
 
+from dphist.arrays import FloatArray
 from dphist.errors import ParameterError
-
-FloatArray = npt.NDArray[np.float64]
 
 # Coefficients of degree 60 reach 10**45; what is left of so many digits is far below a float's.
 DIGITS = 120

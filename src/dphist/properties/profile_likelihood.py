@@ -10,13 +10,10 @@ maximum likelihood").
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import gammaln
 
+from dphist.arrays import FloatArray, IntArray
 from dphist.data.profile import Profile
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 # Counts whose roots differ by more are not of one probability: the root of a count has
 # standard deviation 1/2, so that 6 is twelve of them.

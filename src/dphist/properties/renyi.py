@@ -9,9 +9,9 @@ from fractions import Fraction
 from typing import Literal, overload
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import logsumexp
 
+from dphist.arrays import FloatArray, IntArray
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.parameters import Exact, exact_number
@@ -21,9 +21,6 @@ from dphist.properties.estimate import NORMAL, Estimate, may_be_unseen, nothing_
 from dphist.properties.resampling import RESAMPLES, including_noise
 from dphist.properties.sampling import jackknife, sampling
 from dphist.properties.source import Source, profile_of
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 METHODS = ("plug-in", "unbiased")
 MAX_ORDER = 1000

@@ -18,9 +18,9 @@ from functools import lru_cache
 from random import Random
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import gammaln
 
+from dphist.arrays import FloatArray, IntArray
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.noise import Source as Randomness
@@ -30,9 +30,6 @@ from dphist.properties.estimate import NORMAL, Estimate, plain_number
 from dphist.properties.profile_likelihood import Population, likeliest_population
 from dphist.properties.source import Source, profile_of
 from dphist.release.release import Release
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 RESAMPLES = 100
 # A standard deviation of ten is known to a quarter; thousands tell no more, and all are kept.

@@ -9,15 +9,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import gammaln
 
+from dphist.arrays import FloatArray, IntArray
 from dphist.data.profile import Profile
 from dphist.properties.estimate import plain_number
 from dphist.properties.profile_likelihood import Population, likeliest_population
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 Weigh = Callable[[IntArray], FloatArray]
 
 # Counts looked at lie within so many standard deviations of the expected one, and so many more:

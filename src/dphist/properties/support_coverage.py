@@ -11,9 +11,9 @@ from fractions import Fraction
 from typing import Literal, overload
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import bdtrc, pdtrc
 
+from dphist.arrays import FloatArray, IntArray
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.parameters import Exact, positive_number
@@ -23,9 +23,6 @@ from dphist.properties.profile_likelihood import Population
 from dphist.properties.resampling import RESAMPLES, including_noise
 from dphist.properties.sampling import sampling
 from dphist.properties.source import Source, profile_of
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 GOOD_TOULMIN, SMOOTHED, POISSON = "good-toulmin", "smoothed", "smoothed-poisson"
 METHODS = (GOOD_TOULMIN, SMOOTHED, POISSON)

@@ -14,8 +14,8 @@ from functools import lru_cache
 from typing import Literal, overload
 
 import numpy as np
-import numpy.typing as npt
 
+from dphist.arrays import FloatArray, IntArray
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.parameters import whole_number
@@ -26,9 +26,6 @@ from dphist.properties.resampling import RESAMPLES, including_noise
 from dphist.properties.sampling import Sampling, sampling
 from dphist.properties.source import Source, profile_of
 from dphist.release.release import Release
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 METHODS = ("polynomial", "plug-in")
 # Degree and width in units of log n; part of the width within which the polynomial is used.

@@ -1,7 +1,6 @@
 """Universal histograms: how many records lie in any range of an ordered domain."""
 
 from dphist.ranges.adaptive_tree.mechanism import AdaptiveTree
-from dphist.ranges.best import best_range_mechanism
 from dphist.ranges.hierarchical_tree.mechanism import HierarchicalTree
 from dphist.ranges.leaf_counts import LeafCounts
 from dphist.ranges.mechanism import RangesMechanism
@@ -11,5 +10,4 @@ __all__ = [
     "HierarchicalTree",
     "LeafCounts",
     "RangesMechanism",
-    "best_range_mechanism",
 ]

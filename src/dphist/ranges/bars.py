@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from dphist.ranges.consistency import FloatArray
-from dphist.release.range_histogram.boxes import NumberArray
+from dphist.arrays import FloatArray, NumberArray
 from dphist.release.range_histogram.picture import ERRORS
 
 

@@ -7,17 +7,16 @@ from fractions import Fraction
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from dphist.arrays import IntArray
 from dphist.errors import ParameterError
 from dphist.noise import Source, rounded_gaussian, two_sided_geometric
 from dphist.noise.gaussian import LARGEST_SIGMA
 from dphist.noise.geometric import SMALLEST_EPSILON
 from dphist.noise.magnitude import geometric_standard_deviation
-from dphist.parameters import Exact, positive_number
+from dphist.parameters import Exact, privacy_parameter
 from dphist.privacy import ONE_RECORD, ZCDP, Guarantee, PrivacyUnit, PureDP
-from dphist.ranges.shape import IntArray
 
 _MISSED = 0.05  # the share of answers that a bar of 95 % misses
-_LONGEST = 10**150
 _SIGMA_STEPS = 2**40  # sigma is a multiple of 1 / this
 
 
@@ -97,8 +96,8 @@ def checked_guarantee(
     if (epsilon is None) == (rho is None):
         raise ParameterError("give one of epsilon (pure DP) and rho (zCDP)")
     if rho is not None:
-        return ZCDP(_short(rho, "rho"), unit)
-    return PureDP(_short(epsilon, "epsilon"), unit)  # type: ignore[arg-type]
+        return ZCDP(privacy_parameter(rho, "rho"), unit)
+    return PureDP(privacy_parameter(epsilon, "epsilon"), unit)  # type: ignore[arg-type]
 
 
 def budget_of(guarantee: Guarantee, sensitivity: int) -> Budget:
@@ -108,13 +107,6 @@ def budget_of(guarantee: Guarantee, sensitivity: int) -> Budget:
     if isinstance(guarantee, PureDP):
         return Budget(False, guarantee.epsilon / sensitivity)
     raise ParameterError("the guarantee must be PureDP or ZCDP")
-
-
-def _short(value: Exact, name: str) -> Fraction:
-    exact = positive_number(value, name)
-    if max(exact.numerator, exact.denominator) > _LONGEST:
-        raise ParameterError(f"{name} must have fewer than 150 digits, so that it can be saved")
-    return exact
 
 
 def _rounded_gaussian_variance(sigma: float) -> float:

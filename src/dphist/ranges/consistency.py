@@ -5,15 +5,13 @@ All of it is post-processing, which costs no privacy whatever it does.
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from dphist.arrays import FloatArray, IntArray
 from dphist.errors import ParameterError
-from dphist.ranges.shape import IntArray, TreeShape
-
-FloatArray: TypeAlias = npt.NDArray[np.float64]
+from dphist.ranges.shape import TreeShape
 
 
 class Estimates(NamedTuple):

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from dphist.arrays import IntArray
 from dphist.data.axis.axis import Axis
 from dphist.data.binned_counts import BinnedCounts
 from dphist.errors import DataError, ParameterError
-from dphist.ranges.shape import IntArray
 from dphist.tables import redact_errors
 from dphist.tables.checks import LARGEST, check_counts, check_grid
 

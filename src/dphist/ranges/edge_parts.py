@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dphist.ranges.consistency import FloatArray
-from dphist.ranges.shape import IntArray
+from dphist.arrays import FloatArray, IntArray
 
 
 @dataclass(slots=True)

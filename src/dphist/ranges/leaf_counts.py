@@ -7,12 +7,12 @@ from functools import cached_property
 
 import numpy as np
 
+from dphist.arrays import FloatArray, IntArray, NumberArray
 from dphist.noise import Source
 from dphist.parameters import Exact
 from dphist.ranges.mechanism import Noisy, RangesMechanism
 from dphist.release.range_histogram import Answers
-from dphist.release.range_histogram.boxes import IntArray, NumberArray, box_sums, summed
-from dphist.release.range_histogram.value import FloatArray
+from dphist.release.range_histogram.boxes import box_sums, summed
 from dphist.release.release import savable
 
 

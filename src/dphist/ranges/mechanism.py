@@ -8,6 +8,7 @@ from typing import Any, TypeAlias, final
 
 import numpy as np
 
+from dphist.arrays import IntArray, NumberArray
 from dphist.errors import BoundsError, ParameterError
 from dphist.mechanism import MechanismBase, provenance_of_unit
 from dphist.noise import Source
@@ -16,9 +17,8 @@ from dphist.privacy import Guarantee, PrivacyUnit
 from dphist.ranges.budget import Budget, budget_of, checked_guarantee
 from dphist.ranges.counts import Counts, load_counts
 from dphist.ranges.reference import bell, random_boxes
-from dphist.ranges.shape import IntArray
 from dphist.release.range_histogram import Answers, RangeHistogram
-from dphist.release.range_histogram.boxes import NumberArray, box_sums, summed
+from dphist.release.range_histogram.boxes import box_sums, summed
 from dphist.release.release import Release
 
 Noisy: TypeAlias = Mapping[str, IntArray]
@@ -145,10 +145,12 @@ class RangesMechanism(MechanismBase):
     ) -> None:
         """Check and set the fields that all mechanisms have."""
         held = checked_guarantee(epsilon, rho)
-        object.__setattr__(self, "epsilon", getattr(held, "epsilon", None))
-        object.__setattr__(self, "rho", getattr(held, "rho", None))
-        object.__setattr__(self, "bins", checked_bins(bins))
-        object.__setattr__(self, "sensitivity", whole_number(sensitivity, "sensitivity", 1))
+        self._hold(
+            epsilon=getattr(held, "epsilon", None),
+            rho=getattr(held, "rho", None),
+            bins=checked_bins(bins),
+            sensitivity=whole_number(sensitivity, "sensitivity", 1),
+        )
 
 
 def checked_bins(bins: Any) -> tuple[int, ...]:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dphist.ranges.consistency import FloatArray
-from dphist.ranges.shape import IntArray, TreeShape
+from dphist.arrays import FloatArray, IntArray
+from dphist.ranges.shape import TreeShape
 
 
 def nonnegative(

@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 
-from dphist.ranges.shape import IntArray
+from dphist.arrays import IntArray
 
 _BOXES = 2000
 

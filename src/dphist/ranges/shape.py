@@ -6,16 +6,16 @@ the grid of its nodes; no node is an object. Nothing here depends on data but th
 
 import math
 from dataclasses import dataclass
-from typing import Any, TypeAlias, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from dphist.arrays import AnyArray
 from dphist.errors import ParameterError
 from dphist.parameters import whole_number
 from dphist.tables.checks import LARGEST
 
-IntArray: TypeAlias = npt.NDArray[np.int64]
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 
@@ -158,7 +158,7 @@ class TreeShape:
         padded = blocks.reshape([p * w for p, w in zip(parents, widths, strict=True)])
         return padded[tuple(slice(size) for size in grid)]
 
-    def _check_grid(self, values: npt.NDArray[Any], level: int) -> None:
+    def _check_grid(self, values: AnyArray, level: int) -> None:
         if values.shape != self.grid(level):
             raise ParameterError("the values of a level must have the shape of its grid of nodes")
 

@@ -4,12 +4,10 @@ import re
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from dphist.arrays import IntArray
 from dphist.tables.reading.types import serves
-
-IntArray = npt.NDArray[np.int64]
 
 
 class LabelTable:

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from dphist.arrays import IntArray
 from dphist.atomic_files import write_text
 from dphist.data.label_counts import LabelCounts
 from dphist.data.profile import Profile
@@ -26,8 +26,6 @@ from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, Guarantee, PrivacyUnit, P
 from dphist.release.label_table import LabelTable
 from dphist.release.range_histogram import RangeHistogram
 from dphist.release.running_counts import RunningCounts
-
-IntArray = npt.NDArray[np.int64]
 
 FORMAT = "dphist release"
 FORMAT_VERSION = 1

@@ -5,14 +5,13 @@ from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from dphist.arrays import IntArray
 from dphist.errors import DataError, ParameterError
 from dphist.parameters import whole_number
 from dphist.release.label_table import LabelTable
 
-IntArray = npt.NDArray[np.int64]
 Reading: TypeAlias = Mapping[str, int] | tuple[Sequence[str], Sequence[int]]
 
 _LEAST, _MOST = -(2**63), 2**63 - 1

@@ -10,7 +10,14 @@ from dphist.errors import ParameterError
 from dphist.mechanism import MechanismBase
 from dphist.noise.gaussian import LARGEST_SIGMA
 from dphist.noise.gaussian_epsilon import gaussian_epsilon
-from dphist.parameters import Exact, positive_number, probability, short_number, whole_number
+from dphist.parameters import (
+    Exact,
+    optional_whole,
+    positive_delta,
+    privacy_parameter,
+    probability,
+    whole_number,
+)
 from dphist.privacy import ZCDP, ApproxZCDP, PrivacyUnit
 from dphist.release.release import savable
 from dphist.streams.counters.autoregressive import LARGEST_DISTANCE, autoregressive_counter
@@ -95,19 +102,17 @@ class ContinualMechanism(MechanismBase):
         if labels is not None and delta not in (None, 0):
             raise ParameterError("delta must be left out where labels are listed: there is none")
         most = whole_number(horizon, "horizon", 1, LARGEST_HORIZON)
-        held = {
-            "epsilon": short_number(positive_number(epsilon, "epsilon"), "epsilon"),
-            "delta": _delta(delta) if labels is None else None,
-            "horizon": most,
-            "max_labels": whole_number(max_labels, "max_labels", 1, LARGEST_BOUND),
-            "method": method,
-            "labels": None if labels is None else _listed(labels),
-            "max_events_per_user": _optional(max_events_per_user, "max_events_per_user", most),
-            "windows": _optional(windows, "windows", most),
-            "readings": _optional(readings, "readings", most),
-        }
-        for name, value in held.items():
-            object.__setattr__(self, name, value)
+        self._hold(
+            epsilon=privacy_parameter(epsilon, "epsilon"),
+            delta=positive_delta(delta, "labels come from the data") if labels is None else None,
+            horizon=most,
+            max_labels=whole_number(max_labels, "max_labels", 1, LARGEST_BOUND),
+            method=method,
+            labels=None if labels is None else _listed(labels),
+            max_events_per_user=optional_whole(max_events_per_user, "max_events_per_user", 1, most),
+            windows=optional_whole(windows, "windows", 1, most),
+            readings=optional_whole(readings, "readings", 1, most),
+        )
         self._check_strength()
 
     def _check_strength(self) -> None:
@@ -225,19 +230,6 @@ class ContinualMechanism(MechanismBase):
         if self.labels is not None:
             return f"Each listed label has {noise}."
         return f"Each label has {noise}; it is listed while its noisy count is above the threshold."
-
-
-def _delta(delta: Exact | None) -> Fraction:
-    if delta is None:
-        raise ParameterError("delta must be given, above 0 and below 1: labels come from the data")
-    exact = probability(delta, "delta")
-    if not exact > 0:
-        raise ParameterError("delta must be above 0: labels come from the data")
-    return short_number(exact, "delta")
-
-
-def _optional(value: int | None, name: str, most: int) -> int | None:
-    return None if value is None else whole_number(value, name, 1, most)
 
 
 def _listed(labels: Sequence[str]) -> tuple[str, ...]:

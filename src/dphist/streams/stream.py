@@ -16,13 +16,13 @@ from dphist.streams.events.reading import one_event, read_events
 from dphist.streams.mechanism import ContinualMechanism, Method
 from dphist.streams.state.live import LiveState, begun, taken_from, with_budget
 from dphist.streams.state.state import StreamState
-from dphist.streams.stated_stream import StatedStream
 from dphist.streams.store.store import Store
+from dphist.streams.stream_properties import StreamProperties
 
 _LOG = logging.getLogger(__name__)
 
 
-class ContinualHistogram(StatedStream):
+class ContinualHistogram(StreamProperties):
     """Running counts of labels nobody listed beforehand, read as often as one likes.
 
     Events come one after another, each a set of labels; `counts` gives at any time, and again and
@@ -76,7 +76,7 @@ class ContinualHistogram(StatedStream):
     ['aspirin']
     """
 
-    __slots__ = ("_live",)
+    __slots__ = ()
 
     def __init__(
         self,
@@ -126,26 +126,11 @@ class ContinualHistogram(StatedStream):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    @property
-    def mechanism(self) -> ContinualMechanism:
-        """The stream's parameters."""
-        return self._state.mechanism
-
     def calibrated_to(self, target: Target) -> "ContinualHistogram":
         """Return a new stream that remembers what it was asked to cost: see `MechanismBase`."""
         if self.time or self._live.store is not None:
             raise ParameterError("target must be set before the first event, and in memory")
         return self._of(StreamState(self.mechanism.calibrated_to(target)), None)
-
-    @property
-    def time(self) -> int:
-        """How many events there have been; public."""
-        return self._state.time
-
-    @property
-    def for_tests(self) -> bool:
-        """Whether random bits came from a caller at any time: then the stream protects nobody."""
-        return self._state.for_tests
 
     def update(
         self, labels: Iterable[str], *, user: object | None = None, source: Source | None = None

@@ -5,13 +5,12 @@ on what it hands on, in an engine (`engine`) in which nothing of the caller's ch
 means: a DuckDB of ours, or Spark.
 """
 
-from dphist.tables.checks import LARGEST, IntArray, check_counts, check_total
+from dphist.tables.checks import LARGEST, check_counts, check_total
 from dphist.tables.counting.profiles import count_degrees, count_records, read_profile, sum_counts
 from dphist.tables.engine.redaction import redact_errors
 
 __all__ = [
     "LARGEST",
-    "IntArray",
     "check_counts",
     "check_total",
     "count_degrees",

@@ -8,20 +8,45 @@ NumPy has joined the list, and data of ours with a bound have none (they refuse 
 
 from collections import UserList, deque
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from enum import IntEnum
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from dphist.arrays import AnyArray, IntArray
 from dphist.errors import DataError, ParameterError
 from dphist.tables.engine.redaction import redact_errors
-
-IntArray: TypeAlias = npt.NDArray[np.int64]
 
 # The largest count, sum of counts of one label, and number of records in all.
 LARGEST = 2**62 - 1
 
+_MISSING_IN_ARRAY = (
+    "must not have missing values (null, None or NaN): drop them, then cast to integers"
+)
 _NULLS = {"NoneType", "NAType", "NaTType"}
+
+
+class Problem(IntEnum):
+    """What may be wrong with a value that is counted; of several, the largest is reported."""
+
+    MISSING = 1
+    NEGATIVE = 2
+    TOO_LARGE = 3
+
+    def error(self, name: str, things: str = "counts", missing: str | None = None) -> DataError:
+        """Return the error for a parameter or column.
+
+        Parameters
+        ----------
+        things : what must be corrected: counts, or rows.
+        missing : what to say of missing values, after the name, if not what an array needs.
+        """
+        said = {
+            Problem.MISSING: missing or _MISSING_IN_ARRAY,
+            Problem.NEGATIVE: f"must not be negative: remove or correct such {things}",
+            Problem.TOO_LARGE: f"must be at most 2**62 - 1: remove or correct such {things}",
+        }
+        return DataError(f"{name} {said[self]}")
 
 
 def check_counts(values: object, name: str) -> IntArray:
@@ -182,15 +207,15 @@ def _is_part(value: object) -> bool:
     return "__array__" in _methods(value) and not isinstance(value, np.generic)
 
 
-def _array(values: object, name: str, problem: ParameterError) -> npt.NDArray[Any]:
+def _array(values: object, name: str, problem: ParameterError) -> AnyArray:
     """Return what NumPy makes of anything that is no sequence."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        raise _missing(name)
-    array: npt.NDArray[Any] = redact_errors(lambda: np.asarray(values), problem)
+        raise Problem.MISSING.error(name)
+    array: AnyArray = redact_errors(lambda: np.asarray(values), problem)
     return array
 
 
-def _from_array(array: npt.NDArray[Any], name: str) -> IntArray:
+def _from_array(array: AnyArray, name: str) -> IntArray:
     """Check an array; `array` is (k,)."""
     return (
         _from_objects(array.tolist(), name)
@@ -199,20 +224,18 @@ def _from_array(array: npt.NDArray[Any], name: str) -> IntArray:
     )
 
 
-def _from_numbers(array: npt.NDArray[Any], name: str) -> IntArray:
+def _from_numbers(array: AnyArray, name: str) -> IntArray:
     """Check an array of one of NumPy's own types; `array` is (k,)."""
     kind = array.dtype.kind
     if kind == "f" and array.size == 0:  # what NumPy makes of an empty list
         return np.empty(0, dtype=np.int64)
     if kind == "f":
         # An integer column with a gap comes out of pandas and Arrow as floats with NaN.
-        raise _missing(name) if np.isnan(array).any() else _not_integers(name)
+        raise Problem.MISSING.error(name) if np.isnan(array).any() else _not_integers(name)
     if kind not in "iu":
         raise _not_integers(name)
-    if (array < 0).any():
-        raise _negative(name)
-    if array.size and int(array.max()) > LARGEST:
-        raise _too_large(name)
+    if array.size:
+        _check_range(int(array.min()), int(array.max()), name)
     return array.astype(np.int64)
 
 
@@ -220,28 +243,26 @@ def _from_objects(values: Sequence[Any], name: str) -> IntArray:
     """Check Python objects one type at a time: NumPy would turn True into 1."""
     for kind in sorted(set(map(type, values)), key=lambda kind: kind.__qualname__):
         if kind.__name__ in _NULLS:
-            raise _missing(name)
+            raise Problem.MISSING.error(name)
         if issubclass(kind, float | np.floating):
             # NaN is the only number that is not equal to itself.
             gap = any(isinstance(value, kind) and value != value for value in values)
-            raise _missing(name) if gap else _not_integers(name)
+            raise Problem.MISSING.error(name) if gap else _not_integers(name)
         # A timedelta64 is an integer to NumPy, whatever its unit.
         unfit = issubclass(kind, bool | np.timedelta64)
         if unfit or not issubclass(kind, int | np.integer):
             raise _not_integers(name)
     if not values:
         return np.empty(0, dtype=np.int64)
-    if int(min(values)) < 0:
-        raise _negative(name)
-    if int(max(values)) > LARGEST:
-        raise _too_large(name)
+    _check_range(int(min(values)), int(max(values)), name)
     return np.fromiter(map(int, values), dtype=np.int64, count=len(values))
 
 
-def _missing(name: str) -> DataError:
-    return DataError(
-        f"{name} must not have missing values (null, None or NaN): drop them, then cast to integers"
-    )
+def _check_range(smallest: int, largest: int, name: str) -> None:
+    if smallest < 0:
+        raise Problem.NEGATIVE.error(name)
+    if largest > LARGEST:
+        raise Problem.TOO_LARGE.error(name)
 
 
 def _not_integers(name: str) -> ParameterError:
@@ -249,11 +270,3 @@ def _not_integers(name: str) -> ParameterError:
         f"{name} must be whole numbers of an integer type, not text, booleans, decimals or "
         "floats (a float above 2**53 has lost records): cast to integers"
     )
-
-
-def _negative(name: str) -> DataError:
-    return DataError(f"{name} must not be negative: remove or correct such counts")
-
-
-def _too_large(name: str) -> DataError:
-    return DataError(f"{name} must be at most 2**62 - 1: remove or correct such counts")

@@ -6,12 +6,10 @@ Lemma 4 of `docs/proofs/adaptive_scan.md`.
 from collections.abc import Mapping
 
 import numpy as np
-import numpy.typing as npt
 
 from dphist.anonymized.band import curve_bounds
+from dphist.arrays import IntArray
 from dphist.data.profile import Profile
-
-IntArray = npt.NDArray[np.int64]
 
 
 def bounds_of_scans(noisy: Mapping[str, IntArray], t: int) -> tuple[Profile, Profile]:

@@ -7,10 +7,8 @@ that keeps the block's number of cells.
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
+from dphist.arrays import FloatArray, IntArray
 
 # A side is level if the curve falls there so many times less steeply than in the block.
 _LEVEL = 3.0

@@ -4,7 +4,6 @@ Pure functions of noisy numbers.
 """
 
 import numpy as np
-import numpy.typing as npt
 
 from dphist.anonymized.adaptive_scan.bends import bends, turned
 from dphist.anonymized.adaptive_scan.edges import edge_heights
@@ -12,9 +11,7 @@ from dphist.anonymized.adaptive_scan.roughness import Roughness
 from dphist.anonymized.adaptive_scan.smoothing import smoothed_heights
 from dphist.anonymized.adaptive_scan.steps import steps
 from dphist.anonymized.inference import isotonic_decreasing, whole_non_negative
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
+from dphist.arrays import FloatArray, IntArray
 
 # Blocks at the end are kept if they hold so much on average, in units of 1 / epsilon: noise alone,
 # whose mean is 0, then rarely adds a tail.

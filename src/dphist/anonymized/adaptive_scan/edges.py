@@ -1,10 +1,8 @@
 """Heights of a curve between two blocks of a scan, from the blocks' mean heights."""
 
 import numpy as np
-import numpy.typing as npt
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
+from dphist.arrays import FloatArray, IntArray
 
 
 def edge_heights(ends: IntArray, heights: FloatArray) -> FloatArray:

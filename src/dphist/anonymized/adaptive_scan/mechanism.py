@@ -8,7 +8,6 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from dphist.anonymized.adaptive_scan.band import bounds_of_scans
 from dphist.anonymized.adaptive_scan.decoding import decode_curve, kept_heights
@@ -20,19 +19,16 @@ from dphist.anonymized.mechanism import (
     AnonymizedMechanism,
     Drawn,
     checked_cell_epsilon,
-    checked_epsilon,
     checked_level,
-    checked_sensitivity,
 )
 from dphist.anonymized.reference import Shape, error_on, public_profile
+from dphist.arrays import IntArray
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.noise import Source, two_sided_geometric
 from dphist.noise.magnitude import geometric_stopped_bound
 from dphist.parameters import Exact
 from dphist.release.release import Release, savable
-
-IntArray = npt.NDArray[np.int64]
 
 _DRAWS_AT_ONCE = 1024
 
@@ -69,8 +65,7 @@ class AdaptiveScan(AnonymizedMechanism):
     sensitivity: int
 
     def __init__(self, *, epsilon: Exact, sensitivity: int = 1) -> None:
-        object.__setattr__(self, "epsilon", checked_epsilon(epsilon))
-        object.__setattr__(self, "sensitivity", checked_sensitivity(sensitivity))
+        self._hold_shared(epsilon, sensitivity)
         checked_cell_epsilon(self.epsilon, self.sensitivity)
 
     @property

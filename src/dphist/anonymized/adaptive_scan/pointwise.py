@@ -5,15 +5,12 @@ not bounds. Pure functions of noisy numbers (`docs/adaptive-scan.md#error-bars`)
 """
 
 import numpy as np
-import numpy.typing as npt
 
 from dphist.anonymized.adaptive_scan.decoding import decode_curve, kept_heights
 from dphist.anonymized.adaptive_scan.roughness import Roughness
 from dphist.anonymized.adaptive_scan.smoothing import block_heights, chance_of_falls
 from dphist.anonymized.adaptive_scan.trend import noise_variance
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
+from dphist.arrays import FloatArray, IntArray
 
 # Within a block a curve strays from the fitted one with this part of the variance of its fall:
 # between 1/15, were its ends known too, and 1/6, were only they known.

@@ -2,10 +2,9 @@
 
 from typing import Protocol, TypeVar
 
-import numpy as np
-import numpy.typing as npt
+from dphist.arrays import FloatArray
 
-Number = TypeVar("Number", float, npt.NDArray[np.float64])
+Number = TypeVar("Number", float, FloatArray)
 
 
 class Roughness(Protocol):

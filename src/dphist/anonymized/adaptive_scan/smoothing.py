@@ -9,15 +9,12 @@ linear equations, as in a Kalman smoother. Pure functions of noisy numbers.
 import math
 
 import numpy as np
-import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
 from dphist.anonymized.adaptive_scan.roughness import Roughness
 from dphist.anonymized.adaptive_scan.trend import noise_variance
 from dphist.anonymized.inference import isotonic_decreasing
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
+from dphist.arrays import FloatArray, IntArray
 
 # A fall is foretold from so many blocks on either side, to within this part of it.
 _REACH, _KNOWN_TO = 3, 0.2

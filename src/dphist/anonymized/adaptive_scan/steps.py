@@ -8,10 +8,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
+from dphist.arrays import FloatArray, IntArray
 
 # A block is a step if the curve falls there so many times as steeply as on both sides,
 _STEEPER = 3.0

@@ -11,9 +11,7 @@ from dphist.anonymized.band import Band, from_rows_and_columns
 from dphist.anonymized.mechanism import (
     AnonymizedMechanism,
     Drawn,
-    checked_epsilon,
     checked_level,
-    checked_sensitivity,
 )
 from dphist.anonymized.partition_sampler.paths import Paths
 from dphist.anonymized.partition_sampler.radius import log_mass_of_cut, minus_log_above, radius
@@ -22,7 +20,7 @@ from dphist.anonymized.reference import Shape, error_on, public_profile
 from dphist.data.profile import Profile
 from dphist.errors import DphistError, ParameterError
 from dphist.noise import Source
-from dphist.parameters import Exact, probability
+from dphist.parameters import Exact, positive_delta
 from dphist.privacy import ApproxDP
 from dphist.release.release import Release, savable
 from dphist.tables import redact_errors
@@ -73,11 +71,8 @@ class PartitionSampler(AnonymizedMechanism):
     sensitivity: int
 
     def __init__(self, *, epsilon: Exact, delta: Exact, sensitivity: int = 1) -> None:
-        object.__setattr__(self, "epsilon", checked_epsilon(epsilon))
-        object.__setattr__(self, "delta", probability(delta, "delta"))
-        object.__setattr__(self, "sensitivity", checked_sensitivity(sensitivity))
-        if not self.delta > 0:
-            raise ParameterError("delta must be greater than 0; PrivHist needs none")
+        self._hold_shared(epsilon, sensitivity)
+        self._hold(delta=positive_delta(delta, "PrivHist needs none"))
         if self.epsilon / self.sensitivity < _SMALLEST_EPSILON:
             raise ParameterError(
                 "epsilon divided by sensitivity must be at least 1/1000 for this mechanism; "

@@ -15,14 +15,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
 from dphist.anonymized.partition_sampler.exact import draw_exactly
 from dphist.anonymized.partition_sampler.proposals import Proposals
 from dphist.anonymized.partition_sampler.windows import Choices
+from dphist.arrays import IntArray
 from dphist.noise.inversion import Source
-
-IntArray = npt.NDArray[np.int64]
 
 TRIES = 64
 """Proposals after which integers draw without tables of floats. At epsilon 0.01 some three in ten

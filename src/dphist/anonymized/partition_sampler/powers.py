@@ -10,11 +10,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from dphist.arrays import FloatArray
 from dphist.noise.enclosures import ceil_shift, exp_negative
-
-FloatArray = npt.NDArray[np.float64]
 
 TINY = 2.0**-1000
 """Stands for all powers below it."""

@@ -15,13 +15,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
 from dphist.anonymized.partition_sampler.powers import TINY, Powers, float_above
 from dphist.anonymized.partition_sampler.windows import Entries
+from dphist.arrays import FloatArray
 from dphist.noise.inversion import Source
 
-FloatArray = npt.NDArray[np.float64]
 # (x, e) stands for x * 2**e.
 ScaledFloat = tuple[float, int]
 

@@ -10,12 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from dphist.anonymized.tiling import first_rows
+from dphist.arrays import IntArray
 from dphist.data.profile import Profile
-
-IntArray = npt.NDArray[np.int64]
 
 _LARGEST_SIDE = 2**31  # of a square with no more cells than data may have
 

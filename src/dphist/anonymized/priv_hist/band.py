@@ -6,13 +6,11 @@ Lemmas 5 and 6 of `docs/proofs/priv_hist.md`.
 """
 
 import numpy as np
-import numpy.typing as npt
 
 from dphist.anonymized.band import curve_bounds, from_heights
 from dphist.anonymized.inference import infer_decreasing, rounding_error
+from dphist.arrays import IntArray
 from dphist.data.profile import Profile
-
-IntArray = npt.NDArray[np.int64]
 
 Bounds = tuple[Profile, Profile]
 

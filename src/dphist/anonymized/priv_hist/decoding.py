@@ -1,13 +1,11 @@
 """From PrivHist's noisy counts back to a profile: pure functions of noisy numbers."""
 
 import numpy as np
-import numpy.typing as npt
 
 from dphist.anonymized.band import from_heights
 from dphist.anonymized.inference import infer_decreasing, isotonic_decreasing, whole_non_negative
+from dphist.arrays import IntArray
 from dphist.data.profile import Profile
-
-IntArray = npt.NDArray[np.int64]
 
 
 def decode_split(columns: IntArray, rows: IntArray, fakes: int) -> Profile:

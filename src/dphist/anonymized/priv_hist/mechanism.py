@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
 from dphist.anonymized import tiling
 from dphist.anonymized.band import Band, holding
@@ -14,14 +13,13 @@ from dphist.anonymized.mechanism import (
     AnonymizedMechanism,
     Drawn,
     checked_cell_epsilon,
-    checked_epsilon,
     checked_level,
-    checked_sensitivity,
 )
 from dphist.anonymized.priv_hist import regions
 from dphist.anonymized.priv_hist.band import bounds_of_blocks, bounds_of_split
 from dphist.anonymized.priv_hist.decoding import decode_blocks, decode_split
 from dphist.anonymized.reference import Shape, error_on, public_profile, zipf_profile
+from dphist.arrays import IntArray
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.noise import Source, two_sided_geometric
@@ -29,7 +27,6 @@ from dphist.noise.magnitude import geometric_simultaneous_bound, geometric_upper
 from dphist.parameters import Exact, exact_number
 from dphist.release.release import Release, savable
 
-IntArray = npt.NDArray[np.int64]
 Shares = tuple[Fraction, Fraction, Fraction]
 
 # Above this epsilon a cell the published algorithm never smooths.
@@ -89,9 +86,8 @@ class PrivHist(AnonymizedMechanism):
         shares: Sequence[Exact] | None = None,
         sensitivity: int = 1,
     ) -> None:
-        object.__setattr__(self, "epsilon", checked_epsilon(epsilon))
-        object.__setattr__(self, "shares", None if shares is None else _checked_shares(shares))
-        object.__setattr__(self, "sensitivity", checked_sensitivity(sensitivity))
+        self._hold_shared(epsilon, sensitivity)
+        self._hold(shares=None if shares is None else _checked_shares(shares))
         for part in (self.total_epsilon, self.split_epsilon, self.block_epsilon):
             if part is not None:
                 checked_cell_epsilon(part, 1)

@@ -7,9 +7,8 @@ machine whose logarithm rounds otherwise it might be one off, which widens or na
 import math
 
 import numpy as np
-import numpy.typing as npt
 
-IntArray = npt.NDArray[np.int64]
+from dphist.arrays import IntArray
 
 _FARTHEST = 2**62  # no count of data is larger
 

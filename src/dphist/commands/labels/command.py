@@ -38,7 +38,7 @@ def add_labels(commands: Commands) -> None:
         "--noise",
         choices=("laplace", "gaussian", "auto"),
         default="auto",
-        help="auto, unless given: whichever has the lower threshold, by the other options alone",
+        help="auto takes the lower threshold, by the other options alone (default: auto)",
     )
     command.add_argument(
         "--known-labels",

@@ -3,17 +3,11 @@
 import argparse
 import json
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
-from dphist.commands.options import UsageError, add_delimiter, whole
-from dphist.commands.publishing import (
-    check_paths,
-    check_purpose,
-    in_the_way,
-    progress_bar,
-    publish,
-    say_in_the_way,
-)
+from dphist.commands.options import UsageError, add_file, whole
+from dphist.commands.publishing import in_the_way, release_file, say_in_the_way
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import ParameterError
 from dphist.labels import TopLabels
@@ -34,8 +28,7 @@ EPILOG = (
 
 def add_data_options(command: argparse.ArgumentParser) -> None:
     """Add what says which rows are counted, how each user is bounded, and what is printed."""
-    command.add_argument("file", metavar="FILE", help="the data; not opened by --dry-run")
-    add_delimiter(command)
+    add_file(command)
     command.add_argument("--label", required=True, metavar="COLUMN", help="column of labels")
     command.add_argument("--user", metavar="COLUMN", help="column of users: who is protected")
     command.add_argument(
@@ -45,27 +38,27 @@ def add_data_options(command: argparse.ArgumentParser) -> None:
         "--max-labels",
         type=whole,
         metavar="N",
-        help="labels that a user keeps at most, chosen at random; 1 without --user",
+        help="maximum number of labels kept of a user, chosen at random (1 without --user)",
     )
     command.add_argument(
         "--max-count",
         type=whole,
         metavar="N",
-        help="what a user adds to the count of a label at most; 1 unless given",
+        help="maximum that a user adds to the count of a label (default: 1)",
     )
     command.add_argument("--epsilon", required=True, metavar="E", help="in all; such as 1 or 0.1")
     command.add_argument("--delta", metavar="D", help="in all; such as 1e-6")
     command.add_argument(
         "--null-users",
         choices=("refuse", "drop", "separate"),
-        help="rows without a user: refuse them (unless given), drop them, or keep each as a user "
-        "of its own",
+        help="rows without a user: refuse them, drop them, or keep each as a user of its own "
+        "(default: refuse)",
     )
     command.add_argument(
         "--null-labels",
         choices=("refuse", "drop"),
         default="refuse",
-        help="rows without a label: refuse them (unless given) or drop them",
+        help="rows without a label: refuse them or drop them (default: refuse)",
     )
     command.add_argument(
         "--dry-run", action="store_true", help="state guarantee, threshold and chances only"
@@ -132,11 +125,7 @@ def run_labelled(
     if options.dry_run:
         _print_dry_run(mechanism, options, others or {})
         return
-    check_paths(options)
-    check_purpose(options)
-    with progress_bar(shown=not (options.quiet or options.json)) as progress:
-        counts = _counted(options, progress)
-    publish(mechanism.release(counts), options)
+    release_file(mechanism, options, partial(_counted, options))
 
 
 def _counted(options: argparse.Namespace, progress: Callable[[float], None] | None) -> LabelCounts:

@@ -28,14 +28,14 @@ def add_top(commands: Commands) -> None:
     command.set_defaults(run=_top)
     add_data_options(command)
     command.add_argument(
-        "-k", type=whole, default=10, metavar="K", help="labels at most; 10 unless given"
+        "-k", type=whole, default=10, metavar="K", help="maximum number of labels (default: 10)"
     )
     command.add_argument(
         "--candidates",
         type=whole,
         default=100,
         metavar="N",
-        help="how many of the largest counts are looked at; 100 unless given",
+        help="how many of the largest counts are considered (default: 100)",
     )
     add_outputs(command, "label")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from dphist.commands.labels.command import known_labels
 from dphist.commands.options import OVERWRITE, Commands, UsageError, whole
-from dphist.commands.publishing import outputs_of
+from dphist.commands.publishing import check_purpose
 from dphist.commands.stream.dry_run import print_dry_run
 from dphist.commands.stream.events import Form, Lines, Objects, Rows
 from dphist.commands.stream.outputs import check_new_outputs, check_stream_paths, replaceable
@@ -16,7 +16,7 @@ from dphist.commands.stream.run import Run
 from dphist.commands.stream.state import removed_if_unused
 from dphist.commands.stream.stop import Stopping
 from dphist.errors import ParameterError
-from dphist.parameters import positive_number, probability
+from dphist.parameters import positive_delta, positive_number
 from dphist.privacy.calibration import calibrate
 from dphist.report.guarantees import in_all, total_of
 from dphist.report.streams.words import how_many, protected_unit
@@ -68,12 +68,12 @@ def add_stream(commands: Commands) -> None:
         "--max-labels",
         type=whole,
         metavar="N",
-        help="labels of an event that are counted at most, chosen at random; 1 unless given",
+        help="labels of an event that are counted at most, chosen at random (default: 1)",
     )
     command.add_argument(
         "--method",
         choices=("autoregressive", "binary"),
-        help="of the noise; autoregressive, unless given, which has less of it",
+        help="how noise is drawn; autoregressive has the lower error (default: autoregressive)",
     )
     command.add_argument(
         "--known-labels",
@@ -104,10 +104,10 @@ def add_stream(commands: Commands) -> None:
         "--format",
         choices=("lines", "ndjson", "csv"),
         default="lines",
-        help="of the input; lines unless given",
+        help="what the input is (default: lines)",
     )
     command.add_argument(
-        "--label", metavar="NAME", help="column or field of labels; 'label' unless given"
+        "--label", metavar="NAME", help="column or field of labels (default: label)"
     )
     command.add_argument(
         "--separator", metavar="S", help="what stands between several labels of a line or column"
@@ -203,8 +203,7 @@ def _check_options(options: argparse.Namespace) -> None:
         raise UsageError("--max-events-per-user needs --user: the column or field of users")
     if options.expect_events is not None and not options.dry_run:
         raise UsageError("--expect-events is for --dry-run")
-    if options.quiet and not outputs_of(options):
-        raise UsageError("--quiet without --output, --table or --report would release nothing")
+    check_purpose(options)
     if options.quiet and options.top is not None:
         raise UsageError("--top is for what is printed: leave it or --quiet out")
 
@@ -217,9 +216,8 @@ def _made(options: argparse.Namespace) -> ContinualMechanism:
             f"--epsilon, --delta and --horizon are needed for {what}, such as "
             "--epsilon 1 --delta 1e-6 --horizon 1000000"
         )
-    epsilon, delta = positive_number(options.epsilon, "epsilon"), options.delta
-    if not probability(delta, "delta") > 0:
-        raise ParameterError("delta must be greater than 0: the noise is Gaussian")
+    epsilon = positive_number(options.epsilon, "epsilon")
+    delta = positive_delta(options.delta, "the noise is Gaussian")
     shared = {"horizon": options.horizon, **_given(options)}
     made: ContinualMechanism = calibrate(ContinualMechanism, epsilon=epsilon, delta=delta, **shared)
     return made

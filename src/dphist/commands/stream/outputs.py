@@ -13,16 +13,12 @@ from pathlib import Path
 
 from dphist.atomic_files import check_distinct, check_output_path, staged_outputs
 from dphist.commands.options import UsageError
-from dphist.commands.publishing import in_the_way, outputs_of, refusal
+from dphist.commands.publishing import MAKERS, in_the_way, outputs_of, refusal
 from dphist.errors import DphistError, OutputFileError, ParameterError
 from dphist.release.release import Release
 from dphist.release.running_counts import RunningCounts
-from dphist.report import report_html
 from dphist.report.streams.table import HEADER, rows_of
-from dphist.report.table import table_csv
 from dphist.streams import ContinualHistogram
-
-_MAKERS = {"release": Release.to_json, "table": table_csv, "report": report_html}
 
 
 def write_outputs(
@@ -38,7 +34,7 @@ def write_outputs(
     release, paths = stream.released(), outputs_of(options)
     with staged_outputs() as staged:
         for kind, path in paths.items():
-            staged.write_text(path, _MAKERS[kind](release), replace=path in replaced)
+            staged.write_text(path, MAKERS[kind](release), replace=path in replaced)
         # A stream may run for days: what was there when it began may be another's now.
         strange = [] if options.overwrite else _strange(stream, options, replaced)
         if strange:

@@ -14,7 +14,7 @@ from itertools import islice
 import pyarrow as pa
 
 from dphist.commands.ending import Interrupted
-from dphist.commands.publishing import outputs_of
+from dphist.commands.publishing import outputs_of, say_written
 from dphist.commands.stream.events import Event, Form
 from dphist.commands.stream.outputs import write_outputs
 from dphist.commands.stream.stop import Stopping
@@ -221,8 +221,7 @@ class Run:
             )
         if self._problem is None and self._printing and not self.options.json:
             with self._noted(), self.stopping.anywhere():
-                for kind, path in paths.items():
-                    print(f"wrote {path} ({kind})")
+                say_written(paths)
                 print(f"The state holds {how_many(self.stream.time, 'event')}.", flush=True)
 
     def _write(self) -> None:

@@ -28,10 +28,7 @@ class Stopping:
         """
         before: dict[int, Any] = {}
         if threading.current_thread() is threading.main_thread():
-            names = ("SIGINT", "SIGTERM", "SIGHUP")
-            known = [getattr(signal, name) for name in names if hasattr(signal, name)]
-            handled = [each for each in known if signal.getsignal(each) != signal.SIG_IGN]
-            before = {each: signal.signal(each, self._stop) for each in handled}
+            before = {each: signal.signal(each, self._stop) for each in ending.not_ignored()}
         try:
             yield
         finally:

@@ -9,11 +9,10 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from dphist.arrays import AnyArray, FloatArray
 from dphist.data.axis.edges import (
     MOST_BINS,
-    EdgeArray,
     check_edges,
     edges_of,
     is_number,
@@ -46,7 +45,7 @@ class Axis:
     """
 
     name: str | None
-    edges: EdgeArray
+    edges: AnyArray
 
     def __post_init__(self) -> None:
         if self.name is not None and not isinstance(self.name, str):
@@ -143,7 +142,7 @@ class Axis:
             "and of the type of its edges"
         )
 
-    def at(self, places: npt.NDArray[np.float64]) -> npt.NDArray[Any]:
+    def at(self, places: FloatArray) -> AnyArray:
         """Return the values at places counted in bins, evenly between edges; the inverse of edges.
 
         Parameters
@@ -245,7 +244,7 @@ class Axis:
     def __hash__(self) -> int:
         return hash((self.name, self.edges.dtype.str, self.edges.tobytes()))
 
-    def __reduce__(self) -> tuple[type["Axis"], tuple[str | None, EdgeArray]]:
+    def __reduce__(self) -> tuple[type["Axis"], tuple[str | None, AnyArray]]:
         """Copy and unpickle by way of the constructor, which makes the edges read-only."""
         return Axis, (self.name, self.edges)
 
@@ -300,7 +299,7 @@ def _read(edge: Any, kind: str) -> Any:
     return read.instant // DAY if kind == "dates" else read.instant
 
 
-def _width(edges: EdgeArray, kind: str) -> Any:
+def _width(edges: AnyArray, kind: str) -> Any:
     """Return the one width of bins between integers, dates or datetimes, or None."""
     whole = edges.view(np.int64)
     if int(whole[-1]) - int(whole[0]) >= 2**63:  # a difference could wrap
@@ -312,7 +311,7 @@ def _width(edges: EdgeArray, kind: str) -> Any:
     return step if kind == "whole" else width_text(step * (DAY if kind == "dates" else 1))
 
 
-def _width_of_floats(edges: EdgeArray) -> Any:
+def _width_of_floats(edges: AnyArray) -> Any:
     """Return the width from which all edges can be made again, bit by bit, or None."""
     if not np.all(np.isfinite(edges)):
         return None

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from dphist.arrays import AnyArray, FloatArray
 from dphist.data.axis.times import (
     DAY,
     FIRST_DAY,
@@ -28,7 +28,6 @@ from dphist.errors import ParameterError
 from dphist.parameters import exact_number
 
 # (n + 1,) int64, float64, datetime64[D] or datetime64[us], strictly increasing.
-EdgeArray: TypeAlias = npt.NDArray[Any]
 
 MOST_BINS = 2**26
 _NUMBERS = (Integral, float, np.floating, Decimal, Fraction)
@@ -44,7 +43,7 @@ def public_only(name: str) -> ParameterError:
     )
 
 
-def edges_of(edges: object) -> tuple[EdgeArray, bool]:
+def edges_of(edges: object) -> tuple[AnyArray, bool]:
     """Return edges as an array, and whether they were given with a time zone.
 
     Parameters
@@ -76,7 +75,7 @@ def edges_of(edges: object) -> tuple[EdgeArray, bool]:
     return array, zoned
 
 
-def check_edges(edges: EdgeArray) -> None:
+def check_edges(edges: AnyArray) -> None:
     """Refuse an array of edges that is not strictly increasing, or too short or long.
 
     Raises
@@ -98,7 +97,7 @@ def check_edges(edges: EdgeArray) -> None:
             raise ParameterError("edges must be of the years 1 to 9999")
 
 
-def regular_edges(start: object, stop: object, width: object) -> tuple[EdgeArray, bool]:
+def regular_edges(start: object, stop: object, width: object) -> tuple[AnyArray, bool]:
     """Return the edges ``start + i * width`` up to `stop`, and whether they had a time zone.
 
     Parameters
@@ -139,7 +138,7 @@ def regular_edges(start: object, stop: object, width: object) -> tuple[EdgeArray
     return edges, zoned
 
 
-def _regular_numbers(start: Any, stop: Any, width: Any) -> EdgeArray:
+def _regular_numbers(start: Any, stop: Any, width: Any) -> AnyArray:
     """Return regular edges that are numbers: int64 if all three are whole by type."""
     first, last, step = (
         exact_number(value, name)
@@ -160,7 +159,7 @@ def _regular_numbers(start: Any, stop: Any, width: Any) -> EdgeArray:
     return edges
 
 
-def nearest_floats(start: Fraction, width: Fraction, bins: int) -> npt.NDArray[np.float64]:
+def nearest_floats(start: Fraction, width: Fraction, bins: int) -> FloatArray:
     """Return the float64 nearest to each ``start + i * width``, i up to `bins`."""
     below = start.denominator * width.denominator
     first = start.numerator * width.denominator
@@ -195,7 +194,7 @@ def is_number(value: object) -> bool:
     return isinstance(value, _NUMBERS) and not isinstance(value, bool | np.bool_)
 
 
-def _of_array(edges: npt.NDArray[Any]) -> tuple[EdgeArray, bool]:
+def _of_array(edges: AnyArray) -> tuple[AnyArray, bool]:
     """Convert a NumPy array that is not one of objects or text."""
     kind = edges.dtype.kind
     if kind == "M":
@@ -209,7 +208,7 @@ def _of_array(edges: npt.NDArray[Any]) -> tuple[EdgeArray, bool]:
     raise _not_edges()
 
 
-def _of_items(items: Sequence[Any]) -> tuple[EdgeArray, bool]:
+def _of_items(items: Sequence[Any]) -> tuple[AnyArray, bool]:
     """Convert Python objects."""
     if isinstance(items, range):
         if not all(-(2**63) <= end < 2**63 for end in (items[0], items[-1])):
@@ -228,7 +227,7 @@ def _all(types: set[type], wanted: tuple[type, ...]) -> bool:
     return all(issubclass(kind, wanted) for kind in types)
 
 
-def _of_numbers(items: Sequence[Any]) -> EdgeArray:
+def _of_numbers(items: Sequence[Any]) -> AnyArray:
     """Return whole numbers as int64, and all numbers as float64 if one is not whole by type."""
     whole = [isinstance(item, Integral) for item in items]
     if all(whole):
@@ -249,7 +248,7 @@ def _of_numbers(items: Sequence[Any]) -> EdgeArray:
     return np.array(floats, np.float64) + 0.0
 
 
-def _of_moments(moments: list[Moment]) -> EdgeArray:
+def _of_moments(moments: list[Moment]) -> AnyArray:
     """Return moments as dates, or as datetimes if one of them is one."""
     days = all(each.is_date for each in moments)
     unit = DAY if days else 1

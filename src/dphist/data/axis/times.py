@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from dphist.arrays import AnyArray
 from dphist.errors import ParameterError
 
 DAY = 86_400 * 10**6
@@ -69,7 +69,7 @@ def moment(value: Any, name: str) -> Moment:
     return Moment(instant // datetime.timedelta(microseconds=1), False, offset is not None)
 
 
-def moments_of_array(values: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
+def moments_of_array(values: AnyArray, name: str) -> AnyArray:
     """Return an array of datetime64 as one of datetime64[D] or, if finer, datetime64[us].
 
     Raises

@@ -8,12 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
+from dphist.arrays import IntArray
 from dphist.errors import ParameterError
-
-IntArray = npt.NDArray[np.int64]
 
 NAME = "users"
 """The key of `Release.noisy` that holds both numbers."""

@@ -1,20 +1,17 @@
 """Counts with noise, and of those the ones above a threshold (Rogers 2023, Algorithm 1)."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
-from scipy.special import ndtr, ndtri
 
+from dphist.arrays import IntArray
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import BoundsError, ParameterError
 from dphist.labels.mechanism import (
-    LARGEST_COUNT,
     LabelsMechanism,
     checked_bound,
     checked_delta,
@@ -28,9 +25,9 @@ from dphist.labels.threshold.law import (
     gaussian_threshold,
     geometric_delta,
     geometric_threshold,
-    grid,
 )
-from dphist.noise import Source, rounded_gaussian, two_sided_geometric
+from dphist.labels.threshold.noise import AboveThreshold, GaussianNoise, GeometricNoise
+from dphist.noise import Source
 from dphist.noise.gaussian import LARGEST_SIGMA
 from dphist.noise.gaussian_epsilon import gaussian_epsilon
 from dphist.noise.geometric import SMALLEST_EPSILON
@@ -39,93 +36,7 @@ from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PureDP
 from dphist.release.label_table import LabelTable
 from dphist.release.release import savable
 
-IntArray: TypeAlias = npt.NDArray[np.int64]
 Noise: TypeAlias = Literal["laplace", "gaussian"]
-
-
-@dataclass(frozen=True, slots=True)
-class GeometricNoise:
-    """Two-sided geometric noise: Pr[Z = z] is proportional to exp(-rate abs(z))."""
-
-    rate: Fraction
-
-    def add(
-        self, counts: IntArray, threshold: int | Fraction | None, source: Source | None
-    ) -> tuple[IntArray, npt.NDArray[np.bool_]]:
-        """Return the noisy counts, and which of them are above the threshold, if there is one."""
-        noisy = _sum(counts, two_sided_geometric(self.rate, len(counts), source))
-        above = np.ones(len(counts), bool) if threshold is None else noisy > int(threshold)
-        return noisy, above
-
-    def half_width(self, level: float) -> int:
-        """Return the least q with Pr[abs(Z) <= q] >= level."""
-        rate = float(self.rate)
-        # Pr[|Z| > q] = 2 a**(q + 1) / (1 + a) with a = exp(-rate)
-        outside = (1 - level) * (1 + math.exp(-rate))
-        return max(math.ceil(math.log(2 / outside) / rate - 1), 0)
-
-
-@dataclass(frozen=True, slots=True)
-class GaussianNoise:
-    """Real noise N(0, sigma**2); what is compared is the real sum, which is then rounded."""
-
-    sigma: Fraction
-
-    def add(
-        self, counts: IntArray, threshold: int | Fraction | None, source: Source | None
-    ) -> tuple[IntArray, npt.NDArray[np.bool_]]:
-        """As for geometric noise; the threshold is one of `gaussian_threshold`.
-
-        m N is rounded to an integer, m odd. That integer is (whole - 1/2 + (rest + 1/2) / m) m
-        to the nearest, so `whole` is N rounded to an integer, and with T = (g + 1/2) / m the real
-        c + N is above T iff m (c + whole) + rest > g + (m - 1) / 2. Compared in two parts, so
-        that nothing overflows (`docs/proofs/threshold.md`, Lemma 3).
-        """
-        fine = grid(self.sigma)
-        half = fine // 2
-        steps = rounded_gaussian(self.sigma * fine, len(counts), source) + half
-        whole = steps // fine
-        rest = steps - whole * fine
-        noisy = _sum(counts, whole)
-        if threshold is None:
-            return noisy, np.ones(len(counts), bool)
-        limit, limit_rest = divmod(math.ceil(threshold * fine - Fraction(1, 2)) + half, fine)
-        return noisy, (noisy > limit) | ((noisy == limit) & (rest > limit_rest))
-
-    def half_width(self, level: float) -> int:
-        """Return the least q at which the noise, rounded, is within q with this probability."""
-        return max(math.ceil(float(self.sigma) * float(ndtri((1 + level) / 2)) - 0.5), 0)
-
-
-def _sum(counts: IntArray, noise: IntArray) -> IntArray:
-    """Add without wrapping: the sum, cut off at both ends, is a function of the true sum.
-
-    Noise is cut off only where the sum is cut off anyway, as counts are from 0 to LARGEST_COUNT.
-    """
-    low, high = -LARGEST_COUNT // 2, LARGEST_COUNT
-    cut = np.clip(noise, low - LARGEST_COUNT, high)
-    result: IntArray = np.clip(np.minimum(counts, LARGEST_COUNT) + cut, low, high)
-    return result
-
-
-@dataclass(frozen=True, slots=True)
-class AboveThreshold:
-    """Of a batch of labels and counts, those above the threshold, with noisy counts.
-
-    It may run in another process: without `source` each batch draws from the randomness of the
-    operating system there, each label noise of its own.
-    """
-
-    noise: GeometricNoise | GaussianNoise
-    threshold: int | Fraction
-    source: Source | None = None
-
-    def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Return the rows that are released."""
-        counts = np.asarray(batch.column("count"), np.int64)
-        noisy, above = self.noise.add(counts, self.threshold, self.source)
-        place = batch.schema.get_field_index("count")
-        return batch.set_column(place, "count", pa.array(noisy)).filter(pa.array(above))
 
 
 @savable
@@ -199,15 +110,17 @@ class ThresholdHistogram(LabelsMechanism):
             raise ParameterError("noise must be 'laplace' or 'gaussian'")
         if labels is not None and delta not in (None, 0):
             raise ParameterError("delta must be left out where labels are listed: there is none")
-        object.__setattr__(self, "epsilon", checked_epsilon(epsilon))
-        object.__setattr__(self, "delta", checked_delta(delta) if labels is None else None)
-        object.__setattr__(self, "max_labels", checked_bound(max_labels, "max_labels"))
-        object.__setattr__(self, "max_count", checked_bound(max_count, "max_count"))
-        object.__setattr__(self, "noise", noise)
-        object.__setattr__(self, "labels", None if labels is None else listed(labels))
         if not isinstance(count_cut_users, bool):
             raise ParameterError("count_cut_users must be True or False")
-        object.__setattr__(self, "count_cut_users", count_cut_users)
+        self._hold(
+            epsilon=checked_epsilon(epsilon),
+            delta=checked_delta(delta) if labels is None else None,
+            max_labels=checked_bound(max_labels, "max_labels"),
+            max_count=checked_bound(max_count, "max_count"),
+            noise=noise,
+            labels=None if labels is None else listed(labels),
+            count_cut_users=count_cut_users,
+        )
         self._check_strength()
 
     def _check_strength(self) -> None:
@@ -308,9 +221,7 @@ class ThresholdHistogram(LabelsMechanism):
             released = pa.table({"label": column, "count": pa.array(noisy)})
         return in_released_order(released)
 
-    def _drawn_beside(
-        self, counts: LabelCounts, source: Source | None
-    ) -> Mapping[str, npt.NDArray[np.int64]]:
+    def _drawn_beside(self, counts: LabelCounts, source: Source | None) -> Mapping[str, IntArray]:
         if not self.count_cut_users:
             return {}
         noisy, _ = self._noise_of_users().add(np.array(counts.users, np.int64), None, source)
@@ -329,7 +240,7 @@ class ThresholdHistogram(LabelsMechanism):
             return GaussianNoise(change / self.epsilon)
         return GeometricNoise(self.epsilon / change)
 
-    def cut_users(self, noisy: Mapping[str, npt.NDArray[np.int64]]) -> CutUsers | None:
+    def cut_users(self, noisy: Mapping[str, IntArray]) -> CutUsers | None:
         """Return how many users had more than the bounds, from `noisy` of a release.
 
         None without `count_cut_users`. Post-processing, which costs nothing.
@@ -343,7 +254,7 @@ class ThresholdHistogram(LabelsMechanism):
             return None
         return cut_users(noisy, self._noise_of_users())
 
-    def check_noisy(self, noisy: Mapping[str, npt.NDArray[np.int64]]) -> None:
+    def check_noisy(self, noisy: Mapping[str, IntArray]) -> None:
         """Refuse, of a release that is loaded, noisy numbers that this mechanism cannot release."""
         if self.count_cut_users:
             checked(noisy)
@@ -373,12 +284,7 @@ class ThresholdHistogram(LabelsMechanism):
         threshold = self.threshold
         if threshold is None:
             return 1.0
-        over = float(threshold - count)
-        if self.noise == "gaussian":
-            return float(ndtr(-over / float(self.sigma)))
-        rate = min(float(1 / self.sigma), 700.0)
-        tail = math.exp(-rate * (over + 1 if over >= 0 else -over)) / (1 + math.exp(-rate))
-        return tail if over >= 0 else 1 - tail
+        return self.noise_law().chance_above(float(threshold - count))
 
     def likely_count(self, chance: float) -> int:
         """Return the least count, in records, released with this probability or more."""

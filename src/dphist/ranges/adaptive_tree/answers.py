@@ -5,15 +5,15 @@ from functools import cached_property
 
 import numpy as np
 
+from dphist.arrays import FloatArray, IntArray, NumberArray
 from dphist.ranges.adaptive_tree.counts import DyadicCounts
 from dphist.ranges.adaptive_tree.dyadic import DyadicShape
 from dphist.ranges.adaptive_tree.enclosed_boxes import Boxes
 from dphist.ranges.adaptive_tree.enclosing import Enclosed, Line, Sums
 from dphist.ranges.adaptive_tree.least_squares import stops_of
 from dphist.ranges.bars import bars, farther
-from dphist.ranges.consistency import FloatArray
 from dphist.release.range_histogram import Answers
-from dphist.release.range_histogram.boxes import IntArray, NumberArray, box_sums, summed
+from dphist.release.range_histogram.boxes import box_sums, summed
 from dphist.release.range_histogram.picture import ERRORS
 
 

@@ -6,8 +6,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from dphist.ranges.consistency import FloatArray
-from dphist.ranges.shape import IntArray
+from dphist.arrays import FloatArray, IntArray
 
 # Level, nodes of it in rising order, their noisy counts, and the variance of the noise.
 Batch: TypeAlias = tuple[int, IntArray, IntArray, float]

@@ -4,13 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dphist.arrays import FloatArray, IntArray
 from dphist.ranges.adaptive_tree.counts import DyadicCounts
 from dphist.ranges.adaptive_tree.dyadic import DyadicShape
 from dphist.ranges.adaptive_tree.enclosing import Enclosed, Sums
 from dphist.ranges.adaptive_tree.least_squares import Halving, LeastSquares, least_squares
 from dphist.ranges.adaptive_tree.pooled_weights import GAPS, SQUARES, correction, pools_of
-from dphist.ranges.consistency import FloatArray
-from dphist.release.range_histogram.boxes import IntArray
 
 _AT_ONCE = 2**20  # pairs of a box and a node on its surface
 

@@ -4,12 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dphist.arrays import FloatArray, IntArray
 from dphist.ranges.adaptive_tree.counts import DyadicCounts
 from dphist.ranges.adaptive_tree.dyadic import DyadicShape
 from dphist.ranges.adaptive_tree.least_squares import least_squares, stops_of
 from dphist.ranges.adaptive_tree.path_errors import path_variances
-from dphist.ranges.consistency import FloatArray
-from dphist.ranges.shape import IntArray
 
 
 @dataclass(frozen=True, slots=True)

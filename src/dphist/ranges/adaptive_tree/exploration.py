@@ -8,11 +8,11 @@ from typing import TypeAlias
 
 import numpy as np
 
+from dphist.arrays import IntArray
 from dphist.ranges.adaptive_tree.inference import Fit, Measured, infer
 from dphist.ranges.adaptive_tree.path_budget import UNITS
 from dphist.ranges.adaptive_tree.rules import LEAST, Rules
 from dphist.ranges.budget import Budget
-from dphist.ranges.shape import IntArray
 
 Count: TypeAlias = Callable[[int, IntArray, int], IntArray]
 # Nodes whose counting is not decided yet, by level and by the units that their path has left.

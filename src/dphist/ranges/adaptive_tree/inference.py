@@ -11,9 +11,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from dphist.arrays import FloatArray, IntArray
 from dphist.ranges.adaptive_tree.share_prior import ANY_KIND, SHARE_VARIANCES, share_posterior
-from dphist.ranges.consistency import FloatArray
-from dphist.ranges.shape import IntArray
 
 SWEEPS = 3
 

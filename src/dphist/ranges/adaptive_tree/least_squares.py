@@ -10,12 +10,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from dphist.arrays import BoolArray, FloatArray, IntArray
 from dphist.ranges.adaptive_tree.counts import Averages, DyadicCounts
 from dphist.ranges.adaptive_tree.inference import halves
-from dphist.ranges.consistency import FloatArray
-from dphist.ranges.shape import IntArray
-
-BoolArray = npt.NDArray[np.bool_]
 
 
 class Met(NamedTuple):

@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from dphist.arrays import IntArray, NumberArray
 from dphist.errors import ParameterError
 from dphist.noise import Source
 from dphist.parameters import Exact
@@ -27,7 +28,6 @@ from dphist.ranges.adaptive_tree.rules import (
 from dphist.ranges.mechanism import MOST_BINS, Noisy, RangesMechanism
 from dphist.ranges.nonnegative import whole_intervals
 from dphist.release.range_histogram import RangeHistogram
-from dphist.release.range_histogram.boxes import IntArray, NumberArray
 from dphist.release.release import savable
 
 Workload: TypeAlias = Literal["ranges", "prefix"]

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from dphist.arrays import IntArray
 from dphist.errors import DphistError
-from dphist.ranges.shape import IntArray
 
 UNITS = 10**6
 """A mechanism's whole epsilon or rho; every share is a whole number of these."""

@@ -2,10 +2,9 @@
 
 import numpy as np
 
+from dphist.arrays import FloatArray, IntArray
 from dphist.ranges.adaptive_tree.least_squares import Halving, LeastSquares
-from dphist.ranges.consistency import FloatArray
 from dphist.ranges.edge_parts import Part, prefix
-from dphist.ranges.shape import IntArray
 
 
 def path_variances(fit: LeastSquares, lo: IntArray, hi: IntArray) -> FloatArray:

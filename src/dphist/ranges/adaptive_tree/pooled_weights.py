@@ -14,10 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dphist.arrays import FloatArray, IntArray
 from dphist.ranges.adaptive_tree.counts import DyadicCounts
 from dphist.ranges.adaptive_tree.least_squares import LeastSquares, Met
-from dphist.ranges.consistency import FloatArray
-from dphist.ranges.shape import IntArray
 
 SQUARES, GAPS = 3, 2
 """Sums that are kept: of the gaps' variances times powers of their weights, and of the gaps."""

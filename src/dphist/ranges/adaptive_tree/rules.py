@@ -6,17 +6,12 @@ guarantee, which the budget holds whatever they are.
 
 import math
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from dphist.arrays import BoolArray, FloatArray, IntArray
 from dphist.ranges.adaptive_tree.path_budget import UNITS
 from dphist.ranges.adaptive_tree.share_prior import SHARE_VARIANCES
-from dphist.ranges.consistency import FloatArray
-from dphist.ranges.shape import IntArray
-
-BoolArray: TypeAlias = npt.NDArray[np.bool_]
 
 _USUAL_ROUGHNESS = float(SHARE_VARIANCES.mean())
 # Found by trying: 0 leaves roughness out, 1 opens uneven nodes far too much.

@@ -11,7 +11,7 @@ kind of split that its parent is: one of four, by how far its share is from 1/2.
 import numpy as np
 from scipy.special import ndtr
 
-from dphist.ranges.consistency import FloatArray
+from dphist.arrays import FloatArray
 
 # The smaller half's share is 0, or lies between two of these edges with a uniform density, or is
 # 1/2; which half it is, is a toss-up.

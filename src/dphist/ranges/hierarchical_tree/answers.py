@@ -5,15 +5,15 @@ from functools import cached_property
 
 import numpy as np
 
+from dphist.arrays import FloatArray, IntArray, NumberArray
 from dphist.ranges.bars import bars, farther
-from dphist.ranges.consistency import FloatArray
 from dphist.ranges.hierarchical_tree.box_errors import box_variance
 from dphist.ranges.hierarchical_tree.line_errors import line_variances
 from dphist.ranges.hierarchical_tree.node_answers import NodeAnswers
 from dphist.ranges.leaf_counts import BinAnswers
 from dphist.ranges.shape import TreeShape
 from dphist.release.range_histogram import Answers
-from dphist.release.range_histogram.boxes import IntArray, NumberArray, box_sums, summed
+from dphist.release.range_histogram.boxes import box_sums, summed
 from dphist.release.range_histogram.picture import ERRORS, band
 
 

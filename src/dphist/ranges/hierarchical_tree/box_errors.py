@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dphist.ranges.consistency import FloatArray
+from dphist.arrays import FloatArray
 from dphist.ranges.shape import TreeShape
 
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from dphist.ranges.consistency import FloatArray
+from dphist.arrays import FloatArray, IntArray
 from dphist.ranges.edge_parts import Part, prefix
-from dphist.ranges.shape import IntArray, TreeShape
+from dphist.ranges.shape import TreeShape
 
 
 def line_variances(

@@ -7,10 +7,11 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from dphist.arrays import FloatArray, IntArray, NumberArray
 from dphist.errors import ParameterError
 from dphist.noise import Source
 from dphist.parameters import Exact, whole_number
-from dphist.ranges.consistency import FloatArray, consistent, subtree_estimates, zero_subtrees
+from dphist.ranges.consistency import consistent, subtree_estimates, zero_subtrees
 from dphist.ranges.counts import load_counts
 from dphist.ranges.hierarchical_tree.answers import TreeAnswers
 from dphist.ranges.hierarchical_tree.branching import best_branching
@@ -20,7 +21,6 @@ from dphist.ranges.mechanism import Noisy, RangesMechanism
 from dphist.ranges.nonnegative import nonnegative, whole_bins
 from dphist.ranges.shape import TreeShape
 from dphist.release.range_histogram import Answers, RangeHistogram
-from dphist.release.range_histogram.boxes import IntArray, NumberArray
 from dphist.release.release import savable
 
 Nonnegative: TypeAlias = bool | Literal["subtrees"]

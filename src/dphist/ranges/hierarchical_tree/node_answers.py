@@ -7,10 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
-from dphist.ranges.consistency import FloatArray
+from dphist.arrays import FloatArray, IntArray, NumberArray
 from dphist.ranges.shape import TreeShape
 from dphist.release.range_histogram import Answers
-from dphist.release.range_histogram.boxes import IntArray, NumberArray, box_sums, summed
+from dphist.release.range_histogram.boxes import box_sums, summed
 
 
 @dataclass(frozen=True)

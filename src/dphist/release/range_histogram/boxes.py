@@ -2,15 +2,12 @@
 
 from collections.abc import Iterator
 from itertools import product
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from dphist.arrays import IntArray, NumberArray
 from dphist.errors import ParameterError
-
-IntArray: TypeAlias = npt.NDArray[np.int64]
-NumberArray: TypeAlias = npt.NDArray[np.int64 | np.float64]
 
 
 def checked_boxes(

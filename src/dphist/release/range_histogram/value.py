@@ -2,21 +2,20 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from dphist.arrays import AnyArray, FloatArray, IntArray, NumberArray
 from dphist.data.axis.axis import Axis
 from dphist.errors import ParameterError
-from dphist.release.range_histogram.boxes import IntArray, NumberArray, checked_boxes
+from dphist.release.range_histogram.boxes import checked_boxes
 from dphist.release.range_histogram.picture import ERRORS, band
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-FloatArray: TypeAlias = npt.NDArray[np.float64]
 
 _OUTSIDE_ONE = ("below", "above", "null")
 _OUTSIDE_MORE = ("outside", "null")
@@ -228,7 +227,7 @@ class RangeHistogram:
         return draw(self, ax)
 
     @property
-    def edges(self) -> list[npt.NDArray[Any]]:
+    def edges(self) -> list[AnyArray]:
         """Edges of each axis, (bins + 1,); whole numbers from 0 if the data came without."""
         if self.axes is None:
             return [np.arange(size + 1) for size in self.bins.shape]

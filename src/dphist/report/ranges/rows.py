@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dphist.arrays import IntArray, NumberArray
 from dphist.release.range_histogram import RangeHistogram
-from dphist.release.range_histogram.boxes import IntArray, NumberArray
 from dphist.release.range_histogram.picture import ERRORS, grouped
 from dphist.release.release import Release
 from dphist.report.ranges.axis_texts import axis_text, place_text, short_edges

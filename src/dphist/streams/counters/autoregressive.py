@@ -17,9 +17,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from dphist.arrays import IntArray
 from dphist.errors import ParameterError
 from dphist.noise import Source, rounded_gaussian
-from dphist.noise.inversion import IntArray
 from dphist.streams.counters.design import Design, design
 
 _POWER_BITS = 128

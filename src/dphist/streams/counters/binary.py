@@ -10,8 +10,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from dphist.arrays import IntArray
 from dphist.noise import Source, rounded_gaussian
-from dphist.noise.inversion import IntArray
 
 _GRID_BITS = 16  # a block's standard deviation is at least 2**16 units
 

@@ -3,7 +3,8 @@
 from fractions import Fraction
 from typing import Protocol
 
-from dphist.noise.inversion import IntArray, Source
+from dphist.arrays import IntArray
+from dphist.noise.inversion import Source
 
 
 class Counter(Protocol):

@@ -10,10 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from dphist.arrays import BoolArray, IntArray
 from dphist.noise import Source
-from dphist.noise.inversion import IntArray
 from dphist.streams.counters.counter import Counter
 
 _LEAST_PATHS = 64
@@ -108,14 +107,12 @@ def rounded(units: IntArray, unit_bits: int) -> IntArray:
     return nearest
 
 
-def are_above(
-    counts: IntArray, units: IntArray, threshold: int, unit_bits: int
-) -> npt.NDArray[np.bool_]:
+def are_above(counts: IntArray, units: IntArray, threshold: int, unit_bits: int) -> BoolArray:
     """Say where counts + units 2**-unit_bits > threshold 2**-unit_bits, without overflow."""
     whole, rest = whole_and_rest(units, unit_bits)
     limit, limit_rest = threshold >> unit_bits, threshold & ((1 << unit_bits) - 1)
     value = counts + whole
-    above: npt.NDArray[np.bool_] = (value > limit) | ((value == limit) & (rest > limit_rest))
+    above: BoolArray = (value > limit) | ((value == limit) & (rest > limit_rest))
     return above
 
 

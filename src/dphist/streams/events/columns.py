@@ -6,9 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from dphist.arrays import BoolArray, IntArray
 from dphist.errors import ColumnError, DataError
-from dphist.streams.events.cutting import BoolArray
-from dphist.tables import IntArray
 from dphist.tables.reading.types import plain
 
 PLAIN = (list, tuple, set, frozenset)

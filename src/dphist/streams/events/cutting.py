@@ -6,15 +6,11 @@ The events are sets of labels, and stay where labels are dropped: they are the t
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from dphist.arrays import BoolArray, IntArray
 from dphist.noise import Source
-from dphist.tables import IntArray
-
-BoolArray: TypeAlias = npt.NDArray[np.bool_]
 
 _BYTES = 8  # of randomness a label: ties are rare, and drawn again
 

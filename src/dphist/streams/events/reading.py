@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from dphist.arrays import IntArray
 from dphist.errors import DataError, ParameterError
 from dphist.streams.events.columns import (
     PLAIN,
@@ -25,7 +26,7 @@ from dphist.streams.events.columns import (
     users_of_events,
 )
 from dphist.streams.events.cutting import Events, cut, emptied, known_only, once_each, starts_of
-from dphist.tables import IntArray, redact_errors
+from dphist.tables import redact_errors
 from dphist.tables.reading.columns import Use, Wanted, check_request, key_column
 from dphist.tables.reading.gate import is_table, open_source
 from dphist.tables.reading.types import without_encoding

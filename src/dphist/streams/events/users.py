@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from dphist.arrays import BoolArray, IntArray
 from dphist.streams.events.cutting import Events
 
 _SALT_BYTES = 32
@@ -32,7 +32,7 @@ class UserEvents:
     salt: bytes = field(default_factory=lambda: secrets.token_bytes(_SALT_BYTES))
     counted: dict[bytes, int] = field(default_factory=dict)
 
-    def beyond(self, events: Events) -> tuple[npt.NDArray[np.bool_], dict[bytes, int]]:
+    def beyond(self, events: Events) -> tuple[BoolArray, dict[bytes, int]]:
         """Return which events are beyond their user's bound, and the new numbers of their users.
 
         Of a user's events the first ones count, those without labels too: which events count must
@@ -57,7 +57,7 @@ class UserEvents:
         return hashlib.blake2b(user, key=self.salt, digest_size=_HASH_BYTES).digest()
 
 
-def _occurrences(codes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def _occurrences(codes: IntArray) -> IntArray:
     """Return for each place how often its code occurs up to it, 1 at the first."""
     order = np.argsort(codes, kind="stable")
     sorted_codes = codes[order]

@@ -10,11 +10,11 @@ from operator import itemgetter
 
 import numpy as np
 
+from dphist.arrays import BoolArray, IntArray
 from dphist.errors import HorizonError
 from dphist.noise import Source
-from dphist.noise.inversion import IntArray
 from dphist.streams.counters.noise_table import NoiseTable, are_above, rounded
-from dphist.streams.events.cutting import BoolArray, Events, cut, emptied, known_only
+from dphist.streams.events.cutting import Events, cut, emptied, known_only
 from dphist.streams.events.users import UserEvents
 from dphist.streams.mechanism import ContinualMechanism
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from dphist.arrays import IntArray
 from dphist.errors import StateError
-from dphist.noise.inversion import IntArray
 from dphist.parameters import decimal_text
 from dphist.privacy import ApproxDP, Target, delta_of
 from dphist.release.release import parameters_of

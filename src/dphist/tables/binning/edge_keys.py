@@ -6,14 +6,10 @@ Each becomes the smallest value of that type that is not below it.
 import math
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from dphist.tables.checks import IntArray
-
-AnyArray: TypeAlias = npt.NDArray[Any]
+from dphist.arrays import AnyArray, FloatArray, IntArray
 
 # How many edges are Python's numbers at a time, which take several times the room.
 EDGES_AT_ONCE = 1 << 16
@@ -55,7 +51,7 @@ def ceilings(edges: AnyArray, scale: Fraction | None) -> Iterator[int]:
                     yield math.ceil(Fraction(repr(edge)) * units)
 
 
-def float_ceilings(edges: AnyArray) -> npt.NDArray[np.float64]:
+def float_ceilings(edges: AnyArray) -> FloatArray:
     """Return the least float64 that is not below each edge."""
     floats = edges.astype(np.float64)
     if edges.dtype.kind == "i":

@@ -12,21 +12,18 @@ from itertools import islice
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from dphist.arrays import AnyArray, BoolArray, FloatArray, IntArray, WordArray
 from dphist.errors import ColumnError
 from dphist.tables.binning.edge_keys import (
     EDGES_AT_ONCE,
-    AnyArray,
     ceilings,
     float_ceilings,
     starts_below_all,
     step_of,
 )
-from dphist.tables.checks import IntArray
 
-BoolArray: TypeAlias = npt.NDArray[np.bool_]
 # (rows,) how many edges are at or below each value, and which rows have no value, or None.
 Places: TypeAlias = tuple[IntArray, BoolArray | None]
 
@@ -123,7 +120,7 @@ class RealSearch:
 
     stored: np.dtype[Any]
     below: int
-    keys: npt.NDArray[np.float64]
+    keys: FloatArray
 
     @classmethod
     def among(cls, edges: AnyArray, stored: Any) -> "RealSearch":
@@ -155,7 +152,7 @@ class WideSearch:
 
     below: int
     high: IntArray
-    low: npt.NDArray[np.uint64]
+    low: WordArray
 
     @classmethod
     def among(cls, edges: AnyArray, scale: Fraction) -> "WideSearch":

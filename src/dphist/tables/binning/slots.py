@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from dphist.arrays import AnyArray, IntArray
 from dphist.errors import DataError
-from dphist.tables.binning.edge_keys import AnyArray
 from dphist.tables.binning.edges import Search, search_for
 from dphist.tables.binning.text_values import MomentTextSearch, NumberTextSearch, UnreadableText
-from dphist.tables.checks import IntArray
 from dphist.tables.engine.progress import Progress
 from dphist.tables.reading.columns import Use, Wanted
 from dphist.tables.reading.gate import open_source

@@ -7,13 +7,12 @@ itself: to leave it out silently would miscount, and to call it missing would hi
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from dphist.arrays import AnyArray, IntArray
 from dphist.tables.binning.edges import Places, RealSearch, WholeSearch, WideSearch, missing_rows
 
 _WHOLE = r"^[+-]?0*[0-9]{1,18}$"
@@ -50,13 +49,13 @@ class NumberTextSearch:
     long : for whole numbers of more digits; None until there is one, which mostly never is.
     """
 
-    edges: npt.NDArray[Any]
+    edges: AnyArray
     whole: WholeSearch
     real: RealSearch
     long: WideSearch | None = None
 
     @classmethod
-    def among(cls, edges: npt.NDArray[Any]) -> "NumberTextSearch":
+    def among(cls, edges: AnyArray) -> "NumberTextSearch":
         """Prepare edges that are numbers."""
         return cls(edges, WholeSearch.among(edges, np.int64), RealSearch.among(edges, np.float64))
 
@@ -108,7 +107,7 @@ class MomentTextSearch:
     zoned: bool
 
     @classmethod
-    def among(cls, edges: npt.NDArray[Any], zoned: bool) -> "MomentTextSearch":
+    def among(cls, edges: AnyArray, zoned: bool) -> "MomentTextSearch":
         """Prepare edges that are dates or datetimes."""
         return cls(WholeSearch.among(edges.astype("M8[us]").view(np.int64), np.int64), zoned)
 
@@ -134,7 +133,7 @@ class MomentTextSearch:
         return self.moments.places(pc.coalesce(instants.cast(pa.int64()), moments))
 
 
-def _rows(chosen: pa.Array) -> npt.NDArray[np.int64]:
+def _rows(chosen: pa.Array) -> IntArray:
     """Return where a condition is true, and not null."""
     return np.flatnonzero(pc.fill_null(chosen, False).to_numpy(zero_copy_only=False))
 

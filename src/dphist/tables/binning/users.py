@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from dphist.arrays import IntArray
 from dphist.tables.binning.slots import Grid, Slotting, raise_unreadable, slots_of
-from dphist.tables.checks import IntArray
 from dphist.tables.counting.contributions import count_bounded_terms
 from dphist.tables.engine.interruptible import interruptible
 from dphist.tables.engine.private_duckdb import open_private_connection

@@ -18,13 +18,14 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dphist.tables.checks import LARGEST, IntArray
-from dphist.tables.counting.problems import SOUND, WORST, problem_of, raise_problem
+from dphist.arrays import IntArray
+from dphist.tables.checks import LARGEST
+from dphist.tables.counting.problems import MISSING, SOUND, WORST, problem_of, raise_problem
 from dphist.tables.counting.profiles import as_arrays, fetched, prevalences
 from dphist.tables.counting.stores import Store, held
 from dphist.tables.engine.progress import Progress
 from dphist.tables.engine.rows import Rows
-from dphist.tables.reading.columns import Wanted, count_column, key_column
+from dphist.tables.reading.columns import Use, Wanted, count_column, key_column
 from dphist.tables.reading.gate import open_source
 from dphist.tables.reading.source import Source
 
@@ -106,7 +107,7 @@ def count_labels(
         missing = {
             "who": f'{_MISSING_USER}, give them one, or count labels with null_users="drop" or, '
             'if each such row is a user of its own, "separate"',
-            "term": f'{_MISSING_LABEL}, or count labels with null_labels="drop"',
+            "term": f'{MISSING[Use.KEY]}, or count labels with null_labels="drop"',
         }
         raise_problem(
             worst, wanted, source.wall.problem, from_text=source.from_text, missing=missing
@@ -201,12 +202,11 @@ def count_bounded_terms(
 
 
 _MISSING_USER = "has rows without a user: drop them"
-_MISSING_LABEL = "has rows without a label: drop them or give them one"
 
 
 def _raise_missing(worst: int | None, wanted: Sequence[Wanted], source: Source) -> None:
     """Raise the error for a row without a user or label, if there is one."""
-    missing = {"who": f"{_MISSING_USER} or give them one", "term": _MISSING_LABEL}
+    missing = {"who": f"{_MISSING_USER} or give them one"}
     raise_problem(worst, wanted, source.wall.problem, missing=missing)
 
 

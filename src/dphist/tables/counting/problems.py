@@ -7,13 +7,12 @@ each row has the number of its fault, or 0, and the largest number that was foun
 from collections.abc import Iterable, Mapping, Sequence
 
 from dphist.errors import DataError, DphistError
-from dphist.tables.checks import LARGEST
+from dphist.tables.checks import LARGEST, Problem
 from dphist.tables.reading.columns import Use, Wanted
 
 SOUND = 0
-# Kinds of faults; of the column at place p the number is p * _KINDS + kind.
-_MISSING, _NEGATIVE, _TOO_LARGE = 1, 2, 3
-_KINDS = 4
+# Of the column at place p, the number of a problem is p * _KINDS + problem.
+_KINDS = len(Problem) + 1
 
 WORST = "max(problem) AS problem"
 
@@ -30,10 +29,10 @@ def problem_of(columns: Sequence[Wanted], allowed: Iterable[str] = ()) -> str:
     for place, column in reversed(list(enumerate(columns))):
         role, number = column.role, place * _KINDS
         if column.use is Use.COUNT:
-            cases.append(f"WHEN {role} > {LARGEST} THEN {number + _TOO_LARGE}")
-            cases.append(f"WHEN {role} < 0 THEN {number + _NEGATIVE}")
+            cases.append(f"WHEN {role} > {LARGEST} THEN {number + Problem.TOO_LARGE}")
+            cases.append(f"WHEN {role} < 0 THEN {number + Problem.NEGATIVE}")
         if role not in allowed:
-            cases.append(f"WHEN {role} IS NULL THEN {number + _MISSING}")
+            cases.append(f"WHEN {role} IS NULL THEN {number + Problem.MISSING}")
     return f"CASE {' '.join(cases)} ELSE {SOUND} END" if cases else str(SOUND)
 
 
@@ -58,24 +57,20 @@ def raise_problem(
     if not worst:
         return
     place, kind = divmod(worst, _KINDS)
-    if not (0 <= place < len(columns) and kind in (_MISSING, _NEGATIVE, _TOO_LARGE)):
+    if not (0 <= place < len(columns) and kind in set(Problem)):
         raise engine
     column = columns[place]
     name = f"column {column.name!r}"
-    if kind == _MISSING:
-        said = (missing or {}).get(column.role)
-        raise DataError(f"{name} {said or _MISSING_OF[column.use]}")
-    if from_text:
+    if from_text and kind != Problem.MISSING:
         raise DataError(
             f"{name} must hold whole numbers from 0 to 2**62 - 1 in decimal digits, without a "
             "point, an exponent or a separator"
         )
-    if kind == _NEGATIVE:
-        raise DataError(f"{name} must not be negative: remove or correct such rows")
-    raise DataError(f"{name} must be at most 2**62 - 1: remove or correct such rows")
+    said = (missing or {}).get(column.role, MISSING[column.use])
+    raise Problem(kind).error(name, "rows", said)
 
 
-_MISSING_OF = {
+MISSING = {
     Use.KEY: "has rows without a label: drop them or give them one",
     Use.COUNT: "has rows without a value: drop them or fill them in",
     Use.VALUE: "has rows without a value: drop them or fill them in",

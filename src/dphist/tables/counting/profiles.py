@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from dphist.arrays import IntArray
 from dphist.errors import DataError, ParameterError
-from dphist.tables.checks import LARGEST, IntArray, check_total
+from dphist.tables.checks import LARGEST, check_total
 from dphist.tables.counting.problems import WORST, problem_of, raise_problem
 from dphist.tables.engine.progress import Progress
 from dphist.tables.engine.rows import Rows

@@ -1,4 +1,8 @@
-"""The mechanism to use when one has no reason to use another."""
+"""The mechanism to use when one has no reason to use another: the adaptive scan.
+
+By `python -m benchmarks.anonymized` (`docs/comparison.md`) it has the lowest error of those that
+need to know nothing in advance, at every epsilon. The choice never depends on data.
+"""
 
 from dphist.anonymized.adaptive_scan.mechanism import AdaptiveScan
 from dphist.anonymized.mechanism import checked_profile
@@ -6,15 +10,6 @@ from dphist.data.profile import Profile
 from dphist.noise import Source
 from dphist.parameters import Exact
 from dphist.release.release import Release
-
-
-def best_mechanism(*, epsilon: Exact, sensitivity: int = 1) -> AdaptiveScan:
-    """Return today's best pure-epsilon mechanism that needs to know nothing in advance.
-
-    By `python -m benchmarks.anonymized` (`docs/comparison.md`) that is the adaptive scan, at
-    every epsilon. The choice depends on the parameters alone, never on data.
-    """
-    return AdaptiveScan(epsilon=epsilon, sensitivity=sensitivity)
 
 
 def anonymize(
@@ -45,4 +40,4 @@ def anonymize(
     number at most `sensitivity`: see `AdaptiveScan`, the mechanism this uses.
     """
     bound = checked_profile(profile).sensitivity if sensitivity is None else sensitivity
-    return best_mechanism(epsilon=epsilon, sensitivity=bound).release(profile, source)
+    return AdaptiveScan(epsilon=epsilon, sensitivity=bound).release(profile, source)

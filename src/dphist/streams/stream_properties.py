@@ -1,6 +1,5 @@
 """What a stream promises, whatever its events."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -9,27 +8,30 @@ from dphist.parameters import Exact
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PureDP
 from dphist.release.release import FOR_TESTS
 from dphist.streams.mechanism import ContinualMechanism
+from dphist.streams.state.live import LiveState
 
 
-class StatedStream(ABC):
+class StreamProperties:
     """The public side of a stream: parameters, guarantee and time."""
 
-    __slots__ = ()
+    __slots__ = ("_live",)
+
+    _live: LiveState
 
     @property
-    @abstractmethod
     def mechanism(self) -> ContinualMechanism:
         """The stream's parameters."""
+        return self._live.state.mechanism
 
     @property
-    @abstractmethod
     def time(self) -> int:
         """How many events there have been; public."""
+        return self._live.state.time
 
     @property
-    @abstractmethod
     def for_tests(self) -> bool:
-        """Whether random bits came from a caller at any time."""
+        """Whether random bits came from a caller at any time: then the stream protects nobody."""
+        return self._live.state.for_tests
 
     def _promise(self) -> str:
         """Write what is promised, for a repr."""

@@ -1,0 +1,124 @@
+"""What the commands over records share: whom a release protects, and what a dry run says."""
+
+import argparse
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from dphist.commands.options import UsageError, whole
+from dphist.commands.publishing import in_the_way, say_in_the_way
+from dphist.errors import ParameterError
+from dphist.privacy import Guarantee
+from dphist.report import words
+from dphist.report.guarantees import guarantee_for, records_json
+
+_GUESSES = (10_000, 1_000_000, 100_000_000)  # records, where no guess was given
+_USER = "one user"
+
+
+class _OfRecords(Protocol):
+    """A mechanism whose unit is a number of records."""
+
+    @property
+    def sensitivity(self) -> int: ...
+
+    @property
+    def guarantee(self) -> Guarantee: ...
+
+
+def add_unit(command: argparse.ArgumentParser, user: str, sensitivity: str) -> None:
+    """Add the options that say whom a release protects.
+
+    Parameters
+    ----------
+    user, sensitivity : the help of these options.
+    """
+    command.add_argument("--user", metavar="COLUMN", help=user)
+    command.add_argument(
+        "--max-records",
+        type=whole,
+        metavar="M",
+        help="maximum number of records kept of a user, chosen at random; needed with --user",
+    )
+    command.add_argument(
+        "--sensitivity", type=whole, metavar="M", help=f"{sensitivity} (default: 1)"
+    )
+
+
+def add_dry_run(command: argparse.ArgumentParser) -> None:
+    """Add the options of a dry run, and where the release is written."""
+    command.add_argument("--dry-run", action="store_true", help="state guarantee and error only")
+    command.add_argument(
+        "--expect-total",
+        type=whole,
+        metavar="N",
+        help="a public guess of the number of records, for the expected error of a dry run",
+    )
+    command.add_argument("--output", metavar="JSON", help="write the release here")
+
+
+def check_unit(options: argparse.Namespace) -> None:
+    """Refuse options of the unit that do not go together."""
+    if (options.user is None) != (options.max_records is None):
+        raise UsageError("--user and --max-records go together: name both or neither")
+    if options.user is not None and options.sensitivity is not None:
+        raise UsageError("--sensitivity is set by --max-records: leave one of them out")
+    if options.max_records is not None and options.max_records < 1:
+        raise ParameterError("max_records must be at least 1")
+    if options.expect_total is not None and not options.dry_run:
+        raise UsageError("--expect-total is for --dry-run; a release knows its private total")
+
+
+def sensitivity_of(options: argparse.Namespace) -> int:
+    """Return how many records one unit changes at most."""
+    bound = options.max_records if options.sensitivity is None else options.sensitivity
+    return 1 if bound is None else int(bound)
+
+
+def unit_of(mechanism: _OfRecords, options: argparse.Namespace) -> tuple[Guarantee, str]:
+    """Return the guarantee, and whom it protects, in words."""
+    user = _USER if options.user else None
+    return (
+        guarantee_for(mechanism.guarantee, user),
+        words.privacy_unit(mechanism.sensitivity, user),
+    )
+
+
+def guesses_of(options: argparse.Namespace) -> tuple[int, ...]:
+    """Return the numbers of records that a dry run states the error for."""
+    return _GUESSES if options.expect_total is None else (options.expect_total,)
+
+
+def print_dry_run(
+    mechanism: _OfRecords,
+    options: argparse.Namespace,
+    errors: Mapping[int, float],
+    said: Sequence[str],
+    **shown: Any,
+) -> None:
+    """Print what a release costs and what error to expect; FILE is not opened.
+
+    Parameters
+    ----------
+    errors : the expected error, in records, for each guess of their number.
+    said : the lines between the guarantee and the end.
+    shown : what the JSON states beside guarantee, mechanism and errors.
+    """
+    if options.quiet:
+        return
+    guarantee, unit = unit_of(mechanism, options)
+    if options.json:
+        content = {
+            "guarantee": records_json(mechanism, guarantee),
+            "mechanism": type(mechanism).__name__,
+            **shown,
+            "expected_error": {str(guess): error for guess, error in errors.items()},
+            "refused_outputs": in_the_way(options),
+        }
+        print(json.dumps(content))
+        return
+    print(f"Guarantee: {guarantee}, for {unit}.")
+    for line in said:
+        print(line)
+    say_in_the_way(options)
+    print("FILE was not opened.")

@@ -1,0 +1,94 @@
+"""Ferrers diagrams, held as (count, prevalence) pairs.
+
+Sorted descending, the counts of an anonymized histogram are an integer partition; drawn
+as a Ferrers diagram, row i has as many cells as the i-th largest count, and column r as
+many as there are labels with count r or more. A partition of n has at most sqrt(2 n)
+distinct counts, so everything here costs O(distinct counts), not O(records).
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dphist.arrays import IntArray
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False, eq=False)
+class Diagram:
+    """The rows and columns of a diagram.
+
+    Attributes
+    ----------
+    counts : (d,) int64, ascending, distinct, positive; records per label.
+    prevalences : (d,) int64, positive; how many labels have each of `counts`.
+    """
+
+    counts: IntArray
+    prevalences: IntArray
+    _cells: IntArray  # in columns 1..counts[j], after a leading 0
+    _heights: IntArray  # labels with at least counts[j], before a final 0
+
+    def _hold_pairs(self, counts: IntArray, prevalences: IntArray) -> None:
+        """Set the fields to checked pairs, ascending and distinct."""
+        heights = np.append(np.cumsum(prevalences[::-1])[::-1], 0)
+        cells = np.append(0, _summed(np.diff(counts, prepend=0), heights[:-1]))
+        for name, array in (
+            ("counts", counts),
+            ("prevalences", prevalences),
+            ("_cells", cells),
+            ("_heights", heights),
+        ):
+            held = np.array(array, np.int64)
+            held.setflags(write=False)
+            object.__setattr__(self, name, held)
+
+    @property
+    def total(self) -> int:
+        """Number of records, n."""
+        return int(self._cells[-1])
+
+    @property
+    def labels(self) -> int:
+        """Number of labels that occur, K."""
+        return int(self._heights[0])
+
+    def sorted_counts(self) -> IntArray:
+        """Return every label's count, (K,) int64 descending: the one place that expands."""
+        return np.repeat(self.counts[::-1], self.prevalences[::-1])
+
+    def cumulative_prevalences(self, r: Any) -> IntArray:
+        """Return how many labels have count r or more, for each r >= 1; (k,) int64."""
+        heights: IntArray = self._heights[np.searchsorted(self.counts, r, side="left")]
+        return heights
+
+    def cells_up_to(self, r: Any) -> IntArray:
+        """Return the cells in columns 1..r, the sum of min(count, r), for each r >= 0."""
+        columns = np.asarray(r, np.int64)
+        j = np.searchsorted(self.counts, columns, side="right")
+        # Past the last count the height is 0, so columns there add nothing.
+        start = np.append(0, self.counts)[j]
+        cells: IntArray = self._cells[j] + (columns - start) * self._heights[j]
+        return cells
+
+    def block_sums(self, boundaries: Any) -> IntArray:
+        """Return the cells in columns b[i]+1..b[i+1] for ascending `boundaries`; (k-1,) int64."""
+        return np.diff(self.cells_up_to(boundaries))
+
+
+def merged(counts: IntArray, prevalences: IntArray) -> tuple[IntArray, IntArray]:
+    """Return ascending distinct positive counts, their prevalences added up."""
+    some = (counts > 0) & (prevalences > 0)
+    distinct, place = np.unique(counts[some], return_inverse=True)
+    merged = np.zeros(len(distinct), np.int64)
+    np.add.at(merged, place, prevalences[some])
+    return distinct, merged
+
+
+def _summed(widths: IntArray, heights: IntArray) -> IntArray:
+    """Cells in the first columns, block by block; 2**63 - 1 where there are more."""
+    about = np.cumsum(widths.astype(np.float64) * heights)
+    exact: IntArray = np.cumsum(widths * heights)
+    if len(about) and about[-1] >= 2**62.99:
+        exact[about >= 2**62.99] = np.iinfo(np.int64).max
+    return exact
