@@ -1,10 +1,10 @@
-"""What all mechanisms share: a target, conversions, and one way of giving releases out."""
+"""What all mechanisms share: the protocol, meanings of parameters, a target, releasing."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
-from typing import Any, Self
+from typing import Any, Protocol, Self, TypedDict, runtime_checkable
 
 from dphist.data.profile import ONE_EDGE
 from dphist.errors import ParameterError
@@ -23,6 +23,136 @@ from dphist.privacy import (
 )
 from dphist.privacy.unit import ONE_RECORD
 from dphist.release.release import IntArray, Release, parameters_of
+
+
+class Meaning(TypedDict, total=False):
+    """What the metadata of a mechanism's field say of a parameter.
+
+    Reports, help and documentation take their texts from here.
+    """
+
+    meaning: str
+    """What the parameter is, in a sentence."""
+    not_given: str
+    """What it means that the parameter is None."""
+    public: bool
+    """Whether the caller vouches that the value is public, not taken from the data."""
+
+
+@runtime_checkable
+class Mechanism(Protocol):
+    """What every mechanism offers: those of dphist, and your own.
+
+    A mechanism is a frozen dataclass. Its constructor takes everything that does not depend on
+    data and refuses bad parameters with a `ParameterError`. The metadata of its fields say what the
+    parameters mean: ``field(metadata={"meaning": "...", "not_given": "...", "public": True})``, see
+    `Meaning`. `dphist.register` makes such a class save, load, plot and report like those of
+    dphist; `docs/own-mechanism.md` has an example.
+
+    `PayWhatYouGet` and `ContinualMechanism` are no mechanisms in this sense, because data come to
+    them more than once: a session has `top` in place of `release`, and the parameters of a stream
+    are handed to a `ContinualHistogram`, which has `update` and `release`. Everything else of this
+    protocol they have.
+    """
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What a release costs, and whom it protects (`guarantee.unit`); known before data."""
+
+    @property
+    def noise_scale(self) -> Fraction | float:
+        """Scale of the noise on a number that is measured, in records.
+
+        1 / rate of two-sided geometric noise, the standard deviation of Gaussian noise, the scale
+        of Gumbel noise. Where several numbers get different noise, the smallest scale.
+        """
+
+    @property
+    def description(self) -> str:
+        """How a release is made, in a sentence or two."""
+
+    @property
+    def reference(self) -> str:
+        """The paper, and the algorithm or theorem in it."""
+
+    def release(self, data: Any, /, source: Source | None = None) -> Release:
+        """Return a release of the data: the only place that sees data and draws noise.
+
+        Parameters
+        ----------
+        source : callable, optional
+            `source(n)` returns n random bytes. For tests only: the release says so.
+        """
+
+    def decode(self, noisy: Mapping[str, IntArray], /) -> Any:
+        """Return the value inferred from the noisy counts of a release; post-processing.
+
+        Raises
+        ------
+        ParameterError
+            If the mechanism keeps no noisy counts, or these are not those of a release.
+        """
+
+    def expected_error(self, *public: Any, **guesses: Any) -> Any:
+        """Return the error to expect, from public numbers alone.
+
+        Of anonymized histograms, the sorted L1 distance in records; of ranges, the root of the mean
+        squared error of a random range in records; of labels and streams, an `ExpectedError`.
+        """
+
+    def intervals(self, release: Release, /, level: float = 0.95) -> Any:
+        """Return bounds on the truth, with `lower`, `upper` and `level`; post-processing.
+
+        Of anonymized histograms a `Band`, of others `Intervals`; None where a release has no
+        counts.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedError:
+    """The error to expect of released labels.
+
+    Attributes
+    ----------
+    appears_from : int or None
+        The smallest count, in records, from which a label is released with probability `level`.
+        Of mechanisms that look at the largest counts only, that many above the next count. None
+        where all labels are released.
+    half_width : int or None
+        The smallest q for which the noise of a released count is within q with probability `level`;
+        None where no counts are released.
+    noise_scale : scale of the noise, in records.
+    level : probability.
+    """
+
+    appears_from: int | None
+    half_width: int | None
+    noise_scale: Fraction | float
+    level: float = 0.95
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Intervals:
+    """Bounds on the true counts of a release, for each count by itself.
+
+    Attributes
+    ----------
+    lower, upper : arrays in the shape and order of the released counts, in records.
+    level : probability, over the noise alone, with which a true count is between the two.
+    """
+
+    lower: Any
+    upper: Any
+    level: float
+
+
+def meanings_of(mechanism: Any) -> dict[str, Meaning]:
+    """Return what the fields of a mechanism say of its parameters, by name."""
+    return {
+        item.name: Meaning(**item.metadata)  # type: ignore[typeddict-item]
+        for item in fields(mechanism)
+        if item.init
+    }
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False, eq=False)
@@ -54,6 +184,26 @@ class MechanismBase(ABC):
     @abstractmethod
     def guarantee(self) -> Guarantee:
         """What a release costs, and whom it protects."""
+
+    @property
+    @abstractmethod
+    def noise_scale(self) -> Fraction | float:
+        """Scale of the noise on a number that is measured, in records: see `Mechanism`."""
+
+    @property
+    @abstractmethod
+    def description(self) -> str:
+        """How a release is made, in a sentence or two."""
+
+    @property
+    @abstractmethod
+    def reference(self) -> str:
+        """The paper, and the algorithm or theorem in it."""
+
+    def decode(self, noisy: Mapping[str, IntArray]) -> Any:
+        """Return the value inferred from noisy counts; refused here: none are kept."""
+        name = type(self).__name__
+        raise ParameterError(f"a release of {name} does not keep what its value came from")
 
     def _guarantees(self) -> Sequence[Guarantee]:
         """Return all guarantees that hold of a release."""

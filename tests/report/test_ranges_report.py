@@ -57,11 +57,11 @@ def test_the_page_says_what_is_promised(release: Release, source: str) -> None:
     unit = words.privacy_unit(mechanism.sensitivity)
     for said in (
         ranges_words.promise_in_words(release.guarantee, unit, number_protected(release)),
-        words.guarantee_in_symbols(ranges_words.provenance(release.guarantee)),
+        words.guarantee_in_symbols(ranges_words.stated(release.guarantee)),
         ranges_words.neighbours_in_words(mechanism.sensitivity),
         ranges_words.errors_in_words(mechanism),
         str(release.guarantee),
-        mechanism.description(),
+        mechanism.description,
         f"dphist {release.version}",
         described.paper(mechanism),
         'dphist.Release.load("release.json")',

@@ -9,7 +9,7 @@ from dphist.anonymized.band import Band
 from dphist.anonymized.reference import Shape
 from dphist.data.profile import Profile
 from dphist.errors import BoundsError, ParameterError
-from dphist.mechanism import MechanismBase, provenance_of_unit
+from dphist.mechanism import Meaning, MechanismBase, provenance_of_unit
 from dphist.noise.geometric import SMALLEST_EPSILON
 from dphist.noise.inversion import Source
 from dphist.parameters import Exact, positive_number, whole_number
@@ -17,6 +17,11 @@ from dphist.privacy import Guarantee, PrivacyUnit, PureDP
 from dphist.release.release import IntArray, Release
 
 _LONGEST = 10**150
+
+EPSILON = Meaning(meaning="Privacy parameter of the whole release; smaller is more private.")
+SENSITIVITY = Meaning(
+    meaning="Records that one protected unit can change in the histogram, at most."
+)
 
 
 class Drawn(NamedTuple):
@@ -51,6 +56,18 @@ class AnonymizedMechanism(MechanismBase):
     def guarantee(self) -> Guarantee:
         """What a release costs units that change at most `sensitivity` cells: pure epsilon-DP."""
         return PureDP(self.epsilon, self._unit)
+
+    @property
+    def cell_epsilon(self) -> Fraction | None:
+        """Parameter of the geometric noise on what is measured; None where there is none."""
+        return None
+
+    @property
+    def noise_scale(self) -> Fraction:
+        """Scale of the geometric noise on what the profile is inferred from, in records."""
+        if self.cell_epsilon is None:
+            raise NotImplementedError
+        return 1 / self.cell_epsilon
 
     @final
     def release(self, profile: Profile, source: Source | None = None) -> Release:
@@ -100,9 +117,9 @@ class AnonymizedMechanism(MechanismBase):
         checked_level(level, 0.999999)
         return None
 
-    @abstractmethod
-    def description(self) -> str:
-        """Say how a release is made, for its summary and report."""
+    def intervals(self, release: Release, level: float = 0.95) -> Band:
+        """Return profiles that enclose the true one: `band`, by the name all mechanisms have."""
+        return self.band(release, level)
 
     def _accept(self, profile: Profile) -> None:
         """Refuse data whose stated bound this mechanism does not protect; both are public."""

@@ -145,7 +145,7 @@ def _print_dry_run(mechanism: AdaptiveScan, options: argparse.Namespace) -> None
         return
     print(f"Guarantee: {guarantee}, for {unit}.")
     print(words.guarantee_in_words(guarantee, unit))
-    print(mechanism.description())
+    print(mechanism.description)
     for guess, error in errors.items():
         print(f"If there are {guess:,} records: {words.error_in_words(error, guess)}.")
     say_in_the_way(options)

@@ -234,7 +234,7 @@ def _print_dry_run(mechanism: RangesMechanism, options: argparse.Namespace) -> N
     units = options.expect_total and -(-options.expect_total // mechanism.sensitivity)
     number = Number(units, "records" if mechanism.sensitivity == 1 else "units", at_least=True)
     print(ranges_words.promise_in_words(guarantee, unit, number))
-    print(mechanism.description())
+    print(mechanism.description)
     print(f"Bins: {' by '.join(f'{bins:,}' for bins in mechanism.bins)}.")
     for guess, error in errors.items():
         short = words.error_in_short(error)
