@@ -2,9 +2,9 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from fractions import Fraction
-from typing import Any, Protocol, Self, TypedDict, runtime_checkable
+from typing import Any, Protocol, Self, TypedDict, TypeVar, runtime_checkable
 
 from dphist.data.profile import ONE_EDGE
 from dphist.errors import ParameterError
@@ -22,7 +22,9 @@ from dphist.privacy import (
     least_epsilon,
 )
 from dphist.privacy.unit import ONE_RECORD
-from dphist.release.release import IntArray, Release, parameters_of
+from dphist.release.release import IntArray, Release, parameters_of, savable
+
+M = TypeVar("M")
 
 
 class Meaning(TypedDict, total=False):
@@ -106,6 +108,47 @@ class Mechanism(Protocol):
         Of anonymized histograms a `Band`, of others `Intervals`; None where a release has no
         counts.
         """
+
+
+_OFFERED = (
+    *("guarantee", "noise_scale", "description", "reference"),
+    *("release", "decode", "expected_error", "intervals"),
+)
+
+
+def register(mechanism: type[M]) -> type[M]:
+    """Make a mechanism of your own save, load, plot and report like those of dphist.
+
+    A class decorator. Releases name the package of the class, so that whoever loads one is told
+    what to install. If that package has an entry point of the group ``dphist.mechanisms`` with the
+    name of the class, `Release.load` imports it by itself; otherwise import it first.
+
+    Parameters
+    ----------
+    mechanism : class
+        A frozen dataclass that satisfies `Mechanism`. Its constructor takes its fields by name,
+        exact numbers also as text such as ``"1/3"``, and sequences as lists: that is how they are
+        saved.
+
+    Returns
+    -------
+    The class.
+
+    Raises
+    ------
+    ParameterError
+        If it is not a frozen dataclass, or lacks something of `Mechanism`.
+    """
+    if not isinstance(mechanism, type) or not is_dataclass(mechanism):
+        raise ParameterError("mechanism must be a class that is a frozen dataclass")
+    settings: Any = mechanism.__dataclass_params__  # type: ignore[attr-defined]
+    if not settings.frozen:
+        raise ParameterError("mechanism must be frozen: @dataclass(frozen=True)")
+    held = {item.name for item in fields(mechanism)}
+    missing = [name for name in _OFFERED if name not in held and not hasattr(mechanism, name)]
+    if missing:
+        raise ParameterError(f"mechanism must have {', '.join(missing)}: see dphist.Mechanism")
+    return savable(mechanism)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +248,16 @@ class MechanismBase(ABC):
         name = type(self).__name__
         raise ParameterError(f"a release of {name} does not keep what its value came from")
 
+    @abstractmethod
+    def restored(self, value: Any, noisy: Mapping[str, IntArray]) -> Any:
+        """Return a value that was read from a file as it was released.
+
+        Raises
+        ------
+        ValueError
+            If this mechanism cannot have released it.
+        """
+
     def _guarantees(self) -> Sequence[Guarantee]:
         """Return all guarantees that hold of a release."""
         return [self.guarantee]
@@ -279,6 +332,12 @@ class MechanismBase(ABC):
             provenance=provenance or {},
             for_tests=is_for_tests(source, data),
         )
+
+
+def check_kind(value: object, kind: type[Any]) -> None:
+    """Refuse, of a release that is loaded, a value of another kind than the mechanism releases."""
+    if not isinstance(value, kind):
+        raise ValueError("the mechanism does not release values of this kind")
 
 
 def check_unit(asked: Guarantee, own: PrivacyUnit, name: str) -> None:

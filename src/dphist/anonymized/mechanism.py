@@ -3,13 +3,13 @@
 from abc import abstractmethod
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import NamedTuple, final
+from typing import Any, NamedTuple, final
 
 from dphist.anonymized.band import Band
 from dphist.anonymized.reference import Shape
 from dphist.data.profile import Profile
 from dphist.errors import BoundsError, ParameterError
-from dphist.mechanism import Meaning, MechanismBase, provenance_of_unit
+from dphist.mechanism import Meaning, MechanismBase, check_kind, provenance_of_unit
 from dphist.noise.geometric import SMALLEST_EPSILON
 from dphist.noise.inversion import Source
 from dphist.parameters import Exact, positive_number, whole_number
@@ -120,6 +120,12 @@ class AnonymizedMechanism(MechanismBase):
     def intervals(self, release: Release, level: float = 0.95) -> Band:
         """Return profiles that enclose the true one: `band`, by the name all mechanisms have."""
         return self.band(release, level)
+
+    def restored(self, value: Any, noisy: Mapping[str, IntArray]) -> Profile:
+        """Return a profile that was read from a file; ValueError if it is none."""
+        check_kind(value, Profile)
+        profile: Profile = value
+        return profile
 
     def _accept(self, profile: Profile) -> None:
         """Refuse data whose stated bound this mechanism does not protect; both are public."""

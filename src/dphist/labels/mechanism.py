@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import BoundsError, ParameterError
-from dphist.mechanism import ExpectedError, Intervals, Meaning, MechanismBase
+from dphist.mechanism import ExpectedError, Intervals, Meaning, MechanismBase, check_kind
 from dphist.noise.inversion import Source
 from dphist.parameters import Exact, positive_number, probability, short_number, whole_number
 from dphist.privacy import ApproxDP, Guarantee, PrivacyUnit, PureDP
@@ -162,6 +162,12 @@ class LabelsMechanism(MechanismBase):
     def _guarantees(self) -> Sequence[Guarantee]:
         direct = self.epsilon_guarantee
         return [self.guarantee] if direct is None else [self.guarantee, direct]
+
+    def restored(self, value: Any, noisy: Mapping[str, IntArray]) -> LabelTable:
+        """Return a table that was read from a file; ValueError if it is none."""
+        check_kind(value, LabelTable)
+        table: LabelTable = value
+        return table
 
     def _accept(self, table: object) -> LabelCounts:
         """Return the data as counted labels, refusing bounds that are not protected.

@@ -3,6 +3,7 @@
 import threading
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import ParameterError
@@ -148,6 +149,10 @@ class PayWhatYouGet(MechanismBase):
     def expected_error(self, k: int = 10, candidates: int = 100) -> ExpectedError:
         """Return the error to expect of one query, from public numbers alone."""
         return self._query(k, candidates).expected_error()
+
+    def restored(self, value: Any, noisy: object) -> Any:
+        """Refuse: a session is not saved; releases of its queries are those of `TopLabels`."""
+        raise ValueError("a session is not saved")
 
     @property
     def for_tests(self) -> bool:

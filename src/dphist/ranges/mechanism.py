@@ -3,6 +3,7 @@
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from statistics import NormalDist
 from typing import Any, TypeAlias, final
@@ -10,7 +11,7 @@ from typing import Any, TypeAlias, final
 import numpy as np
 
 from dphist.errors import BoundsError, ParameterError
-from dphist.mechanism import Intervals, Meaning, MechanismBase, provenance_of_unit
+from dphist.mechanism import Intervals, Meaning, MechanismBase, check_kind, provenance_of_unit
 from dphist.noise import Source
 from dphist.parameters import Exact, whole_number
 from dphist.privacy import Guarantee, PrivacyUnit
@@ -117,6 +118,20 @@ class RangesMechanism(MechanismBase):
         return self._given_out(
             value, counts, source, total=total, noisy=noisy, provenance=provenance_of_unit(data)
         )
+
+    def restored(self, value: Any, noisy: Noisy) -> RangeHistogram:
+        """Return a histogram that was read from a file, with what answers ranges of it.
+
+        Raises
+        ------
+        ValueError
+            If it has other bins than this mechanism.
+        """
+        check_kind(value, RangeHistogram)
+        histogram: RangeHistogram = value
+        if histogram.bins.shape != self.bins:
+            raise ValueError("the bins are not those of the mechanism")
+        return replace(histogram, answers=self.answers(histogram.bins, noisy))
 
     def _accept(self, data: Counts) -> None:
         """Refuse data whose stated bound this mechanism does not protect; both are public."""

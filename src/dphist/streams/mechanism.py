@@ -10,12 +10,13 @@ import numpy as np
 from scipy.special import ndtri
 
 from dphist.errors import ParameterError
-from dphist.mechanism import ExpectedError, Intervals, Meaning, MechanismBase
+from dphist.mechanism import ExpectedError, Intervals, Meaning, MechanismBase, check_kind
 from dphist.noise.gaussian import LARGEST_SIGMA
 from dphist.noise.gaussian_epsilon import gaussian_epsilon
 from dphist.parameters import Exact, positive_number, probability, short_number, whole_number
 from dphist.privacy import ZCDP, ApproxZCDP, PrivacyUnit
 from dphist.release.release import Release, savable
+from dphist.release.running_counts import RunningCounts
 from dphist.streams.counters.autoregressive import LARGEST_DISTANCE, autoregressive_counter
 from dphist.streams.counters.binary import BinaryCounter, levels
 from dphist.streams.counters.counter import Counter
@@ -277,6 +278,22 @@ class ContinualMechanism(MechanismBase):
         if self.threshold is not None:
             low, high = np.maximum(low, 1), np.maximum(high, 1)
         return Intervals(low, high, level)
+
+    def restored(self, value: Any, noisy: Mapping[str, Any]) -> RunningCounts:
+        """Return readings that were read from a file.
+
+        Raises
+        ------
+        ValueError
+            If a stream with these parameters cannot have made them.
+        """
+        check_kind(value, RunningCounts)
+        counts: RunningCounts = value
+        if counts.times[-1] > self.horizon:
+            raise ValueError("a reading is after the horizon")
+        if self.labels is not None and not set(counts.labels) <= set(self.labels):
+            raise ValueError("the labels are not those of the mechanism")
+        return counts
 
     @property
     def _unit(self) -> PrivacyUnit:

@@ -373,10 +373,11 @@ class ThresholdHistogram(LabelsMechanism):
             return None
         return cut_users(noisy, self._noise_of_users())
 
-    def check_noisy(self, noisy: Mapping[str, npt.NDArray[np.int64]]) -> None:
-        """Refuse, of a release that is loaded, noisy numbers that this mechanism cannot release."""
+    def restored(self, value: Any, noisy: Mapping[str, npt.NDArray[np.int64]]) -> LabelTable:
+        """Return a table that was read from a file; refuse noisy numbers that cannot be."""
         if self.count_cut_users:
             checked(noisy)
+        return LabelsMechanism.restored(self, value, noisy)
 
     def _accept(self, table: object) -> LabelCounts:
         counts = LabelsMechanism._accept(self, table)
