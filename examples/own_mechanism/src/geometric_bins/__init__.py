@@ -63,6 +63,8 @@ class GeometricBins:
         return math.sqrt(0.5) / math.sinh(float(min(self.epsilon, 700)) / 2)  # of one bin
 
     def intervals(self, release, /, level=0.95):
+        if not 0 < level < 1:
+            raise dh.ParameterError("level must be above 0 and below 1")
         rate = float(self.epsilon)
         width = math.ceil(math.log(2 / (1 - level) / (1 + math.exp(-rate))) / rate) - 1
         bins = release.value.bins
