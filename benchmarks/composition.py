@@ -202,7 +202,7 @@ def affordable(way: str, releases: int, epsilon: float) -> tuple[Fraction, Fract
             accounting="cdp",
             **parameters,
         )
-        return found.sigma, found.threshold
+        return found.noise_scale, found.threshold
     best: list[Any] = []
     for share in [Fraction(1)] if way == "basic" else _SHARES:
         left = float(DELTA * (1 - share))
@@ -218,7 +218,7 @@ def affordable(way: str, releases: int, epsilon: float) -> tuple[Fraction, Fract
             )
         )
     found = min(best, key=lambda made: made.threshold)
-    return found.sigma, found.threshold
+    return found.noise_scale, found.threshold
 
 
 def _solved(rule: Rule, releases: int, delta: float, total: float) -> float:

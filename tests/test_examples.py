@@ -115,7 +115,7 @@ def test_common_items_of_the_shop(tmp_path: Path) -> None:
     assert 80 < len(release.value) < 140
     bought = duckdb.read_parquet(str(PURCHASES)).aggregate("item, count(*)", "item").fetchall()
     truth = dict(bought)
-    reach = 6 * float(mechanism.sigma)
+    reach = 6 * float(mechanism.noise_scale)
     for label, count in zip(release.value.labels, release.value.counts.tolist(), strict=True):
         assert mechanism.threshold - 1 < count < truth[label] + reach
         assert count > truth[label] / 3 - reach

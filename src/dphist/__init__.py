@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         StateError,
     )
     from dphist.labels import PayWhatYouGet, ThresholdHistogram, TopLabels, TopThreshold
+    from dphist.mechanism import Mechanism, register
     from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PrivacyUnit, PureDP, compose
     from dphist.privacy.calibration import calibrate
     from dphist.ranges import AdaptiveTree, HierarchicalTree, LeafCounts
@@ -65,6 +66,7 @@ __all__ = [
     "InputFileError",
     "LabelCounts",
     "LeafCounts",
+    "Mechanism",
     "OutputFileError",
     "ParameterError",
     "PartitionSampler",
@@ -90,6 +92,7 @@ __all__ = [
     "noise",
     "plot",
     "properties",
+    "register",
     "write_report",
 ]
 
@@ -124,6 +127,7 @@ _HOMES = {
     "data.label_counts": ("LabelCounts",),
     "privacy": ("ZCDP", "ApproxDP", "ApproxZCDP", "PrivacyUnit", "PureDP", "compose"),
     "data.profile": ("Profile",),
+    "mechanism": ("Mechanism", "register"),
     "release.release": ("Release",),
     "report": ("plot", "write_report"),
     "release.running_counts": ("RunningCounts",),

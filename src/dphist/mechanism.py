@@ -1,10 +1,10 @@
-"""What all mechanisms share: a target, conversions, and one way of giving releases out."""
+"""What all mechanisms share: the protocol, meanings of parameters, a target, releasing."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from fractions import Fraction
-from typing import Any, Self
+from typing import Any, Protocol, Self, TypedDict, TypeVar, runtime_checkable
 
 from dphist.arrays import IntArray
 from dphist.data.profile import ONE_EDGE
@@ -23,7 +23,180 @@ from dphist.privacy import (
     least_epsilon,
 )
 from dphist.privacy.unit import ONE_RECORD
-from dphist.release.release import Release, parameters_of
+from dphist.release.release import Release, parameters_of, savable
+
+M = TypeVar("M")
+
+
+class Meaning(TypedDict, total=False):
+    """What the metadata of a mechanism's field say of a parameter.
+
+    Reports, help and documentation take their texts from here.
+    """
+
+    meaning: str
+    """What the parameter is, in a sentence."""
+    not_given: str
+    """What it means that the parameter is None."""
+    public: bool
+    """Whether the caller vouches that the value is public, not taken from the data."""
+
+
+@runtime_checkable
+class Mechanism(Protocol):
+    """What every mechanism offers: those of dphist, and your own.
+
+    A mechanism is a frozen dataclass. Its constructor takes everything that does not depend on
+    data and refuses bad parameters with a `ParameterError`. The metadata of its fields say what the
+    parameters mean: ``field(metadata={"meaning": "...", "not_given": "...", "public": True})``, see
+    `Meaning`. `dphist.register` makes such a class save, load, plot and report like those of
+    dphist; `docs/own-mechanism.md` has an example.
+
+    `PayWhatYouGet` and `ContinualMechanism` are no mechanisms in this sense, because data come to
+    them more than once: a session has `top` in place of `release`, and the parameters of a stream
+    are handed to a `ContinualHistogram`, which has `update` and `release`. Everything else of this
+    protocol they have.
+    """
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What a release costs, and whom it protects (`guarantee.unit`); known before data."""
+
+    @property
+    def noise_scale(self) -> Fraction | float:
+        """Scale of the noise on a number that is measured, in records.
+
+        1 / rate of two-sided geometric noise, the standard deviation of Gaussian noise, the scale
+        of Gumbel noise. Where several numbers get different noise, the smallest scale.
+        """
+
+    @property
+    def description(self) -> str:
+        """How a release is made, in a sentence or two."""
+
+    @property
+    def reference(self) -> str:
+        """The paper, and the algorithm or theorem in it."""
+
+    def release(self, data: Any, /, source: Source | None = None) -> Release:
+        """Return a release of the data: the only place that sees data and draws noise.
+
+        Parameters
+        ----------
+        source : callable, optional
+            `source(n)` returns n random bytes. For tests only: the release says so.
+        """
+
+    def decode(self, noisy: Mapping[str, IntArray], /) -> Any:
+        """Return the value inferred from the noisy counts of a release; post-processing.
+
+        Raises
+        ------
+        ParameterError
+            If the mechanism keeps no noisy counts, or these are not those of a release.
+        """
+
+    def expected_error(self, *public: Any, **guesses: Any) -> Any:
+        """Return the error to expect, from public numbers alone.
+
+        Of anonymized histograms, the sorted L1 distance in records; of ranges, the root of the mean
+        squared error of a random range in records; of labels and streams, an `ExpectedError`.
+        """
+
+    def intervals(self, release: Release, /, level: float = 0.95) -> Any:
+        """Return bounds on the truth, with `lower`, `upper` and `level`; post-processing.
+
+        Of anonymized histograms a `Band`, of others `Intervals`; None where a release has no
+        counts.
+        """
+
+
+_OFFERED = (
+    *("guarantee", "noise_scale", "description", "reference"),
+    *("release", "decode", "expected_error", "intervals"),
+)
+
+
+def register(mechanism: type[M]) -> type[M]:
+    """Make a mechanism of your own save, load, plot and report like those of dphist.
+
+    A class decorator. Releases name the package of the class, so that whoever loads one is told
+    what to install. If that package has an entry point of the group ``dphist.mechanisms`` with the
+    name of the class, `Release.load` imports it by itself; otherwise import it first.
+
+    Parameters
+    ----------
+    mechanism : class
+        A frozen dataclass that satisfies `Mechanism`. Its constructor takes its fields by name,
+        exact numbers also as text such as ``"1/3"``, and sequences as lists: that is how they are
+        saved.
+
+    Returns
+    -------
+    The class.
+
+    Raises
+    ------
+    ParameterError
+        If it is not a frozen dataclass, or lacks something of `Mechanism`.
+    """
+    if not isinstance(mechanism, type) or not is_dataclass(mechanism):
+        raise ParameterError("mechanism must be a class that is a frozen dataclass")
+    settings: Any = mechanism.__dataclass_params__  # type: ignore[attr-defined]
+    if not settings.frozen:
+        raise ParameterError("mechanism must be frozen: @dataclass(frozen=True)")
+    held = {item.name for item in fields(mechanism)}
+    missing = [name for name in _OFFERED if name not in held and not hasattr(mechanism, name)]
+    if missing:
+        raise ParameterError(f"mechanism must have {', '.join(missing)}: see dphist.Mechanism")
+    return savable(mechanism)
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedError:
+    """The error to expect of released labels.
+
+    Attributes
+    ----------
+    appears_from : int or None
+        The smallest count, in records, from which a label is released with probability `level`.
+        Of mechanisms that look at the largest counts only, that many above the next count. None
+        where all labels are released.
+    half_width : int or None
+        The smallest q for which the noise of a released count is within q with probability `level`;
+        None where no counts are released.
+    noise_scale : scale of the noise, in records.
+    level : probability.
+    """
+
+    appears_from: int | None
+    half_width: int | None
+    noise_scale: Fraction | float
+    level: float = 0.95
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Intervals:
+    """Bounds on the true counts of a release, for each count by itself.
+
+    Attributes
+    ----------
+    lower, upper : arrays in the shape and order of the released counts, in records.
+    level : probability, over the noise alone, with which a true count is between the two.
+    """
+
+    lower: Any
+    upper: Any
+    level: float
+
+
+def meanings_of(mechanism: Any) -> dict[str, Meaning]:
+    """Return what the fields of a mechanism say of its parameters, by name."""
+    return {
+        item.name: Meaning(**item.metadata)  # type: ignore[typeddict-item]
+        for item in fields(mechanism)
+        if item.init
+    }
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False, eq=False)
@@ -60,6 +233,36 @@ class MechanismBase(ABC):
         """Set fields, in the constructor: the mechanism is frozen, but not yet given out."""
         for name, value in values.items():
             object.__setattr__(self, name, value)
+
+    @property
+    @abstractmethod
+    def noise_scale(self) -> Fraction | float:
+        """Scale of the noise on a number that is measured, in records: see `Mechanism`."""
+
+    @property
+    @abstractmethod
+    def description(self) -> str:
+        """How a release is made, in a sentence or two."""
+
+    @property
+    @abstractmethod
+    def reference(self) -> str:
+        """The paper, and the algorithm or theorem in it."""
+
+    def decode(self, noisy: Mapping[str, IntArray]) -> Any:
+        """Return the value inferred from noisy counts; refused here: none are kept."""
+        name = type(self).__name__
+        raise ParameterError(f"a release of {name} does not keep what its value came from")
+
+    @abstractmethod
+    def restored(self, value: Any, noisy: Mapping[str, IntArray]) -> Any:
+        """Return a value that was read from a file as it was released.
+
+        Raises
+        ------
+        ValueError
+            If this mechanism cannot have released it.
+        """
 
     def _guarantees(self) -> Sequence[Guarantee]:
         """Return all guarantees that hold of a release."""
@@ -135,6 +338,12 @@ class MechanismBase(ABC):
             provenance=provenance or {},
             for_tests=is_for_tests(source, data),
         )
+
+
+def check_kind(value: object, kind: type[Any]) -> None:
+    """Refuse, of a release that is loaded, a value of another kind than the mechanism releases."""
+    if not isinstance(value, kind):
+        raise ValueError("the mechanism does not release values of this kind")
 
 
 def check_unit(asked: Guarantee, own: PrivacyUnit, name: str) -> None:

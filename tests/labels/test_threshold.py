@@ -363,7 +363,7 @@ def test_chances_of_release(noise: Any, epsilon: Any, max_count: int, seeded: An
 def test_a_released_value_is_the_compared_real_one_rounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """At every step of the grid the value is N rounded, and it is compared before that."""
     mechanism = histogram(noise="gaussian", epsilon="0.5", delta="0.3", max_labels=1)
-    fine = module.grid(mechanism.sigma)
+    fine = module.grid(mechanism.noise_scale)
     steps = np.arange(-6 * fine, 6 * fine + 1)
     monkeypatch.setattr(module, "rounded_gaussian", lambda p, size, source=None: steps)
     data = LabelCounts.promised(pa.table({"label": steps, "count": [3] * len(steps)}), 1, 1)
@@ -379,9 +379,9 @@ def test_a_released_value_is_the_compared_real_one_rounded(monkeypatch: pytest.M
 
 
 def test_it_says_what_it_does() -> None:
-    assert "geometric" in histogram().description()
-    assert "Gaussian" in histogram(noise="gaussian").description()
-    assert "listed" in histogram(labels=["a"], delta=None).description()
+    assert "geometric" in histogram().description
+    assert "Gaussian" in histogram(noise="gaussian").description
+    assert "listed" in histogram(labels=["a"], delta=None).description
 
 
 @pytest.mark.parametrize("noise", NOISES)

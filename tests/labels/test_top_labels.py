@@ -99,7 +99,7 @@ class QuietThreshold(TopLabels):
 
     def choose(self, counts, source=None):
         next_count = counts[self.candidates] if len(counts) > self.candidates else 0
-        noise = LazyNoise(GUMBEL, self.scale, [*counts[: self.candidates], 0], source)
+        noise = LazyNoise(GUMBEL, self.noise_scale, [*counts[: self.candidates], 0], source)
         high = next_count + self.threshold
         above = [i for i in range(len(counts[: self.candidates])) if noise._low[i] > high]
         return sorted(above, key=lambda i: -noise._low[i])[: self.k]
@@ -133,8 +133,8 @@ class HalvedNoise(TopLabels):
     __slots__ = ()
 
     @property
-    def scale(self):
-        return TopLabels.scale.fget(self) / 2
+    def noise_scale(self):
+        return TopLabels.noise_scale.fget(self) / 2
 
 
 @pytest.mark.parametrize("bug", [TrueOrder, QuietThreshold, OneTooFew, SharedNoise, HalvedNoise])

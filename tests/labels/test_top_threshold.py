@@ -59,7 +59,7 @@ class QuietThreshold(TopThreshold):
     __slots__ = ()
 
     def measure(self, counts, source=None):
-        noise = LazyNoise(GAUSSIAN, self.scale, counts[: self.k], source)
+        noise = LazyNoise(GAUSSIAN, self.noise_scale, counts[: self.k], source)
         limit = counts[self.k] + self.threshold
         return [(i, noise.rounded(i)) for i in range(self.k) if noise._low[i] > limit]
 
@@ -78,7 +78,7 @@ class RoundedFirst(TopThreshold):
 
     def measure(self, counts, source=None):
         centres = [*counts[: self.k], counts[self.k] + self.threshold]
-        noise = LazyNoise(GAUSSIAN, self.scale, centres, source)
+        noise = LazyNoise(GAUSSIAN, self.noise_scale, centres, source)
         values = [noise.rounded(i) for i in range(self.k + 1)]
         return [(i, v) for i, v in enumerate(values[:-1]) if v > values[-1]]
 

@@ -60,7 +60,7 @@ def told(mechanism: Any) -> dict[int, Any]:
     """What Gaussian noise is added to: labels, and then users, in steps of their grids."""
     if mechanism.noise == "laplace":
         return {}
-    fine, of_users = grid(mechanism.sigma), grid(mechanism._noise_of_users().sigma)
+    fine, of_users = grid(mechanism.noise_scale), grid(mechanism._noise_of_users().sigma)
     return {
         0: lambda data: fine * data[0],
         1: lambda data: of_users * np.array(data[1]),

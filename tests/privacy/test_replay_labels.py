@@ -67,7 +67,7 @@ def told(mechanism: ThresholdHistogram) -> dict[int, Told]:
     """What Gaussian noise is added to is out of sight: counts in steps of the grid, by batch."""
     if mechanism.noise == "laplace":
         return {}
-    fine = grid(mechanism.sigma)
+    fine = grid(mechanism.noise_scale)
     return {
         k: lambda counts, k=k: fine * counts[k * BATCH : (k + 1) * BATCH]
         for k in range(-(-LABELS // BATCH))
@@ -124,7 +124,7 @@ def test_listed_labels_at_production_scale(noise: Any) -> None:
     counts = long_tail(listed + 500)
     counts[listed - 50 : listed] = 0
     more = with_user(counts, 20, 4)
-    fine = grid(mechanism.sigma)
+    fine = grid(mechanism.noise_scale)
     sight: dict[int, Told] = {} if noise == "laplace" else {0: lambda held: fine * held[:listed]}
     epsilon, rho = loss_of_neighbours(released(mechanism), counts, more, told=sight)
     if noise == "laplace":

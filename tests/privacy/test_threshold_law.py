@@ -177,10 +177,10 @@ def test_the_law_of_a_label_is_that_of_the_paper(mechanism: ThresholdHistogram, 
     released = sorted(o for o in law if o is not None and law[o] > 0)
     for value in released[1:-1]:
         if mechanism.noise == "laplace":
-            alpha = math.exp(-1 / float(mechanism.sigma))
+            alpha = math.exp(-1 / float(mechanism.noise_scale))
             wanted = (1 - alpha) / (1 + alpha) * alpha ** abs(value - count)
         else:
-            edges = (np.array([value - 0.5, value + 0.5]) - count) / float(mechanism.sigma)
+            edges = (np.array([value - 0.5, value + 0.5]) - count) / float(mechanism.noise_scale)
             wanted = float(norm.cdf(edges[1]) - norm.cdf(edges[0]))
         assert law[value] == pytest.approx(wanted, rel=1e-6)
     assert threshold is not None
@@ -198,7 +198,7 @@ def lowered(steps: int) -> Callable[[pytest.MonkeyPatch], None]:
         assert right is not None
 
         def wrong(self: ThresholdHistogram) -> int | Fraction:
-            fine = 1 if self.noise == "laplace" else module.grid(self.sigma)
+            fine = 1 if self.noise == "laplace" else module.grid(self.noise_scale)
             step = Fraction(steps, fine)
             return right(self) - (steps if self.noise == "laplace" else step)
 
@@ -210,8 +210,8 @@ def lowered(steps: int) -> Callable[[pytest.MonkeyPatch], None]:
 def weak_noise(patch: pytest.MonkeyPatch) -> None:
     def wrong(self: ThresholdHistogram) -> GeometricNoise | GaussianNoise:
         if self.noise == "laplace":
-            return GeometricNoise(1 / self.sigma * Fraction(13, 10))
-        return GaussianNoise(self.sigma * Fraction(7, 10))
+            return GeometricNoise(1 / self.noise_scale * Fraction(13, 10))
+        return GaussianNoise(self.noise_scale * Fraction(7, 10))
 
     patch.setattr(ThresholdHistogram, "noise_law", wrong)
 
@@ -318,8 +318,8 @@ def test_singletons_are_released_with_delta_and_not_four_times_less(
     reached = float(mechanism.reached_delta)
     assert min(binom.cdf(out, all_users, reached), binom.sf(out - 1, all_users, reached)) > UNLIKELY
     # Power: a threshold lower by the noise's scale; by one record, as >= would be, for scale 1.
-    lower = math.ceil(mechanism.sigma)
-    steps = lower if mechanism.noise == "laplace" else lower * module.grid(mechanism.sigma)
+    lower = math.ceil(mechanism.noise_scale)
+    steps = lower if mechanism.noise == "laplace" else lower * module.grid(mechanism.noise_scale)
     lowered(steps)(monkeypatch)
     out, all_users = users_betrayed(mechanism, seeded(3))
     assert binom.sf(out - 1, all_users, claimed) < UNLIKELY

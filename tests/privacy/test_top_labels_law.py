@@ -43,7 +43,7 @@ class Recorder:
     def __init__(
         self, law: Any, scale: Fraction, centres: Sequence[Any], source: Any = None
     ) -> None:
-        self.scale, self.centres = scale, [Fraction(c) for c in centres]
+        self.noise_scale, self.centres = scale, [Fraction(c) for c in centres]
         Recorder.asked = self
 
     def values(self) -> list[float]:
@@ -236,7 +236,7 @@ class OneLabelCounted(TopLabels):
 
     @property
     def threshold(self) -> Fraction:
-        return self.max_count + self.scale * top_labels.logarithm_above(1 / self.delta)
+        return self.max_count + self.noise_scale * top_labels.logarithm_above(1 / self.delta)
 
 
 class NextCountMissing(TopLabels):
@@ -252,7 +252,7 @@ class UnitIgnored(TopLabels):
     __slots__ = ()
 
     @property
-    def scale(self) -> Fraction:
+    def noise_scale(self) -> Fraction:
         return 1 / self.epsilon
 
 
@@ -260,8 +260,8 @@ class HalvedNoise(TopLabels):
     __slots__ = ()
 
     @property
-    def scale(self) -> Fraction:
-        return TopLabels.scale.fget(self) / 2
+    def noise_scale(self) -> Fraction:
+        return TopLabels.noise_scale.fget(self) / 2
 
 
 class CheapLabels(TopLabels):
@@ -475,7 +475,7 @@ class UnitForgotten(TopThreshold):
     __slots__ = ()
 
     @property
-    def scale(self) -> Fraction:
+    def noise_scale(self) -> Fraction:
         return 1 / self.epsilon
 
 

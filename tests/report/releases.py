@@ -98,7 +98,12 @@ class Hostile:
     def pointwise_band(self, release: Release) -> None:
         return None
 
+    @property
     def description(self) -> str:
+        return HOSTILE
+
+    @property
+    def reference(self) -> str:
         return HOSTILE
 
 

@@ -120,7 +120,7 @@ def test_the_page_says_what_is_promised(release: Release, source: str) -> None:
         str(release.guarantee),
         labelled_words.bounds_in_words(mechanism),
         labelled_words.threshold_in_words(mechanism),
-        mechanism.description(),
+        mechanism.description,
         "is a promise of whoever counted the labels",
         f"dphist {release.version}",
         "arXiv:2309.09170",
@@ -270,9 +270,9 @@ def test_the_noise_stays_within_the_interval(mechanism: ThresholdHistogram) -> N
     draw = random.Random(3).randbytes
     size = 40_000
     if mechanism.noise == "gaussian":
-        noise = rounded_gaussian(mechanism.sigma, size, draw)
+        noise = rounded_gaussian(mechanism.noise_scale, size, draw)
     else:
-        noise = two_sided_geometric(1 / mechanism.sigma, size, draw)
+        noise = two_sided_geometric(1 / mechanism.noise_scale, size, draw)
     width = half_width(mechanism)
     slack = 4 * math.sqrt(0.05 * 0.95 / size)
     assert np.mean(np.abs(noise) > width) <= 0.05 + slack

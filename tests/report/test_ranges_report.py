@@ -61,7 +61,7 @@ def test_the_page_says_what_is_promised(release: Release, source: str) -> None:
         ranges_words.neighbours_in_words(mechanism.sensitivity),
         ranges_words.errors_in_words(mechanism),
         str(release.guarantee),
-        mechanism.description(),
+        mechanism.description,
         f"dphist {release.version}",
         described.paper(mechanism),
         'dphist.Release.load("release.json")',

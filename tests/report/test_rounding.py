@@ -126,7 +126,7 @@ def test_thresholds_are_stated_so_that_what_is_above_is_released() -> None:
 def test_noise_that_protects_is_rounded_down_and_error_up() -> None:
     mechanism = dh.ThresholdHistogram(epsilon="0.37", delta="1e-6", max_labels=7, noise="gaussian")
     provenance = read(labelled_words.per_label(mechanism).split()[-1])
-    assert provenance <= mechanism.sigma < provenance * Fraction(100002, 100000)
+    assert provenance <= mechanism.noise_scale < provenance * Fraction(100002, 100000)
     noise = described.noise(dh.RankSplit(epsilon="1/3"))
     assert noise is not None
     said = re.search(r"standard deviation ([0-9.,]+) records", noise.meaning)

@@ -109,7 +109,7 @@ def test_the_page_says_what_is_promised(release: Release, source: str) -> None:
         running_words.neighbours_in_words(mechanism),
         running_words.threshold_in_words(mechanism),
         running_words.intervals_in_words(mechanism),
-        mechanism.description(),
+        mechanism.description,
         f"dphist {release.version}",
         "arXiv:2309.09170",
         "dphist show release.json",

@@ -1,6 +1,6 @@
 """Cumulative prevalences with noise (Kuo et al. 2018, method Hc)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
@@ -9,6 +9,8 @@ from dphist.anonymized import tiling
 from dphist.anonymized.band import NOTHING, Band, from_rows_and_columns
 from dphist.anonymized.inference import infer_decreasing, rounding_error
 from dphist.anonymized.mechanism import (
+    EPSILON,
+    SENSITIVITY,
     AnonymizedMechanism,
     Drawn,
     checked_cell_epsilon,
@@ -17,6 +19,7 @@ from dphist.anonymized.mechanism import (
 from dphist.anonymized.reference import Shape, error_on, public_profile, zipf_profile
 from dphist.arrays import IntArray
 from dphist.data.profile import Profile
+from dphist.mechanism import Meaning
 from dphist.noise import Source, two_sided_geometric
 from dphist.noise.magnitude import geometric_simultaneous_bound
 from dphist.parameters import Exact, whole_number
@@ -52,9 +55,20 @@ class CumulativeCounts(AnonymizedMechanism):
     end, which needs a public number of labels.
     """
 
-    epsilon: Fraction
-    largest: int
-    sensitivity: int
+    reference = (
+        "Y.-H. Kuo, C.-C. Chiu, D. Kifer, M. Hay, A. Machanavajjhala. Differentially Private "
+        "Hierarchical Count-of-Counts Histograms. Proceedings of the VLDB Endowment 11(11), "
+        "2018. arXiv:1804.00370. Method Hc."
+    )
+
+    epsilon: Fraction = field(metadata=EPSILON)
+    largest: int = field(
+        metadata=Meaning(
+            meaning="Public maximum count; larger ones are treated as this.",
+            public=True,
+        )
+    )
+    sensitivity: int = field(metadata=SENSITIVITY)
 
     def __init__(self, *, epsilon: Exact, largest: int, sensitivity: int = 1) -> None:
         self._hold_shared(epsilon, sensitivity)
@@ -109,8 +123,9 @@ class CumulativeCounts(AnonymizedMechanism):
             f"counts up to {self.largest:,}",
         )
 
+    @property
     def description(self) -> str:
-        """Say how a release is made."""
+        """How a release is made."""
         return (
             "Cumulative counts (Kuo, Chiu, Kifer, Hay and Machanavajjhala 2018). How many labels "
             f"have each count or more, up to {self.largest:,}, a public maximum, with two-sided "

@@ -3,19 +3,24 @@
 from abc import abstractmethod
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import NamedTuple, final
+from typing import Any, NamedTuple, final
 
 from dphist.anonymized.band import Band
 from dphist.anonymized.reference import Shape
 from dphist.arrays import IntArray
 from dphist.data.profile import Profile
 from dphist.errors import BoundsError, ParameterError
-from dphist.mechanism import MechanismBase, provenance_of_unit
+from dphist.mechanism import Meaning, MechanismBase, check_kind, provenance_of_unit
 from dphist.noise.geometric import SMALLEST_EPSILON
 from dphist.noise.inversion import Source
 from dphist.parameters import Exact, privacy_parameter, whole_number
 from dphist.privacy import Guarantee, PrivacyUnit, PureDP
 from dphist.release.release import Release
+
+EPSILON = Meaning(meaning="Privacy parameter of the whole release; smaller is more private.")
+SENSITIVITY = Meaning(
+    meaning="Records that one protected unit can change in the histogram, at most."
+)
 
 
 class Drawn(NamedTuple):
@@ -50,6 +55,18 @@ class AnonymizedMechanism(MechanismBase):
     def guarantee(self) -> Guarantee:
         """What a release costs units that change at most `sensitivity` cells: pure epsilon-DP."""
         return PureDP(self.epsilon, self._unit)
+
+    @property
+    def cell_epsilon(self) -> Fraction | None:
+        """Parameter of the geometric noise on what is measured; None where there is none."""
+        return None
+
+    @property
+    def noise_scale(self) -> Fraction:
+        """Scale of the geometric noise on what the profile is inferred from, in records."""
+        if self.cell_epsilon is None:
+            raise NotImplementedError
+        return 1 / self.cell_epsilon
 
     @final
     def release(self, profile: Profile, source: Source | None = None) -> Release:
@@ -99,9 +116,15 @@ class AnonymizedMechanism(MechanismBase):
         checked_level(level, 0.999999)
         return None
 
-    @abstractmethod
-    def description(self) -> str:
-        """Say how a release is made, for its summary and report."""
+    def intervals(self, release: Release, level: float = 0.95) -> Band:
+        """Return profiles that enclose the true one: `band`, by the name all mechanisms have."""
+        return self.band(release, level)
+
+    def restored(self, value: Any, noisy: Mapping[str, IntArray]) -> Profile:
+        """Return a profile that was read from a file; ValueError if it is none."""
+        check_kind(value, Profile)
+        profile: Profile = value
+        return profile
 
     def _hold_shared(self, epsilon: Exact, sensitivity: int) -> None:
         """Check and set the fields that all mechanisms have."""

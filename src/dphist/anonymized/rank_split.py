@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
@@ -11,6 +11,8 @@ from dphist.anonymized import tiling
 from dphist.anonymized.band import Band, from_rows_and_columns
 from dphist.anonymized.inference import infer_decreasing, rounding_error
 from dphist.anonymized.mechanism import (
+    EPSILON,
+    SENSITIVITY,
     AnonymizedMechanism,
     Drawn,
     checked_cell_epsilon,
@@ -20,6 +22,7 @@ from dphist.anonymized.reference import Shape, error_on, public_profile
 from dphist.arrays import IntArray
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
+from dphist.mechanism import Meaning
 from dphist.noise import Source, two_sided_geometric
 from dphist.noise.magnitude import (
     geometric_simultaneous_bound,
@@ -68,9 +71,22 @@ class RankSplit(AnonymizedMechanism):
     and Lemma 10); without one, epsilon is 39/40 of what it was.
     """
 
-    epsilon: Fraction
-    total: int | None
-    sensitivity: int
+    reference = (
+        "P. Manurangsi. Tight Bounds for Differentially Private Anonymized Histograms. SIAM "
+        "Symposium on Simplicity in Algorithms (SOSA), 2022. arXiv:2111.03257. Theorem 6 and "
+        "Lemma 10."
+    )
+
+    epsilon: Fraction = field(metadata=EPSILON)
+    total: int | None = field(
+        metadata=Meaning(
+            meaning="Public bound on the number of records, known without looking at the data.",
+            not_given="No public bound on the number of records; a private estimate took its "
+            "place.",
+            public=True,
+        )
+    )
+    sensitivity: int = field(metadata=SENSITIVITY)
 
     def __init__(self, *, epsilon: Exact, total: int | None = None, sensitivity: int = 1) -> None:
         public = optional_whole(total, "total", 0)
@@ -168,8 +184,9 @@ class RankSplit(AnonymizedMechanism):
             "all labels" if self.total is None else "all labels, if the public total holds",
         )
 
+    @property
     def description(self) -> str:
-        """Say how a release is made."""
+        """How a release is made."""
         size = f"a public bound of {self.total or 0:,}"
         if self.total is None:
             deviation = geometric_standard_deviation(self._total_epsilon / self.sensitivity)

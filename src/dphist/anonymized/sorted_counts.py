@@ -1,6 +1,6 @@
 """Sorted counts with noise (Hay, Rastogi, Miklau, Suciu 2010, section 3)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
 
@@ -10,6 +10,8 @@ from dphist.anonymized import tiling
 from dphist.anonymized.band import NOTHING, Band, from_rows_and_columns
 from dphist.anonymized.inference import infer_decreasing, rounding_error
 from dphist.anonymized.mechanism import (
+    EPSILON,
+    SENSITIVITY,
     AnonymizedMechanism,
     Drawn,
     checked_cell_epsilon,
@@ -19,6 +21,7 @@ from dphist.anonymized.reference import Shape, error_on, public_profile, zipf_pr
 from dphist.arrays import IntArray
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
+from dphist.mechanism import Meaning
 from dphist.noise import Source, two_sided_geometric
 from dphist.noise.magnitude import geometric_simultaneous_bound
 from dphist.parameters import Exact, whole_number
@@ -61,10 +64,25 @@ class SortedCounts(AnonymizedMechanism):
     Source: Hay et al. 2010, section 3; Proposition 3 is the sensitivity.
     """
 
-    epsilon: Fraction
-    labels: int
-    inference: Inference
-    sensitivity: int
+    reference = (
+        "M. Hay, V. Rastogi, G. Miklau, D. Suciu. Boosting the Accuracy of Differentially "
+        "Private Histograms Through Consistency. Proceedings of the VLDB Endowment 3(1), 2010. "
+        "arXiv:0904.0942. Section 3; Proposition 3 is the sensitivity."
+    )
+
+    epsilon: Fraction = field(metadata=EPSILON)
+    labels: int = field(
+        metadata=Meaning(
+            meaning="Public number of labels, those that never occur included.",
+            public=True,
+        )
+    )
+    inference: Inference = field(
+        metadata=Meaning(
+            meaning="How the noisy counts become a non-increasing sequence.",
+        )
+    )
+    sensitivity: int = field(metadata=SENSITIVITY)
 
     def __init__(
         self,
@@ -136,8 +154,9 @@ class SortedCounts(AnonymizedMechanism):
             f"the {self.labels:,} largest counts",
         )
 
+    @property
     def description(self) -> str:
-        """Say how a release is made."""
+        """How a release is made."""
         ending = {
             "isotonic": "least squares then makes the sequence non-increasing",
             "sort": "sorting then makes the sequence non-increasing",

@@ -99,7 +99,7 @@ def _print_dry_run(mechanism: AdaptiveScan, options: argparse.Namespace) -> None
     }
     said = [
         words.guarantee_in_words(*unit_of(mechanism, options)),
-        mechanism.description(),
+        mechanism.description,
         *(
             f"If there are {guess:,} records: {words.error_in_words(error, guess)}."
             for guess, error in errors.items()

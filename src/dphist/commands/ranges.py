@@ -185,7 +185,7 @@ def _print_dry_run(mechanism: RangesMechanism, options: argparse.Namespace) -> N
     number = Number(units, "records" if mechanism.sensitivity == 1 else "units", at_least=True)
     said = [
         ranges_words.promise_in_words(*unit_of(mechanism, options), number),
-        mechanism.description(),
+        mechanism.description,
         f"Bins: {' by '.join(f'{bins:,}' for bins in mechanism.bins)}.",
         *(
             f"If there are {guess:,} records: a range is about {words.error_in_short(error)} off."

@@ -5,18 +5,37 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, final
 
+import numpy as np
 import pyarrow as pa
 
 from dphist.arrays import IntArray
 from dphist.data.label_counts import LabelCounts
-from dphist.errors import BoundsError
-from dphist.mechanism import MechanismBase
+from dphist.errors import BoundsError, ParameterError
+from dphist.mechanism import ExpectedError, Intervals, Meaning, MechanismBase, check_kind
 from dphist.noise.inversion import Source
 from dphist.parameters import Exact, positive_delta, privacy_parameter, whole_number
 from dphist.privacy import ApproxDP, Guarantee, PrivacyUnit, PureDP
 from dphist.release.label_table import LabelTable
 from dphist.release.release import Release, provenance_of
 from dphist.tables import LARGEST
+
+EPSILON = Meaning(
+    meaning="Privacy parameter of a single label; what the release costs in all stands above."
+)
+DELTA = Meaning(
+    meaning="Probability with which a label may betray a user, in all labels together.",
+    not_given="There is none: all labels are listed.",
+)
+MAX_LABELS = Meaning(
+    meaning="Labels that one user changes at most.",
+    not_given="One user may change any number of labels.",
+)
+MAX_COUNT = Meaning(meaning="What one user adds to the count of a label at most.")
+K = Meaning(meaning="Labels that are listed at most.")
+CANDIDATES = Meaning(meaning="How many of the largest counts are looked at.")
+
+LEVEL = 0.95
+"""Probability of the counts and intervals that are stated."""
 
 LARGEST_BOUND = 2**40
 """Largest `max_labels` and `max_count`: thresholds and noise then stay far inside int64."""
@@ -87,9 +106,49 @@ class LabelsMechanism(MechanismBase):
         """Draw noise for what is released beside the labels, by name: nothing, for most."""
         return {}
 
+    @property
     @abstractmethod
-    def description(self) -> str:
-        """Say how a release is made, for its summary and report."""
+    def threshold(self) -> int | Fraction | None:
+        """Noisy counts above it are released, in records; None where labels are listed."""
+
+    @abstractmethod
+    def likely_count(self, chance: float) -> int:
+        """Return the smallest count, in records, released with this probability or more.
+
+        Of mechanisms that look at the largest counts only, that many above the next count.
+        """
+
+    @abstractmethod
+    def half_width(self, level: float = LEVEL) -> int | None:
+        """Return the smallest q at which the noise of a count is within q with this probability.
+
+        None where no counts are released.
+        """
+
+    def expected_error(self) -> ExpectedError:
+        """Return the count from which a label is released with 95 %, and the scale of the noise."""
+        return ExpectedError(
+            None if self.threshold is None else self.likely_count(LEVEL),
+            self.half_width(LEVEL),
+            self.noise_scale,
+            LEVEL,
+        )
+
+    def intervals(self, release: Release, level: float = LEVEL) -> Intervals | None:
+        """Return bounds on the true count of each released label, in the order of its rows.
+
+        They reach `half_width` to both sides, and not below 1 unless labels are listed: a label
+        that nobody listed occurs. None where a release has no counts.
+        """
+        if not 0 < level < 1:
+            raise ParameterError("level must be above 0 and below 1")
+        counts, width = release.value.counts, self.half_width(level)
+        if counts is None or width is None:
+            return None
+        least = -LARGEST_COUNT if self.threshold is None else 1
+        return Intervals(
+            np.maximum(counts - width, least), np.maximum(counts + width, least), level
+        )
 
     @classmethod
     def needs_delta(cls, **_parameters: Any) -> bool:
@@ -104,6 +163,12 @@ class LabelsMechanism(MechanismBase):
     def _guarantees(self) -> Sequence[Guarantee]:
         direct = self.epsilon_guarantee
         return [self.guarantee] if direct is None else [self.guarantee, direct]
+
+    def restored(self, value: Any, noisy: Mapping[str, IntArray]) -> LabelTable:
+        """Return a table that was read from a file; ValueError if it is none."""
+        check_kind(value, LabelTable)
+        table: LabelTable = value
+        return table
 
     def _accept(self, table: object) -> LabelCounts:
         """Return the data as counted labels, refusing bounds that are not protected.

@@ -1,20 +1,25 @@
 """PayWhatYouGet: many top-label queries that pay for the labels returned (Algorithm 4)."""
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import ParameterError
 from dphist.labels.mechanism import (
+    DELTA,
+    EPSILON,
     LARGEST_BOUND,
+    MAX_COUNT,
+    MAX_LABELS,
     checked_bound,
     checked_delta,
     checked_epsilon,
     user_of,
 )
 from dphist.labels.top_labels import TopLabels, check_scale, check_stated
-from dphist.mechanism import MechanismBase
+from dphist.mechanism import ExpectedError, Meaning, MechanismBase
 from dphist.noise.inversion import Source
 from dphist.noise.whose import is_for_tests
 from dphist.parameters import Exact, optional_whole, whole_number
@@ -73,12 +78,17 @@ class PayWhatYouGet(MechanismBase):
     epsilon, delta, max_labels, max_count : of each query, see `TopLabels`.
     """
 
-    budget: int
-    queries: int
-    epsilon: Fraction
-    delta: Fraction
-    max_labels: int | None
-    max_count: int
+    reference = (
+        "R. Rogers. A Unifying Privacy Analysis Framework for Unknown Domain Algorithms in "
+        "Differential Privacy. 2023. arXiv:2309.09170. Algorithm 4 and Theorem 10."
+    )
+
+    budget: int = field(metadata=Meaning(meaning="Labels that all queries together may return."))
+    queries: int = field(metadata=Meaning(meaning="Queries that may be asked."))
+    epsilon: Fraction = field(metadata=EPSILON)
+    delta: Fraction = field(metadata=DELTA)
+    max_labels: int | None = field(metadata=MAX_LABELS)
+    max_count: int = field(metadata=MAX_COUNT)
     _left: _Left
 
     def __init__(
@@ -123,6 +133,27 @@ class PayWhatYouGet(MechanismBase):
         return ApproxZCDP(rho, self.queries * self.delta, user_of(self.max_labels, self.max_count))
 
     @property
+    def noise_scale(self) -> Fraction:
+        """Scale of the Gumbel noise of each query, in records."""
+        return self.max_count / self.epsilon
+
+    @property
+    def description(self) -> str:
+        """How the queries are answered."""
+        return (
+            f"Up to {self.queries} queries for the most common labels, each answered by TopLabels, "
+            f"return at most {self.budget} labels together; each pays for the labels it returns."
+        )
+
+    def expected_error(self, k: int = 10, candidates: int = 100) -> ExpectedError:
+        """Return the error to expect of one query, from public numbers alone."""
+        return self._query(k, candidates).expected_error()
+
+    def restored(self, value: Any, noisy: object) -> Any:
+        """Refuse: a session is not saved; releases of its queries are those of `TopLabels`."""
+        raise ValueError("a session is not saved")
+
+    @property
     def for_tests(self) -> bool:
         """Whether random bits of a query came from the caller: then the session protects nobody."""
         return self._left.for_tests
@@ -165,14 +196,7 @@ class PayWhatYouGet(MechanismBase):
         BoundsError
             If the table was counted under larger bounds than the session's; nothing is paid.
         """
-        query = TopLabels(
-            k=k,
-            candidates=candidates,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            max_labels=self.max_labels,
-            max_count=self.max_count,
-        )
+        query = self._query(k, candidates)
         if isinstance(counts, LabelCounts):
             query._accept(counts)
         self._left.reserve(query.k)
@@ -181,3 +205,13 @@ class PayWhatYouGet(MechanismBase):
         release = query.release(counts, source)
         self._left.refund(query.k - len(release.value))
         return release
+
+    def _query(self, k: int, candidates: int) -> TopLabels:
+        return TopLabels(
+            k=k,
+            candidates=candidates,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            max_labels=self.max_labels,
+            max_count=self.max_count,
+        )

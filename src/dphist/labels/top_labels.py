@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import pyarrow as pa
@@ -10,7 +10,14 @@ import pyarrow as pa
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import ParameterError
 from dphist.labels.mechanism import (
+    CANDIDATES,
+    DELTA,
+    EPSILON,
     LARGEST_BOUND,
+    LEVEL,
+    MAX_COUNT,
+    MAX_LABELS,
+    K,
     LabelsMechanism,
     checked_bound,
     checked_delta,
@@ -62,12 +69,17 @@ class TopLabels(LabelsMechanism):
     ApproxZCDP(rho=0.05, delta=1e-6, unit='user')
     """
 
-    k: int
-    candidates: int
-    epsilon: Fraction
-    delta: Fraction
-    max_labels: int | None
-    max_count: int
+    reference = (
+        "R. Rogers. A Unifying Privacy Analysis Framework for Unknown Domain Algorithms in "
+        "Differential Privacy. 2023. arXiv:2309.09170. Algorithm 3 and Theorem 9."
+    )
+
+    k: int = field(metadata=K)
+    candidates: int = field(metadata=CANDIDATES)
+    epsilon: Fraction = field(metadata=EPSILON)
+    delta: Fraction = field(metadata=DELTA)
+    max_labels: int | None = field(metadata=MAX_LABELS)
+    max_count: int = field(metadata=MAX_COUNT)
 
     def __init__(
         self,
@@ -89,7 +101,7 @@ class TopLabels(LabelsMechanism):
         )
         if self.candidates < self.k:
             raise ParameterError("candidates must be at least k")
-        check_scale(self.scale)
+        check_scale(self.noise_scale)
         check_stated(self.k * self.epsilon**2 / 8)
 
     @property
@@ -98,7 +110,7 @@ class TopLabels(LabelsMechanism):
         return ApproxZCDP(self.k * self.epsilon**2 / 8, self.delta, self._unit)
 
     @property
-    def scale(self) -> Fraction:
+    def noise_scale(self) -> Fraction:
         """Scale of the Gumbel noise, in records."""
         return self.max_count / self.epsilon
 
@@ -108,7 +120,18 @@ class TopLabels(LabelsMechanism):
         differing = self.candidates
         if self.max_labels is not None:
             differing = min(differing, self.max_labels)
-        return self.max_count + self.scale * logarithm_above(differing / self.delta)
+        return self.max_count + self.noise_scale * logarithm_above(differing / self.delta)
+
+    def likely_count(self, chance: float) -> int:
+        """Return how far above the next count a label is released with this probability."""
+        if not 0 < chance < 1:
+            raise ParameterError("chance must be above 0 and below 1")
+        # The difference of two Gumbel variables is logistic.
+        over = float(self.noise_scale) * math.log(chance / (1 - chance))
+        return math.ceil(float(self.threshold) + over)
+
+    def half_width(self, level: float = LEVEL) -> None:
+        """Return None: no counts are released."""
 
     def _drawn(self, counts: LabelCounts, source: Source | None) -> LabelTable:
         largest = counts.largest(self.candidates + 1)
@@ -123,12 +146,13 @@ class TopLabels(LabelsMechanism):
         bound = self.max_labels
         return None if bound is None or bound >= self.candidates else bound
 
+    @property
     def description(self) -> str:
-        """Say how a release is made, for its summary and report."""
+        """How a release is made."""
         return (
             f"The {self.candidates} largest counts, and a threshold above the next, each got noise "
-            f"(Gumbel, scale {plain(down(self.scale))}); of the labels above the threshold the "
-            f"{self.k} largest are listed, in the order of their noisy counts, without counts."
+            f"(Gumbel, scale {plain(down(self.noise_scale))}); of the labels above the threshold "
+            f"the {self.k} largest are listed, in the order of their noisy counts, without counts."
         )
 
     def choose(self, counts: Sequence[int], source: Source | None = None) -> list[int]:
@@ -136,7 +160,7 @@ class TopLabels(LabelsMechanism):
         next_count = counts[self.candidates] if len(counts) > self.candidates else 0
         # Order and threshold are the same with next_count taken away everywhere.
         centres = [c - next_count for c in counts[: self.candidates]]
-        noise = LazyNoise(GUMBEL, self.scale, [*centres, self.threshold], source)
+        noise = LazyNoise(GUMBEL, self.noise_scale, [*centres, self.threshold], source)
         return noise.descending_above(len(centres), self.k)
 
 

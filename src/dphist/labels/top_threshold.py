@@ -1,15 +1,23 @@
 """TopThreshold: common labels and their counts, from the largest counts alone (Algorithm 2)."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import pyarrow as pa
+from scipy.special import ndtri
 
 from dphist.data.label_counts import LabelCounts
+from dphist.errors import ParameterError
 from dphist.labels.mechanism import (
+    DELTA,
+    EPSILON,
     LARGEST_BOUND,
     LARGEST_COUNT,
+    LEVEL,
+    MAX_COUNT,
+    MAX_LABELS,
+    K,
     LabelsMechanism,
     checked_bound,
     checked_delta,
@@ -60,11 +68,16 @@ class TopThreshold(LabelsMechanism):
     ApproxZCDP(rho=0.2, delta=1e-6, unit='user')
     """
 
-    k: int
-    epsilon: Fraction
-    delta: Fraction
-    max_labels: int
-    max_count: int
+    reference = (
+        "R. Rogers. A Unifying Privacy Analysis Framework for Unknown Domain Algorithms in "
+        "Differential Privacy. 2023. arXiv:2309.09170. Algorithm 2 and Theorem 8."
+    )
+
+    k: int = field(metadata=K)
+    epsilon: Fraction = field(metadata=EPSILON)
+    delta: Fraction = field(metadata=DELTA)
+    max_labels: int = field(metadata=MAX_LABELS)
+    max_count: int = field(metadata=MAX_COUNT)
 
     def __init__(
         self, k: int = 100, *, epsilon: Exact, delta: Exact, max_labels: int, max_count: int = 1
@@ -76,7 +89,7 @@ class TopThreshold(LabelsMechanism):
             max_labels=checked_bound(max_labels, "max_labels"),
             max_count=checked_bound(max_count, "max_count"),
         )
-        check_scale(self.scale)
+        check_scale(self.noise_scale)
         check_stated(self.max_labels * self.epsilon**2 / 2)
 
     @property
@@ -85,7 +98,7 @@ class TopThreshold(LabelsMechanism):
         return ApproxZCDP(self.max_labels * self.epsilon**2 / 2, self.delta, self._unit)
 
     @property
-    def scale(self) -> Fraction:
+    def noise_scale(self) -> Fraction:
         """Standard deviation of the Gaussian noise, in records."""
         return self.max_count / self.epsilon
 
@@ -94,7 +107,19 @@ class TopThreshold(LabelsMechanism):
         """How far above the next count the threshold lies, noise apart, in records; rounded up."""
         root_two = Fraction(math.isqrt(2 << 2 * _GRID) + 1, 1 << _GRID)
         quantile = normal_quantile_above(self.delta / self.max_labels)
-        return self.max_count + root_two * self.scale * quantile
+        return self.max_count + root_two * self.noise_scale * quantile
+
+    def likely_count(self, chance: float) -> int:
+        """Return how far above the next count a label is released with this probability."""
+        if not 0 < chance < 1:
+            raise ParameterError("chance must be above 0 and below 1")
+        # The difference of two normal variables is normal.
+        over = math.sqrt(2) * float(self.noise_scale) * float(ndtri(chance))
+        return math.ceil(float(self.threshold) + over)
+
+    def half_width(self, level: float = LEVEL) -> int:
+        """Return the smallest q at which the noise of a count is within q with this probability."""
+        return max(math.ceil(float(self.noise_scale) * float(ndtri((1 + level) / 2)) - 0.5), 0)
 
     def _drawn(self, counts: LabelCounts, source: Source | None) -> LabelTable:
         largest = counts.largest(self.k + 1)
@@ -107,12 +132,13 @@ class TopThreshold(LabelsMechanism):
         )
         return in_released_order(released)
 
+    @property
     def description(self) -> str:
-        """Say how a release is made, for its summary and report."""
+        """How a release is made."""
         return (
             f"The {self.k} largest counts, and a threshold above the next, each got noise (normal, "
-            f"standard deviation {plain(down(self.scale))}); the counts above the threshold are "
-            "listed, rounded."
+            f"standard deviation {plain(down(self.noise_scale))}); the counts above the threshold "
+            "are listed, rounded."
         )
 
     def measure(self, counts: list[int], source: Source | None = None) -> list[tuple[int, int]]:
@@ -122,7 +148,7 @@ class TopThreshold(LabelsMechanism):
         """
         next_count = counts[self.k] if len(counts) > self.k else 0
         centres = [c - next_count for c in counts[: self.k]]
-        noise = LazyNoise(GAUSSIAN, self.scale, [*centres, self.threshold], source)
+        noise = LazyNoise(GAUSSIAN, self.noise_scale, [*centres, self.threshold], source)
         above = noise.descending_above(len(centres), len(centres))
         return [(i, _clipped(next_count + noise.rounded(i))) for i in above]
 

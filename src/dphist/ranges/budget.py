@@ -53,6 +53,10 @@ class Budget:
         whole = math.isqrt(math.ceil(squared * _SIGMA_STEPS**2) - 1) + 1
         return Fraction(whole, _SIGMA_STEPS)
 
+    def scale(self, share: Fraction) -> Fraction:
+        """Return the scale of that noise, in records: sigma, or 1 / rate of geometric noise."""
+        return self.sigma(share) if self.gaussian else 1 / (self.amount * share)
+
     def variance(self, share: Fraction) -> float:
         """Return the variance of that noise, in records squared; 2**-40 if it is less.
 

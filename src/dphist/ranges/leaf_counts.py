@@ -1,7 +1,7 @@
 """Every bin with noise of its own: the baseline (Hay et al. 2010, L~)."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 
@@ -10,7 +10,7 @@ import numpy as np
 from dphist.arrays import FloatArray, IntArray, NumberArray
 from dphist.noise import Source
 from dphist.parameters import Exact
-from dphist.ranges.mechanism import Noisy, RangesMechanism
+from dphist.ranges.mechanism import BINS, EPSILON, RHO, SENSITIVITY, Noisy, RangesMechanism
 from dphist.release.range_histogram import Answers
 from dphist.release.range_histogram.boxes import box_sums, summed
 from dphist.release.release import savable
@@ -48,10 +48,15 @@ class LeafCounts(RangesMechanism):
     12
     """
 
-    epsilon: Fraction | None
-    rho: Fraction | None
-    bins: tuple[int, ...]
-    sensitivity: int
+    reference = (
+        "C. Dwork, F. McSherry, K. Nissim, A. Smith. Calibrating Noise to Sensitivity in "
+        "Private Data Analysis. Theory of Cryptography Conference (TCC), 2006."
+    )
+
+    epsilon: Fraction | None = field(metadata=EPSILON)
+    rho: Fraction | None = field(metadata=RHO)
+    bins: tuple[int, ...] = field(metadata=BINS)
+    sensitivity: int = field(metadata=SENSITIVITY)
 
     def __init__(
         self,
@@ -71,8 +76,9 @@ class LeafCounts(RangesMechanism):
         """Return sums of bins, whose errors are independent."""
         return BinAnswers(bins, self.budget.variance(Fraction(1)))
 
+    @property
     def description(self) -> str:
-        """Say how a release is made."""
+        """How a release is made."""
         kind = "two-sided geometric" if self.rho is None else "Gaussian"
         return f"Bin counts (L~ of Hay et al. 2010). Each bin's count with {kind} noise of its own."
 

@@ -3,14 +3,16 @@
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
+from statistics import NormalDist
 from typing import Any, TypeAlias, final
 
 import numpy as np
 
 from dphist.arrays import IntArray, NumberArray
 from dphist.errors import BoundsError, ParameterError
-from dphist.mechanism import MechanismBase, provenance_of_unit
+from dphist.mechanism import Intervals, Meaning, MechanismBase, check_kind, provenance_of_unit
 from dphist.noise import Source
 from dphist.parameters import Exact, whole_number
 from dphist.privacy import Guarantee, PrivacyUnit
@@ -22,6 +24,17 @@ from dphist.release.range_histogram.boxes import box_sums, summed
 from dphist.release.release import Release
 
 Noisy: TypeAlias = Mapping[str, IntArray]
+
+EPSILON = Meaning(
+    meaning="Privacy parameter of the whole release; smaller is more private.",
+    not_given="The guarantee was asked for in rho.",
+)
+RHO = Meaning(
+    meaning="Privacy parameter of the whole release; smaller is more private.",
+    not_given="The guarantee was asked for in epsilon.",
+)
+BINS = Meaning(meaning="Bins of each axis; public.")
+SENSITIVITY = Meaning(meaning="Records that one protected unit can add or remove, at most.")
 
 _TRIALS = 3  # each takes as long as a release
 
@@ -54,6 +67,11 @@ class RangesMechanism(MechanismBase):
     def budget(self) -> Budget:
         """What a single record may cost."""
         return budget_of(self.guarantee, self.sensitivity)
+
+    @property
+    def noise_scale(self) -> Fraction:
+        """Scale of the noise on a count that the whole budget pays for, in records."""
+        return self.budget.scale(Fraction(1))
 
     @final
     def release(self, counts: Any, source: Source | None = None) -> Release:
@@ -101,6 +119,20 @@ class RangesMechanism(MechanismBase):
             value, counts, source, total=total, noisy=noisy, provenance=provenance_of_unit(data)
         )
 
+    def restored(self, value: Any, noisy: Noisy) -> RangeHistogram:
+        """Return a histogram that was read from a file, with what answers ranges of it.
+
+        Raises
+        ------
+        ValueError
+            If it has other bins than this mechanism.
+        """
+        check_kind(value, RangeHistogram)
+        histogram: RangeHistogram = value
+        if histogram.bins.shape != self.bins:
+            raise ValueError("the bins are not those of the mechanism")
+        return replace(histogram, answers=self.answers(histogram.bins, noisy))
+
     def _accept(self, data: Counts) -> None:
         """Refuse data whose stated bound this mechanism does not protect; both are public."""
         if data.sensitivity > self.sensitivity:
@@ -136,9 +168,24 @@ class RangesMechanism(MechanismBase):
         errors = [self.release(public).value.count(low, high) - exact for _ in range(_TRIALS)]
         return float(np.sqrt(np.mean(np.square(np.array(errors, np.float64)))))
 
-    @abstractmethod
-    def description(self) -> str:
-        """Say how a release is made, for its summary and report."""
+    def intervals(self, release: Release, level: float = 0.95) -> Intervals:
+        """Return bounds on the true count of each bin, for each bin by itself.
+
+        They reach the normal quantile of `level` in standard errors to both sides. At 95 %,
+        `RangeHistogram.interval` is narrower where a mechanism knows more.
+
+        Raises
+        ------
+        ParameterError
+            If `level` is not above 0 and below 1, or the release was made by hand.
+        """
+        if not 0 < level < 1:
+            raise ParameterError("level must be above 0 and below 1")
+        bins, answers = release.value.bins, release.value.answers
+        if answers is None:
+            raise ParameterError("the histogram was made by hand; release one with a mechanism")
+        width = NormalDist().inv_cdf((1 + level) / 2) * answers.bin_errors()
+        return Intervals(bins - width, bins + width, level)
 
     def _hold_shared(
         self, epsilon: Exact | None, rho: Exact | None, bins: Any, sensitivity: int

@@ -7,12 +7,15 @@ be published, and anything computed from it costs no further privacy.
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
+from functools import lru_cache
+from importlib.metadata import entry_points, packages_distributions
 from importlib.metadata import version as installed_version
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -20,7 +23,7 @@ from dphist.arrays import IntArray
 from dphist.atomic_files import write_text
 from dphist.data.label_counts import LabelCounts
 from dphist.data.profile import Profile
-from dphist.errors import DphistError, ParameterError, ReleaseFileError
+from dphist.errors import DphistError, ReleaseFileError
 from dphist.parameters import decimal_text
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, Guarantee, PrivacyUnit, PureDP, Target
 from dphist.release.label_table import LabelTable
@@ -46,14 +49,41 @@ _KINDS: dict[str, type[Any]] = {
     "running histogram": RunningCounts,
 }
 
-_MECHANISMS: dict[str, type[Any]] = {}
+_MECHANISMS: dict[str, type[Any]] = {}  # ours, by name
+_OTHERS: dict[tuple[str, str], type[Any]] = {}  # of others, by package and name
+_ENTRY_POINTS = "dphist.mechanisms"
+_SCRIPT = "__main__"
 _GUARANTEES: dict[str, type[Any]] = {g.__name__: g for g in (PureDP, ZCDP, ApproxDP, ApproxZCDP)}
 
 
 def savable(mechanism: type[M]) -> type[M]:
     """Class decorator: releases of this mechanism can be saved and loaded."""
-    _MECHANISMS[mechanism.__name__] = mechanism
+    package = package_of(mechanism)
+    if package is None:
+        _MECHANISMS[mechanism.__name__] = mechanism
+    else:
+        _OTHERS[package, mechanism.__name__] = mechanism
     return mechanism
+
+
+def package_of(mechanism: type[Any]) -> str | None:
+    """Return the name of the package, as pip knows it, that defines a class; None of dphist's."""
+    top = mechanism.__module__.partition(".")[0]
+    return None if top == "dphist" else _distribution(top)
+
+
+@lru_cache
+def _distribution(module: str) -> str:
+    found = packages_distributions().get(module)
+    return found[0] if found else module
+
+
+@runtime_checkable
+class Restoring(Protocol):
+    """A mechanism that checks and completes a value that was read from a file."""
+
+    def restored(self, value: Any, noisy: Mapping[str, IntArray]) -> Any:
+        """Return the value as it was released; ValueError if the mechanism cannot have made it."""
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -132,9 +162,6 @@ class Release:
         ParameterError
             If the mechanism keeps no noisy counts that it could do that with.
         """
-        if not hasattr(self.mechanism, "decode"):
-            name = type(self.mechanism).__name__
-            raise ParameterError(f"a release of {name} does not keep what its value came from")
         value = self.mechanism.decode(self.noisy)
         if isinstance(value, RangeHistogram):
             value = replace(value, axes=self.value.axes, outside=self.value.outside)
@@ -162,6 +189,9 @@ class Release:
             content["target"] = {"guarantee": asked, "releases": target.releases}
         if self.for_tests:
             content["random_bits"] = SUPPLIED
+        package = package_of(type(self.mechanism))
+        if package is not None:
+            content["package"] = package
         return json.dumps({**content, "checksum": _checksum(content)}) + "\n"
 
     def save(self, path: str | Path) -> None:
@@ -181,7 +211,8 @@ class Release:
         Raises
         ------
         ReleaseFileError
-            If the file is missing, damaged, edited, or from a later version.
+            If the file is missing, damaged, edited, or from a later version; or if the mechanism is
+            of a package that is not installed, or that does not register it.
         """
         try:
             text = Path(path).read_text(encoding="utf-8")
@@ -195,6 +226,7 @@ class Release:
     def from_json(cls, text: str, name: str = "the text") -> "Release":
         """Read a release from the text `to_json` made; `name` is used in error messages."""
         content = _checked_content(text, name)
+        _find_mechanism(content, name)
         try:
             release = _decode(content)
         except (DphistError, KeyError, TypeError, ValueError, AttributeError, OverflowError):
@@ -266,7 +298,7 @@ def _exact(value: Any) -> Any:
 
 
 def _decode(content: dict[str, Any]) -> Release:
-    mechanism = _construct(_MECHANISMS, content["mechanism"])
+    mechanism = _construct(_known_in(content.get("package")), content["mechanism"])
     guarantee = _construct(_GUARANTEES, content["guarantee"])
     guarantee = replace(guarantee, unit=mechanism.guarantee.unit)
     if guarantee != mechanism.guarantee:
@@ -286,18 +318,10 @@ def _decode(content: dict[str, Any]) -> Release:
         raise TypeError("total is a whole number or null")
     value = _value_of(content["kind"], content["value"])
     noisy = {str(k): np.array(v, dtype=np.int64) for k, v in content["noisy"].items()}
-    if hasattr(mechanism, "check_noisy"):
-        mechanism.check_noisy(noisy)
-    if isinstance(value, RangeHistogram) != hasattr(mechanism, "answers"):
-        raise ValueError("the mechanism does not release values of this kind")
-    if isinstance(value, RunningCounts) != hasattr(mechanism, "horizon"):
-        raise ValueError("the mechanism does not release values of this kind")
-    if isinstance(value, RunningCounts):
-        _check_readings(value, mechanism)
-    if isinstance(value, RangeHistogram):
-        if value.bins.shape != mechanism.bins:
-            raise ValueError("the bins are not those of the mechanism")
-        value = replace(value, answers=mechanism.answers(value.bins, noisy))
+    if isinstance(mechanism, Restoring):
+        value = mechanism.restored(value, noisy)
+    elif isinstance(value, RangeHistogram) and noisy:
+        value = _with_answers(value, mechanism.decode(noisy))
     return Release(
         value=value,
         guarantee=guarantee,
@@ -325,12 +349,44 @@ def _target(content: dict[str, Any]) -> Target | None:
     return None if budget is None else Target(_construct(_GUARANTEES, budget))
 
 
-def _check_readings(value: RunningCounts, mechanism: Any) -> None:
-    """Refuse readings that the mechanism cannot have made."""
-    if value.times[-1] > mechanism.horizon:
-        raise ValueError("a reading is after the horizon")
-    if mechanism.labels is not None and not set(value.labels) <= set(mechanism.labels):
-        raise ValueError("the labels are not those of the mechanism")
+def _with_answers(value: RangeHistogram, decoded: RangeHistogram) -> RangeHistogram:
+    """Return a histogram with what answers ranges of it, as decoded from its noisy counts."""
+    if decoded.bins.shape != value.bins.shape:
+        raise ValueError("the bins are not those of the noisy counts")
+    return replace(value, answers=decoded.answers)
+
+
+def _find_mechanism(content: dict[str, Any], name: str) -> None:
+    """Import the mechanism of another package, or say which package to install."""
+    package, made_by = content.get("package"), content.get("mechanism")
+    wanted = made_by.get("name") if isinstance(made_by, dict) else None
+    if not isinstance(package, str) or not isinstance(wanted, str):
+        return
+    if not re.fullmatch(r"[\w.-]{1,100}", package) or not wanted.isidentifier():
+        return  # such a file is not valid, and its words are not shown
+    if (package, wanted) in _OTHERS:
+        return
+    for point in entry_points(group=_ENTRY_POINTS, name=wanted):
+        if point.dist is not None and point.dist.name == package:
+            point.load()  # registers it
+    if (package, wanted) in _OTHERS:
+        return
+    if package == _SCRIPT:
+        raise ReleaseFileError(
+            f"{name} was made by {wanted}, which a script defined; call dphist.register({wanted}) "
+            "before loading it"
+        )
+    raise ReleaseFileError(
+        f"{name} was made by {wanted} of the package {package}; install it with "
+        f"'pip install {package}' and import it before loading the release"
+    )
+
+
+def _known_in(package: object) -> Mapping[str, type[Any]]:
+    """Return the mechanisms of a package by name; those of dphist for None."""
+    if package is None:
+        return _MECHANISMS
+    return {name: held for (owner, name), held in _OTHERS.items() if owner == package}
 
 
 def _text(said: Any) -> str:

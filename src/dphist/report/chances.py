@@ -3,15 +3,11 @@
 From a mechanism's parameters alone.
 """
 
-import math
 from dataclasses import dataclass
-from typing import Any
 
-from scipy.special import ndtri
+from dphist.errors import ParameterError
+from dphist.labels.mechanism import LEVEL, LabelsMechanism
 
-from dphist.labels import ThresholdHistogram, TopLabels, TopThreshold
-
-LEVEL = 0.95
 _CHANCES = (0.5, LEVEL)
 
 
@@ -29,24 +25,16 @@ class Chance:
     chance: float
 
 
-def chances(mechanism: Any) -> list[Chance]:
+def chances(mechanism: LabelsMechanism) -> list[Chance]:
     """Return the counts with a chance of 50 % and of 95 %; none where all labels are released."""
-    threshold = mechanism.threshold
-    if threshold is None:
+    if mechanism.threshold is None:
         return []
-    if isinstance(mechanism, ThresholdHistogram):
-        return [Chance(mechanism.likely_count(chance), chance) for chance in _CHANCES]
-    limit, scale = float(threshold), float(mechanism.scale)
-    if isinstance(mechanism, TopLabels):  # the difference of two Gumbel variables is logistic
-        over = [scale * math.log(chance / (1 - chance)) for chance in _CHANCES]
-    else:  # that of two normal ones is normal
-        over = [math.sqrt(2) * scale * float(ndtri(chance)) for chance in _CHANCES]
-    return [Chance(math.ceil(limit + each), p) for each, p in zip(over, _CHANCES, strict=True)]
+    return [Chance(mechanism.likely_count(chance), chance) for chance in _CHANCES]
 
 
-def half_width(mechanism: Any) -> int:
+def half_width(mechanism: LabelsMechanism) -> int:
     """Return the least q at which the noise of a count, rounded, is within q with 95 %."""
-    if isinstance(mechanism, ThresholdHistogram):
-        return mechanism.noise_law().half_width(LEVEL)
-    spread = mechanism.scale if isinstance(mechanism, TopThreshold) else mechanism.sigma
-    return max(math.ceil(float(spread) * float(ndtri((1 + LEVEL) / 2)) - 0.5), 0)
+    width = mechanism.half_width(LEVEL)
+    if width is None:
+        raise ParameterError("a release without counts has no intervals")
+    return width

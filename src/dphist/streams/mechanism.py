@@ -2,12 +2,15 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
+import numpy as np
+from scipy.special import ndtri
+
 from dphist.errors import ParameterError
-from dphist.mechanism import MechanismBase
+from dphist.mechanism import ExpectedError, Intervals, Meaning, MechanismBase, check_kind
 from dphist.noise.gaussian import LARGEST_SIGMA
 from dphist.noise.gaussian_epsilon import gaussian_epsilon
 from dphist.parameters import (
@@ -19,13 +22,17 @@ from dphist.parameters import (
     whole_number,
 )
 from dphist.privacy import ZCDP, ApproxZCDP, PrivacyUnit
-from dphist.release.release import savable
+from dphist.release.release import Release, savable
+from dphist.release.running_counts import RunningCounts
 from dphist.streams.counters.autoregressive import LARGEST_DISTANCE, autoregressive_counter
 from dphist.streams.counters.binary import BinaryCounter, levels
 from dphist.streams.counters.counter import Counter
 from dphist.streams.threshold import threshold_units
 
 Method: TypeAlias = Literal["autoregressive", "binary"]
+
+LEVEL = 0.95
+"""Probability of the counts and intervals that are stated."""
 
 LARGEST_HORIZON = 2**40
 LARGEST_BOUND = 2**30
@@ -74,15 +81,64 @@ class ContinualMechanism(MechanismBase):
     is released (`docs/proofs/streams.md`). Not covered: the time an update or reading takes.
     """
 
-    epsilon: Fraction
-    delta: Fraction | None
-    horizon: int
-    max_labels: int
-    method: Method
-    labels: tuple[str, ...] | None
-    max_events_per_user: int | None
-    windows: int | None
-    readings: int | None
+    reference = (
+        "R. Rogers. A Unifying Privacy Analysis Framework for Unknown Domain Algorithms in "
+        "Differential Privacy. 2023. arXiv:2309.09170. Section 4.3."
+    )
+
+    epsilon: Fraction = field(
+        metadata=Meaning(
+            meaning="Privacy parameter of a single label; what all readings cost together "
+            "stands above.",
+        )
+    )
+    delta: Fraction | None = field(
+        metadata=Meaning(
+            meaning="Probability with which a label may betray an event, in all labels "
+            "and readings.",
+            not_given="There is none: all labels are listed.",
+        )
+    )
+    horizon: int = field(
+        metadata=Meaning(
+            meaning="Events of the stream that the guarantee covers; further ones are refused.",
+        )
+    )
+    max_labels: int = field(
+        metadata=Meaning(
+            meaning="Labels of one event that are counted at most.",
+        )
+    )
+    method: Method = field(
+        metadata=Meaning(
+            meaning="How the noise of a running count goes on from one event to the next.",
+        )
+    )
+    labels: tuple[str, ...] | None = field(
+        metadata=Meaning(
+            meaning="Public list of labels; all are in each reading, others are ignored.",
+            not_given="No list of labels: they come from the stream.",
+            public=True,
+        )
+    )
+    max_events_per_user: int | None = field(
+        metadata=Meaning(
+            meaning="Events of one user that are counted at most, over the whole stream.",
+            not_given="Events are protected one by one, whoever they are of.",
+        )
+    )
+    windows: int | None = field(
+        metadata=Meaning(
+            meaning="Events between the times at which counts of a window may start or end.",
+            not_given="Counts of a window were not asked for.",
+        )
+    )
+    readings: int | None = field(
+        metadata=Meaning(
+            meaning="Times at which the stream is read, at most.",
+            not_given="The stream may be read after every event.",
+        )
+    )
 
     def __init__(
         self,
@@ -187,6 +243,64 @@ class ContinualMechanism(MechanismBase):
         return math.sqrt(self.counter.variance_at(moment))
 
     @property
+    def noise_scale(self) -> float:
+        """`standard_error`, by the name all mechanisms have."""
+        return self.standard_error
+
+    def likely_count(self, chance: float) -> int:
+        """Return the count from which a label is in a reading with this probability or more.
+
+        By the largest noise; 1 where all labels are listed.
+        """
+        if not 0 < chance < 1:
+            raise ParameterError("chance must be above 0 and below 1")
+        if self.threshold is None:
+            return 1
+        return math.ceil(float(self.threshold) + float(ndtri(chance)) * self.standard_error)
+
+    def half_width(self, level: float = LEVEL) -> int:
+        """Return the smallest q at which a count's noise, rounded, is within q at any time."""
+        return max(math.ceil(float(ndtri((1 + level) / 2)) * self.standard_error - 0.5), 0)
+
+    def expected_error(self) -> ExpectedError:
+        """Return the count from which a label is in a reading with 95 %, and the noise's scale."""
+        return ExpectedError(
+            None if self.threshold is None else self.likely_count(LEVEL),
+            self.half_width(LEVEL),
+            self.noise_scale,
+            LEVEL,
+        )
+
+    def intervals(self, release: Release, level: float = LEVEL) -> Intervals:
+        """Return bounds on the true counts of the last reading, in the order of its rows.
+
+        They reach `half_width` to both sides, and not below 1 unless labels are listed.
+        """
+        if not 0 < level < 1:
+            raise ParameterError("level must be above 0 and below 1")
+        counts, width = release.value.latest.counts, self.half_width(level)
+        low, high = counts - width, counts + width
+        if self.threshold is not None:
+            low, high = np.maximum(low, 1), np.maximum(high, 1)
+        return Intervals(low, high, level)
+
+    def restored(self, value: Any, noisy: Mapping[str, Any]) -> RunningCounts:
+        """Return readings that were read from a file.
+
+        Raises
+        ------
+        ValueError
+            If a stream with these parameters cannot have made them.
+        """
+        check_kind(value, RunningCounts)
+        counts: RunningCounts = value
+        if counts.times[-1] > self.horizon:
+            raise ValueError("a reading is after the horizon")
+        if self.labels is not None and not set(counts.labels) <= set(self.labels):
+            raise ValueError("the labels are not those of the mechanism")
+        return counts
+
+    @property
     def _unit(self) -> PrivacyUnit:
         bounds = {"max_labels": self.changed_labels}
         if self.max_events_per_user is None:
@@ -219,8 +333,9 @@ class ContinualMechanism(MechanismBase):
         """Whether there is a delta: not where labels are listed."""
         return labels is None
 
+    @property
     def description(self) -> str:
-        """Say how the counts are made."""
+        """How the counts are made."""
         noise = {
             "binary": "sums over dyadic blocks of events, each with Gaussian noise of its own "
             "(binary mechanism)",

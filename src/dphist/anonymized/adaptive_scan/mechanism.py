@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from statistics import NormalDist
 from typing import Any
@@ -16,6 +16,8 @@ from dphist.anonymized.adaptive_scan.roughness import of_columns, of_rows
 from dphist.anonymized.adaptive_scan.scan import FARTHEST, Scan
 from dphist.anonymized.band import Band, from_rows_and_columns, holding
 from dphist.anonymized.mechanism import (
+    EPSILON,
+    SENSITIVITY,
     AnonymizedMechanism,
     Drawn,
     checked_cell_epsilon,
@@ -61,8 +63,10 @@ class AdaptiveScan(AnonymizedMechanism):
     Source: this library (docs/adaptive-scan.md).
     """
 
-    epsilon: Fraction
-    sensitivity: int
+    reference = "This library's own; see docs/adaptive-scan.md in its repository."
+
+    epsilon: Fraction = field(metadata=EPSILON)
+    sensitivity: int = field(metadata=SENSITIVITY)
 
     def __init__(self, *, epsilon: Exact, sensitivity: int = 1) -> None:
         self._hold_shared(epsilon, sensitivity)
@@ -189,8 +193,9 @@ class AdaptiveScan(AnonymizedMechanism):
         low, high = (_joined(*curves) for curves in zip(_to(width, columns), rows, strict=True))
         return Band(*holding(low, high, release.value), level, "each point by itself")
 
+    @property
     def description(self) -> str:
-        """Say how a release is made."""
+        """How a release is made."""
         return (
             "Adaptive scan (this library). How many labels have each count or more, in blocks of "
             "counts from 1 on, then the larger counts in blocks of ranks, each block's number of "

@@ -2,13 +2,15 @@
 
 import contextlib
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
 
 from dphist.anonymized.band import Band, from_rows_and_columns
 from dphist.anonymized.mechanism import (
+    EPSILON,
+    SENSITIVITY,
     AnonymizedMechanism,
     Drawn,
     checked_level,
@@ -19,6 +21,7 @@ from dphist.anonymized.partition_sampler.windows import windows_around
 from dphist.anonymized.reference import Shape, error_on, public_profile
 from dphist.data.profile import Profile
 from dphist.errors import DphistError, ParameterError
+from dphist.mechanism import Meaning
 from dphist.noise import Source
 from dphist.parameters import Exact, positive_delta
 from dphist.privacy import ApproxDP
@@ -66,9 +69,18 @@ class PartitionSampler(AnonymizedMechanism):
     mechanism draws around an empty diagram, and cost more than the delta it stated.
     """
 
-    epsilon: Fraction
-    delta: Fraction
-    sensitivity: int
+    reference = (
+        "J. Blocki, A. Datta, J. Bonneau. Differentially Private Password Frequency Lists. "
+        "Network and Distributed System Security Symposium (NDSS), 2016. IACR ePrint 2016/153."
+    )
+
+    epsilon: Fraction = field(metadata=EPSILON)
+    delta: Fraction = field(
+        metadata=Meaning(
+            meaning="Probability with which the guarantee may fail.",
+        )
+    )
+    sensitivity: int = field(metadata=SENSITIVITY)
 
     def __init__(self, *, epsilon: Exact, delta: Exact, sensitivity: int = 1) -> None:
         self._hold_shared(epsilon, sensitivity)
@@ -93,6 +105,11 @@ class PartitionSampler(AnonymizedMechanism):
     def rate(self) -> Fraction:
         """A diagram at distance d has probability proportional to exp(-rate d)."""
         return self.epsilon / self.sensitivity / 2
+
+    @property
+    def noise_scale(self) -> Fraction:
+        """1 / `rate`: a diagram that many records farther away is less likely by a factor of e."""
+        return 1 / self.rate
 
     def distance(self, profile: Profile) -> int:
         """Return a distance within which all but delta / (1 + exp(epsilon)) of the law lies.
@@ -157,8 +174,9 @@ class PartitionSampler(AnonymizedMechanism):
             "all labels",
         )
 
+    @property
     def description(self) -> str:
-        """Say how a release is made."""
+        """How a release is made."""
         return (
             "Partition sampler (Blocki, Datta and Bonneau 2016): the exponential mechanism. A "
             "whole table is drawn at random, less likely the more cells of its Ferrers diagram "

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
@@ -10,6 +10,8 @@ import numpy as np
 from dphist.anonymized import tiling
 from dphist.anonymized.band import Band, holding
 from dphist.anonymized.mechanism import (
+    EPSILON,
+    SENSITIVITY,
     AnonymizedMechanism,
     Drawn,
     checked_cell_epsilon,
@@ -22,6 +24,7 @@ from dphist.anonymized.reference import Shape, error_on, public_profile, zipf_pr
 from dphist.arrays import IntArray
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
+from dphist.mechanism import Meaning
 from dphist.noise import Source, two_sided_geometric
 from dphist.noise.magnitude import geometric_simultaneous_bound, geometric_upper_bound
 from dphist.parameters import Exact, exact_number
@@ -75,9 +78,21 @@ class PrivHist(AnonymizedMechanism):
     prevalences get integer noise on their blocks' cells, not Laplace noise on their means.
     """
 
-    epsilon: Fraction
-    shares: Shares | None
-    sensitivity: int
+    reference = (
+        "A. T. Suresh. Differentially Private Anonymized Histograms. Advances in Neural "
+        "Information Processing Systems 32, 2019. arXiv:1910.03553. Algorithm PrivHist and "
+        "Theorem 1."
+    )
+
+    epsilon: Fraction = field(metadata=EPSILON)
+    shares: Shares | None = field(
+        metadata=Meaning(
+            meaning="Weights of private total, split and smoothed blocks in epsilon.",
+            not_given="Weights of private total, split and smoothed blocks in epsilon: the "
+            "default ones.",
+        )
+    )
+    sensitivity: int = field(metadata=SENSITIVITY)
 
     def __init__(
         self,
@@ -245,8 +260,9 @@ class PrivHist(AnonymizedMechanism):
             )
         return Band(*holding(*bounds, release.value), level, "all labels")
 
+    @property
     def description(self) -> str:
-        """Say how a release is made."""
+        """How a release is made."""
         first, *_ = (weight / sum(self._weights) for weight in self._weights)
         start = (
             "PrivHist (Suresh 2019). First a private estimate of the number of records, which "

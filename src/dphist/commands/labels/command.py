@@ -110,7 +110,7 @@ def _reach(mechanism: ThresholdHistogram) -> float:
     """Return the threshold, or the standard deviation of the noise where there is none."""
     if mechanism.threshold is not None:
         return float(mechanism.threshold)
-    spread = float(mechanism.sigma)
+    spread = float(mechanism.noise_scale)
     return spread if mechanism.noise == "gaussian" else 2**0.5 * spread
 
 

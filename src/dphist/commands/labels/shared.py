@@ -199,7 +199,7 @@ def _print_dry_run(mechanism: Any, options: argparse.Namespace, others: Mapping[
     for line in labelled_words.bounding_in_words(mechanism, provenance):
         print(line)
     print(f"Per label: {labelled_words.per_label(mechanism)}.")
-    print(mechanism.description())
+    print(mechanism.description)
     print(labelled_words.threshold_in_words(mechanism))
     for chance in likely:
         print(labelled_words.chance_in_words(mechanism, chance))

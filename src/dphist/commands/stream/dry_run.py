@@ -49,7 +49,7 @@ def print_dry_run(mechanism: ContinualMechanism, options: argparse.Namespace) ->
     print(f"In zCDP: {mechanism.guarantee}.")
     for line in running_words.bounding_in_words(mechanism):
         print(line)
-    print(mechanism.description())
+    print(mechanism.description)
     print(running_words.threshold_in_words(mechanism))
     if guess is not None and likely is not None:
         share = plain(up(Fraction(100 * likely, guess), 2))

@@ -1,7 +1,7 @@
 """Counts with noise, and of those the ones above a threshold (Rogers 2023, Algorithm 1)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
@@ -12,6 +12,11 @@ from dphist.arrays import IntArray
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import BoundsError, ParameterError
 from dphist.labels.mechanism import (
+    DELTA,
+    EPSILON,
+    LEVEL,
+    MAX_COUNT,
+    MAX_LABELS,
     LabelsMechanism,
     checked_bound,
     checked_delta,
@@ -27,6 +32,7 @@ from dphist.labels.threshold.law import (
     geometric_threshold,
 )
 from dphist.labels.threshold.noise import AboveThreshold, GaussianNoise, GeometricNoise
+from dphist.mechanism import Meaning
 from dphist.noise import Source
 from dphist.noise.gaussian import LARGEST_SIGMA
 from dphist.noise.gaussian_epsilon import gaussian_epsilon
@@ -87,13 +93,32 @@ class ThresholdHistogram(LabelsMechanism):
     average when the true one is near the threshold.
     """
 
-    epsilon: Fraction
-    delta: Fraction | None
-    max_labels: int
-    max_count: int
-    noise: Noise
-    labels: tuple[Any, ...] | None
-    count_cut_users: bool
+    reference = (
+        "R. Rogers. A Unifying Privacy Analysis Framework for Unknown Domain Algorithms in "
+        "Differential Privacy. 2023. arXiv:2309.09170. Algorithm 1 and Theorem 7."
+    )
+
+    epsilon: Fraction = field(metadata=EPSILON)
+    delta: Fraction | None = field(metadata=DELTA)
+    max_labels: int = field(metadata=MAX_LABELS)
+    max_count: int = field(metadata=MAX_COUNT)
+    noise: Noise = field(
+        metadata=Meaning(
+            meaning="The law of the noise.",
+        )
+    )
+    labels: tuple[Any, ...] | None = field(
+        metadata=Meaning(
+            meaning="Public list of labels; all are released, others are ignored.",
+            not_given="No list of labels: they come from the data.",
+            public=True,
+        )
+    )
+    count_cut_users: bool = field(
+        metadata=Meaning(
+            meaning="Whether users within the bounds, and users who had more, are counted too.",
+        )
+    )
 
     def __init__(
         self,
@@ -124,7 +149,10 @@ class ThresholdHistogram(LabelsMechanism):
         self._check_strength()
 
     def _check_strength(self) -> None:
-        if not self.epsilon / self.max_count >= SMALLEST_EPSILON or self.sigma > LARGEST_SIGMA:
+        if (
+            not self.epsilon / self.max_count >= SMALLEST_EPSILON
+            or self.noise_scale > LARGEST_SIGMA
+        ):
             raise ParameterError("epsilon divided by max_count is too small to sample")
         try:
             provable = self.guarantee, self.epsilon_guarantee
@@ -136,7 +164,7 @@ class ThresholdHistogram(LabelsMechanism):
             )
 
     @property
-    def sigma(self) -> Fraction:
+    def noise_scale(self) -> Fraction:
         """max_count / epsilon: standard deviation of Gaussian noise, scale of Laplace noise."""
         return self.max_count / self.epsilon
 
@@ -155,9 +183,10 @@ class ThresholdHistogram(LabelsMechanism):
         """Noisy counts above it are released, in records; None where labels are listed."""
         if self.delta is None:
             return None
+        scale = self.noise_scale
         if self.noise == "gaussian":
-            return gaussian_threshold(self.sigma, self.delta, self.max_labels, self.max_count)
-        return geometric_threshold(1 / self.sigma, self.delta, self.max_labels, self.max_count)
+            return gaussian_threshold(scale, self.delta, self.max_labels, self.max_count)
+        return geometric_threshold(1 / scale, self.delta, self.max_labels, self.max_count)
 
     @property
     def reached_delta(self) -> Fraction:
@@ -167,8 +196,8 @@ class ThresholdHistogram(LabelsMechanism):
             return Fraction(0)
         bounds = (self.delta, self.max_labels, self.max_count)
         if isinstance(threshold, Fraction):
-            return gaussian_delta(self.sigma, threshold, *bounds)
-        return geometric_delta(1 / self.sigma, threshold, *bounds)
+            return gaussian_delta(self.noise_scale, threshold, *bounds)
+        return geometric_delta(1 / self.noise_scale, threshold, *bounds)
 
     @property
     def guarantee(self) -> ZCDP | ApproxZCDP:
@@ -254,10 +283,11 @@ class ThresholdHistogram(LabelsMechanism):
             return None
         return cut_users(noisy, self._noise_of_users())
 
-    def check_noisy(self, noisy: Mapping[str, IntArray]) -> None:
-        """Refuse, of a release that is loaded, noisy numbers that this mechanism cannot release."""
+    def restored(self, value: Any, noisy: Mapping[str, IntArray]) -> LabelTable:
+        """Return a table that was read from a file; refuse noisy numbers that cannot be."""
         if self.count_cut_users:
             checked(noisy)
+        return LabelsMechanism.restored(self, value, noisy)
 
     def _accept(self, table: object) -> LabelCounts:
         counts = LabelsMechanism._accept(self, table)
@@ -278,6 +308,10 @@ class ThresholdHistogram(LabelsMechanism):
 
     def _protected_labels(self) -> int | None:
         return None if self.labels and len(self.labels) <= self.max_labels else self.max_labels
+
+    def half_width(self, level: float = LEVEL) -> int:
+        """Return the smallest q at which the noise of a count is within q with this probability."""
+        return self.noise_law().half_width(level)
 
     def release_chance(self, count: int) -> float:
         """Return the probability with which a label of this count, in records, is released."""
@@ -300,8 +334,9 @@ class ThresholdHistogram(LabelsMechanism):
             )
         return above
 
+    @property
     def description(self) -> str:
-        """Say how a release is made."""
+        """How a release is made."""
         kind = "Gaussian" if self.noise == "gaussian" else "two-sided geometric"
         users = (
             " The numbers of users within the bounds, and of those who had more, get noise too."

@@ -1,6 +1,6 @@
 """The adaptive tree: nodes are opened where noisy counts say that it is worth it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 from typing import Literal, TypeAlias
@@ -9,6 +9,7 @@ import numpy as np
 
 from dphist.arrays import IntArray, NumberArray
 from dphist.errors import ParameterError
+from dphist.mechanism import Meaning
 from dphist.noise import Source
 from dphist.parameters import Exact
 from dphist.ranges.adaptive_tree.answers import DyadicAnswers
@@ -25,7 +26,15 @@ from dphist.ranges.adaptive_tree.rules import (
     PREFIXES,
     Rules,
 )
-from dphist.ranges.mechanism import MOST_BINS, Noisy, RangesMechanism
+from dphist.ranges.mechanism import (
+    BINS,
+    EPSILON,
+    MOST_BINS,
+    RHO,
+    SENSITIVITY,
+    Noisy,
+    RangesMechanism,
+)
 from dphist.ranges.nonnegative import whole_intervals
 from dphist.release.range_histogram import RangeHistogram
 from dphist.release.release import savable
@@ -77,11 +86,17 @@ class AdaptiveTree(RangesMechanism):
     14
     """
 
-    epsilon: Fraction | None
-    rho: Fraction | None
-    bins: tuple[int, ...]
-    workload: Workload
-    sensitivity: int
+    reference = "This library's own; see docs/ranges.md in its repository."
+
+    epsilon: Fraction | None = field(metadata=EPSILON)
+    rho: Fraction | None = field(metadata=RHO)
+    bins: tuple[int, ...] = field(metadata=BINS)
+    workload: Workload = field(
+        metadata=Meaning(
+            meaning="What is asked most: any ranges, or those from the first bin on.",
+        )
+    )
+    sensitivity: int = field(metadata=SENSITIVITY)
 
     def __init__(
         self,
@@ -199,8 +214,9 @@ class AdaptiveTree(RangesMechanism):
             batches.append((level, places[part] - 2**level, int(units[start]), counts[part]))
         return batches
 
+    @property
     def description(self) -> str:
-        """Say how a release is made."""
+        """How a release is made."""
         kind = "two-sided geometric" if self.rho is None else "Gaussian"
         return (
             "Adaptive tree (this library). Counts of nodes of a binary tree over the bins, with "

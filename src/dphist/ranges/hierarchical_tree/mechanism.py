@@ -1,6 +1,6 @@
 """A tree of noisy counts, made consistent (Hay et al. 2010, sec. 4: H~ and H-)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 from typing import Any, Literal, TypeAlias
@@ -9,6 +9,7 @@ import numpy as np
 
 from dphist.arrays import FloatArray, IntArray, NumberArray
 from dphist.errors import ParameterError
+from dphist.mechanism import Meaning
 from dphist.noise import Source
 from dphist.parameters import Exact, whole_number
 from dphist.ranges.consistency import consistent, subtree_estimates, zero_subtrees
@@ -17,7 +18,7 @@ from dphist.ranges.hierarchical_tree.answers import TreeAnswers
 from dphist.ranges.hierarchical_tree.branching import best_branching
 from dphist.ranges.hierarchical_tree.node_answers import NodeAnswers
 from dphist.ranges.leaf_counts import BinAnswers
-from dphist.ranges.mechanism import Noisy, RangesMechanism
+from dphist.ranges.mechanism import BINS, EPSILON, RHO, SENSITIVITY, Noisy, RangesMechanism
 from dphist.ranges.nonnegative import nonnegative, whole_bins
 from dphist.ranges.shape import TreeShape
 from dphist.release.range_histogram import Answers, RangeHistogram
@@ -72,14 +73,36 @@ class HierarchicalTree(RangesMechanism):
     (14, array([ 2,  0, 10,  2]))
     """
 
-    epsilon: Fraction | None
-    rho: Fraction | None
-    bins: tuple[int, ...]
-    branching: int
-    root: bool
-    consistent: bool
-    nonnegative: Nonnegative
-    sensitivity: int
+    reference = (
+        "M. Hay, V. Rastogi, G. Miklau, D. Suciu. Boosting the Accuracy of Differentially "
+        "Private Histograms Through Consistency. Proceedings of the VLDB Endowment 3(1), 2010. "
+        "arXiv:0904.0942. Section 4."
+    )
+
+    epsilon: Fraction | None = field(metadata=EPSILON)
+    rho: Fraction | None = field(metadata=RHO)
+    bins: tuple[int, ...] = field(metadata=BINS)
+    branching: int = field(
+        metadata=Meaning(
+            meaning="Children of a node of the tree, along each axis.",
+        )
+    )
+    root: bool = field(
+        metadata=Meaning(
+            meaning="Whether all records together are a noisy count of their own.",
+        )
+    )
+    consistent: bool = field(
+        metadata=Meaning(
+            meaning="Whether the counts of all nodes are fitted so that they add up.",
+        )
+    )
+    nonnegative: Nonnegative = field(
+        metadata=Meaning(
+            meaning="Whether estimates are made non-negative.",
+        )
+    )
+    sensitivity: int = field(metadata=SENSITIVITY)
 
     def __init__(
         self,
@@ -128,6 +151,11 @@ class HierarchicalTree(RangesMechanism):
     def share(self) -> Fraction:
         """The share of epsilon or rho that each measured level gets."""
         return Fraction(1, self.levels)
+
+    @property
+    def noise_scale(self) -> Fraction:
+        """Scale of the noise on the count of each node, in records."""
+        return self.budget.scale(self.share)
 
     def _run(self, counts: IntArray, source: Source | None) -> tuple[NumberArray, Noisy]:
         noisy = self._measured(counts, source)
@@ -224,8 +252,9 @@ class HierarchicalTree(RangesMechanism):
             raise ParameterError("noisy must hold every node of the measured levels of a release")
         return [part.reshape(grid) for part, grid in zip(flat, grids, strict=True)]
 
+    @property
     def description(self) -> str:
-        """Say how a release is made."""
+        """How a release is made."""
         kind = "two-sided geometric" if self.rho is None else "Gaussian"
         how = {
             True: "least squares and a projection make them consistent and non-negative",

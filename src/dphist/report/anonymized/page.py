@@ -53,7 +53,7 @@ def content(release: Release) -> dict[str, Any]:
         "bars": words.bars_in_words(bars),
         "head": head(value),
         "population": population(release),
-        "made": mechanism.description(),
+        "made": mechanism.description,
         "mechanism": type(mechanism).__name__,
         "call": described.call(mechanism),
         "parameters": described.parameters(mechanism),

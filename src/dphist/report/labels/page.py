@@ -58,7 +58,7 @@ def content(release: Release) -> dict[str, Any]:
         "intervals": labelled_words.intervals_in_words(mechanism) if counted else "",
         "per_label": labelled_words.per_label(mechanism),
         "figures": _figures(release) if counted else [],
-        "made": mechanism.description(),
+        "made": mechanism.description,
         "mechanism": type(mechanism).__name__,
         "call": described.call(mechanism),
         "parameters": described.parameters(mechanism),

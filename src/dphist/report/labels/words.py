@@ -9,8 +9,9 @@ from fractions import Fraction
 from typing import Any
 
 from dphist.labels import ThresholdHistogram, TopLabels, TopThreshold
+from dphist.labels.mechanism import LEVEL
 from dphist.privacy.as_text import down, plain, short_exact, up
-from dphist.report.chances import LEVEL, Chance, half_width
+from dphist.report.chances import Chance, half_width
 from dphist.report.words import limits_in_words
 
 _PROMISED = "one user, as promised by the caller"

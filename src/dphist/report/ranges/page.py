@@ -62,7 +62,7 @@ def content(release: Release) -> dict[str, Any]:
         "quantiles": quantiles_of(value) if one else [],
         "meaning": ranges_words.share_in_words,
         "outside": outside_of(release),
-        "made": mechanism.description(),
+        "made": mechanism.description,
         "mechanism": type(mechanism).__name__,
         "call": described.call(mechanism),
         "parameters": described.parameters(mechanism),

@@ -1,5 +1,6 @@
 """What a universal release says, as rows: ranges, quantiles, and what lies in no bin."""
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -8,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dphist.arrays import IntArray, NumberArray
+from dphist.mechanism import Mechanism
+from dphist.ranges import RangesMechanism
 from dphist.release.range_histogram import RangeHistogram
 from dphist.release.range_histogram.picture import ERRORS, grouped
 from dphist.release.release import Release
@@ -75,7 +78,7 @@ def whole_of(histogram: RangeHistogram) -> Row:
 def outside_of(release: Release) -> list[Row]:
     """Return what lies in no bin; empty where the data came without edges."""
     histogram = release.value
-    error = ERRORS * release.mechanism.budget.variance(Fraction(1)) ** 0.5
+    error = ERRORS * _error_of_one(release.mechanism)
     first, last = histogram.edges[0][[0, -1]]
     texts = short_edges(histogram.edges[0][[0, -1]])
     name = axis_text(histogram, 0) if histogram.bins.ndim == 1 else "at least one column"
@@ -89,6 +92,14 @@ def outside_of(release: Release) -> list[Row]:
         del said["below"]  # there is nothing
     counts = histogram.outside
     return [Row(text, "", counts[kind], error) for kind, text in said.items() if kind in counts]
+
+
+def _error_of_one(mechanism: Mechanism) -> float:
+    """Return the standard error of a count that the whole budget pays for."""
+    if isinstance(mechanism, RangesMechanism):
+        return float(mechanism.budget.variance(Fraction(1)) ** 0.5)
+    # Geometric noise of that scale has less variance, and Gaussian noise about half of it.
+    return math.sqrt(2) * float(mechanism.noise_scale)
 
 
 def quantiles_of(histogram: RangeHistogram) -> list[Quantile]:

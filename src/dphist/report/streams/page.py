@@ -1,12 +1,9 @@
 """What the report says about running counts."""
 
-from fractions import Fraction
 from typing import Any
 
-from dphist.privacy.as_text import short_exact
-from dphist.release.release import Release, parameters_of
+from dphist.release.release import Release
 from dphist.report import described, words
-from dphist.report.described import Parameter
 from dphist.report.guarantees import total_of
 from dphist.report.labels_shown import harmless
 from dphist.report.numbers_protected import number_protected
@@ -21,27 +18,6 @@ _MOST_ROWS = 50
 _LONGEST = 120
 _HEIGHT = 380
 _HAIR = 1 / 400  # of the height: a band that reaches no further is hidden by its line
-
-_MEANINGS = {
-    "epsilon": "Privacy parameter of a single label; what all readings cost together stands above.",
-    "delta": "Probability with which a label may betray an event, in all labels and readings.",
-    "horizon": "Events of the stream that the guarantee covers; further ones are refused.",
-    "max_labels": "Labels of one event that are counted at most.",
-    "method": "How the noise of a running count goes on from one event to the next.",
-    "labels": "Public list of labels; all are in each reading, others are ignored.",
-    "max_events_per_user": "Events of one user that are counted at most, over the whole stream.",
-    "windows": "Events between the times at which counts of a window may start or end.",
-}
-_NOT_GIVEN = {
-    "delta": "There is none: all labels are listed.",
-    "labels": "No list of labels: they come from the stream.",
-    "max_events_per_user": "Events are protected one by one, whoever they are of.",
-    "windows": "Counts of a window were not asked for.",
-}
-_PAPER = (
-    "R. Rogers. A Unifying Privacy Analysis Framework for Unknown Domain Algorithms in "
-    "Differential Privacy. 2023. arXiv:2309.09170."
-)
 
 
 def content(release: Release) -> dict[str, Any]:
@@ -80,12 +56,12 @@ def content(release: Release) -> dict[str, Any]:
         "rows": rows_of(release, _MOST_ROWS),
         "left_out": max(latest - _MOST_ROWS, 0),
         "show": lambda label: harmless(label, _LONGEST),
-        "made": mechanism.description(),
+        "made": mechanism.description,
         "mechanism": type(mechanism).__name__,
         "call": described.call(mechanism),
-        "parameters": _parameters(mechanism),
+        "parameters": described.parameters(mechanism),
         "noise": None,
-        "paper": _PAPER,
+        "paper": described.paper(mechanism),
         "limits": running_words.running_limits(mechanism, unit),
     }
 
@@ -114,25 +90,3 @@ def _caption(release: Release) -> str:
         f"{running_words.threshold_text(mechanism)}, is not shown, which does not mean that its "
         "count is zero. A gap is where it fell below again."
     )
-
-
-def _parameters(mechanism: Any) -> list[Parameter]:
-    """Return all parameters of the mechanism with their meanings, in their own order."""
-    found = []
-    for name, value in parameters_of(mechanism).items():
-        meaning = _MEANINGS.get(name, "")
-        if value is None:
-            meaning = _NOT_GIVEN.get(name, meaning)
-        found.append(Parameter(name, _shown(value), meaning))
-    return found + described.targets(mechanism)
-
-
-def _shown(value: Any) -> str:
-    if value is None:
-        return "not given"
-    if isinstance(value, Fraction):
-        return short_exact(value)
-    if isinstance(value, tuple):
-        few = ", ".join(harmless(label, 40) for label in value[:8])
-        return few if len(value) <= 8 else f"{few}, ... ({len(value):,} in all)"
-    return f"{value:,}" if isinstance(value, int) else harmless(str(value), 60)

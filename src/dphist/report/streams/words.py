@@ -7,22 +7,18 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from scipy.special import ndtri
-
 from dphist.privacy import Guarantee, Target
 from dphist.privacy.as_text import plain, up
 from dphist.release.release import Release
-from dphist.report.chances import LEVEL
 from dphist.report.delta_words import UNKNOWN, Number
 from dphist.report.guarantees import total_in_words
 from dphist.report.words import limits_in_words
+from dphist.streams.mechanism import LEVEL
 
 _METHODS = {
     "autoregressive": "noise that is a sum of a few processes, slow and fast ones",
     "binary": "noise on each sum over a dyadic block of events",
 }
-_LIKELY = float(ndtri(LEVEL))
-_WITHIN = float(ndtri((1 + LEVEL) / 2))
 
 
 def protected_unit(mechanism: Any, provenance: Mapping[str, str]) -> str:
@@ -123,12 +119,12 @@ def threshold_text(mechanism: Any) -> str:
 
 def likely_count(mechanism: Any) -> int:
     """Return the count from which on a label is released with 95 %, by the largest noise."""
-    return math.ceil(float(mechanism.threshold) + _LIKELY * float(mechanism.standard_error))
+    return int(mechanism.likely_count(LEVEL))
 
 
 def half_width(mechanism: Any) -> int:
     """Return the least q at which a count's noise, rounded, is within q with 95 % at any time."""
-    return max(math.ceil(_WITHIN * float(mechanism.standard_error) - 0.5), 0)
+    return int(mechanism.half_width(LEVEL))
 
 
 def error_text(mechanism: Any) -> str:

@@ -1,0 +1,155 @@
+"""Every mechanism of dphist with data for it, and what tests do with each."""
+
+import json
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import dphist as dh
+from dphist.noise import Source
+from dphist.release import release as release_module
+from dphist.release.release import parameters_of
+from dphist.report import report_html
+from dphist.report.summary import summary_text
+
+ROOT = Path(__file__).parents[2]
+SCHEMA = json.loads((ROOT / "docs" / "release-1.schema.json").read_text())
+PROFILE = dh.Profile.from_counts([200, 90, 90, 31, *range(1, 20), *[1] * 30])
+LABELS = pa.table({"label": ["x", "y", "z", "u"], "count": [400, 380, 3, 1]})
+GRID = np.arange(12).reshape(3, 4)
+
+Make = Callable[..., Any]
+
+# How a mechanism is made from epsilon (and delta), and what it is given.
+CASES: dict[str, tuple[Make, object]] = {
+    "AdaptiveScan": (dh.AdaptiveScan, PROFILE),
+    "AdaptiveScan, users": (lambda **k: dh.AdaptiveScan(sensitivity=3, **k), PROFILE),
+    "RankSplit": (dh.RankSplit, PROFILE),
+    "RankSplit, public total": (lambda **k: dh.RankSplit(total=900, **k), PROFILE),
+    "SortedCounts": (lambda **k: dh.SortedCounts(labels=60, **k), PROFILE),
+    "CumulativeCounts": (lambda **k: dh.CumulativeCounts(largest=300, **k), PROFILE),
+    "PrivHist, split": (lambda **k: dh.PrivHist(shares=(1, 9, 0), **k), PROFILE),
+    "PrivHist, blocks": (lambda **k: dh.PrivHist(shares=(1, 1, 1), **k), PROFILE),
+    "PrivHist, empty": (dh.PrivHist, dh.Profile.from_counts([])),
+    "PartitionSampler": (dh.PartitionSampler, PROFILE),
+    "AdaptiveTree": (lambda **k: dh.AdaptiveTree(bins=12, **k), GRID.ravel()),
+    "AdaptiveTree, two axes": (lambda **k: dh.AdaptiveTree(bins=(3, 4), **k), GRID),
+    "AdaptiveTree, rho": (
+        lambda epsilon, **k: dh.AdaptiveTree(rho=epsilon, bins=12, **k),
+        GRID.ravel(),
+    ),
+    "HierarchicalTree": (lambda **k: dh.HierarchicalTree(bins=12, **k), GRID.ravel()),
+    "HierarchicalTree, least squares": (
+        lambda **k: dh.HierarchicalTree(bins=12, nonnegative=False, **k),
+        GRID.ravel(),
+    ),
+    "HierarchicalTree, zero subtrees": (
+        lambda **k: dh.HierarchicalTree(bins=12, nonnegative="subtrees", **k),
+        GRID.ravel(),
+    ),
+    "HierarchicalTree, inconsistent": (
+        lambda **k: dh.HierarchicalTree(bins=12, consistent=False, **k),
+        GRID.ravel(),
+    ),
+    "LeafCounts": (lambda **k: dh.LeafCounts(bins=12, **k), GRID.ravel()),
+    "LeafCounts, rho": (
+        lambda epsilon, **k: dh.LeafCounts(rho=epsilon, bins=12, **k),
+        GRID.ravel(),
+    ),
+    "ThresholdHistogram, laplace": (
+        lambda **k: dh.ThresholdHistogram(max_labels=2, **k),
+        LABELS,
+    ),
+    "ThresholdHistogram, gaussian": (
+        lambda **k: dh.ThresholdHistogram(max_labels=2, noise="gaussian", **k),
+        LABELS,
+    ),
+    "ThresholdHistogram, known": (
+        lambda epsilon: dh.ThresholdHistogram(epsilon=epsilon, max_labels=2, labels=["x", "q"]),
+        LABELS,
+    ),
+    "TopThreshold": (lambda **k: dh.TopThreshold(k=3, max_labels=2, **k), LABELS),
+    "TopLabels": (lambda **k: dh.TopLabels(k=3, candidates=4, **k), LABELS),
+    "ContinualMechanism": (lambda **k: dh.ContinualMechanism(horizon=100, **k), None),
+    "ContinualMechanism, known": (
+        lambda epsilon: dh.ContinualMechanism(epsilon=epsilon, horizon=100, labels=["x", "q"]),
+        None,
+    ),
+}
+WITHOUT_DELTA = {"PartitionSampler", "TopThreshold", "TopLabels"}
+KEEPING_NOISY = {
+    *("AdaptiveScan", "AdaptiveScan, users", "RankSplit", "RankSplit, public total"),
+    *("PrivHist, split", "PrivHist, blocks", "PrivHist, empty"),
+    *(name for name in CASES if name.startswith(("AdaptiveTree", "HierarchicalTree"))),
+}
+
+
+def needs_delta(name: str) -> bool:
+    return name in WITHOUT_DELTA or (
+        name.startswith(("ThresholdHistogram", "ContinualMechanism")) and "known" not in name
+    )
+
+
+def made(name: str) -> Any:
+    """The mechanism, as made by hand."""
+    delta = {"delta": "1e-6"} if needs_delta(name) else {}
+    return CASES[name][0](epsilon="0.7", **delta)
+
+
+@lru_cache
+def calibrated(name: str, **asked: Any) -> Any:
+    """The mechanism, made from a total."""
+    make = CASES[name][0]
+    if needs_delta(name):
+
+        def with_delta(epsilon: Any, delta: Any) -> Any:
+            return make(epsilon=epsilon, delta=delta)
+
+        return dh.calibrate(with_delta, epsilon=2, delta="1e-5", **asked)
+    return dh.calibrate(lambda epsilon: make(epsilon=epsilon), epsilon=2, delta="1e-5", **asked)
+
+
+def released(mechanism: Any, data: object, source: Source | None = None) -> dh.Release:
+    if not isinstance(mechanism, dh.ContinualMechanism):
+        release: dh.Release = mechanism.release(data, source)
+        return release
+    stream = dh.ContinualHistogram(**parameters_of(mechanism))
+    if mechanism.target is not None:
+        stream = stream.calibrated_to(mechanism.target)
+    stream.update_many([["x"]] * 90, source=source)
+    return stream.release(source=source)
+
+
+def check_saved(release: dh.Release, path: Path) -> dh.Release:
+    release.save(path)
+    loaded = dh.Release.load(path)
+    assert loaded == release
+    assert loaded.to_json() == release.to_json()
+    assert loaded.guarantee == release.guarantee
+    assert loaded.guarantee.unit.bounds == release.guarantee.unit.bounds
+    assert loaded.mechanism == release.mechanism
+    assert hash(loaded.mechanism) == hash(release.mechanism)
+    assert repr(loaded) == repr(release)
+    assert summary_text(loaded) == summary_text(release)
+    jsonschema.validate(json.loads(release.to_json()), SCHEMA)
+    return loaded
+
+
+def page(release: dh.Release) -> str:
+    return re.sub(r"<[^>]*>", " ", report_html(release)).replace("\u00a0", " ")
+
+
+def signed(content: dict[str, Any]) -> str:
+    """Return an edited release with a checksum that fits."""
+    content = {name: part for name, part in content.items() if name != "checksum"}
+    return json.dumps({**content, "checksum": release_module._checksum(content)})
+
+
+every_mechanism = pytest.mark.parametrize("name", CASES)

@@ -1,0 +1,159 @@
+"""A mechanism of somebody else's, in a package of its own, is saved, loaded, shown like ours."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import dphist as dh
+from dphist.release.release import package_of, savable
+from tests.support.installing import install
+
+ROOT = Path(__file__).parents[2]
+PROJECT = ROOT / "examples" / "own_mechanism"
+MAKE = """
+import sys, dphist as dh
+from geometric_bins import GeometricBins
+GeometricBins(epsilon="1/3", bins=4).release([5, 9, 100, 3]).save(sys.argv[1])
+"""
+LOAD = """
+import sys, dphist as dh
+release = dh.Release.load(sys.argv[1])
+print(release.mechanism, release.value.error(0, 2) > 0, release.redecode() == release)
+dh.write_report(release, sys.argv[2])
+dh.plot(release)
+"""
+REFUSED = """
+import sys, dphist as dh
+try:
+    dh.Release.load(sys.argv[1])
+except dh.ReleaseFileError as error:
+    print(error)
+"""
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the example, installed by pip."""
+    target = tmp_path_factory.mktemp("target")
+    install(PROJECT, target, tmp_path_factory.mktemp("scratch"))
+    return target
+
+
+@pytest.fixture(scope="module")
+def saved(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("releases") / "r.json"
+    assert run(MAKE, path, among=installed) == ""
+    return path
+
+
+def run(code: str, *arguments: object, among: Path | None = None) -> str:
+    return called([sys.executable, "-c", code, *map(str, arguments)], among)
+
+
+def called(command: list[str], among: Path | None) -> str:
+    paths = [str(ROOT / "src"), *([str(among)] if among else [])]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "MPLBACKEND": "agg"}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def test_the_example_is_short() -> None:
+    module = PROJECT / "src" / "geometric_bins" / "__init__.py"
+    body = module.read_text().partition("@dh.register")[2]
+    assert len([line for line in body.splitlines() if line.strip()]) <= 50
+
+
+def test_a_fresh_process_loads_shows_and_reports_it(
+    installed: Path, saved: Path, tmp_path: Path
+) -> None:
+    """Nothing imports the package but its entry point."""
+    assert json.loads(saved.read_text())["package"] == "geometric-bins"
+    shown = run(LOAD, saved, tmp_path / "r.html", among=installed)
+    assert shown == "GeometricBins(epsilon=Fraction(1, 3), bins=4) True True\n"
+    page = (tmp_path / "r.html").read_text()
+    for said in ("GeometricBins", "Privacy parameter of the whole release.", "Ghosh"):
+        assert said in page
+    told = called([sys.executable, "-m", "dphist", "show", str(saved)], installed)
+    assert "GeometricBins" in told
+
+
+def test_without_the_package_it_says_which_to_install(saved: Path) -> None:
+    said = run(REFUSED, saved)
+    assert "made by GeometricBins of the package geometric-bins" in said
+    assert "pip install geometric-bins" in said
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A mechanism as far as `register` looks."""
+
+    epsilon: str = "1"
+    guarantee = dh.PureDP(1)
+    noise_scale = 1
+    description = reference = "None."
+
+    def release(self, data: object, source: object = None) -> dh.Release:
+        value = dh.Profile.from_counts([1])
+        return dh.Release(value, self.guarantee, self)
+
+    def decode(self, noisy: object) -> None:
+        raise dh.ParameterError("nothing is kept")
+
+    def expected_error(self) -> float:
+        return 0.0
+
+    intervals = expected_error
+
+
+def test_what_is_no_mechanism_is_not_registered() -> None:
+    assert isinstance(Whole(), dh.Mechanism)
+    with pytest.raises(dh.ParameterError, match="frozen dataclass"):
+        dh.register(object)
+    with pytest.raises(dh.ParameterError, match="frozen dataclass"):
+        dh.register(Whole())
+
+    @dataclass
+    class Loose:
+        epsilon: int = 1
+
+    with pytest.raises(dh.ParameterError, match="must be frozen"):
+        dh.register(Loose)
+
+    @dataclass(frozen=True)
+    class Bare:
+        guarantee: int = 1
+
+    with pytest.raises(dh.ParameterError, match="must have noise_scale, description, reference"):
+        dh.register(Bare)
+
+
+def test_a_mechanism_is_loaded_once_it_is_registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    from dphist.release import release as module
+
+    monkeypatch.setattr(module, "_OTHERS", {})
+    text = Whole().release([]).to_json()
+    with pytest.raises(dh.ReleaseFileError, match="made by Whole of the package tests"):
+        dh.Release.from_json(text)
+    assert dh.register(Whole) is Whole
+    assert dh.Release.from_json(text).mechanism == Whole()
+
+
+def test_names_of_ours_are_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A class of another package has our name beside ours, not in its place."""
+    from dphist.release import release as module
+
+    monkeypatch.setattr(module, "_OTHERS", {})
+    other = dataclass(frozen=True)(type("LeafCounts", (Whole,), {"__module__": "elsewhere"}))
+    savable(other)
+    ours = dh.LeafCounts(epsilon=1, bins=2).release([1, 2])
+    assert "package" not in json.loads(ours.to_json())
+    assert type(dh.Release.from_json(ours.to_json()).mechanism) is dh.LeafCounts
+    text = other().release([]).to_json()
+    assert type(dh.Release.from_json(text).mechanism) is other
+    assert (package_of(other), package_of(dh.LeafCounts)) == ("elsewhere", None)
