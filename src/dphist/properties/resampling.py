@@ -1,14 +1,14 @@
-"""What a release's own noise does to an estimate: its mechanism is run again, on samples.
+"""The effect of a release's noise on an estimate, measured by running the mechanism on samples.
 
-The secret profile is gone, but the population that makes the released one likeliest can be drawn
-from. A sample of it stands for the secret profile; released, with fresh noise, it gives a profile
-whose estimates stray from the sample's about as those of the release stray from the secret one's:
-a parametric bootstrap (Efron and Tibshirani 1993, "An introduction to the bootstrap"). Only the
-release is used, so it is post-processing and costs no privacy.
+This is a parametric bootstrap (Efron and Tibshirani 1993, "An introduction to the bootstrap").
+Samples are drawn from the maximum-likelihood population of the released profile, each in place of
+the secret profile, and released with fresh noise. The estimate from such a release differs from
+that of its sample about as much as the actual release differs from the secret profile. Only the
+release is used, so this is post-processing and costs no privacy.
 
-The released profile itself would not do in place of samples: it is smoother than data are, and a
-mechanism that looks for smooth parts does better on it than it did on the data. Measured, estimates
-then strayed by three quarters of what they should.
+The released profile itself cannot replace the samples: it is smoother than data, and a mechanism
+that looks for smooth parts has a smaller error on it. Measured, the spread was then three quarters
+of the true one.
 """
 
 import math
@@ -35,9 +35,9 @@ IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
 RESAMPLES = 100
-# A standard deviation of ten is known to a quarter; thousands tell no more, and all are kept.
+# Ten values give a standard deviation to a quarter; thousands add nothing, and all are kept.
 FEWEST, MOST = 10, 10_000
-_MOST_LABELS = 1e15  # of which no release says anything
+_MOST_LABELS = 1e15  # no release says anything about so rare labels
 
 
 def including_noise(
@@ -47,16 +47,16 @@ def including_noise(
     resamples: int,
     within: tuple[float, float] = (-math.inf, math.inf),
 ) -> Estimate:
-    """Return `found` with the noise of `source`, if that is a release, in its error and interval.
+    """Return `found` with the noise of `source`, if it is a release, in its error and interval.
 
     Parameters
     ----------
-    source : what `found` was estimated from.
-    found : the estimate, its standard error and interval those of sampling alone.
+    source : the profile or release of `found`.
+    found : the estimate, with standard error and interval of sampling alone.
     estimate : the same estimator, for any profile.
     resamples : int, from 10 to 10,000
-        How often the mechanism is run again.
-    within : least and largest value the property can have.
+        Number of runs of the mechanism.
+    within : minimum and maximum of the property.
 
     Raises
     ------
@@ -73,14 +73,13 @@ def including_noise(
 
 
 def can_be_run_again(release: Release) -> bool:
-    """Whether the mechanism is one of dphist's, and not the mere record of another."""
+    """Whether the mechanism is one of dphist's, not only a record of another."""
     return hasattr(release.mechanism, "release")
 
 
-# Releases are equal if their content is, and cannot change, so what is kept is never another's.
-# That of the last one alone is kept, for all its properties to be told from the same noise: some
-# 20 MB for 69 million passwords, until another release is asked about. Two threads may both run
-# the mechanism, and have equally good answers.
+# The cache holds the samples of the last release, so that all its properties use the same noise:
+# about 20 MB for 69 million passwords. Releases are immutable and equal if their content is, so a
+# hit is never another release's. Two threads may both run the mechanism; both answers are valid.
 @lru_cache(maxsize=1)
 def further_releases(
     release: Release, resamples: int, randomness: Randomness | None = None
