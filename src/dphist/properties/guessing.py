@@ -228,11 +228,11 @@ def guesswork(profile: Profile, alpha: Fraction) -> Guesswork:
         return Guesswork(0.0, 0.0, 0.0)
     counts, ends, records = _cumulated(profile)
     wanted = -(-alpha.numerator * profile.total // alpha.denominator)  # exact, rounded up
-    block = int(np.searchsorted(records, wanted)) - 1  # the last that is tried, maybe in part
+    block = int(np.searchsorted(records, wanted)) - 1  # the last block tried, perhaps in part
     into = -(-(wanted - int(records[block])) // int(counts[block]))
     last = int(ends[block]) + into
     found = int(records[block]) + into * int(counts[block])
-    # Ranks s+1..s+m have the sum m s + m (m+1)/2. All terms are positive: floats lose nothing.
+    # Ranks s+1..s+m have the sum m s + m (m+1)/2. All terms are positive, so nothing cancels.
     sizes = np.append(np.diff(ends)[:block], into).astype(np.float64)
     ranks = sizes * ends[: block + 1] + sizes * (sizes + 1) / 2
     spent = float(np.sum(counts[: block + 1] * ranks)) / profile.total
