@@ -46,15 +46,14 @@ class RangeHistogram:
     Attributes
     ----------
     bins : (bins,) or (a, b, ...) int64 or float64
-        Estimates of the records in each bin. Whole numbers unless the mechanism was asked for
-        plain least squares.
+        Estimates of the records in each bin. Whole numbers, except for plain least squares.
     axes : tuple of Axis, or None
-        The public edges, where the data came with them.
+        The public edges, if the data have edges.
     outside : mapping of str to int
-        Released counts of what is in no bin, where the data came with them: ``below``,
-        ``above`` and ``null``; in several axes ``outside`` and ``null``.
+        Released counts of records in no bin, if the data have them: ``below``, ``above`` and
+        ``null``; for several axes ``outside`` and ``null``.
 
-    answers : what answers ranges of it, or None for one made by hand.
+    answers : object that answers ranges, or None for a histogram made by hand.
 
     Notes
     -----
