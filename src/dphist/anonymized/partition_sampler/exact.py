@@ -4,7 +4,8 @@ This is the simple form of what `paths` does: tables of sums of weights, from wh
 is drawn, then each entry given the one after it. Integers enclose the sums. If the enclosures and
 the known bits of the uniform numbers leave a draw undecided, all is repeated with twice the bits
 of the same uniform numbers. It replaces the float tables after many rejections, which occur only
-for unusual sources of bits, and for rates outside the range of floats (`docs/proofs/partition_sampler.md`, Lemma 8).
+for unusual sources of bits, and for rates outside the range of floats
+(`docs/proofs/partition_sampler.md`, Lemma 8).
 """
 
 import bisect
