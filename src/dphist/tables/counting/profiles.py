@@ -26,7 +26,7 @@ _BEYOND = -1
 def count_records(
     frame: object, *, label: str, progress: Progress | None = None, delimiter: str | None = None
 ) -> tuple[IntArray, IntArray]:
-    """Count how many labels occur exactly how often, in a table of one row a record.
+    """Count the labels with each count, in a table with one row per record.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def count_records(
     DataError
         If a label is missing.
     InputFileError
-        If the file is missing or not what its name says.
+        If the file is missing or its content does not match its extension.
     """
     wanted = [key_column("term", label, "label")]
 
@@ -197,7 +197,7 @@ def count_degrees(
     DataError
         If a node is missing.
     InputFileError
-        If the file is missing or not what its name says.
+        If the file is missing or its content does not match its extension.
     """
     if not isinstance(directed, bool):
         raise ParameterError("directed must be True or False")
