@@ -58,7 +58,7 @@ def test_a_full_disk_leaves_what_was_there(tmp_path) -> None:
 
 def test_a_file_that_is_there_is_left_alone_if_asked_to(tmp_path) -> None:
     (tmp_path / "b.txt").write_text("before")
-    with pytest.raises(OutputFileError, match="appeared"), staged_outputs() as staged:
+    with pytest.raises(OutputFileError, match="was created meanwhile"), staged_outputs() as staged:
         for name in ("a.txt", "b.txt", "c.txt"):
             staged.write_text(tmp_path / name, "after", replace=False)
     assert [path.name for path in tmp_path.iterdir()] == ["b.txt"]
@@ -136,7 +136,7 @@ def test_a_link_keeps_pointing(tmp_path) -> None:
 
 @pytest.mark.parametrize("name", [".", "/dev/null", "/dev/full"])
 def test_only_files_are_replaced(name, tmp_path) -> None:
-    with pytest.raises(OutputFileError, match="not a file"):
+    with pytest.raises(OutputFileError, match="not a regular file"):
         write_text(tmp_path / name, "x")
 
 
@@ -254,6 +254,6 @@ def test_what_could_not_be_put_back_is_named(tmp_path, monkeypatch) -> None:
     # The old one is not lost.
     (kept,) = (path for path in tmp_path.iterdir() if path.name.startswith(".b.txt."))
     assert kept.read_text() == "old b"
-    said = f"{tmp_path / 'b.txt'} was written; what was there before is {kept}"
+    said = f"{tmp_path / 'b.txt'} was written; the previous file is now {kept}"
     assert str(caught.value).endswith(said)
     assert str(kept) not in leftovers._paths  # nor is it removed when the process ends

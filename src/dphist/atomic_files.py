@@ -1,7 +1,7 @@
 """Writing output files whole, or not at all.
 
-Each file is written under a temporary name in its own folder and renamed when all of
-them are complete, so a full disk or a crash leaves what was there before.
+Each file is written under a temporary name in its target folder. Files are renamed when all of
+them are complete, so a full disk or a crash leaves the previous files in place.
 """
 
 import contextlib
@@ -24,9 +24,9 @@ class StagedOutputs:
         self._renames: list[tuple[Path, Path, bool]] = []
 
     def write_text(self, path: str | Path, text: str, *, replace: bool = True) -> None:
-        """Write `text` (UTF-8) where `commit` will move it to `path`.
+        """Write `text` (UTF-8) to a temporary file, which `commit` moves to `path`.
 
-        Without `replace`, `commit` fails where a file is there by then.
+        Without `replace`, `commit` fails if `path` exists by then.
         """
         target = check_output_path(path)
         temporary = _beside(target)
@@ -41,24 +41,24 @@ class StagedOutputs:
             raise _explained(target, error) from None
 
     def commit(self) -> None:
-        """Move every file to its place; no signal cuts that in two.
+        """Move every file to its place; signal handlers wait until this is done.
 
-        Where one of them cannot be moved, those before it are put back as they were.
+        If one file cannot be moved, the moves before it are undone.
 
         Raises
         ------
         OutputFileError
-            If a file is there that is not to be replaced, or the system refuses. It names what
-            could not be put back.
+            If a file exists that must not be replaced, or the system refuses. The message names
+            the files that could not be restored.
         """
         moves = _Moves()
         with handlers_wait():
-            # Those that replace nothing first: they are taken back without a copy.
+            # Files that replace nothing come first: undoing them needs no copy.
             ordered = sorted(self._renames, key=lambda each: each[2])
             for place, (temporary, target, replace) in enumerate(ordered, 1):
                 try:
                     if replace:
-                        # Nothing that could fail follows the last one: it needs no way back.
+                        # Nothing that could fail follows the last move: it needs no copy.
                         moves.replace(temporary, target, last=place == len(ordered))
                     else:
                         moves.place(temporary, target)
@@ -68,7 +68,7 @@ class StagedOutputs:
             self._forget()
 
     def discard(self) -> None:
-        """Remove what has not been moved."""
+        """Remove the files that have not been moved."""
         for temporary, _, _ in self._renames:
             with contextlib.suppress(OSError):
                 temporary.unlink(missing_ok=True)
@@ -82,7 +82,7 @@ class StagedOutputs:
 
 @contextlib.contextmanager
 def staged_outputs() -> Iterator[StagedOutputs]:
-    """Collect output files; all appear when the block ends well, none when it does not.
+    """Collect output files: all appear if the block succeeds, none if it raises.
 
     The block may call `commit` itself.
     """
@@ -95,13 +95,13 @@ def staged_outputs() -> Iterator[StagedOutputs]:
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write one file whole or not at all, in the place of one that is there."""
+    """Write one file whole or not at all, replacing an existing one."""
     with staged_outputs() as outputs:
         outputs.write_text(path, text)
 
 
 def check_output_path(path: str | Path) -> Path:
-    """Return where `path` really points, or say what is wrong with it before any work is done.
+    """Return the real path of an output, checked before any work is done.
 
     Raises
     ------
@@ -110,7 +110,7 @@ def check_output_path(path: str | Path) -> Path:
     """
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
-        raise OutputFileError(f"{path} is not a file that can be replaced; name another output")
+        raise OutputFileError(f"{path} is not a regular file; name another output")
     if not target.parent.is_dir():
         raise OutputFileError(f"the folder of {path} does not exist; create it first")
     if not os.access(target.parent, os.W_OK):
@@ -119,7 +119,7 @@ def check_output_path(path: str | Path) -> Path:
 
 
 def check_distinct(paths: Iterable[str | Path]) -> None:
-    """Refuse two names for one file: an output over another, or over the input."""
+    """Refuse two names of one file: an output must not overwrite another, nor the input."""
     seen: set[str] = set()
     for path in paths:
         real = os.path.realpath(path)
@@ -129,19 +129,19 @@ def check_distinct(paths: Iterable[str | Path]) -> None:
 
 
 class _Moves:
-    """Files that were moved to their places, and how to take that back."""
+    """Moves of files to their places, with what is needed to undo them."""
 
     def __init__(self) -> None:
         self._made: list[Path] = []
         self._kept: list[tuple[Path, Path]] = []
 
     def place(self, temporary: Path, target: Path) -> None:
-        """Move a file to where none is, or raise FileExistsError, as the system decides at once."""
+        """Move a file to a free place, or raise FileExistsError; the system call is atomic."""
         try:
             os.link(temporary, target)
         except FileExistsError:
             raise
-        except OSError:  # no hard links on this file system: hold the place while moving there
+        except OSError:  # no hard links on this file system: reserve the name, then move
             target.touch(exist_ok=False)
             self._made.append(target)
             temporary.replace(target)
@@ -150,7 +150,7 @@ class _Moves:
             temporary.unlink()
 
     def replace(self, temporary: Path, target: Path, *, last: bool) -> None:
-        """Move a file to its place; what is there is kept under another name until all is done."""
+        """Move a file to its place; an existing file is kept under another name until `settle`."""
         kept = None if last else self._keep(target)
         try:
             temporary.replace(target)
@@ -164,33 +164,33 @@ class _Moves:
             self._made.append(target)
 
     def take_back(self) -> list[str]:
-        """Put everything back as it was; say what could not be."""
+        """Undo the moves; return a sentence for each file that could not be restored."""
         left = []
         for target in self._made:
             try:
                 target.unlink(missing_ok=True)
             except OSError:
-                left.append(f"{target} was written, and could not be removed")
+                left.append(f"{target} was written and could not be removed")
         for kept, target in self._kept:
             leftovers.forget(str(kept))
             try:
                 kept.replace(target)
             except OSError:
-                left.append(f"{target} was written; what was there before is {kept}")
+                left.append(f"{target} was written; the previous file is now {kept}")
         return left
 
     def settle(self) -> None:
-        """Remove what was replaced."""
+        """Remove the replaced files."""
         for kept, _ in self._kept:
             _remove(kept)
 
     def _keep(self, target: Path) -> Path | None:
-        """Return another name of what is at a place; None where nothing is.
+        """Keep an existing file under a second name and return that; None if there is no file.
 
         Raises
         ------
         OSError
-            If it can be neither linked nor copied: then it could not be put back.
+            If it can be neither linked nor copied, so that it could not be restored.
         """
         kept = _beside(target)
         leftovers.remember(str(kept))
@@ -210,23 +210,23 @@ class _Moves:
 
 
 def _beside(target: Path) -> Path:
-    """Return a new name in the folder of a file, for what is there for a moment."""
+    """Return a new temporary name in the folder of a file."""
     return target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
 
 
 def _remove(temporary: Path) -> None:
-    """Remove a file that is remembered; if the system refuses, it is tried again at the end."""
+    """Remove a temporary file; if the system refuses, it is tried again at exit."""
     with contextlib.suppress(OSError):
         temporary.unlink(missing_ok=True)
         leftovers.forget(str(temporary))
 
 
 def _explained(path: Path, error: OSError, left: Sequence[str] = ()) -> OutputFileError:
-    """Say what failed, and what that left: nothing, or files that could not be taken back."""
+    """Return an error that says what failed, and which files could not be restored."""
     outcome = "; ".join(left) or "nothing was written"
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return OutputFileError(f"no space left to write {path}; {outcome}")
     if error.errno == errno.EEXIST:
-        return OutputFileError(f"{path} has appeared meanwhile; {outcome}")
+        return OutputFileError(f"{path} was created meanwhile by another program; {outcome}")
     reason = error.strerror or "the system refused"
     return OutputFileError(f"could not write {path}: {reason}; {outcome}")

@@ -1,46 +1,46 @@
 """The one exception tree.
 
-Every error a user can meet is a `DphistError`. A message names the parameter or the
-column and says what was expected; it never shows a value taken from the data, because
-an error message is published (in logs, tickets, screenshots) without noise.
+Every error a user can see is a `DphistError`. A message names the parameter or column and what is
+expected. It never shows a value from the data, because error messages are published without noise
+(in logs, tickets, screenshots).
 """
 
 
 class DphistError(Exception):
-    """Base of every error this library raises on purpose."""
+    """Base class of all errors of this library."""
 
 
 class ParameterError(DphistError, ValueError):
-    """A parameter of a mechanism, a guarantee or a command is not usable."""
+    """A parameter of a mechanism, guarantee or command is invalid."""
 
 
 class DataError(DphistError, ValueError):
-    """A record is invalid in itself: a negative count, a null where none may be."""
+    """A record is invalid in itself: a negative count, a null where none is allowed."""
 
 
 class ColumnError(DataError):
-    """A column is missing or has a type that cannot hold what it should."""
+    """A column is missing or has an unsuitable type."""
 
 
 class BoundsError(DphistError, ValueError):
-    """Data were made with bounds larger than those a mechanism protects."""
+    """The bounds of the data are larger than those a mechanism protects."""
 
 
 class InputFileError(DphistError):
-    """An input file is missing, unreadable, or not what its name says."""
+    """An input file is missing or unreadable, or its content does not match its extension."""
 
 
 class OutputFileError(DphistError):
-    """An output cannot be written; nothing was left half-written."""
+    """An output cannot be written; no file is left half-written."""
 
 
 class ReleaseFileError(DphistError):
-    """A saved release is damaged, edited, or from a later version."""
+    """A saved release is damaged, edited or written by a later version."""
 
 
 class StateError(DphistError):
-    """The state of a stream is in use elsewhere, taken over, copied, damaged or edited."""
+    """The saved state of a stream is in use elsewhere, taken over, copied, damaged or edited."""
 
 
 class HorizonError(DphistError):
-    """A stream has had as many events, or readings, as its guarantee covers."""
+    """A stream has reached the number of events, or readings, that its guarantee covers."""

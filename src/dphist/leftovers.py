@@ -1,7 +1,7 @@
-"""Temporary files and folders, removed however the process ends, unless it is killed.
+"""Temporary files and folders, removed when the process exits, unless it is killed.
 
-They may hold labels. Whoever makes one removes it when done; what is left, as the process ends in
-the middle, is removed here, once and for all.
+They may hold labels. The code that creates one removes it when done; this module removes those
+that are left when the process exits early.
 """
 
 import atexit
@@ -14,24 +14,24 @@ from pathlib import Path
 _TRIES = 100
 _SECONDS_BETWEEN = 0.01
 
-# Each path, and the process that made it: a forked one must not remove what its parent uses.
+# Path and the process that created it: a forked process must not remove files of its parent.
 _paths: dict[str, int] = {}
 
 
 def remember(path: str) -> None:
-    """Have a file or folder removed at the end; called before it is made."""
+    """Register a file or folder for removal at exit; call it before creating the path."""
     _paths[path] = os.getpid()
 
 
 def forget(path: str) -> None:
-    """Leave a path alone; called when it is gone, or has become what stays."""
+    """Unregister a path: it is gone, or has become a permanent file."""
     _paths.pop(path, None)
 
 
 def remove(path: str) -> None:
-    """Remove a file or folder that is remembered, and forget it.
+    """Remove a registered file or folder, and unregister it.
 
-    Other threads may still be writing into a folder, so that it takes several tries.
+    Other threads may still write into the folder, so removal is tried several times.
     """
     for _ in range(_TRIES):
         with contextlib.suppress(OSError):
@@ -44,7 +44,7 @@ def remove(path: str) -> None:
 
 
 def remove_all() -> None:
-    """Remove what this process remembers."""
+    """Remove all paths that this process registered."""
     for path, process in list(_paths.items()):
         if process == os.getpid():
             remove(path)

@@ -1,7 +1,7 @@
-"""Reading the numbers a caller gives, exactly.
+"""Exact conversion and range checks of numeric parameters.
 
-A privacy parameter is held as a `Fraction`, so that what is claimed and what is
-sampled are the same number. A float stands for its shortest decimal: 0.1 is 1/10.
+A privacy parameter is held as a `Fraction`, so that the guarantee and the sampler use the same
+number. A float means its shortest decimal: 0.1 is 1/10.
 """
 
 import math
@@ -14,9 +14,9 @@ from dphist.errors import ParameterError
 
 Exact: TypeAlias = int | float | str | Fraction | Decimal
 
-# Beyond these the exact arithmetic would take for ever ("1e999999999") and no use is known.
+# Exact arithmetic on longer numbers ("1e999999999") would not end.
 _MOST_DIGITS = 400
-# Numbers longer than that are not read back from a saved file.
+# Longer numbers are refused when a saved file is read.
 _LONGEST = 10**150
 
 
@@ -38,7 +38,7 @@ def exact_number(value: Exact, name: str) -> Fraction:
         return Fraction(int(value.numerator), int(value.denominator))
     text = str(value).strip()
     if not isinstance(value, str | float | Decimal):
-        # NumPy's scalars print as numbers; anything else that does is welcome too.
+        # NumPy scalars, and others that look like one, print as numbers.
         if not hasattr(value, "dtype") or getattr(value, "ndim", 0) != 0:
             raise problem
         if getattr(value.dtype, "kind", "") not in "iuf":
@@ -111,7 +111,7 @@ def optional_whole(value: object, name: str, least: int, most: int = 2**62) -> i
 
 
 def short_number(number: Fraction, name: str) -> Fraction:
-    """Return `number` if it is short enough to be saved and read again."""
+    """Return `number` if it is short enough to be saved and loaded."""
     if max(number.numerator, number.denominator) > _LONGEST:
         raise ParameterError(f"{name} must have fewer than 150 digits, so that it can be saved")
     return number
@@ -130,7 +130,7 @@ def whole_number(value: object, name: str, least: int, most: int = 2**62) -> int
 
 
 def decimal_text(number: Fraction, digits: int = 12) -> str:
-    """Write a Fraction so that `exact_number` reads it back, as a short decimal if it is one.
+    """Return text that `exact_number` reads back: a decimal of at most `digits`, or a fraction.
 
     >>> decimal_text(Fraction(1, 10)), decimal_text(Fraction(1, 3))
     ('0.1', '1/3')
@@ -151,7 +151,7 @@ def decimal_text(number: Fraction, digits: int = 12) -> str:
 
 
 def _places(denominator: int) -> int:
-    """Decimal places that write 1/denominator, whose only prime factors are 2 and 5."""
+    """Return the decimal places of 1/denominator; its only prime factors must be 2 and 5."""
     twos = (denominator & -denominator).bit_length() - 1
     fives = round(math.log(denominator >> twos, 5))
     return max(twos, fives)

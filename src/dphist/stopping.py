@@ -1,9 +1,9 @@
-"""Work that the handler of a signal must not cut in two.
+"""Work that a signal handler must not interrupt halfway.
 
-Python runs a signal's handler in its main thread, between any two steps of what runs there, and
-a handler may raise: that of Ctrl-C raises KeyboardInterrupt. It can leave a query running that
-nobody waits for, or one output of three in its place. In other threads no handler runs, and what
-is here does nothing.
+Python runs signal handlers in its main thread, between any two bytecode instructions, and a
+handler may raise: Ctrl-C raises KeyboardInterrupt. This can leave a query running that nobody
+waits for, or one output of three in its place. Other threads run no handlers; there, the functions
+of this module do nothing.
 """
 
 import functools
@@ -20,10 +20,10 @@ T = TypeVar("T")
 
 
 def stoppable(function: Callable[P, T]) -> Callable[P, T]:
-    """Have a function raise what a signal's handler raises while it runs, and nothing else then.
+    """Make a function raise exactly what a signal handler raises while the function runs.
 
-    The handler may be run in a callback of a library, which makes an error of its own of what it
-    raises, or in a finalizer, which drops it.
+    The handler may run in a callback of a library, which would replace the exception with an error
+    of its own, or in a finalizer, which would drop it.
     """
 
     @functools.wraps(function)
@@ -48,11 +48,11 @@ def stoppable(function: Callable[P, T]) -> Callable[P, T]:
 
 @contextmanager
 def exceptions_wait() -> Iterator[Sequence[BaseException]]:
-    """Run signal handlers as they come, and hold back what they raise until the block has ended.
+    """Run signal handlers as signals arrive, but delay their exceptions to the end of the block.
 
     Yields
     ------
-    What waits so far. It is raised at the end, in place of what the block raises.
+    The delayed exceptions so far. The first is raised at the end, in place of the block's own.
     """
     waiting: list[BaseException] = []
 
@@ -71,7 +71,7 @@ def exceptions_wait() -> Iterator[Sequence[BaseException]]:
 
 @contextmanager
 def handlers_wait() -> Iterator[None]:
-    """Hold back signal handlers themselves until the block has ended."""
+    """Delay signal handlers to the end of the block."""
     waiting: list[tuple[Handler, int]] = []
 
     def heard(handler: Handler, number: int, frame: FrameType | None) -> None:
@@ -86,10 +86,10 @@ def handlers_wait() -> Iterator[None]:
 
 
 def _raise_first(raised: list[BaseException]) -> None:
-    """Raise the first of some exceptions, if there is one.
+    """Raise the first of a list of exceptions, if there is one.
 
-    It must not be left in a list that one of its own frames refers to: such a circle would keep
-    what the frames hold, a database perhaps, until it is found.
+    The list is cleared because a frame of the exception refers to it. That reference cycle would
+    keep the objects of the frames, such as a database, alive until the garbage collector runs.
     """
     if not raised:
         return
@@ -103,7 +103,7 @@ def _raise_first(raised: list[BaseException]) -> None:
 
 @contextmanager
 def _handled(heard: Callable[[Handler, int, FrameType | None], None]) -> Iterator[None]:
-    """Have signals that have a handler in Python heard by `heard`, which gets that handler."""
+    """Pass each signal that has a Python handler to `heard`, together with that handler."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -114,7 +114,7 @@ def _handled(heard: Callable[[Handler, int, FrameType | None], None]) -> Iterato
     def handle(number: int, frame: FrameType | None) -> None:
         if inside:
             heard(before[number], number, frame)
-        else:  # left in place below, by another handler that raised
+        else:  # still installed: another handler raised while the old ones were restored
             before[number](number, frame)
 
     try:

@@ -91,7 +91,7 @@ def test_no_profile_is_made_of_them(make: Any, wrap: Any) -> None:
 )
 def test_they_are_no_arrays(make: Any, convert: Any) -> None:
     with refused(
-        dh.ParameterError, "would lose", "(for their owner" if make is not profile else "owner"
+        dh.ParameterError, "would lose", "(the data owner" if make is not profile else "owner"
     ):
         convert(make())
 

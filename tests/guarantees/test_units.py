@@ -174,7 +174,7 @@ def test_what_the_error_names_is_possible() -> None:
         compose(record, user)
     with pytest.raises(ParameterError, match=r"for_unit\('user', has=m\)"):
         compose(user, record)
-    with pytest.raises(ParameterError, match="has must be given: how many records"):
+    with pytest.raises(ParameterError, match="has must be given: the maximum number of records"):
         record.for_unit("user")
     converted = record.for_unit("user", has=5)
     assert converted == PureDP("0.5", unit="user")
@@ -189,7 +189,7 @@ def test_fewer_of_the_same_are_protected_at_no_less_than_the_same_price() -> Non
     assert ZCDP(1, FIVE).for_unit(PrivacyUnit("record", 12)).rho == 9
     assert ZCDP(1, FIVE).for_unit("user", has=12) == ZCDP(9, unit="user")
     assert ZCDP(1, FIVE).for_unit("user", has=5) == ZCDP(1, unit="user")
-    with pytest.raises(ParameterError, match="has must be left out"):
+    with pytest.raises(ParameterError, match="has must be omitted"):
         PureDP(1, FIVE).for_unit("record", has=2)
     for bad in (0, 1.5, True):
         with pytest.raises(ParameterError, match="has"):

@@ -1,4 +1,4 @@
-"""Error bands: a smaller and a larger profile with the true one in between."""
+"""Error bands: a smaller and a larger profile with the true one between them."""
 
 from dataclasses import dataclass
 
@@ -12,15 +12,15 @@ NOTHING = np.zeros(0, np.int64)  # no rows, or no columns
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """Profiles whose curves lie below and above the truth everywhere at once.
+    """Two profiles with the true curve between theirs, simultaneously everywhere.
 
     Attributes
     ----------
     lower, upper : Profile
-        For every rank i the i-th largest count, and for every r the number of labels with
-        count r or more, lies between those of `lower` and `upper`.
-    level : probability, over the mechanism's noise alone, that all of this holds.
-    covers : in words, what part of the true diagram is meant.
+        For every rank i, the true i-th largest count is between those of `lower` and `upper`, and
+        for every r, so is the true number of labels with count r or more.
+    level : probability that all of this holds, over the mechanism's noise only.
+    covers : the part of the true diagram that the band covers, in words.
     """
 
     lower: Profile
@@ -35,8 +35,8 @@ def from_rows_and_columns(rows: IntArray, columns: IntArray) -> Profile:
     Parameters
     ----------
     rows : (k,) int64, non-increasing, non-negative; counts of the first k labels.
-    columns : (m,) int64, non-increasing, non-negative; of the labels after those, how many
-        have count r or more, for r = 1..m.
+    columns : (m,) int64, non-increasing, non-negative; number of labels after those with count r
+        or more, for r = 1..m.
     """
     prevalences = columns - np.append(columns[1:], 0)
     counts = np.append(np.arange(1, len(columns) + 1), rows)
@@ -45,7 +45,7 @@ def from_rows_and_columns(rows: IntArray, columns: IntArray) -> Profile:
 
 
 def holding(lower: Profile, upper: Profile, value: Profile) -> tuple[Profile, Profile]:
-    """Widen two profiles where that is needed for the released one to lie between them."""
+    """Widen two profiles where needed, so that the released one is between them."""
     ends = np.unique(np.concatenate([lower.counts, upper.counts, value.counts]))
     heights = value.cumulative_prevalences(ends)
     low = np.minimum(lower.cumulative_prevalences(ends), heights)
@@ -54,7 +54,7 @@ def holding(lower: Profile, upper: Profile, value: Profile) -> tuple[Profile, Pr
 
 
 def from_heights(ends: IntArray, heights: IntArray) -> Profile:
-    """Make a profile of blocks of columns of equal height.
+    """Make a profile from blocks of columns of equal height.
 
     Parameters
     ----------
@@ -67,13 +67,13 @@ def from_heights(ends: IntArray, heights: IntArray) -> Profile:
 def curve_bounds(ends: IntArray, counts: IntArray, t: int) -> tuple[IntArray, IntArray]:
     """Bound a non-increasing curve in each block, if no noise exceeds `t`; two (k,) int64.
 
-    A block's mean height is within t / width; the curve is not higher than the mean of the block
-    before, and not lower than that of the block after.
+    A block's mean height is known to within t / width. The curve is at most the mean of the
+    previous block, and at least that of the next block.
     """
     widths = np.diff(ends)
     high = np.minimum.accumulate(np.maximum(counts + t, 0) // widths)
     low = np.maximum.accumulate((-(np.minimum(t - counts, 0) // widths))[::-1])[::-1]
-    wide = widths > 1  # the first block is one position wide, always
+    wide = widths > 1  # the first block is always one position wide
     return (
         np.where(wide, np.append(low[1:], 0), low),
         np.where(wide, np.append(high[:1], high[:-1]), high),

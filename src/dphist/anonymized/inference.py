@@ -1,6 +1,6 @@
-"""From noisy counts back to a diagram: pure functions of noisy numbers.
+"""Inference of a diagram from noisy counts: pure functions of noisy numbers.
 
-All of it is post-processing, which costs no privacy whatever it does.
+All of it is post-processing and costs no privacy.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ def isotonic_decreasing(
     noisy : (k,) int64 or float64
         Noisy row lengths or column heights, in records.
     weights : (k,) float64, optional
-        Inverse variances up to a factor; equal when omitted.
+        Inverse variances up to a factor (default: equal).
 
     Returns
     -------
@@ -39,12 +39,12 @@ def isotonic_decreasing(
 
 
 def whole_non_negative(values: FloatArray) -> IntArray:
-    """Round to the nearest integers, negative ones to zero; keeps the order."""
+    """Round to the nearest integers, and negative values to zero; preserves the order."""
     return np.rint(np.maximum(values, 0)).astype(np.int64)
 
 
 def rounding_error(counts: IntArray) -> int:
-    """Bound what float64 may have lost of inferred counts: nothing below 2**44 records."""
+    """Bound the float64 rounding error of inferred counts: 0 below 2**44 records."""
     return int(counts.max(initial=0)) >> 44
 
 

@@ -1,9 +1,9 @@
-"""Expected error before any data: the mechanism tried on a public profile of the same size.
+"""Expected error without data: the mechanism runs on a public profile of the same size.
 
-The public profile follows Zipf's law, its i-th largest count being floor(A / i), or
-floor(A / i^s) for a public guess of s; or it is one that somebody thinks alike. Thirteen
-real profiles of passwords, words, degrees and species gave 0.1 to 1.4 times the error so
-foretold for `AdaptiveScan`, `PrivHist` and `RankSplit` (`docs/benchmarks.md`).
+The public profile follows Zipf's law: its i-th largest count is floor(A / i), or floor(A / i^s)
+for a public guess of s. It may also be an older release. On thirteen real profiles of passwords,
+words, degrees and species, the actual error was 0.1 to 1.4 times the predicted one for
+`AdaptiveScan`, `PrivHist` and `RankSplit` (`docs/benchmarks.md`).
 """
 
 import hashlib
@@ -24,17 +24,17 @@ from dphist.release.release import Release
 Shape: TypeAlias = Exact | Release
 
 _MOST_RUNS = 32
-_DRAWS = 400_000  # noise draws spent on an estimate, about
+_DRAWS = 400_000  # approximate number of noise draws for an estimate
 _LEAST_EXPONENT, _MOST_EXPONENT = 0.2, 3.0
-_HALVINGS = 16  # finds the largest count to within one in a thousand
-# Public guesses above this would need a profile too long to try; no list is near it.
+_HALVINGS = 16  # finds the largest count to within 0.1 %
+# Larger public guesses would need a profile too long to run on.
 _MOST_RECORDS = 10**15
 
 
 def zipf_profile(labels: int) -> Profile:
     """Return the profile with counts floor(labels / i) for i = 1..labels.
 
-    It is its own conjugate, so its pairs are made in O(sqrt(labels)).
+    It equals its conjugate, so its pairs are computed in O(sqrt(labels)).
     """
     root = math.isqrt(labels)
     small = np.arange(1, labels // (root + 1) + 1)
@@ -61,14 +61,14 @@ def zipf_profile_of(total: int) -> Profile:
 
 
 def public_profile(total: int | None, shape: Shape, otherwise: Profile | None = None) -> Profile:
-    """Return the profile to try a mechanism on.
+    """Return the public profile that a mechanism runs on.
 
     Parameters
     ----------
     total : public guess of the number of records; omitted if `shape` is a release.
-    shape : public guess of the curve: an exponent s, counts falling like 1 / i^s, or an older
-        release. No profile, for that of the data would tell more than may be told.
-    otherwise : what to take where neither is given.
+    shape : public guess of the curve: an exponent s, for counts proportional to 1 / i^s, or an
+        older release. A profile is refused: the error on the data's own would itself leak.
+    otherwise : the profile if neither is given.
     """
     if total is None and otherwise is not None and shape == 1:
         return otherwise
@@ -99,7 +99,7 @@ def power_profile(largest: float, exponent: float) -> Profile:
 
 def power_profile_of(total: int, exponent: float) -> Profile:
     """Return such a profile with about `total` records."""
-    # There are at least as many records as labels, which are largest^(1 / exponent).
+    # There are largest^(1 / exponent) labels, and at least as many records.
     low, high = 0.0, min(1.0, exponent) * math.log(max(total, 1)) + 1
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
@@ -118,10 +118,10 @@ def checked_guess(total: int | None) -> int:
 
 
 def error_on(public: Profile, publish: Callable[[Source], Profile], draws: int) -> float:
-    """Return the mean distance from a public profile to what `publish(source)` makes of it.
+    """Return the mean distance between a public profile and `publish(source)`.
 
-    Few runs are enough where many noise draws average by themselves. The bytes are a fixed
-    stream, so that an expected error is always the same number.
+    Few runs are enough if each averages over many noise draws. The random bytes are a fixed
+    stream, so an expected error is always the same number.
     """
     runs = max(1, min(_MOST_RUNS, _DRAWS // max(draws, 1)))
     source = _repeatable_source()
@@ -129,7 +129,7 @@ def error_on(public: Profile, publish: Callable[[Source], Profile], draws: int) 
 
 
 def _repeatable_source() -> Source:
-    """A stream of bytes for trials on public profiles, and for nothing else."""
+    """Return a fixed stream of bytes, for runs on public profiles only."""
     blocks = count()
 
     def draw(size: int) -> bytes:

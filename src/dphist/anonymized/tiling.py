@@ -1,7 +1,7 @@
 """True cell counts of fixed, disjoint regions of a Ferrers diagram.
 
-A neighbour's diagram has one cell more or less, and that cell lies in at most one of
-these regions; so the vector of their counts has L1 sensitivity 1 per cell
+A neighbor's diagram has one cell more or less, and this cell is in at most one of these regions.
+So the vector of their counts has L1 sensitivity 1 per cell
 (Hay et al. 2010, Proposition 3; `docs/proofs/rank_split.md`, Lemma 1).
 """
 
@@ -12,16 +12,16 @@ from dphist.data.profile import Profile
 
 
 def first_rows(profile: Profile, rows: int) -> IntArray:
-    """Return the `rows` largest counts, zeros after the last label; (rows,) int64."""
+    """Return the `rows` largest counts, padded with zeros; (rows,) int64."""
     return profile.conjugate().cumulative_prevalences(np.arange(1, rows + 1))
 
 
 def columns_below(profile: Profile, row: int, columns: int) -> IntArray:
-    """Return the cells of columns 1..`columns` that lie below `row`; (columns,) int64."""
+    """Return the number of cells below `row` in columns 1..`columns`; (columns,) int64."""
     heights = profile.cumulative_prevalences(np.arange(1, columns + 1))
     return np.maximum(heights - row, 0)
 
 
 def rows_beyond(profile: Profile, rows: int, column: int) -> IntArray:
-    """Return, for rows 1..`rows`, `column` and the cells beyond it; (rows,) int64."""
+    """Return `column` plus the number of cells beyond it, for rows 1..`rows`; (rows,) int64."""
     return np.maximum(first_rows(profile, rows), column)

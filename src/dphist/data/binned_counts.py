@@ -1,6 +1,6 @@
-"""BinnedCounts: how many rows of a table are in each bin between public edges.
+"""BinnedCounts: the number of rows of a table in each bin between public edges.
 
-Secret data, for mechanisms: nothing of it is shown, in no repr and no error.
+The counts are secret, for mechanisms only: no repr and no error shows them.
 """
 
 import math
@@ -27,23 +27,23 @@ __all__ = ["BinnedCounts", "bin_counts"]
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class BinnedCounts:
-    """Exact counts of the bins of one axis or several, and of the rows in no bin.
+    """Exact counts of the bins of one or more axes, and of the rows in no bin.
 
     Attributes
     ----------
     counts : (a,) or (a, b, ...) int64, read-only; records per bin. Secret.
     axes : tuple of Axis
-        One a dimension of `counts`; public.
+        One for each dimension of `counts`; public.
     outside : mapping of str to int, read-only; records in no bin. Secret, like `counts`.
-        Of one axis: ``below`` its first edge, ``above``, that is, at its last or beyond, and
-        ``null``, without a value. Of several: ``null``, without a value in some column, and
-        ``outside`` some axis otherwise.
+        For one axis: ``below`` the first edge, ``above`` (at the last edge or beyond), and
+        ``null`` (no value). For several axes: ``null`` (no value in some column), and
+        ``outside`` (a value in every column, and at least one of them in no bin).
     sensitivity : int
-        Records, in bins or not, that one privacy unit can add or remove in all; public. A
-        mechanism refuses counts whose bound is above its own.
+        Total of records, in bins or not, that one privacy unit can add or remove; public. A
+        mechanism refuses counts with a larger sensitivity than its own.
     unit : str or None
-        Who that unit is where users were bounded, ``one user``; None for one record, or a unit
-        that the caller answers for. Public.
+        The privacy unit: ``one user`` if contributions of users were bounded; None for one
+        record, or for a unit that the caller asserts. Public.
 
     >>> axis = Axis.from_edges([0, 18, 65], "age")
     >>> counts = BinnedCounts(np.array([3, 4]), (axis,), {"below": 0, "above": 1, "null": 2})
@@ -66,17 +66,17 @@ class BinnedCounts:
         if not isinstance(self.counts, np.ndarray) or self.counts.dtype != np.int64:
             raise ParameterError("counts must be an array of int64")
         if self.counts.shape != tuple(axis.bins for axis in axes):
-            raise ParameterError("counts must have as many bins in each dimension as its axis")
+            raise ParameterError("counts must have the shape of axes: the number of bins of each")
         names = {"below", "above", "null"} if len(axes) == 1 else {"outside", "null"}
         if not isinstance(self.outside, Mapping) or set(self.outside) != names:
             raise ParameterError(f"outside must have the keys {', '.join(sorted(names))}")
         numbers = list(self.outside.values())
         if not all(type(number) is int and 0 <= number < 2**63 for number in numbers):
-            raise ParameterError("outside must hold whole numbers, none negative")
+            raise ParameterError("outside must hold nonnegative whole numbers")
         if np.any(self.counts < 0):
             raise ParameterError("counts must not be negative")
         if self.unit is not None and not (isinstance(self.unit, str) and self.unit):
-            raise ParameterError("unit must be text that says who it is, such as 'one user'")
+            raise ParameterError("unit must be text, such as 'one user'")
         bound = whole_number(self.sensitivity, "sensitivity", 1)
         held = self.counts.copy()
         held.setflags(write=False)
@@ -92,12 +92,12 @@ class BinnedCounts:
 
     @property
     def underflow(self) -> int:
-        """Records below the first edge of the one axis; secret."""
+        """Records below the first edge, for one axis; secret."""
         return self._of_one_axis("below", "underflow")
 
     @property
     def overflow(self) -> int:
-        """Records at the last edge of the one axis, or beyond; secret."""
+        """Records at the last edge or beyond, for one axis; secret."""
         return self._of_one_axis("above", "overflow")
 
     @property
@@ -106,13 +106,13 @@ class BinnedCounts:
         return self.outside["null"]
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> AnyArray:
-        """Refuse: an array has neither `sensitivity` nor `unit`, nor the rows in no bin.
+        """Refuse: an array would lose `sensitivity`, `unit` and the rows in no bin.
 
-        Whatever was made from it would protect one record where a unit may have many.
+        A release from such an array would protect one record, though a unit may have many.
         """
         raise ParameterError(
-            "BinnedCounts must be given to a mechanism for ranges as they are, one at a time: an "
-            "array of them would lose their sensitivity and unit (for their owner: .counts)"
+            "BinnedCounts must be passed to a ranges mechanism themselves, one at a time: an array "
+            "would lose their sensitivity and unit (the data owner may use .counts)"
         )
 
     def __eq__(self, other: object) -> bool:
@@ -128,7 +128,7 @@ class BinnedCounts:
     __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> tuple[type["BinnedCounts"], tuple[Any, ...]]:
-        """Copy and unpickle by way of the constructor, which makes everything read-only."""
+        """Copy and unpickle through the constructor, which makes everything read-only."""
         parts = (self.counts, self.axes, dict(self.outside), self.sensitivity, self.unit)
         return BinnedCounts, parts
 
@@ -140,7 +140,7 @@ class BinnedCounts:
 
     def _of_one_axis(self, key: str, name: str) -> int:
         if len(self.axes) > 1:
-            raise ParameterError(f"{name} has a meaning for one axis only: see outside")
+            raise ParameterError(f"{name} is defined for one axis only: see outside")
         return self.outside[key]
 
 
@@ -158,32 +158,33 @@ def bin_counts(
     progress: Callable[[float], None] | None = None,
     delimiter: str | None = None,
 ) -> BinnedCounts:
-    """Count the rows of a table in bins between public edges, where the rows are.
+    """Count the rows of a table in bins between public edges, in the table's own engine.
 
-    A value is in bin i if ``edges[i] <= value < edges[i + 1]``, compared exactly; one that equals
-    the last edge is above all bins, unless that is plus infinity. Every row is counted once: in a
-    bin, or in `outside`.
+    A value is in bin i if ``edges[i] <= value < edges[i + 1]``, compared exactly. A value equal to
+    the last edge is above all bins, unless that edge is plus infinity. Every row is counted once,
+    in a bin or in `outside`.
 
     Parameters
     ----------
     frame : dataframe of pandas, Polars (also lazy), DuckDB, Arrow or Spark, or the path of a
         file: .csv, .tsv or .txt, each also with .gz or .zst, or .parquet.
-    column : the column to divide, or a list of columns, one an axis. Columns hold integers,
+    column : the column to bin, or a list of columns, one for each axis. Columns hold integers,
         floats, decimals of up to 38 digits, dates or timestamps. NaN is a missing value.
-    edges : at least two edges, increasing: numbers for a column of numbers; dates or ISO text for
-        dates; these or datetimes for timestamps. A first edge of minus and a last of plus infinity
-        make bins of what is below and above. For several columns, a list of edges for each.
-    width, start, stop : in place of `edges`, bins of one width from `start` to `stop`, which must
-        be met exactly: numbers, or dates, datetimes or ISO text with a width such as "15m", "1h",
-        "1d", "1w" or a datetime.timedelta. For several columns, a list of each, or one for all.
+    edges : at least two increasing edges: numbers for a column of numbers; dates or ISO text for
+        dates; these or datetimes for timestamps. A first edge of minus infinity and a last edge of
+        plus infinity make open-ended bins. For several columns, a list of edges for each.
+    width, start, stop : instead of `edges`, bins of equal width from `start` to `stop`, a whole
+        number of widths apart: numbers, or dates, datetimes or ISO text with a width such as
+        "15m", "1h", "1d", "1w" or a datetime.timedelta. For several columns, one value for all
+        or a list with one value for each.
     user : column of users, without missing values. Each user keeps at most `max_records` rows,
-        chosen evenly at random and independently of other users, of which rows in no bin are some
-        like any others. The counts have ``sensitivity=max_records``: the privacy unit is a user,
-        with all of the user's rows.
-    max_records : needed with `user`, and only with it.
+        chosen uniformly at random and independently of other users; rows in no bin count as well.
+        The result has ``sensitivity=max_records``: the privacy unit is a user, with all of the
+        user's rows.
+    max_records : required with `user`, refused without it.
     progress : called with the fraction done while a file is read, from any thread.
-    delimiter : what separates the fields of a text file, one character, in place of what its name
-        says: a comma, or a tab for .tsv.
+    delimiter : field separator of a text file, one character (default: a comma, or a tab for
+        .tsv).
 
     Returns
     -------
@@ -192,25 +193,26 @@ def bin_counts(
     Raises
     ------
     ParameterError
-        If edges are not fixed without the data, make more than 2**26 bins, or `frame` is no
-        table; if `user` is given without `max_records`, or that without `user`.
+        If the edges would depend on the data or make more than 2**26 bins, `frame` is not a
+        table, or only one of `user` and `max_records` is given.
     ColumnError
-        If a column is missing, there twice, of a type that its edges do not suit, or one that
-        cannot hold users.
+        If a column is missing or repeated, does not match the type of its edges, or cannot hold
+        users.
     DataError
         If a field of a text file is not a number or time, a row has no user, or the engine fails.
     InputFileError
-        If the file is missing or not what its name says.
+        If the file is missing or its content does not match its extension.
 
     Notes
     -----
-    **Exactness.** Integers and decimals are not converted to floats, nor timestamps rounded. A
-    float edge is compared with floats as the float64 it is, and with decimals as its shortest
-    decimal: 0.1 is 1/10. In text files whole numbers are exact and others the nearest float64.
+    **Exactness.** Integers and decimals are not converted to floats, and timestamps are not
+    rounded. A float edge is compared with floats as a float64, and with decimals as its shortest
+    decimal: 0.1 is 1/10. In text files, whole numbers are exact; other numbers are read as the
+    nearest float64.
 
-    **Time zones.** Timestamps with a zone are compared as instants: edges without a zone are then
-    in UTC. Edges with a zone need a column with one (a text file: each time). Widths of days and
-    weeks are multiples of 24 hours.
+    **Time zones.** Timestamps with a zone are compared as instants; edges without a zone are then
+    in UTC. Edges with a zone need a column with one (in a text file: a zone in each time). Days
+    and weeks are multiples of 24 hours.
 
     >>> import pandas as pd
     >>> rows = pd.DataFrame({"age": [3, 17, 18, 64, 65, 130]})
@@ -224,7 +226,7 @@ def bin_counts(
     names = tuple(column) if isinstance(column, list | tuple) else (column,)
     single = not isinstance(column, list | tuple)
     if not names:
-        raise ParameterError("column must be the name of a column, or a list of at least one")
+        raise ParameterError("column must be the name of a column, or a list of names")
     for name, role in zip(names, value_roles(len(names)), strict=True):
         check_name(name, role)
     if (user is None) != (max_records is None):
@@ -254,18 +256,18 @@ def bin_counts(
 
 
 def _for_each(name: str, value: Any, axes: int) -> list[Any]:
-    """Return a parameter as one value an axis."""
+    """Return a parameter as a list with one value for each axis."""
     if name == "edges" and value is not None and not isinstance(value, list | tuple):
         raise public_only("edges")
     if not isinstance(value, list | tuple):
         return [value] * axes
     if len(value) != axes:
-        raise ParameterError(f"{name} must be a list of one for each of the columns")
+        raise ParameterError(f"{name} must be a list with one item for each column")
     return list(value)
 
 
 def _edges_of_axis(edges: Any, width: Any, start: Any, stop: Any) -> tuple[Any, bool]:
-    """Return the edges of one axis, and whether they were given with a time zone."""
+    """Return the edges of one axis, and whether they have a time zone."""
     if edges is None:
         if width is None and start is None and stop is None:
             raise public_only("edges")

@@ -1,7 +1,7 @@
-"""LabelCounts: how often each label occurs, with what one user may have added to it.
+"""LabelCounts: the count of each label, with bounds on what one user contributes.
 
-Secret data: it is shown nowhere, and mechanisms look at it only through three questions, so
-that it may lie in any engine.
+The counts are secret and never shown. Mechanisms read them only through `filter_batches`,
+`largest` and `counts_of`, so the counts can stay in any engine.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,21 +28,20 @@ _KEY_BYTES = 16
 
 @dataclass(frozen=True, repr=False, eq=False)
 class LabelCounts:
-    """Labels with their counts, each label once, and the bounds they were counted under.
+    """Labels with their counts, each label once, and the bounds used to count them.
 
     Attributes
     ----------
     max_labels : int or None
-        How many labels one user changes at most (Delta_0); None if that is not bounded.
+        Maximum number of labels whose counts one user changes (Delta_0); None if unbounded.
     max_count : int
-        By how much one user changes the count of a label at most (Delta_infinity).
+        Maximum change by one user of the count of a label (Delta_infinity), in records.
     unit : str
-        Who "one user" is, in words: what a guarantee protects.
+        The privacy unit that a guarantee protects, in words.
     null_users, null_labels : str or None
-        What became of rows without a user, and without a label, as it was chosen beforehand;
-        None where that was not asked.
+        The chosen treatment of rows without a user, and without a label; None if not applicable.
     for_tests : bool
-        Whether users were bounded with random bits of the caller's: releases then say so.
+        Whether users were bounded with random bits from the caller; releases then say so.
     """
 
     _store: Store
@@ -59,10 +58,10 @@ class LabelCounts:
         return f"LabelCounts(max_labels={self.max_labels}, max_count={self.max_count}; not shown)"
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> AnyArray:
-        """Refuse: an array has no bounds."""
+        """Refuse: an array would lose the bounds."""
         raise ParameterError(
-            "LabelCounts must be given to a mechanism for labels as they are: an array of them "
-            "would lose their bounds (for their owner: .counts_of(labels), .largest(number))"
+            "LabelCounts must be passed to a labels mechanism themselves: an array would lose "
+            "their bounds (the data owner may use .counts_of(labels), .largest(number))"
         )
 
     @classmethod
@@ -83,54 +82,53 @@ class LabelCounts:
         count_users: bool = False,
         source: Source | None = None,
     ) -> "LabelCounts":
-        """Count the labels of a table, once what each user contributes is bounded.
+        """Bound the contribution of each user, then count the labels of a table.
 
-        Spark's rows stay in Spark. Others are streamed to a DuckDB database of this process, which
-        spills to disk and in which no setting of the caller's can make two labels one. They are
-        counted now, once.
+        Spark's rows stay in Spark. Other rows are streamed to a DuckDB database of this process,
+        which spills to disk; no setting of the caller can merge two labels there. The table is
+        counted once, during this call.
 
         Parameters
         ----------
         frame : dataframe of pandas, Polars (also lazy), DuckDB, Arrow or Spark, or the path of a
             file: .csv, .tsv or .txt, each also with .gz or .zst, or .parquet.
         label : column of labels: text, integers, truth values, dates, timestamps, bytes, decimals.
-        user : column of users. Each keeps at most `max_labels` labels, chosen evenly at random
-            and independently of other users, and adds at most `max_count` to each. Without it,
-            each row is a user of its own, which has one label.
-        count : column of counts, if a row is more than one record. Rows of one user and label
-            are added before they are bounded; a sum of 0 says nothing, and is dropped first.
-        max_labels : labels that one user keeps at most; None for all, for the few mechanisms
-            that allow it. Without `user` it is 1.
-        max_count : what one user adds to a label at most. Without `user` and `count` it is 1.
+        user : column of users. Each user keeps at most `max_labels` labels, chosen uniformly at
+            random and independently of other users, and adds at most `max_count` to each. Without
+            it, each row is a separate user with one label.
+        count : column of counts, if a row can be more than one record. Rows of one user and label
+            are added before they are bounded; sums of 0 are dropped first.
+        max_labels : maximum number of labels of one user; None for no maximum, which few
+            mechanisms accept. Without `user` it is 1.
+        max_count : maximum that one user adds to a label. Without `user` and `count` it is 1.
         null_users : "refuse" rows without a user, "drop" them, or keep them "separate", each as
-            a user of its own: then a person behind several such rows is protected for one of
-            them only.
+            one user: a person with several such rows is then protected for one of them only.
         null_labels : "refuse" rows without a label, or "drop" them.
         progress : called with the fraction done while a file is read, from any thread.
-        delimiter : what separates the fields of a text file, one character, in place of what its
-            name says: a comma, or a tab for .tsv.
-        count_users : also count the users within the bounds, and those who had more, for a
-            mechanism that releases these numbers (`count_cut_users`); needs `user`. With
-            `max_count` 1, where counts are numbers of users, who repeats a label has no more.
+        delimiter : field separator of a text file, one character (default: a comma, or a tab for
+            .tsv).
+        count_users : also count the users within the bounds and those over them, for a mechanism
+            that releases these numbers (`count_cut_users`); needs `user`. With `max_count` 1, a
+            count is a number of users, so repeating a label does not put a user over the bounds.
         source : `source(n)` returns n random bytes. For tests only: all releases say so.
 
         Raises
         ------
         ParameterError
-            If a bound or choice is not one, or `frame` is no table.
+            If a bound or choice is invalid, or `frame` is not a table.
         ColumnError
-            If a column is missing, there twice, or of a type that cannot serve.
+            If a column is missing, repeated, or of an unsuitable type.
         DataError
-            If a user, label or count is missing and nothing was chosen for that, a count is
-            negative or above 2**62 - 1, or the engine fails or runs out of memory or disk.
+            If a count is missing, negative or above 2**62 - 1, a missing user or label is refused,
+            or the engine fails or runs out of memory or disk.
         InputFileError
-            If the file is missing or not what its name says.
+            If the file is missing or its content does not match its extension.
 
         Notes
         -----
         **Guarantee.** Adding or removing all rows of one user changes at most `max_labels` of the
         counts, each by at most `max_count`, whatever labels are chosen: see
-        docs/proofs/bounding.md. Not covered: a person who goes by several users.
+        docs/proofs/bounding.md. Not covered: a person who appears as several users.
 
         >>> import pandas as pd
         >>> rows = pd.DataFrame({"who": [1, 1, 1, 2], "word": ["a", "a", "b", "b"]})
@@ -141,8 +139,8 @@ class LabelCounts:
         bounds = _bounds(user, count, max_labels, max_count, null_users, null_labels)
         if count_users and (user is None or null_users == "separate"):
             raise ParameterError(
-                'count_users needs user, and null_users other than "separate": it is users that '
-                "are counted"
+                'count_users needs user, and null_users other than "separate": it counts users, '
+                "not rows"
             )
         bounds = replace(bounds, count_users=bool(count_users))
         columns = {"label": label, "user": user, "count": count}
@@ -164,9 +162,9 @@ class LabelCounts:
         )
 
     def bounds_in_text(self) -> dict[str, str]:
-        """Return to what users, or rows, were cut, for a release to state; nothing if to nothing.
+        """Return the bounds applied to users, or rows, for a release to state; empty if none.
 
-        Their bounds are public, and may be smaller than those that a mechanism protects.
+        The bounds are public, and may be smaller than those that a mechanism protects.
         """
         if not self._is_cut:
             return {}
@@ -175,9 +173,9 @@ class LabelCounts:
 
     @property
     def users(self) -> tuple[int, int] | None:
-        """How many users are within the bounds, and how many had more; secret.
+        """The number of users within the bounds, and the number over them; secret.
 
-        None unless `from_table` was asked to count them. One user changes one of the two, by 1.
+        None unless made with `count_users`. One user changes one of the two numbers, by 1.
         """
         return self._users
 
@@ -191,15 +189,15 @@ class LabelCounts:
         max_count: int,
         label_type: pa.DataType | None = None,
     ) -> "LabelCounts":
-        """Make one of labels and counts; the bounds are the caller's promise.
+        """Make one from labels and counts; you assert the bounds, dphist cannot check them.
 
         Parameters
         ----------
-        labels : sequence, or Arrow array, of labels; none missing. Rows of one label are added up.
-        counts : whole numbers from 0 to 2**62 - 1, as many; labels that add up to 0 are dropped.
-        max_labels, max_count : what one user changes at most; see the class.
-        label_type : Arrow type of the labels; text if omitted and `labels` is no Arrow array. It
-            is part of what is released, and so is never told from the labels.
+        labels : sequence, or Arrow array, of labels; none missing. Counts of one label are added.
+        counts : one whole number from 0 to 2**62 - 1 for each label; sums of 0 are dropped.
+        max_labels, max_count : the most that one user changes; see the class.
+        label_type : Arrow type of the labels (default: the type of an Arrow array, else text). It
+            is released, so it is never inferred from the labels.
 
         Raises
         ------
@@ -208,18 +206,18 @@ class LabelCounts:
         column = _labels(labels, label_type)
         values = check_counts(counts, "counts")
         if len(column) != len(values):
-            raise ParameterError("labels and counts must be of one length")
+            raise ParameterError("labels and counts must have the same length")
         return cls.promised(pa.table({"label": column, "count": values}), max_labels, max_count)
 
     @classmethod
     def promised(cls, frame: Any, max_labels: int | None, max_count: int) -> "LabelCounts":
-        """Make one of a frame with columns label and count; the bounds are the caller's promise.
+        """Make one from a frame with columns label and count; dphist cannot check the bounds.
 
         Parameters
         ----------
-        frame : anything Narwhals reads. Rows of one label are added up, none may be missing, and
-            labels of count 0 are dropped. A sum beyond 2**62 - 1 stays there.
-        max_labels, max_count : what one user changes at most; see the class.
+        frame : anything Narwhals reads, without missing values. Counts of one label are added,
+            and sums of 0 are dropped. Sums are capped at 2**62 - 1.
+        max_labels, max_count : the most that one user changes; see the class.
 
         Raises
         ------
@@ -232,19 +230,19 @@ class LabelCounts:
         return cls(store, bound, most)
 
     def filter_batches(self, keep: Keep) -> pa.Table:
-        """Run `keep` over all labels, where they lie; return what is left, columns label, count.
+        """Apply `keep` to all labels in their engine; return the rows it keeps: label, count.
 
-        `keep` is called with one batch after another, in Spark in other processes, for which it is
-        pickled, and labels of text come as bytes. Each label is in one batch, once. A batch has
-        about 2**18 rows at most.
+        `keep` is called with one batch at a time. Spark pickles it and calls it in other
+        processes, with text labels as bytes. Each label is in exactly one batch. A batch has at
+        most about 2**18 rows.
         """
         return self._store.filter_batches(keep)
 
     def largest(self, number: int) -> pa.Table:
         """Return the labels with the `number` largest counts, or all; columns label, count.
 
-        They are the first under one total order: by count, the largest first, and by label among
-        equal counts. So one user changes at most `max_labels` of the labels returned, or `number`.
+        They are the first in a total order: by descending count, then by label. One user changes
+        at most `max_labels`, or `number`, of the labels returned.
         """
         return self._store.largest(whole_number(number, "number", 0))
 
@@ -254,7 +252,7 @@ class LabelCounts:
         Raises
         ------
         ParameterError
-            If a label is listed twice, is missing, or is not of the type of the labels here.
+            If a label is repeated, missing, or not of the type of these labels.
         """
         return counts_of(self._store, labels)
 
@@ -277,22 +275,22 @@ def _bounds(
     if user is None:
         if most_labels not in (None, 1):
             raise ParameterError(
-                "max_labels must be 1 without user, as each row is then a user of its own, with "
+                "max_labels must be 1 without user, because each row is then a separate user with "
                 "one label: name the column of users"
             )
         if null_users != "refuse":
-            raise ParameterError("null_users has a meaning only with user")
+            raise ParameterError("null_users needs user: name the column of users")
         if count is None and most != 1:
             raise ParameterError(
-                "max_count must be 1 without user and count, as each row is then a user of its "
-                "own, and counts one: name the column of users, or of counts"
+                "max_count must be 1 without user and count, because each row is then a separate "
+                "user that counts 1: name the column of users, or of counts"
             )
         most_labels = 1
     return Bounds(most_labels, most, null_users, null_labels)
 
 
 def _unit(user: str | None, null_users: str) -> str:
-    """Say who one user is."""
+    """Return the privacy unit, in words."""
     if user is None:
         return "one row"
     if null_users == "separate":
@@ -312,6 +310,6 @@ def _labels(labels: Any, label_type: pa.DataType | None) -> Any:
     )
     if isinstance(labels, str | bytes):
         raise unfit
-    if typed:  # Arrow would crash on offsets that it cannot follow
+    if typed:  # Arrow would crash on invalid offsets
         redact_errors(lambda: labels.validate(full=True), unfit)
     return redact_errors(lambda: labels.cast(kind) if typed else pa.array(labels, kind), unfit)

@@ -17,29 +17,28 @@ from dphist.stopping import stoppable
 from dphist.tables.counting.contributions import count_bounded_records
 
 ONE_EDGE = "one edge"
-"""The unit of the degrees of a graph. It adds up to `sensitivity` to them, and is never cut."""
+"""Privacy unit of the degrees of a graph; edges are never dropped to meet a bound."""
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False, eq=False)
 class Profile(Diagram):
-    """How many labels have each count, and nothing about which labels they are.
+    """The number of labels with each count, without the labels themselves.
 
     Attributes
     ----------
     counts : (d,) int64, ascending, distinct, positive; records per label.
-    prevalences : (d,) int64, positive; how many labels have each of `counts`.
+    prevalences : (d,) int64, positive; number of labels with each of `counts`.
     sensitivity : int
-        Cells of the diagram that one privacy unit can change: 1 where the unit is one
-        record, as in every profile made here unless a larger bound is stated. A mechanism
-        refuses a profile whose bound is above its own.
+        Cells of the diagram that one privacy unit can change (default: 1, for a unit of one
+        record). A mechanism refuses a profile with a larger sensitivity than its own.
     unit : str or None
-        Who that unit is where it is not a record: ``one user`` where users were bounded,
-        ``one edge`` of a graph; None otherwise.
+        The privacy unit: ``one user`` if contributions of users were bounded, ``one edge`` of a
+        graph; None for one record.
 
     Notes
     -----
-    A profile of real data is secret. Its repr shows none of it, so that a log or a
-    notebook does not publish what was meant for a mechanism.
+    A profile of real data is secret. Its repr shows no counts, so that logs and notebooks do not
+    publish them.
     """
 
     sensitivity: int
@@ -60,7 +59,7 @@ class Profile(Diagram):
 
     @classmethod
     def from_counts(cls, counts: Any, sensitivity: int = 1) -> "Profile":
-        """Make a profile of one count a label; zeros are dropped.
+        """Make a profile from one count for each label; zeros are dropped.
 
         Parameters
         ----------
@@ -79,7 +78,7 @@ class Profile(Diagram):
         """
         checked = tables.check_counts(counts, "counts")
         too_long = DataError("counts do not fit in memory; make the profile from a table or file")
-        # NumPy's own error would say how many counts there are.
+        # NumPy's own error would reveal the number of counts.
         distinct, prevalences = tables.redact_errors(
             lambda: np.unique(checked[checked > 0], return_counts=True), too_long
         )
@@ -88,10 +87,10 @@ class Profile(Diagram):
 
     @classmethod
     def from_prevalences(cls, counts: Any, prevalences: Any, sensitivity: int = 1) -> "Profile":
-        """Make a profile of `prevalences[j]` labels with count `counts[j]`, in any order.
+        """Make a profile with `prevalences[j]` labels of count `counts[j]`, in any order.
 
-        Prevalences of a count named twice are added; prevalences of 0 are dropped; a count
-        of 0 is refused, for labels that never occur are not part of a profile.
+        Prevalences of a repeated count are added, and prevalences of 0 are dropped. A count of 0
+        is refused: labels that do not occur are not part of a profile.
 
         >>> Profile.from_prevalences([8, 3], [2, 1]).total
         19
@@ -107,21 +106,21 @@ class Profile(Diagram):
 
     @classmethod
     def of_released(cls, counts: IntArray, prevalences: IntArray) -> "Profile":
-        """Make a profile of whatever a mechanism inferred; zeros are dropped.
+        """Make a profile of counts that a mechanism inferred; zeros are dropped.
 
-        Noise may lift a total above what data may have, and that is no error: the total of
-        data is below 2**62. That of an error band may reach any size; 2**63 - 1 stands for more.
+        The total may exceed 2**62, the limit for data, because of noise. The total of an error
+        band may be of any size; 2**63 - 1 stands for all larger totals.
         """
         return cls(*merged(counts, prevalences))
 
     @classmethod
     def of_saved(cls, counts: Any, prevalences: Any) -> "Profile":
-        """Make a profile again of a released one's lists; its counts may exceed those of data.
+        """Make a profile from the lists of a saved release; counts may exceed the limit for data.
 
         Raises
         ------
         DataError
-            If the lists are no pairs of positive int64.
+            If the lists are not pairs of positive int64.
         """
         if len(counts) != len(prevalences) or not all(
             type(number) is int and 0 < number < 2**63 for number in (*counts, *prevalences)
@@ -138,13 +137,13 @@ class Profile(Diagram):
 
         Parameters
         ----------
-        sensitivity : cells that one privacy unit changes, as its owner promises.
-        delimiter : what separates the fields of a text file, in place of what its name says.
+        sensitivity : cells that one privacy unit changes. You assert it; dphist cannot check it.
+        delimiter : field separator of a text file (default: by its extension).
 
         Raises
         ------
         InputFileError
-            If the file is missing or is not what its name says.
+            If the file is missing or its content does not match its extension.
         ColumnError, DataError
             If a column is missing or a value in it is not a count.
         """
@@ -164,24 +163,24 @@ class Profile(Diagram):
         progress: Callable[[float], None] | None = None,
         delimiter: str | None = None,
     ) -> "Profile":
-        """Count the labels of a table in the engine it lives in.
+        """Count the labels of a table in the table's own engine.
 
         Parameters
         ----------
         frame : dataframe of pandas, Polars (also lazy), DuckDB, Arrow or Spark, or the path of
             a CSV (also gzip) or Parquet file.
-        label : column of labels, one row a record.
-        count : column of counts, if rows are labels with their counts instead; rows of one
-            label are added.
+        label : column of labels; each row is one record unless `count` is given.
+        count : column of counts, if each row is a label with a count; counts of one label are
+            added.
         user : column of users, without missing values. Each user keeps at most `max_records`
-            rows, chosen evenly at random and independently of other users, and the profile has
+            rows, chosen uniformly at random and independently of other users. The profile has
             ``sensitivity=max_records``: the privacy unit is a user, with all of the user's rows.
-        max_records : needed with `user`, and only with it.
-        sensitivity : records that one privacy unit adds to or removes from the table. It is
-            a promise of the caller: nothing here can check it. Not to be given with `user`.
+        max_records : required with `user`, refused without it.
+        sensitivity : records that one privacy unit adds to or removes from the table. You assert
+            it; dphist cannot check it. Refused with `user`.
         progress : called with the fraction done while a file is read, from any thread.
-        delimiter : what separates the fields of a text file, one character, in place of what its
-            name says: a comma, or a tab for .tsv.
+        delimiter : field separator of a text file, one character (default: a comma, or a tab for
+            .tsv).
 
         Raises
         ------
@@ -198,7 +197,7 @@ class Profile(Diagram):
         if user is not None:
             if count is not None or sensitivity != 1:
                 raise ParameterError(
-                    "user needs one row a record, without count, and sets sensitivity itself"
+                    "user needs one row per record, without count, and sets sensitivity itself"
                 )
             most = whole_number(max_records, "max_records", 1)
             bounded = count_bounded_records(
@@ -230,18 +229,18 @@ class Profile(Diagram):
         progress: Callable[[float], None] | None = None,
         delimiter: str | None = None,
     ) -> "Profile":
-        """Count the degrees of a graph, given as a table of its edges, where the table lies.
+        """Count the degrees of a graph given as a table of edges, in the table's own engine.
 
-        The labels are the nodes, and the counts their degrees. Nodes without an edge are
-        not part of a profile.
+        The labels are the nodes, and the counts are their degrees. Nodes without edges are not
+        part of a profile.
 
         Parameters
         ----------
-        frame : table or path of a file, as for `from_table`, one row an edge.
+        frame : table or path of a file, as for `from_table`; each row is an edge.
         source, target : columns of the nodes that an edge joins, both of the same type and
             without missing values.
-        directed : count only the edges that leave a node, by `source`. For those that
-            arrive, swap `source` and `target`. Both columns are checked either way.
+        directed : count out-degrees, by `source`. For in-degrees, swap `source` and `target`.
+            Both columns are checked either way.
         progress, delimiter : as for `from_table`.
 
         Raises
@@ -250,17 +249,17 @@ class Profile(Diagram):
 
         Notes
         -----
-        The unit that a release from this profile protects is one row, one edge, and its
-        guarantee says so (`unit`): it does not compose with guarantees for records. Undirected,
-        an edge is counted at both its ends, so that adding or removing one changes two
-        cells of the diagram, and the profile has ``sensitivity=2``; an edge from a node to
-        itself adds 2 to the degree of this node, which is two cells again. Directed, an
-        edge is counted once, and ``sensitivity=1``. Rows that are there twice are two edges.
+        The privacy unit is one edge, that is, one row. The guarantee of a release names this unit,
+        so it does not compose with guarantees for records. An undirected edge is counted at both
+        ends: adding or removing it changes two cells of the diagram, and the profile has
+        ``sensitivity=2``. An edge from a node to itself adds 2 to the degree of that node, which
+        is two cells as well. A directed edge is counted once: ``sensitivity=1``. Repeated rows are
+        separate edges.
 
-        What is *not* covered: a node, which may have any number of edges; and an edge of
-        several rows. A file that lists each undirected edge in both directions, as (u, v)
-        and as (v, u), doubles every degree, and one edge changes four cells: keep one
-        direction first, the rows with u < v (u <= v, to keep edges from a node to itself).
+        *Not* covered: a node, which may have any number of edges, and an edge stored as several
+        rows. In a file that lists each undirected edge as both (u, v) and (v, u), every degree is
+        doubled and one edge changes four cells. Keep one direction before counting: the rows with
+        u < v, or u <= v to keep edges from a node to itself.
 
         >>> import pandas as pd
         >>> path = pd.DataFrame({"u": ["a", "b"], "v": ["b", "c"]})
@@ -277,7 +276,7 @@ class Profile(Diagram):
             progress=progress,
             delimiter=delimiter,
         )
-        # An edge changes one cell for each end that is counted.
+        # An edge changes one cell for each end counted.
         return cls(*pairs, 1 if directed else 2, ONE_EDGE)
 
     def conjugate(self) -> "Profile":
@@ -290,10 +289,10 @@ class Profile(Diagram):
         return Profile(self._heights[:-1][::-1], widths[::-1], self.sensitivity, self.unit)
 
     def distance(self, other: "Profile") -> int:
-        """Return the sorted L1 distance, exactly.
+        """Return the exact sorted L1 distance to another profile.
 
-        It is the sum of |i-th largest count here - i-th largest there|, and equals the
-        number of cells in one diagram and not in the other.
+        It is the sum of |i-th largest count of self - i-th largest count of other|, which equals
+        the number of cells in exactly one of the two diagrams.
 
         >>> Profile.from_counts([8, 8, 3]).distance(Profile.from_counts([8, 7]))
         4
@@ -303,14 +302,14 @@ class Profile(Diagram):
         ends = np.union1d(self.counts, other.counts)
         widths = np.diff(ends, prepend=0)
         mine, theirs = self.cumulative_prevalences(ends), other.cumulative_prevalences(ends)
-        # Each term is below 2**62, but all of them together only below 2**63.
+        # Each term is below 2**62, but the sum only below 2**63.
         return int(np.sum(np.abs(mine - theirs) * widths, dtype=np.uint64))
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> AnyArray:
-        """Refuse: an array has no `sensitivity`."""
+        """Refuse: an array would lose `sensitivity`."""
         raise ParameterError(
-            "a Profile must be given to an anonymized mechanism as it is: an array of it would "
-            "lose its sensitivity (for its owner: .sorted_counts(), .counts, .prevalences)"
+            "a Profile must be passed to an anonymized mechanism itself: an array would lose its "
+            "sensitivity (the data owner may use .sorted_counts(), .counts, .prevalences)"
         )
 
     def __eq__(self, other: object) -> bool:
@@ -325,7 +324,7 @@ class Profile(Diagram):
     __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> tuple[type["Profile"], tuple[IntArray, IntArray, int, str | None]]:
-        """Copy and unpickle by way of the constructor, which makes the arrays read-only."""
+        """Copy and unpickle through the constructor, which makes the arrays read-only."""
         return Profile, (self.counts, self.prevalences, self.sensitivity, self.unit)
 
     def __repr__(self) -> str:

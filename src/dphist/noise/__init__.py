@@ -1,7 +1,7 @@
 """Exact samplers over the operating system's randomness.
 
-The samplers keep no random state: each call asks the operating system, so that forked
-processes and threads never share or repeat noise.
+The samplers keep no random state. Each call reads from the operating system, so forked processes
+and threads never share or repeat noise.
 """
 
 from dphist.noise.gaussian import rounded_gaussian

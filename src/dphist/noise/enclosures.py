@@ -1,8 +1,8 @@
 """Rigorous enclosures of the probabilities that the samplers compare with.
 
-Every function returns integers `(low, high)` with low <= 2**bits * value <= high. Only
-integer arithmetic is used and every rounding goes outwards, so that the bounds hold
-whatever the platform's floating point does. `docs/proofs/noise.md`, Lemma 4.
+Every function returns integers `(low, high)` with low <= 2**bits * value <= high. The code uses
+integer arithmetic only and rounds outwards, so the bounds do not depend on floating point.
+`docs/proofs/noise.md`, Lemma 4.
 """
 
 import functools

@@ -12,25 +12,25 @@ from dphist.noise.inversion import Source, count_thresholds_above, sample_shape
 from dphist.parameters import Exact, positive_number
 
 LARGEST_SIGMA = 2**40
-"""Above this rounded samples could leave the range in which float64 holds integers."""
+"""Above this scale, rounded samples could exceed the integers that float64 represents exactly."""
 
 _WORD = 64
-# What floating point computes is taken to be within this much of the truth, relative to
-# 1 + |x|: 130 times the largest error found of SciPy's inverse normal distribution function,
-# and 50 times what the test suite would still accept. Some 5 sigma times this is the share
-# of samples that are refined, at a cost of a thousand others each.
+# Assumed bound on the error of floating point, relative to 1 + |x|: 130 times the largest error
+# found in SciPy's inverse normal distribution function, and 50 times the error that the test suite
+# accepts. About 5 sigma times this is the share of samples that are refined; refining one costs as
+# much as a thousand others.
 _MARGIN = 2.0**-44
-# Below this many of 2**63 the interval of U is wide next to U itself: refine at once.
+# Below this value (of 2**63), the interval of U is wide relative to U: refine at once.
 _FAR_TAIL = 1 << 45
 
 
 def rounded_gaussian(
     sigma: Exact, size: int | tuple[int, ...], source: Source | None = None
 ) -> IntArray:
-    """Draw independent N(0, sigma**2) real numbers, exactly, and round each to an integer.
+    """Draw independent N(0, sigma**2) real numbers exactly and round each to an integer.
 
-    Rounding the sum of an integer count and real Gaussian noise is post-processing, and
-    equals the count plus this noise; so an L2 sensitivity D gives D**2 / (2 sigma**2)-zCDP
+    An integer count plus this noise equals the rounded sum of the count and real Gaussian noise,
+    and rounding is post-processing. So an L2 sensitivity D gives D**2 / (2 sigma**2)-zCDP
     (Bun and Steinke 2016, Proposition 1.6) without the discrete Gaussian.
 
     Parameters
@@ -47,8 +47,8 @@ def rounded_gaussian(
 
     Notes
     -----
-    Floating point proposes an integer and says when it cannot be sure; those samples are
-    decided by integer arithmetic on further bits: `docs/proofs/noise.md`, Lemma 5.
+    Floating point proposes an integer and marks uncertain samples; integer arithmetic on further
+    bits decides these: `docs/proofs/noise.md`, Lemma 5.
     """
     exact = positive_number(sigma, "sigma", LARGEST_SIGMA)
     return sample_shape(size, functools.partial(_sample, exact), source)
@@ -68,7 +68,7 @@ def _sample(sigma: Fraction, size: int, source: Source) -> IntArray:
 
 
 def _propose(sigma: float, upper: WordArray) -> tuple[IntArray, BoolArray]:
-    """Return the rounded magnitude in floating point, and where that is beyond doubt."""
+    """Return the rounded magnitudes in floating point, and which of them are certain."""
     # Pr[N > x] = U / 2, and the middle of U's interval is (upper + 1/2) / 2**63.
     x = -ndtri(np.minimum((upper + 0.5) * 2.0**-64, 0.5))
     value = sigma * x

@@ -1,12 +1,12 @@
-"""The least epsilon of Gaussian noise at a delta: floating point proposes, integers decide.
+"""The smallest epsilon of Gaussian noise at a delta: floating point proposes, integers decide.
 
-Between neighbours whose exact counts lie mu standard deviations apart, Gaussian noise is
+If the exact counts of neighbors are mu standard deviations apart, Gaussian noise is
 (E, delta)-DP for E >= 0 iff delta is at least
 
     d(E) = Q(a) - e**E Q(b),    a = E/mu - mu/2,    b = E/mu + mu/2,
 
-where Q(x) = Pr[N(0, 1) > x] (Balle and Wang 2018, Theorem 8). The proofs that what is computed
-here is no less are in `docs/proofs/accounting.md`, Lemmas 7 and 8.
+where Q(x) = Pr[N(0, 1) > x] (Balle and Wang 2018, Theorem 8). The computed epsilon is an upper
+bound: `docs/proofs/accounting.md`, Lemmas 7 and 8.
 """
 
 import functools
@@ -20,38 +20,38 @@ from dphist.errors import ParameterError
 from dphist.noise.enclosures import Enclosure, ceil_shift, exp_negative, normal_two_sided_tail
 
 LEAST_EPSILON = Fraction(1, 10**12)
-"""Smaller ones are given as this."""
+"""Returned in place of any smaller epsilon."""
 
 _MOST_BITS = 1 << 12
 _MOST_STEPS = 200
-_NEAR = 4  # from here on the continued fraction is shorter than the series
+_NEAR = 4  # for larger x the continued fraction needs fewer terms than the series
 _RATIO_BITS = 160
 _UP = Context(prec=12, rounding=ROUND_CEILING, Emax=10**9, Emin=-(10**9))
-# 1 / sqrt(2 pi) lies between this and one unit more.
+# 1 / sqrt(2 pi) is between this and this plus one unit.
 _DENSITY, _DENSITY_UNIT = 398942280401432677939946059934381868475858631164934657665925, 10**60
 
 
 @functools.lru_cache(maxsize=1024)
 def gaussian_epsilon(mu_squared: Fraction, delta: Fraction) -> Fraction:
-    """Return the least E at which d(E) <= delta, rounded up to 12 digits; 0 if d(0) <= delta.
+    """Return the smallest E with d(E) <= delta, rounded up to 12 digits; 0 if d(0) <= delta.
 
     Parameters
     ----------
-    mu_squared : above 0. Sum of the squared changes of the counts, in variances of the noise;
-        those of several releases add.
+    mu_squared : above 0. Sum of the squared changes of the counts divided by the variance of the
+        noise; for several releases, the sum over releases.
     delta : above 0.
 
     Raises
     ------
     ParameterError
-        If nothing can be shown: delta is below some 1e-1200, or mu_squared out of reach of
-        floating point.
+        If no epsilon can be proved: delta is below about 1e-1200, or mu_squared is out of the
+        range of floating point.
     """
     if not mu_squared > 0 or not delta > 0:
         raise ParameterError("delta must be greater than 0 for Gaussian noise")
     if delta >= 1:
         return Fraction(0)
-    problem = ParameterError("delta is too small for an epsilon of Gaussian noise to be stated")
+    problem = ParameterError("delta is too small to state an epsilon of Gaussian noise")
     bits = 64 + math.ceil(1 / min(delta, 1 - delta)).bit_length()
     if bits > _MOST_BITS or not Fraction(1, 10**300) < mu_squared < 10**300:
         raise problem
@@ -66,17 +66,17 @@ def gaussian_epsilon(mu_squared: Fraction, delta: Fraction) -> Fraction:
 
 
 def _least(mu_squared: Fraction, delta: Fraction, proposal: Fraction, bits: int) -> Fraction | None:
-    """Return the least number of 12 digits that can be shown to do.
+    """Return the smallest number of 12 digits that is proved to be enough.
 
-    By Newton's method, which mostly finds that the proposal is right; by halving where it strays.
+    Newton's method, which usually confirms the proposal; bisection where it diverges.
     """
     candidate, low = max(_up(proposal), LEAST_EPSILON), Fraction(0)
     best: Fraction | None = None
     for step in range(_MOST_STEPS):
         chance, slope = _chance_and_slope(candidate, mu_squared, bits)
         excess = chance - delta * (1 << bits)
-        # Bits with which the 17th digit of the candidate still changes the chance: enough to tell
-        # the least of 12 digits from the next, but for one candidate in some hundred thousand.
+        # Bits for which the 17th digit of the candidate still changes d: enough to distinguish
+        # the smallest number of 12 digits from the next, except for about one in 100,000.
         wanted = bits + 60 - math.floor(candidate * slope).bit_length() if slope > 0 else bits
         decided = min(wanted, _MOST_BITS) <= bits
         if excess <= 0:
@@ -103,10 +103,10 @@ def _log(delta: Fraction) -> float:
 
 
 def _proposal(mu: float, log_delta: float) -> float:
-    """Return the E = mu (a + mu/2) at which d(E) is delta, in floating point."""
+    """Return the E = mu (a + mu/2) with d(E) = delta, in floating point."""
 
     def excess(a: float) -> float:
-        if mu < 1e-5:  # the difference of two values of Mills' ratio is its derivative
+        if mu < 1e-5:  # replace the difference of two values of Mills' ratio by the derivative
             middle = a + mu / 2
             left = mu * (1 / _ratio(middle) - middle)
         else:
@@ -126,7 +126,7 @@ def _ratio(x: float) -> float:
 
 
 def _chance_and_slope(epsilon: Fraction, mu_squared: Fraction, bits: int) -> tuple[int, int]:
-    """Return at least 2**bits d(epsilon), and at most 2**bits e**epsilon Q(b), its slope."""
+    """Bound 2**bits d(epsilon) from above and 2**bits e**epsilon Q(b), its slope, from below."""
     # Rounding mu moves a by at most (E/mu**2 + 1/2) units, and b likewise.
     numerator, denominator = mu_squared.numerator, mu_squared.denominator
     scale = bits + 32 + 2 * abs(numerator.bit_length() - denominator.bit_length())
@@ -136,7 +136,7 @@ def _chance_and_slope(epsilon: Fraction, mu_squared: Fraction, bits: int) -> tup
     a_low = wide // (epsilon.denominator * (root + 1)) - ceil_shift(root + 1, 1)
     b_high = -(-wide // (epsilon.denominator * root)) + ceil_shift(root + 1, 1)
     a, b = Fraction(a_low, 1 << scale), Fraction(b_high, 1 << scale)
-    # Q falls: rounding a down and b up makes the difference larger.
+    # Q decreases, so rounding a down and b up enlarges the difference.
     low, high = _tail(abs(a), Fraction(0), bits)
     above = high if a >= 0 else (1 << bits) - low
     slope = _tail(b, epsilon, bits)[0]

@@ -15,10 +15,10 @@ from dphist.noise.table import ThresholdTable
 from dphist.parameters import Exact, positive_number
 
 SMALLEST_EPSILON = Fraction(1, 10**9)
-"""Below this the tables of thresholds outgrow a processor's cache, and no use is known."""
+"""Below this epsilon the tables of thresholds exceed a processor's cache."""
 
-_WORD = 32  # bits drawn at first; one in 2**31 a threshold is refined
-_ONE_TABLE = 2048  # thresholds a single table may hold before the exact split pays
+_WORD = 32  # bits drawn at first; each threshold causes one refinement in 2**31 samples
+_ONE_TABLE = 2048  # with more thresholds, splitting the law into two tables is faster
 
 
 def two_sided_geometric(
@@ -33,12 +33,12 @@ def two_sided_geometric(
     Parameters
     ----------
     epsilon : number, 1/10**9 or more; a float means its shortest decimal.
-        The parameter of one count: epsilon of the release over its sensitivity.
+        The parameter of one count: the epsilon of the release divided by its sensitivity.
     size : int or tuple of int
         Shape of the result.
     source : callable, optional
-        `source(n)` returns n random bytes. For tests only; the operating system's
-        randomness when omitted.
+        `source(n)` returns n random bytes. For tests only (default: the operating system's
+        randomness).
 
     Returns
     -------
@@ -52,7 +52,7 @@ def two_sided_geometric(
 
 
 def geometric_law(epsilon: Exact) -> "GeometricLaw":
-    """Return the tables for `epsilon`, made once."""
+    """Return the tables for `epsilon`, cached."""
     exact = positive_number(epsilon, "epsilon")
     if exact < SMALLEST_EPSILON:
         raise ParameterError("epsilon of a single count must be at least 1e-9")
@@ -61,10 +61,10 @@ def geometric_law(epsilon: Exact) -> "GeometricLaw":
 
 @dataclass(frozen=True, slots=True)
 class GeometricLaw:
-    """Tables from which |Z| is 0, or 1 + block * (N - 1) + B.
+    """Tables for sampling |Z|, which is 0 or 1 + block * (N - 1) + B.
 
-    N >= 1 counts the blocks reached, B in 0..block-1 is the place in the last one; given
-    N >= 1 they are independent (`docs/proofs/noise.md`, Lemma 3). With block 1, B is 0.
+    N >= 1 is the number of blocks reached and B in 0..block-1 the position in the last block.
+    Given N >= 1 they are independent (`docs/proofs/noise.md`, Lemma 3). With block 1, B is 0.
     """
 
     block: int
@@ -88,7 +88,7 @@ class GeometricLaw:
 
 @functools.lru_cache(maxsize=64)
 def _law(epsilon: Fraction) -> GeometricLaw:
-    reach = math.ceil((_WORD - 1) * math.log(2) / epsilon) + 1  # where 2**31 t falls below 1
+    reach = math.ceil((_WORD - 1) * math.log(2) / epsilon) + 1  # from here 2**31 t < 1
     block = 1 if reach <= _ONE_TABLE else math.isqrt(reach)
     coarse = ThresholdTable.build(
         functools.partial(_coarse_powers, epsilon, block),
@@ -138,7 +138,7 @@ def _truncated(power: Enclosure, last: Enclosure, work: int, guard: int) -> Encl
 
 
 def _fine_guard(epsilon: Fraction, block: int) -> int:
-    """Bits lost by dividing by 1 - a**block, which is near epsilon * block when that is small."""
+    """Return the bits lost by dividing by 1 - a**block, about epsilon * block if that is small."""
     return 16 + max(0, math.ceil(1 / (epsilon * block))).bit_length()
 
 

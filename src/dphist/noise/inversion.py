@@ -1,9 +1,9 @@
-"""Inversion of a uniform real number, refined only where it must be.
+"""Exact inversion sampling from a uniform real number, refined only where needed.
 
-A magnitude is sampled as N = #{i >= 0 : U < t_i} for a uniform real U and decreasing
-thresholds t_0 > t_1 > ... -> 0, so that Pr[N > i] = t_i. Of U only some bits are drawn
-at first; they name an interval, and N is known unless a threshold lies in it. Then, and
-only then, more bits of the same U are drawn. `docs/proofs/noise.md`, Lemmas 1 and 2.
+A magnitude is sampled as N = #{i >= 0 : U < t_i} for a uniform real U and decreasing thresholds
+t_0 > t_1 > ... -> 0, so that Pr[N > i] = t_i. The first bits of U give an interval. N is known
+unless a threshold lies in this interval; only then are more bits of the same U drawn.
+`docs/proofs/noise.md`, Lemmas 1 and 2.
 """
 
 import functools
@@ -18,22 +18,22 @@ from dphist.arrays import IntArray
 from dphist.noise.enclosures import Enclosure
 from dphist.parameters import whole_number
 
-# A source of randomness returns as many independent uniform bytes as it is asked for. It
-# holds no state of ours, so that a fork or a thread cannot repeat or share noise.
+# A source of randomness returns the requested number of independent uniform bytes. It keeps no
+# state in this process, so forks and threads cannot repeat or share noise.
 Source: TypeAlias = Callable[[int], bytes]
-# tail(i, bits) encloses 2**bits * t_i; it must get tighter with more bits.
+# tail(i, bits) encloses 2**bits * t_i, more tightly with more bits.
 Tail: TypeAlias = Callable[[int, int], Enclosure]
 
 
 _MORE_BYTES = 8
-_MOST = 2**40  # samples; far more than fit anywhere, far fewer than NumPy can count
-_CHUNK = 1 << 15  # samples worked on at once, so that they stay in the processor's cache
+_MOST = 2**40  # samples: far more than fit in memory, far fewer than NumPy's limit
+_CHUNK = 1 << 15  # samples processed at once, so that they stay in the processor's cache
 
 
 def sample_shape(
     size: int | tuple[int, ...], sample: Callable[[int, Source], IntArray], source: Source | None
 ) -> IntArray:
-    """Return an array of shape `size` filled by `sample(length, source)`, piece by piece."""
+    """Return an array of shape `size`, filled in chunks by `sample(length, source)`."""
     sides = size if isinstance(size, tuple) else (size,)
     shape = [whole_number(side, "size", 0, _MOST) for side in sides]
     result = np.empty(math.prod(shape), np.int64)
@@ -45,15 +45,15 @@ def sample_shape(
 
 
 def count_thresholds_above(tail: Tail, word: int, bits: int, source: Source, guess: int = 0) -> int:
-    """Return #{i : U < t_i} for the U whose first `bits` bits are `word`, drawing more.
+    """Return #{i : U < t_i} for a U that starts with the `bits` bits of `word`, drawing more bits.
 
     Parameters
     ----------
     tail : encloses the thresholds, which decrease to zero.
     word : the bits of U drawn so far, 0 <= word < 2**bits.
-    source : further bytes of U are drawn from here, eight at a time, until U is on a
-        known side of every threshold.
-    guess : at least 0, where to look first. A wrong one costs time and changes nothing.
+    source : provides further bytes of U, eight at a time, until every comparison of U with a
+        threshold is decided.
+    guess : at least 0; index at which the search starts. It affects only the running time.
     """
     while True:
         word = word << 8 * _MORE_BYTES | int.from_bytes(source(_MORE_BYTES), "big")
@@ -64,14 +64,14 @@ def count_thresholds_above(tail: Tail, word: int, bits: int, source: Source, gue
 
 
 def _first_not_above(tail: Tail, word: int, bits: int, guess: int) -> tuple[int, bool]:
-    """Return the least i for which U < t_i is not certain, and whether U >= t_i is."""
+    """Return the smallest i for which U < t_i is uncertain, and whether U >= t_i is certain."""
 
-    @functools.cache  # the search comes back to the ends it leaves
+    @functools.cache  # the search revisits its end points
     def enclose(index: int) -> Enclosure:
         return tail(index, bits)
 
     def is_above(index: int) -> bool:
-        """Whether t_index lies above the whole interval of U."""
+        """Whether t_index is above the whole interval of U."""
         return index < 0 or word + 1 <= enclose(index)[0]
 
     low, high, step = guess - 1, guess, 1

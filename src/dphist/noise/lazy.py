@@ -1,9 +1,9 @@
-"""Real noise of which only as many digits are known as a question about it needs.
+"""Real-valued noise, computed only to the precision that a comparison or rounding needs.
 
-A sample is the number x with Pr[X > x] = U for a uniform real U. Of U 64 bits are drawn at first;
-they name an interval of values. A comparison or a rounding that the interval leaves open draws
-more bits of that same U and finds a narrower interval, in integer arithmetic. So every answer is
-the one that the real number would give. `docs/proofs/top_labels.md`, Lemmas 1 and 2.
+A sample is the number x with Pr[X > x] = U for a uniform real U. The first 64 bits of U give an
+interval for x. If the interval leaves a comparison or a rounding undecided, more bits of the same
+U are drawn, and integer arithmetic finds a narrower interval. So every answer is exactly that of
+the real number. `docs/proofs/top_labels.md`, Lemmas 1 and 2.
 """
 
 import functools
@@ -23,31 +23,31 @@ from dphist.noise.enclosures import Enclosure, ceil_shift, exp_negative, normal_
 from dphist.noise.inversion import Source
 
 LARGEST_SCALE = 2**56
-"""Noise of a larger scale would drown every count that an int64 can hold."""
+"""Maximum noise scale: larger noise would hide every int64 count."""
 
-# An end of an interval: infinite where the bits drawn so far do not bound the value.
+# An end of an interval: infinite if the bits drawn so far do not bound the value.
 End: TypeAlias = Fraction | float
 
 _WORD = 64
 _MORE_BYTES = 8
-# What floating point computes is taken to be within this much of the truth, relative to 1 + |x|:
-# some 10,000 times the documented errors of SciPy and the C library.
+# Assumed bound on the error of floating point, relative to 1 + |x|: about 10,000 times the
+# documented errors of SciPy and the C library.
 _MARGIN = 2.0**-36
-# Fewer than this many of 2**64 from 0 or 1, the interval of U is wide for its place: refine.
+# Closer than this (of 2**64) to 0 or 1, the interval of U is wide relative to U: refine at once.
 _FAR_TAIL = np.uint64(1 << 40)
-# Centres are rounded to float64, and sums with them: a few times 2**-53 of their size.
+# Bound on the rounding errors of centers and sums in float64, each relative 2**-53.
 _ROUNDING = 2.0**-50
 
 
 @dataclass(frozen=True, slots=True)
 class ContinuousLaw:
-    """A law on the reals, given by its upper tail.
+    """A distribution on the reals, given by its upper tail.
 
     Attributes
     ----------
-    inverse : (p, upper) to the x with Pr[X > x] = p where upper, else Pr[X <= x] = p, in floating
-        point, for 2**-25 <= p <= 1/2.
-    tail : (x, bits) to an enclosure of 2**bits Pr[X > x], tighter with more bits.
+    inverse : maps (p, upper) to the x with Pr[X > x] = p if upper, else Pr[X <= x] = p, in
+        floating point, for 2**-25 <= p <= 1/2.
+    tail : maps (x, bits) to an enclosure of 2**bits Pr[X > x], tighter with more bits.
     """
 
     inverse: Callable[[FloatArray, BoolArray], FloatArray]
@@ -68,7 +68,7 @@ def _gaussian_tail(x: Fraction, bits: int) -> Enclosure:
 
 
 def _gumbel_inverse(p: FloatArray, upper: BoolArray) -> FloatArray:
-    # exp(-x) is an exponential variable, which is small where x is large.
+    # exp(-x) is an exponential variable, small where x is large.
     exponential: FloatArray = np.where(upper, -np.log1p(-p), -np.log(p))
     result: FloatArray = -np.log(exponential)
     return result
@@ -94,18 +94,18 @@ GAUSSIAN = ContinuousLaw(_gaussian_inverse, _gaussian_tail)
 """N(0, 1)."""
 
 GUMBEL = ContinuousLaw(_gumbel_inverse, _gumbel_tail)
-"""Pr[X <= x] = exp(-exp(-x)): the law whose largest noisy value is the exponential mechanism's."""
+"""Pr[X <= x] = exp(-exp(-x)): the largest value with this noise is the exponential mechanism."""
 
 
 class LazyNoise:
-    """Independent real numbers V_i = centre_i + scale X_i, of which only answers are given out.
+    """Independent real numbers V_i = center_i + scale X_i, accessible by comparisons and rounding.
 
     Parameters
     ----------
-    law : of the X_i.
+    law : distribution of the X_i.
     scale : above 0, at most 2**56.
     centres : n whole numbers or Fractions.
-    source : where bits come from; the operating system's randomness when omitted.
+    source : source of random bytes (default: the operating system's randomness).
     """
 
     __slots__ = ("_centres", "_drawn", "_high", "_law", "_low", "_narrow", "_scale", "_source")
@@ -121,7 +121,7 @@ class LazyNoise:
         self._source = os.urandom if source is None else source
         drawn = np.frombuffer(self._source(_MORE_BYTES * len(centres)), "<u8")
         words = drawn.astype(np.uint64, copy=False)
-        # Of each U the bits drawn so far: the integer they spell, and how many they are.
+        # The bits of each U drawn so far: as an integer, and their number.
         self._drawn: list[tuple[int, int]] = [(word, _WORD) for word in words.tolist()]
         self._narrow: dict[int, tuple[End, End]] = {}
         low, high, far = _first_bounds(law, scale, centres, words)
@@ -131,7 +131,7 @@ class LazyNoise:
             self._refine(i)
 
     def is_above(self, i: int, j: int) -> bool:
-        """Whether V_i > V_j, for i other than j; they are equal with probability 0."""
+        """Whether V_i > V_j, for i != j; they are equal with probability 0."""
         if i == j:
             raise ValueError("a number is not above itself")
         while True:
@@ -148,7 +148,7 @@ class LazyNoise:
             self._refine(j)
 
     def descending_above(self, threshold: int, most: int) -> list[int]:
-        """Return the i with V_i > V_threshold, the largest first, at most `most` of them."""
+        """Return the i with V_i > V_threshold in descending order of V_i, at most `most`."""
         sure = self._low > self._high[threshold]
         open_ = ~sure & ~(self._high < self._low[threshold])
         open_[threshold] = False
@@ -168,7 +168,7 @@ class LazyNoise:
             self._refine(i)
 
     def _descending(self, chosen: npt.NDArray[np.intp]) -> list[int]:
-        """Sort by V: by lower ends first, then exactly within runs of intervals that overlap."""
+        """Sort by V: by lower ends first, then exactly within runs of overlapping intervals."""
         order = chosen[np.argsort(self._low[chosen], kind="stable")]
         reach = np.maximum.accumulate(self._high[order])
         cuts = np.nonzero(self._low[order][1:] > reach[:-1])[0] + 1
@@ -183,7 +183,7 @@ class LazyNoise:
         return 0 if i == j else (1 if self.is_above(i, j) else -1)
 
     def _bounds(self, i: int) -> tuple[End, End]:
-        """Return an interval that holds V_i, from all bits of U drawn so far."""
+        """Return an interval that contains V_i, from all bits of U drawn so far."""
         return self._narrow.get(i) or (_exact(self._low[i]), _exact(self._high[i]))
 
     def _refine(self, i: int) -> None:
@@ -204,8 +204,8 @@ class LazyNoise:
 def _first_bounds(
     law: ContinuousLaw, scale: Fraction, centres: Sequence[Fraction | int], words: WordArray
 ) -> tuple[FloatArray, FloatArray, BoolArray]:
-    """Return ends of intervals that hold the V_i, (n,) each, and where there are none yet."""
-    small = np.minimum(words, ~words)  # U or 1 - U, whichever is less
+    """Return ends of intervals that contain the V_i, (n,) each, and a mask of unknown ones."""
+    small = np.minimum(words, ~words)  # the smaller of U and 1 - U
     p = np.minimum((small + 0.5) * 2.0**-_WORD, 0.5)
     x = law.inverse(p, words < np.uint64(1 << 63))
     centre = np.array([float(c) for c in centres], np.float64)
@@ -224,8 +224,9 @@ def _exact(end: np.float64) -> End:
 def _interval(law: ContinuousLaw, word: int, bits: int) -> tuple[End, End]:
     """Enclose the x with Pr[X > x] = U for every U in [word, word + 1] / 2**bits.
 
-    On the grid of multiples of 2**-bits between -bits and bits: x is above the points where the
-    tail is certainly at least (word + 1) / 2**bits, below those where it is at most word / 2**bits.
+    The search uses the multiples of 2**-bits between -bits and bits. x is above the points where
+    the tail is certainly at least (word + 1) / 2**bits, and below those where it is certainly at
+    most word / 2**bits.
     """
     reach = bits << bits
 
@@ -241,7 +242,7 @@ def _interval(law: ContinuousLaw, word: int, bits: int) -> tuple[End, End]:
 
 
 def _border(holds: Callable[[int], bool], first: int, last: int) -> int | None:
-    """Bisect for a place where `holds` does and past which it fails; None if not at `first`."""
+    """Bisect for the last place where `holds` is true; None if it is false at `first`."""
     if not holds(first):
         return None
     while last - first > 1:

@@ -1,7 +1,7 @@
-"""What noise does on average and at worst, for error estimates and error bands.
+"""Mean and tail bounds of the magnitude of noise, for error estimates and error bands.
 
-These numbers describe a release before it is made; they never decide a released value,
-so floating point is fine here.
+These numbers describe a release before it is made. They do not decide a released value, so
+floating point is safe here.
 """
 
 import math
@@ -9,17 +9,17 @@ from fractions import Fraction
 
 
 def geometric_mean_magnitude(epsilon: Fraction) -> float:
-    """E|Z| of two-sided geometric noise: 2 a / (1 - a**2) = 1 / sinh(epsilon)."""
+    """Return E|Z| of two-sided geometric noise: 2 a / (1 - a**2) = 1 / sinh(epsilon)."""
     return 1 / math.sinh(min(float(epsilon), 700.0))
 
 
 def geometric_standard_deviation(epsilon: Fraction) -> float:
-    """Standard deviation of two-sided geometric noise: sqrt(2 a) / (1 - a)."""
+    """Return the standard deviation of two-sided geometric noise: sqrt(2 a) / (1 - a)."""
     return 1 / (math.sqrt(2) * math.sinh(min(float(epsilon), 700.0) / 2))
 
 
 def geometric_upper_bound(epsilon: Fraction, probability: float) -> int:
-    """Return the least t with Pr[Z > t] = a**(t+1) / (1 + a) <= probability."""
+    """Return the smallest t with Pr[Z > t] = a**(t+1) / (1 + a) <= probability."""
     if not 0 < probability < 1:
         raise ValueError("a probability lies between 0 and 1")
     rate = float(epsilon)
@@ -28,18 +28,17 @@ def geometric_upper_bound(epsilon: Fraction, probability: float) -> int:
 
 
 def geometric_stopped_bound(epsilon: Fraction, draws: int, missed: float) -> int:
-    """Return t such that all of `draws` noises have |Z| <= t, but for probability `missed`.
+    """Return t such that |Z| <= t for all `draws` samples, except with probability `missed`.
 
-    For draws whose number depends on the noise. The k-th class of numbers, up to 64 * 2**(k-1),
-    gets missed / (k (k+1)), and these add up to `missed`: whatever the number turns out
-    to be, its noises are among the first of its class.
+    The number of draws may depend on the noise. Class k covers all numbers up to 64 * 2**(k-1)
+    and fails with probability at most missed / (k (k+1)); these probabilities add up to `missed`.
     """
     k = max(1, (draws - 1).bit_length() - 5)
     return geometric_simultaneous_bound(epsilon, 2 ** (k + 5), missed / (k * (k + 1)))
 
 
 def geometric_simultaneous_bound(epsilon: Fraction, draws: int, missed: float) -> int:
-    """Return t such that all of `draws` noises have |Z| <= t, but for probability `missed`."""
+    """Return t such that |Z| <= t for all `draws` samples, except with probability `missed`."""
     # Independent draws: 1 - (1 - p)**draws <= missed, and Pr[|Z| > t] = 2 Pr[Z > t].
     each = -math.expm1(math.log1p(-missed) / max(draws, 1))
     return geometric_upper_bound(epsilon, each / 2)

@@ -1,4 +1,4 @@
-"""Quantiles of the normal distribution, rounded up for certain."""
+"""Quantiles of the normal distribution, rigorously rounded up."""
 
 import math
 from fractions import Fraction
@@ -12,16 +12,16 @@ _GRID = 32
 
 
 def normal_quantile_above(p: Fraction) -> Fraction:
-    """Return a rational z >= 0 just above the least with Pr[N(0, 1) > z] <= p.
+    """Return a rational z >= 0 just above the smallest with Pr[N(0, 1) > z] <= p.
 
-    Floating point proposes; the tail beyond what is returned is certain to be at most p. It is
-    a multiple of 2**-32, mostly the first that will do; from p = 1/2 on it is 0.
+    Floating point proposes z; an enclosure proves that the tail beyond it is at most p. z is a
+    multiple of 2**-32, usually the smallest; for p >= 1/2 it is 0.
     """
     if not 0 < p < 1:
         raise ParameterError("a probability lies between 0 and 1")
     if p >= Fraction(1, 2):
         return Fraction(0)
-    # p is at least 2**64 units of 2**-bits, and the tail is known to three of them.
+    # p is at least 2**64 units of 2**-bits; the tail is known to 3 units.
     bits = p.denominator.bit_length() + 64
     guess = -float(ndtri_exp(math.log(p.numerator) - math.log(p.denominator)))
     z = Fraction(max(math.floor(guess * (1 << _GRID)), 0), 1 << _GRID)

@@ -1,4 +1,4 @@
-"""A table of thresholds that decides almost every uniform number by look-up."""
+"""A lookup table of thresholds that decides almost every uniform number."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,28 +11,28 @@ from dphist.noise.enclosures import Enclosure
 from dphist.noise.inversion import Source, Tail, count_thresholds_above
 
 _MOST_GUIDE_BITS = 16  # a larger guide would not stay in the processor's cache
-_CELLS = 64  # cells of the guide a threshold, so that few words must be searched for
+_CELLS = 64  # cells of the guide per threshold, so that few words need a search
 
 
 @dataclass(frozen=True, slots=True)
 class ThresholdTable:
-    """Inverts U whose first `bits` bits are given: N = #{i : U < t_i}.
+    """Compute N = #{i : U < t_i} from the first `bits` bits of U.
 
-    With f = floor(2**bits t), a word below f puts all of U's interval below t, a word
-    above f puts it above t, and the word f itself leaves it open; so does the word 0,
-    below which the table ends (`docs/proofs/noise.md`, Lemma 1).
+    Let f = floor(2**bits t). For a word below f all of U's interval is below t, and for a word
+    above f all of it is above t. The word f leaves U < t undecided, and so does the word 0, where
+    the table ends (`docs/proofs/noise.md`, Lemma 1).
     """
 
     bits: int
     floors: npt.NDArray[np.uint32]  # ascending, after a leading 0
     tail: Tail
     guide_bits: int
-    guide: npt.NDArray[np.int32]  # N for the words that begin with each `guide_bits` bits,
-    mixed: BoolArray  # unless a floor begins with them too
+    guide: npt.NDArray[np.int32]  # N for words by their first `guide_bits` bits
+    mixed: BoolArray  # prefixes shared with a floor, for which `guide` is invalid
 
     @staticmethod
     def build(enclose: Callable[[int], list[Enclosure]], tail: Tail, bits: int) -> "ThresholdTable":
-        """Make the table of thresholds that `enclose(work)` bounds in units of 2**-work."""
+        """Make the table from `enclose(work)`: enclosures of t in units of 2**-work."""
         floors = _floors(enclose, bits)
         guide_bits = min(_MOST_GUIDE_BITS, (_CELLS * len(floors)).bit_length())
         shift = bits - guide_bits
@@ -43,7 +43,7 @@ class ThresholdTable:
         return ThresholdTable(bits, floors, tail, guide_bits, guide, mixed)
 
     def invert(self, words: npt.NDArray[np.uint32], source: Source) -> IntArray:
-        """Return N for each word, (k,) int64, drawing more bits of U where it is open."""
+        """Return N for each word, (k,) int64, drawing more bits of U where undecided."""
         cells = words >> (self.bits - self.guide_bits)
         counts: IntArray = self.guide[cells].astype(np.int64)
         rest = np.nonzero(self.mixed[cells])[0]
@@ -59,7 +59,7 @@ class ThresholdTable:
 
 
 def _floors(enclose: Callable[[int], list[Enclosure]], bits: int) -> npt.NDArray[np.uint32]:
-    """Return 0 and the floors of 2**bits t, ascending; more precision until all are known."""
+    """Return 0 and the floors of 2**bits t, ascending; raises precision until all are known."""
     work = bits + 96
     while True:
         shift = work - bits

@@ -1,4 +1,4 @@
-"""Guarantees: what a release costs and whom it protects, composed and converted exactly."""
+"""Guarantees: the privacy cost and unit of a release, composed and converted exactly."""
 
 from dphist.privacy.composition import compose, least_epsilon
 from dphist.privacy.guarantees import ZCDP, ApproxDP, ApproxZCDP, Guarantee, PureDP, delta_of

@@ -1,8 +1,8 @@
-"""Numbers about privacy as text, rounded to the side that claims less.
+"""Privacy numbers as text, rounded conservatively.
 
-What a promise says must hold of the number that is printed. So epsilon, delta, rho, odds and
-percentages are rounded up, and so are thresholds ("counts above it are released") and standard
-errors ("at most"); the noise that protects, and the chance that a band holds, are rounded down.
+A printed claim must hold for the printed number. Epsilon, delta, rho and odds are rounded up, as
+are thresholds ("counts above it are released") and standard errors ("at most"). The noise scale
+that protects, and the coverage of a band, are rounded down.
 """
 
 import math
@@ -15,11 +15,11 @@ from dphist.parameters import decimal_text
 Number: TypeAlias = int | float | Fraction
 
 _LONGEST = 16
-_WIDE = Context(60, ROUND_CEILING, -(10**9), 10**9)  # normalizing in it rounds nothing
+_WIDE = Context(60, ROUND_CEILING, -(10**9), 10**9)  # wide enough to normalize without rounding
 
 
 def up(number: Number, digits: int = 6) -> Decimal:
-    """Round up to so many significant digits.
+    """Round up to `digits` significant digits.
 
     >>> up(Fraction(2, 3)), up(1234567), up(0.1)
     (Decimal('0.666667'), Decimal('1.23457E+6'), Decimal('0.100001'))
@@ -28,7 +28,7 @@ def up(number: Number, digits: int = 6) -> Decimal:
 
 
 def down(number: Number, digits: int = 6) -> Decimal:
-    """Round down to so many significant digits."""
+    """Round down to `digits` significant digits."""
     return _divided(number, Context(digits, ROUND_FLOOR, -(10**9), 10**9))
 
 
@@ -38,7 +38,7 @@ def _divided(number: Number, context: Context) -> Decimal:
 
 
 def plain(number: Decimal) -> str:
-    """Write a rounded number, with thousands marked.
+    """Format a rounded number, with thousands separators.
 
     >>> plain(up(1234567)), plain(up(Fraction(1, 8))), plain(up(Fraction(1, 10**9)))
     ('1,234,570', '0.125', '1e-9')
@@ -52,7 +52,7 @@ def plain(number: Decimal) -> str:
 
 
 def percent(share: float, digits: int = 6) -> str:
-    """Write a share in percent, rounded down; a float means its shortest decimal.
+    """Format a share in percent, rounded down; a float means its shortest decimal.
 
     >>> percent(0.95), percent(0.99999985)
     ('95 %', '99.9999 %')
@@ -61,7 +61,7 @@ def percent(share: float, digits: int = 6) -> str:
 
 
 def short_exact(number: Fraction) -> str:
-    """Write a privacy parameter exactly where that is short, else six digits, rounded up.
+    """Format a privacy parameter: exactly if that is short, else six digits, rounded up.
 
     >>> short_exact(Fraction(1, 3)), short_exact(Fraction(10**12 + 39, 10**24))
     ('1/3', '1.00001e-12')
@@ -72,12 +72,12 @@ def short_exact(number: Fraction) -> str:
     if len(text) <= _LONGEST:
         return text
     rounded = up(number).normalize(_WIDE)
-    # Decimal's own "g" writes 20 as 2e+1 once its zero is gone.
+    # Decimal's "g" would write 20, normalized, as 2e+1.
     return f"{rounded:f}" if 0 <= rounded.adjusted() <= 12 else f"{rounded:g}"
 
 
 def float_up(number: Number) -> float:
-    """Return the least float that is not below a number, for JSON.
+    """Return the smallest float not below a number, for JSON.
 
     >>> float_up(Fraction(1, 3)) > Fraction(1, 3), float_up(Fraction(1, 2))
     (True, 0.5)

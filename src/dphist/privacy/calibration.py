@@ -1,4 +1,4 @@
-"""From a guarantee for the whole to the parameters of a mechanism."""
+"""Calibration: from a total guarantee to the parameters of a mechanism."""
 
 import functools
 from collections.abc import Callable
@@ -15,8 +15,8 @@ from dphist.privacy import ApproxDP, PureDP, Target, delta_of, least_epsilon
 Accounting: TypeAlias = Literal["best", "cdp"]
 
 _SMALLEST = Fraction(1, 10**9)
-_COARSE, _FINE = 1e-4, 1e-13  # how closely epsilon is sought, relative
-# Shares of delta tried for the mechanism's own: the threshold hardly depends on it near its best.
+_COARSE, _FINE = 1e-4, 1e-13  # relative precision of the search for epsilon
+# Shares of delta tried for the mechanism's own: the threshold is flat near its minimum.
 _SHARES = [Fraction(n, 32) for n in (1, 2, 4, 8, 12, 16, 20, 24, 28, 30, 31)]
 _DOWN = Context(prec=12, rounding=ROUND_FLOOR, Emax=10**9, Emin=-(10**9))
 
@@ -30,37 +30,37 @@ def calibrate(
     accounting: Accounting = "best",
     **parameters: Any,
 ) -> Any:
-    """Return the mechanism whose releases cost at most (epsilon, delta) in all.
+    """Return a mechanism whose releases cost at most (epsilon, delta) in total.
 
-    Its own epsilon is the largest one, to 12 digits, at which the claim is not above
-    `epsilon`. Where the mechanism has a delta of its own, `delta` is split between that and the
-    noise so that the threshold gets lowest; in halves where there is no threshold. The mechanism
-    remembers what was asked for (`target`), and its releases state that.
+    The mechanism's epsilon is the largest, to 12 digits, for which the total claim is at most
+    `epsilon`. If the mechanism has a delta parameter, `delta` is split between it and the noise to
+    minimize the threshold, or in halves if there is no threshold. The mechanism keeps the
+    requested total as `target`, and its releases state it.
 
     Parameters
     ----------
     mechanism : class or function
-        Called with ``epsilon``, perhaps ``delta``, and `parameters`; returns an object with a
-        `guarantee`, and perhaps a method `epsilon_at` and a `threshold`.
+        Called with ``epsilon``, ``delta`` if it has that parameter, and `parameters`. The result
+        has a `guarantee`, and optionally a method `epsilon_at` and a `threshold`.
     epsilon, delta : numbers
-        For all releases together. epsilon above 0; delta above 0, or 0 for a pure guarantee.
+        Total for all releases. epsilon is above 0; delta is above 0, or 0 for a pure guarantee.
     releases : int
-        How many releases of this mechanism there will be.
+        Number of releases of this mechanism that the total covers.
     accounting : "best" or "cdp"
-        "best": the least epsilon known of these releases, as `epsilon_at(delta, releases)` states
-        it. "cdp": that of `guarantee` alone, for releases that are composed with others in zCDP:
-        converting what `compose` returns may show more than "best" does.
-    **parameters : passed on to the mechanism.
+        "best": use the smallest known epsilon for these releases, `epsilon_at(delta, releases)`.
+        "cdp": use that of `guarantee` alone, for releases that are composed with others in zCDP.
+        Converting the result of `compose` may give a larger epsilon than "best".
+    **parameters : passed to the mechanism.
 
     Raises
     ------
     ParameterError
-        If a number is out of range, or no epsilon of the mechanism costs so little.
+        If a number is out of range, or the total is too small for every epsilon of the mechanism.
 
     Guarantee
     ---------
-    What is returned is a mechanism, with its own guarantee. Nothing here reads data. Every
-    conversion is rounded so that the total claimed is never below what holds.
+    The result is a mechanism with its own guarantee. No data are read. Every conversion is rounded
+    so that the total claimed is never below the total that holds.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def calibrate(
     if not _needs_delta(mechanism, parameters):
         return aim.noted(_stated(_largest(make, aim, _FINE)))
     if not aim.delta > 0:
-        raise ParameterError("delta must be greater than 0: the mechanism has one of its own")
+        raise ParameterError("delta must be greater than 0: the mechanism needs a delta itself")
 
     def found(share: Fraction, closeness: float) -> Any:
         own = _own_delta(make, aim, share)
@@ -97,7 +97,7 @@ def calibrate(
 
 @dataclass(frozen=True, slots=True)
 class _Aim:
-    """What all releases together may cost, and whether more than zCDP may show it."""
+    """The total cost allowed, and whether accounting other than zCDP may prove it."""
 
     epsilon: Fraction
     delta: Fraction
@@ -105,14 +105,14 @@ class _Aim:
     best: bool
 
     def claim(self, made: Any) -> Fraction | None:
-        """Return the epsilon the releases cost at `delta`; None where none can be claimed."""
+        """Return the epsilon of all releases at `delta`; None if none can be claimed."""
         if self.best and hasattr(made, "epsilon_at"):
             least: Fraction | None = made.epsilon_at(self.delta, self.releases)
             return least
         return least_epsilon([made.guarantee], self.delta, self.releases)
 
     def noted(self, made: Any) -> Any:
-        """Return the mechanism with this aim as its target, where it can remember one."""
+        """Return the mechanism with this aim as its target, if it can hold one."""
         if not hasattr(made, "calibrated_to"):
             return made
         asked = ApproxDP(self.epsilon, self.delta) if self.delta else PureDP(self.epsilon)
@@ -120,22 +120,22 @@ class _Aim:
 
 
 def _own_delta(make: Callable[..., Any], aim: _Aim, share: Fraction) -> Fraction:
-    """Return the `delta` parameter with which the releases use this share of the whole delta."""
+    """Return the `delta` parameter for which all releases use this share of the total delta."""
     wanted = aim.delta * share / aim.releases
     made = make(epsilon=_down(aim.epsilon), delta=_down(wanted))
-    used = max(delta_of(made.guarantee), wanted)  # several queries may use it several times
+    used = max(delta_of(made.guarantee), wanted)  # a release with several queries adds it up
     return _down(wanted * wanted / used)
 
 
 def _largest(make: Callable[..., Any], aim: _Aim, closeness: float) -> Any | None:
-    """Return the mechanism of the largest epsilon that costs no more than the aim, if any."""
+    """Return the mechanism with the largest epsilon whose cost is within the aim, or None."""
 
     def fits(candidate: Fraction) -> bool:
         claim = aim.claim(make(epsilon=candidate))
         return claim is not None and claim <= aim.epsilon
 
     low = _down(aim.epsilon / aim.releases)
-    if aim.claim(make(epsilon=low)) is None:  # then for no epsilon: no delta is left to convert
+    if aim.claim(make(epsilon=low)) is None:  # for every epsilon: no delta is left to convert
         return None
     while not _fits_if_possible(fits, low):
         if low < _SMALLEST * aim.epsilon:
@@ -148,14 +148,14 @@ def _largest(make: Callable[..., Any], aim: _Aim, closeness: float) -> Any | Non
         middle = Fraction((low + high) / 2).limit_denominator(10**30)
         low, high = (middle, high) if _fits_if_possible(fits, middle) else (low, middle)
     found = _down(high) if _fits_if_possible(fits, _down(high)) else _down(low)
-    # A claim is rounded up in its last digits, and so need not grow with epsilon there.
+    # Claims are rounded up, so in the last digits they need not increase with epsilon.
     while not _fits_if_possible(fits, found):
         found = _down(found * (1 - Fraction(1, 10**11)))
     return make(epsilon=found)
 
 
 def _fits_if_possible(fits: Callable[[Fraction], bool], candidate: Fraction) -> bool:
-    """Whether an epsilon fits; one that the mechanism or a guarantee refuses does not."""
+    """Whether an epsilon fits; one refused by the mechanism or a guarantee does not."""
     try:
         return fits(candidate)
     except ParameterError:
@@ -175,7 +175,7 @@ def _stated(made: Any | None) -> Any:
 
 
 def _needs_delta(mechanism: Callable[..., Any], parameters: dict[str, Any]) -> bool:
-    """Whether a delta must be given to the mechanism."""
+    """Whether the mechanism requires a delta."""
     asked = getattr(mechanism, "needs_delta", None)
     if asked is not None:
         return bool(asked(**parameters))

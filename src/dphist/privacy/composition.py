@@ -1,4 +1,4 @@
-"""What several releases from the same data cost together."""
+"""Composition: the total cost of several releases from the same data."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -17,25 +17,25 @@ from dphist.privacy.guarantees import (
 from dphist.privacy.unit import PrivacyUnit
 
 _THINGS = ("record", "row", "event", "edge")
-"""What somebody has several of; a guarantee for one of these is converted to one for somebody.
+"""Units smaller than a person; an error suggests converting their guarantees to larger units.
 
-Of two of these the first is converted: an edge of a graph may be several records.
+Between two of these, the one listed first is converted.
 """
 
 
 def compose(*guarantees: Guarantee) -> Guarantee:
-    """Return what several releases from the same data cost together.
+    """Return the guarantee of several releases from the same data together.
 
-    Epsilons of pure and (epsilon, delta) guarantees add; rhos add, a pure guarantee
-    counting as its zCDP; deltas combine as 1 - (1 - delta1)(1 - delta2). Valid also when
-    each mechanism is chosen after seeing earlier releases, if these guarantees were fixed
-    beforehand.
+    Epsilons of pure and (epsilon, delta) guarantees add. With a zCDP guarantee among them, all are
+    converted to zCDP and rhos add. Deltas combine as 1 - (1 - delta1)(1 - delta2). The result also
+    holds if each mechanism is chosen after seeing earlier releases, provided that the guarantees
+    are fixed beforehand.
 
     Raises
     ------
     ParameterError
-        If there is none, one is no guarantee, or they protect different units: convert them to
-        one unit first, with `for_unit`.
+        If there are no guarantees, an argument is not a guarantee, or they protect different
+        units: convert them to one unit first, with `for_unit`.
 
     >>> compose(PureDP("1/2"), PureDP("1/3"))
     PureDP(epsilon=5/6)
@@ -59,9 +59,9 @@ def compose(*guarantees: Guarantee) -> Guarantee:
 def least_epsilon(
     guarantees: Iterable[Guarantee], delta: Fraction, releases: int
 ) -> Fraction | None:
-    """Return the least epsilon that one of these guarantees shows of so many releases, if any.
+    """Return the smallest epsilon any of these guarantees proves for `releases` releases, or None.
 
-    Deltas are added up, which is a little more than `compose` makes of them.
+    Deltas are added, which gives slightly more than `compose` does.
     """
     claims = []
     for each in guarantees:
@@ -74,7 +74,7 @@ def least_epsilon(
 
 
 def _common(units: Sequence[PrivacyUnit]) -> PrivacyUnit:
-    """Return the one unit of all, with the bounds that all name."""
+    """Return the common unit, with the bounds if they are the same for all."""
     first = units[0]
     for other in units:
         if other != first:
@@ -85,20 +85,20 @@ def _common(units: Sequence[PrivacyUnit]) -> PrivacyUnit:
 
 
 def _different(one: PrivacyUnit, other: PrivacyUnit) -> ParameterError:
-    """Say which conversion would make the units equal."""
-    start = f"guarantees must protect the same unit, not one of them {one} and another {other}"
+    """Return an error that names the conversion to equal units."""
+    start = f"guarantees must protect the same unit, not {one} and {other}"
     if one.who == other.who:
         fewer, more = sorted((one, other), key=lambda unit: unit.at_most)
         steps = -(-more.at_most // fewer.at_most)
         return ParameterError(
-            f"{start}. Group privacy makes the guarantee for {fewer} one for {more}: "
+            f"{start}. Group privacy converts the guarantee for {fewer} to one for {more}: "
             f"guarantee.for_unit(PrivacyUnit({more.who!r}, {more.at_most})), at {steps} times "
             f"epsilon or {steps**2} times rho"
         )
     thing, somebody = sorted((one, other), key=_rank)
     return ParameterError(
         f"{start}. If at most m {thing.plural} make up {PrivacyUnit(somebody.who)}, group privacy "
-        f"makes the guarantee for {thing} one for {somebody}: "
+        f"converts the guarantee for {thing} to one for {somebody}: "
         f"guarantee.for_unit({somebody.who!r}, has=m), at m times epsilon or m**2 times rho"
     )
 

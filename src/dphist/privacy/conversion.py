@@ -1,4 +1,4 @@
-"""From epsilon to rho and from rho to epsilon, rounded up.
+"""Conversion of epsilon to rho and of rho to epsilon, rounded up.
 
 Formulas: Bun and Steinke 2016; Canonne, Kamath, Steinke 2020.
 """
@@ -12,7 +12,7 @@ from dphist.privacy.rounding import DIGITS, DOWN, UP, decimal, exp_down, log_up,
 
 
 def pure_to_rho(epsilon: Fraction) -> Fraction:
-    """Round epsilon * tanh(epsilon/2) = epsilon (1 - e) / (1 + e) up, with e = exp(-epsilon)."""
+    """Return epsilon tanh(epsilon/2) = epsilon (1 - e) / (1 + e), e = exp(-epsilon), rounded up."""
     if epsilon > 1000:  # tanh is 1 to hundreds of digits
         return epsilon
     e_low = exp_down(DOWN.minus(decimal(epsilon, UP)))
@@ -22,11 +22,11 @@ def pure_to_rho(epsilon: Fraction) -> Fraction:
 
 
 def rho_to_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
-    """Return an epsilon at which rho-zCDP gives (epsilon, delta)-DP, rounded up.
+    """Return an epsilon for which rho-zCDP implies (epsilon, delta)-DP, rounded up.
 
     For any a > 1: epsilon = a rho + (ln(1/delta) + (a-1) ln(1 - 1/a) - ln a) / (a-1)
-    (Canonne, Kamath, Steinke 2020, Corollary 13). Every a gives a valid bound, so `a` may
-    be sought in floating point; only the bound at the `a` found is rounded.
+    (Canonne, Kamath, Steinke 2020, Corollary 13). Every a gives a valid bound, so `a` is found in
+    floating point; only the bound at this `a` is computed with directed rounding.
     """
     order = Fraction(_best_order(float(rho), delta)).limit_denominator(10**9)
     less = order - 1
@@ -36,12 +36,12 @@ def rho_to_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
         log_up(1 - 1 / order),
     )
     tight = UP.add(UP.multiply(decimal(order, UP), decimal(rho, UP)), term)
-    # An epsilon of 0 is no guarantee this library can state; a tiny one covers it.
+    # A guarantee needs epsilon above 0; a tiny one covers 0.
     return max(round_up(tight), Fraction(1, 10**DIGITS))
 
 
 def _best_order(rho: float, delta: Fraction) -> float:
-    """Seek the order a that minimises the bound, in ln(a - 1)."""
+    """Find the order a that minimizes the bound, by a search over ln(a - 1)."""
     log_delta = math.log(delta.numerator) - math.log(delta.denominator)
 
     def bound(t: float) -> float:
@@ -53,7 +53,7 @@ def _best_order(rho: float, delta: Fraction) -> float:
 
 
 def _golden_minimum(function: Callable[[float], float], low: float, high: float) -> float:
-    """Golden-section search; any point it returns is valid, a better one is tighter."""
+    """Golden-section search; every point gives a valid bound, the minimum the tightest."""
     ratio = (math.sqrt(5) - 1) / 2
     while high - low > 1e-9:  # closer than that, two values near a minimum are the same float
         left, right = high - ratio * (high - low), low + ratio * (high - low)

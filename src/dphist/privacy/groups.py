@@ -1,7 +1,7 @@
-"""Group privacy: what a guarantee for one unit promises several of them together.
+"""Group privacy: the guarantee for several units, from the guarantee for one.
 
-Data sets that differ in `steps` units are joined by a path of neighbours. All four results are
-proved in `docs/proofs/accounting.md` (Lemma 9), and rounded up.
+Data sets that differ in `steps` units are joined by a path of `steps` pairs of neighbors. All four
+results are proved in `docs/proofs/accounting.md` (Lemma 9) and rounded up.
 """
 
 import math
@@ -11,16 +11,16 @@ from fractions import Fraction
 from dphist.errors import ParameterError
 from dphist.privacy.rounding import DOWN, UP, decimal, exp_down, exp_up, log_up, round_up
 
-_MOST_TERMS = 1000  # of a sum over the steps; of more, neighbouring terms are taken for the largest
+_MOST_TERMS = 1000  # of a sum over the steps; longer sums bound runs of terms by their largest
 
 
 def pure_of_group(epsilon: Fraction, steps: int) -> Fraction:
-    """Return the epsilon of pure DP: each step costs epsilon once more."""
+    """Return the epsilon of pure DP: each step adds epsilon."""
     return steps * epsilon
 
 
 def zcdp_of_group(rho: Fraction, steps: int) -> Fraction:
-    """Return the rho of zCDP, which grows with the square (Bun and Steinke 2016, Prop. 1.9)."""
+    """Return the rho of zCDP: steps**2 rho (Bun and Steinke 2016, Prop. 1.9)."""
     return steps**2 * rho
 
 
@@ -32,13 +32,13 @@ def delta_of_group(epsilon: Fraction, delta: Fraction, steps: int) -> Fraction:
     Raises
     ------
     ParameterError
-        If it is 1 or more, so that nothing is promised.
+        If it is 1 or more, which guarantees nothing.
     """
     if delta == 0 or steps == 1:
         return delta
-    if decimal((steps - 1) * epsilon, DOWN) >= log_up(1 / delta):  # the last term alone is 1
+    if decimal((steps - 1) * epsilon, DOWN) >= log_up(1 / delta):  # the last term is at least 1
         raise _nothing_left(steps)
-    # e**x - 1 lies between x and x e**x: that is nearer than the difference where x is tiny.
+    # x <= e**x - 1 <= x e**x, which is tighter than the rounded difference for tiny x.
     whole = decimal(steps * epsilon, UP)
     top = min(UP.subtract(exp_up(whole), Decimal(1)), UP.multiply(whole, exp_up(whole)))
     bottom = max(
@@ -48,15 +48,16 @@ def delta_of_group(epsilon: Fraction, delta: Fraction, steps: int) -> Fraction:
 
 
 def approximate_delta_of_group(rho: Fraction, delta: Fraction, steps: int) -> Fraction:
-    """Return the delta of delta-approximate rho-zCDP, whose rho grows with the square.
+    """Return the delta of delta-approximate rho-zCDP; the rho is steps**2 rho.
 
-    It is the sum of h(i**2 rho) over i < steps, where h(r) bounds what an event of probability
-    delta has under a law of divergences at most r a: exp(-(sqrt(ln(1/delta)) - sqrt(r))**2).
+    It is the sum of h(i**2 rho) over i < steps, with h(r) = exp(-(sqrt(ln(1/delta)) - sqrt(r))**2).
+    h(r) bounds the probability of an event under a second law with divergences at most r a, if its
+    probability under the first is delta.
 
     Raises
     ------
     ParameterError
-        If it is 1 or more, so that nothing is promised.
+        If it is 1 or more, which guarantees nothing.
     """
     if delta == 0 or steps == 1:
         return delta
@@ -73,16 +74,16 @@ def approximate_delta_of_group(rho: Fraction, delta: Fraction, steps: int) -> Fr
 
 
 def _amplified(log_delta: Decimal, rho: Fraction) -> Decimal:
-    """Bound the probability of an event whose probability under another law has this logarithm.
+    """Bound the probability of an event from the log of its probability under another law.
 
-    With divergences at most rho a between the two laws it is at most
-    exp((1 - 1/a) log_delta + (a - 1) rho) for every order a > 1, so that `a` may be sought in
-    floating point; only the bound at the `a` found is rounded.
+    If the divergences between the two laws are at most rho a, the probability is at most
+    exp((1 - 1/a) log_delta + (a - 1) rho) for every order a > 1. Every `a` gives a valid bound, so
+    it is found in floating point; only the bound is computed with directed rounding.
     """
     if rho == 0:
         return exp_up(log_delta)
     square = -Fraction(log_delta) / rho
-    # Not every rational number is in the range of floats.
+    # Larger rationals may exceed the range of floats.
     order = math.sqrt(square) if square < 10**30 else math.isqrt(math.floor(square))
     if not order > 1 + 1e-9:
         return Decimal(1)
@@ -104,6 +105,6 @@ def _below_one(delta: Decimal, steps: int) -> Fraction:
 
 def _nothing_left(steps: int) -> ParameterError:
     return ParameterError(
-        f"delta of a group of {steps} would reach 1, so nothing would be promised: take a smaller "
+        f"delta of a group of {steps} would reach 1, which guarantees nothing: use a smaller "
         "group, or a mechanism with a smaller delta"
     )

@@ -1,8 +1,7 @@
-"""Guarantees as values: what a release costs, and whom it protects.
+"""Guarantees as values: the cost of a release, and the unit it protects.
 
-A guarantee is known before any data are read. Its numbers are Fractions; where a
-conversion needs a logarithm, the result is rounded up, so that what is claimed is never
-stronger than what holds.
+A guarantee is known before any data are read. Its numbers are Fractions. A conversion that needs a
+logarithm is rounded up, so that a claim is never stronger than what holds.
 """
 
 from abc import ABC, abstractmethod
@@ -24,11 +23,11 @@ from dphist.privacy.unit import ONE_RECORD, PrivacyUnit, as_unit
 
 
 def _hold(guarantee: object, name: str, value: Any) -> None:
-    object.__setattr__(guarantee, name, value)  # frozen, but not yet given out
+    object.__setattr__(guarantee, name, value)  # frozen, but still under construction
 
 
 class Protecting(ABC):
-    """What all guarantees share: a unit, and group privacy."""
+    """Base class of all guarantees: a unit, and group privacy."""
 
     __slots__ = ()
 
@@ -36,13 +35,13 @@ class Protecting(ABC):
 
     @abstractmethod
     def _of_steps(self, steps: int, unit: PrivacyUnit) -> Self:
-        """Return what holds for data that `steps` neighbours lead to: those differ in `unit`."""
+        """Return the guarantee for `unit`: data sets that are `steps` neighbors apart."""
 
     def for_group(self, members: int) -> Self:
-        """Return what this promises `members` of its units together: group privacy.
+        """Return the guarantee for `members` units together: group privacy.
 
-        Pure DP costs `members` times epsilon, zCDP `members` squared times rho; a delta grows
-        faster still (`docs/proofs/accounting.md`, Lemma 9). Rounded to the side that claims less.
+        Epsilon grows `members`-fold and rho `members`**2-fold; a delta grows faster still
+        (`docs/proofs/accounting.md`, Lemma 9). The result is rounded up.
 
         Parameters
         ----------
@@ -51,7 +50,7 @@ class Protecting(ABC):
         Raises
         ------
         ParameterError
-            If nothing is left of the promise: a delta that would reach 1.
+            If delta would reach 1, which guarantees nothing.
 
         >>> PureDP("0.1").for_group(5)
         PureDP(epsilon=0.5, unit=PrivacyUnit('record', 5))
@@ -60,21 +59,20 @@ class Protecting(ABC):
         return self._of_steps(steps, self.unit.times(steps))
 
     def for_unit(self, unit: PrivacyUnit | str, *, has: int | None = None) -> Self:
-        """Return what this promises another unit, by group privacy.
+        """Return the guarantee for another unit, by group privacy.
 
         Parameters
         ----------
-        unit : whom the guarantee returned protects, such as "one patient".
+        unit : the unit to protect, such as "one patient".
         has : int
-            How many of `self.unit.who`, added and removed, lie at most between two data sets that
-            differ in one of the new unit: the records that a patient has at most. It is your
-            promise, which nothing here can check. Left out only where `unit` counts the same
-            thing as this guarantee's unit, in another number.
+            Maximum number of `self.unit.who` that one new unit adds or removes, such as the
+            maximum number of records of a patient. You assert it; dphist cannot check it. Omit it
+            only if `unit` is this guarantee's unit in another number.
 
         Raises
         ------
         ParameterError
-            If `has` is missing, or nothing is left of the promise.
+            If `has` is missing, or delta would reach 1, which guarantees nothing.
 
         >>> ZCDP("0.1").for_unit("one patient", has=4)
         ZCDP(rho=1.6, unit='patient')
@@ -85,14 +83,15 @@ class Protecting(ABC):
         if wanted.who == self.unit.who:
             if has is not None:
                 raise ParameterError(
-                    "has must be left out where both units count the same thing: at_most says it"
+                    "has must be omitted: both units count the same thing, and at_most states how "
+                    "many"
                 )
             things = wanted.at_most
         else:
             if has is None:
                 raise ParameterError(
-                    f"has must be given: how many {self.unit.plural} lie at most between two data "
-                    f"sets that differ in {PrivacyUnit(wanted.who)}"
+                    f"has must be given: the maximum number of {self.unit.plural} that "
+                    f"{PrivacyUnit(wanted.who)} adds or removes"
                 )
             things = wanted.at_most * whole_number(has, "has", 1)
             bound = f"max_{self.unit.plural}"
@@ -101,7 +100,7 @@ class Protecting(ABC):
         return self._of_steps(-(-things // self.unit.at_most), wanted)
 
     def _shown_unit(self) -> str:
-        """Write the unit for a repr; nothing where it is one record, as for those that say none."""
+        """Return the unit for a repr; empty for the default, one record."""
         if self.unit == ONE_RECORD:
             return ""
         unit = self.unit.who if self.unit.at_most == 1 else PrivacyUnit(*self.unit.compared)
@@ -112,14 +111,14 @@ class Protecting(ABC):
 class PureDP(Protecting):
     """Pure epsilon-differential privacy.
 
-    For neighbouring data D, D' and every set S of results,
+    For neighboring data D, D' and every set S of results,
     Pr[M(D) in S] <= exp(epsilon) Pr[M(D') in S].
 
     Parameters
     ----------
     epsilon : number above 0; a float means its shortest decimal. Held as a Fraction.
     unit : PrivacyUnit or str
-        Whom it protects: neighbours differ in one such unit (default: one record).
+        Privacy unit: neighbors differ in one such unit (default: one record).
     """
 
     epsilon: Fraction
@@ -139,16 +138,16 @@ class PureDP(Protecting):
         return type(self)(pure_of_group(self.epsilon, steps), unit)
 
     def to_zcdp(self) -> "ZCDP":
-        """Return the zCDP this implies: rho = epsilon tanh(epsilon/2), or more by rounding.
+        """Return the implied zCDP: rho = epsilon tanh(epsilon/2), rounded up.
 
-        Randomised response is the worst case of a pure guarantee, and its Renyi
-        divergences D_a / a rise to their limit epsilon tanh(epsilon/2) / 1 at a -> 1
-        (`docs/proofs/accounting.md`). It is never above epsilon**2 / 2.
+        Randomized response is the worst case of a pure guarantee. Its Renyi divergences D_a / a
+        have the supremum epsilon tanh(epsilon/2), the limit for a -> 1
+        (`docs/proofs/accounting.md`), which is at most epsilon**2 / 2.
         """
         return ZCDP(pure_to_rho(self.epsilon), self.unit)
 
     def to_approx_dp(self, delta: Exact = 0) -> "ApproxDP":
-        """Return (epsilon, delta)-DP; a pure guarantee holds with every delta."""
+        """Return (epsilon, delta)-DP; a pure guarantee holds for every delta."""
         return ApproxDP(self.epsilon, delta, self.unit)
 
 
@@ -156,14 +155,14 @@ class PureDP(Protecting):
 class ZCDP(Protecting):
     """rho-zero-concentrated differential privacy.
 
-    For neighbouring data and every a > 1 the Renyi divergence of order a of the two
-    output laws is at most rho * a, both ways (Bun and Steinke 2016, Definition 1.1).
+    For neighboring data and every a > 1 the Renyi divergence of order a of the two output
+    distributions is at most rho * a, both ways (Bun and Steinke 2016, Definition 1.1).
 
     Parameters
     ----------
     rho : number above 0. Held as a Fraction.
     unit : PrivacyUnit or str
-        Whom it protects: neighbours differ in one such unit (default: one record).
+        Privacy unit: neighbors differ in one such unit (default: one record).
     """
 
     rho: Fraction
@@ -183,7 +182,7 @@ class ZCDP(Protecting):
         return type(self)(zcdp_of_group(self.rho, steps), unit)
 
     def to_approx_dp(self, delta: Exact) -> "ApproxDP":
-        """Return an (epsilon, delta)-DP guarantee this implies, epsilon rounded up."""
+        """Return the implied (epsilon, delta)-DP, epsilon rounded up."""
         target = _delta_above(delta, Fraction(0))
         return ApproxDP(rho_to_epsilon(self.rho, target), target, self.unit)
 
@@ -192,7 +191,7 @@ class ZCDP(Protecting):
 class ApproxDP(Protecting):
     """(epsilon, delta)-differential privacy.
 
-    For neighbouring data D, D' and every set S of results,
+    For neighboring data D, D' and every set S of results,
     Pr[M(D) in S] <= exp(epsilon) Pr[M(D') in S] + delta.
 
     Parameters
@@ -200,7 +199,7 @@ class ApproxDP(Protecting):
     epsilon : number above 0.
     delta : number at least 0 and below 1. Both are held as Fractions.
     unit : PrivacyUnit or str
-        Whom it protects: neighbours differ in one such unit (default: one record).
+        Privacy unit: neighbors differ in one such unit (default: one record).
     """
 
     epsilon: Fraction
@@ -224,10 +223,10 @@ class ApproxDP(Protecting):
         return type(self)(pure_of_group(self.epsilon, steps), delta, unit)
 
     def to_approx_zcdp(self) -> "ApproxZCDP":
-        """Return the delta-approximate zCDP this implies, with rho as for a pure guarantee.
+        """Return the implied delta-approximate zCDP, with rho as for a pure guarantee.
 
-        By Kairouz, Oh and Viswanath 2015 an (epsilon, delta) pair is a post-processing of
-        one that reveals all with probability delta and is pure epsilon otherwise.
+        Every (epsilon, delta)-DP mechanism is a post-processing of one that reveals the data with
+        probability delta and is pure epsilon-DP otherwise (Kairouz, Oh and Viswanath 2015).
         """
         return ApproxZCDP(pure_to_rho(self.epsilon), self.delta, self.unit)
 
@@ -245,16 +244,16 @@ class ApproxDP(Protecting):
 class ApproxZCDP(Protecting):
     """delta-approximate rho-zero-concentrated differential privacy.
 
-    For neighbouring data there are laws with Renyi divergences at most rho * a both ways,
-    and an event on which they lie below the two output laws, of mass at least 1 - delta
-    (`docs/proofs/accounting.md`; Bun and Steinke 2016, Definition 8.1, is a case of it).
+    For neighboring data there are two distributions with Renyi divergences at most rho * a, both
+    ways, which lie below the two output distributions on an event of mass at least 1 - delta
+    (`docs/proofs/accounting.md`; a generalization of Bun and Steinke 2016, Definition 8.1).
 
     Parameters
     ----------
     rho : number above 0.
     delta : number at least 0 and below 1. Both are held as Fractions.
     unit : PrivacyUnit or str
-        Whom it protects: neighbours differ in one such unit (default: one record).
+        Privacy unit: neighbors differ in one such unit (default: one record).
     """
 
     rho: Fraction
@@ -290,12 +289,12 @@ Guarantee: TypeAlias = PureDP | ZCDP | ApproxDP | ApproxZCDP
 
 
 def delta_of(guarantee: Guarantee) -> Fraction:
-    """Return the delta of a guarantee, 0 where it has none."""
+    """Return the delta of a guarantee; 0 if it has none."""
     return guarantee.delta if isinstance(guarantee, ApproxDP | ApproxZCDP) else Fraction(0)
 
 
 def rho_of(guarantee: Guarantee) -> Fraction:
-    """Return the rho of a guarantee, or of the zCDP that it implies."""
+    """Return the rho of a guarantee, or of the zCDP it implies."""
     if isinstance(guarantee, ZCDP | ApproxZCDP):
         return guarantee.rho
     return pure_to_rho(guarantee.epsilon)

@@ -1,7 +1,7 @@
-"""Arithmetic with exponentials and logarithms, each step rounded to the side that claims less.
+"""Exponentials and logarithms with directed rounding.
 
-Decimal arithmetic to 40 digits, each operation rounded to the side named. Its exp and ln are
-correctly rounded (to nearest), so they are moved one unit outwards.
+Decimal arithmetic with 40 digits, each operation rounded in the direction of its name. Decimal's
+exp and ln round to nearest, so their results are moved outwards by one unit in the last place.
 """
 
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
@@ -18,22 +18,22 @@ _SHORT = Context(prec=6, rounding=ROUND_CEILING, Emax=10**9, Emin=-(10**9))
 
 
 def decimal(number: Fraction, context: Context) -> Decimal:
-    """Return a fraction as a decimal, rounded as the context says."""
+    """Return a fraction as a decimal, rounded by the context."""
     return context.divide(Decimal(number.numerator), Decimal(number.denominator))
 
 
 def log_up(number: Fraction) -> Decimal:
-    """Return ln(number), or a little more."""
+    """Return an upper bound of ln(number)."""
     return UP.next_plus(UP.ln(decimal(number, UP)))
 
 
 def exp_up(number: Decimal) -> Decimal:
-    """Return exp(number), or a little more."""
+    """Return an upper bound of exp(number)."""
     return UP.next_plus(UP.exp(number))
 
 
 def exp_down(number: Decimal) -> Decimal:
-    """Return exp(number), or a little less."""
+    """Return a lower bound of exp(number)."""
     return DOWN.next_minus(DOWN.exp(number))
 
 
@@ -43,7 +43,7 @@ def round_up(number: Decimal, digits: int = DIGITS) -> Fraction:
 
 
 def readable(number: Fraction) -> str:
-    """Write a short decimal or fraction where that is exact, else six digits, rounded up.
+    """Format a number: exactly if that is short, else six digits, rounded up.
 
     >>> readable(Fraction(1, 3)), readable(Fraction(1, 10**6)), readable(Fraction(2**70, 3**30))
     ('1/3', '1e-6', '5.73406E+6')

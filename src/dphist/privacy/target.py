@@ -1,4 +1,4 @@
-"""Target: what a mechanism was calibrated to cost."""
+"""Target: the total cost a mechanism is calibrated to."""
 
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -14,14 +14,14 @@ Total: TypeAlias = PureDP | ApproxDP
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Target:
-    """What `releases` releases of a mechanism were asked to cost together, at most.
+    """The maximum total cost requested for `releases` releases of a mechanism.
 
     Attributes
     ----------
     guarantee : PureDP or ApproxDP
-        For all of them together.
+        Total for all releases.
     releases : int
-        How many there may be.
+        Number of releases covered.
 
     >>> Target(ApproxDP(1, "1e-6"), 52)
     (1, 1e-6)-differential privacy for 52 releases together

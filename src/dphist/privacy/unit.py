@@ -1,4 +1,4 @@
-"""PrivacyUnit: whom a guarantee protects, as a value that can be compared."""
+"""PrivacyUnit: what a guarantee protects, as a value that can be compared."""
 
 import re
 from collections.abc import Mapping
@@ -16,22 +16,22 @@ Bounds = tuple[tuple[str, int | None], ...]
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class PrivacyUnit:
-    """Who is protected: at most `at_most` of `who` together, with all that the data hold of them.
+    """What is protected: up to `at_most` of `who`, with all of their data.
 
-    A guarantee for this unit is about data sets of which one is the other with at most `at_most`
-    of `who` added or removed. Guarantees compose if their units are equal.
+    Neighboring data sets differ by adding or removing at most `at_most` of `who`. Guarantees
+    compose if their units are equal.
 
     Parameters
     ----------
     who : str
-        What counts as one: "record", "event", "edge", "user", or words of your own, such as
-        "patient". A leading "one" is dropped: "one patient" is "patient".
+        "record", "event", "edge", "user", or a word of your own, such as "patient". A leading
+        "one" is dropped: "one patient" is "patient".
     at_most : int
-        How many of them together: ``PrivacyUnit("record", 5)`` is what ``sensitivity=5`` protects.
+        The number protected together: ``PrivacyUnit("record", 5)`` for ``sensitivity=5``.
     bounds : mapping of str to int or None, optional
-        How much of the unit is counted, as parameters name it (`max_labels`, `max_count`,
-        `max_records`, `max_events`; None for no bound). It explains, and is not compared: what is
-        protected is the whole unit, however little of it is counted.
+        Bounds on the data counted for each unit, by parameter name (`max_labels`, `max_count`,
+        `max_records`, `max_events`; None for no bound). They are informative and not compared: the
+        whole unit is protected, however little of it is counted.
 
     >>> PrivacyUnit("one user") == PrivacyUnit("user", bounds={"max_labels": 10})
     True
@@ -66,7 +66,7 @@ class PrivacyUnit:
 
     @property
     def plural(self) -> str:
-        """Several of `who`, in words.
+        """The plural of `who`.
 
         >>> PrivacyUnit("entry").plural, PrivacyUnit("user, or one row without a user").plural
         ('entries', "times 'one user, or one row without a user'")
@@ -85,7 +85,7 @@ class PrivacyUnit:
 
     @property
     def compared(self) -> tuple[str, int]:
-        """What makes two units equal."""
+        """The values that two equal units share."""
         return self.who, self.at_most
 
     def times(self, members: int) -> "PrivacyUnit":
@@ -93,11 +93,11 @@ class PrivacyUnit:
         return PrivacyUnit(self.who, members * self.at_most, self.bounds)
 
     def named(self, text: str) -> "PrivacyUnit":
-        """Return the unit that data state, where a mechanism protects this one.
+        """Return this unit of a mechanism under the name that the data give it.
 
         Parameters
         ----------
-        text : who was bounded to what the mechanism protects, such as "one user".
+        text : the unit of the data, such as "one user".
 
         >>> PrivacyUnit("record", 5).named("one user")
         PrivacyUnit('user', bounds={'max_records': 5})
@@ -117,11 +117,11 @@ class PrivacyUnit:
 
 
 def as_unit(unit: "PrivacyUnit | str") -> PrivacyUnit:
-    """Return a unit, or the one that words name."""
+    """Return a PrivacyUnit from itself or from its name."""
     if isinstance(unit, PrivacyUnit):
         return unit
     if not isinstance(unit, str):
-        raise ParameterError("unit must be a PrivacyUnit, or words such as 'one user'")
+        raise ParameterError("unit must be a PrivacyUnit, or text such as 'one user'")
     return PrivacyUnit(unit)
 
 
@@ -129,7 +129,7 @@ def _who(who: object) -> str:
     words = who.strip().removeprefix("one ").strip() if isinstance(who, str) else ""
     if words in ("", "one") or not words.isprintable() or len(words) > _LONGEST:
         raise ParameterError(
-            f"who must be words on one line, at most {_LONGEST} characters, such as 'user'"
+            f"who must be one line of at most {_LONGEST} characters, such as 'user'"
         )
     return words
 
@@ -138,11 +138,11 @@ def _bounds(bounds: "Mapping[str, int | None] | Bounds") -> Bounds:
     held = dict(bounds)
     for name, bound in held.items():
         if not isinstance(name, str) or not name.isidentifier():
-            raise ParameterError("bounds must be named as parameters are, such as max_labels")
+            raise ParameterError("the names of bounds must be identifiers, such as max_labels")
         if bound is not None:
             whole_number(bound, name, 1)
     return tuple(sorted(held.items()))
 
 
 ONE_RECORD = PrivacyUnit()
-"""The unit of a guarantee that states none."""
+"""The default unit of a guarantee."""

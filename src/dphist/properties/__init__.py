@@ -1,4 +1,4 @@
-"""Properties of the population behind a profile, private or not, estimated from its counts."""
+"""Estimates of properties of a population from a profile, private or not."""
 
 from dphist.properties.entropy import entropy
 from dphist.properties.estimate import Estimate

@@ -1,17 +1,17 @@
-"""How many labels there are when nobody says so: those seen, and Chao's bound on the rest."""
+"""Chao's lower bound on the number of labels, for use when the number is unknown."""
 
 from dphist.data.profile import Profile
 
 
 def chao1(profile: Profile) -> float:
-    """Return at least how many labels the population must have had, in expectation.
+    """Return a lower bound, in expectation, on the number of labels of the population.
 
     Notes
     -----
-    K + (n - 1)/n f1 (f1 - 1)/(2 (f2 + 1)) with K labels seen, f1 of them once and f2 twice:
-    the form with less bias of Chao 1984, "Nonparametric estimation of the number of classes
-    in a population" (in Chao and Chiu 2016, "Species richness: estimation and comparison"),
-    which is defined if f2 is 0.
+    K + (n - 1)/n f1 (f1 - 1)/(2 (f2 + 1)) with K labels seen, f1 of them once and f2 twice: the
+    bias-corrected form, also defined for f2 = 0, of Chao 1984, "Nonparametric estimation of the
+    number of classes in a population" (in Chao and Chiu 2016, "Species richness: estimation and
+    comparison").
 
     >>> chao1(Profile.from_counts([5, 2, 1, 1, 1]))
     6.35
@@ -24,11 +24,11 @@ def chao1(profile: Profile) -> float:
 
 
 def seen_once(profile: Profile) -> int:
-    """Return how many labels have one record."""
+    """Return the number of labels with one record."""
     return seen_times(profile, 1)
 
 
 def seen_times(profile: Profile, r: int) -> int:
-    """Return how many labels have r records."""
+    """Return the number of labels with r records."""
     from_r, above = profile.cumulative_prevalences([r, r + 1]).tolist()
     return int(from_r - above)

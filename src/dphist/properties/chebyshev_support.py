@@ -1,14 +1,14 @@
 """Support size by a Chebyshev polynomial (Wu and Yang 2019).
 
-Labels have probability 0 or at least p_min. A label seen often counts as one; one seen r times,
-r at most a degree L, counts as 1 + b_r r!, where P(x) = sum b_r x^r is -1 at 0 and, in absolute
-value, as small as a polynomial of degree L can be between x = n p_min and x = M. If counts are
-Poisson, a label of expected count x adds 1 + exp(-x) P(x) in the mean: 0 if the label does not
-exist, nearly 1 if it does.
+Labels have probability 0 or at least p_min. A label seen r times counts as 1 + b_r r! if r is at
+most the degree L, and as 1 otherwise. P(x) = sum b_r x^r is the polynomial of degree L with
+P(0) = -1 and the smallest maximum of |P| between x = n p_min and x = M. If counts are Poisson, a
+label of expected count x adds 1 + exp(-x) P(x) in the mean: 0 if the label does not exist, nearly
+1 if it does.
 
 Source: Y. Wu and P. Yang, "Chebyshev polynomials, moment matching, and optimal estimation of the
-unseen", Annals of Statistics 47 (2019); degree 0.45 ln(1/p_min) and M = 0.5 ln(1/p_min) are the
-values of its experiments.
+unseen", Annals of Statistics 47 (2019). Degree 0.45 ln(1/p_min) and M = 0.5 ln(1/p_min) as in its
+experiments.
 """
 
 import math
@@ -30,12 +30,12 @@ def weights(counts: IntArray, total: int, p_min: Fraction) -> FloatArray:
     ----------
     counts : (c,) int64, records per label, positive.
     total : records, n.
-    p_min : least probability of a label, 0 < p_min <= 1.
+    p_min : minimum probability of a label, 0 < p_min <= 1.
 
     Returns
     -------
-    (c,) float64, dimensionless; 1 for every count above the degree, and for every count where
-    n p_min is so large that all labels are seen.
+    (c,) float64, dimensionless; 1 for every count above the degree, and for all counts if n p_min
+    is so large that all labels are seen.
     """
     corrections = np.array([0.0, *_corrections(total, p_min)])
     found: FloatArray = 1 + corrections[np.where(counts < len(corrections), counts, 0)]
@@ -43,15 +43,15 @@ def weights(counts: IntArray, total: int, p_min: Fraction) -> FloatArray:
 
 
 def bias_share(total: int, p_min: Fraction) -> float:
-    """Bound |E estimate - support size| as a share of the support size, counts being Poisson.
+    """Bound |E estimate - support size| as a share of the support size, for Poisson counts.
 
-    It is the largest exp(-x) |P(x)| at any expected count x of n p_min or more, found on a grid.
+    It is the maximum of exp(-x) |P(x)| over expected counts x >= n p_min, found on a grid.
     """
     if all_are_seen(total, p_min):
-        # A label is missed with this probability, and only then is anything wrong.
+        # The estimate is wrong only if a label is missed, which has this probability.
         return math.exp(-min(float(total * p_min), 700.0))
     degree, left, right = _degree(p_min), float(total * p_min), _right_end(p_min)
-    # Past the right end |P| grows like x^degree, and exp(-x) wins soon after x = degree.
+    # Past the right end |P| grows like x^degree; soon after x = degree, exp(-x) dominates.
     x = np.union1d(np.linspace(left, right, 513), np.linspace(right, right + 8 * degree + 40, 1025))
     logs = _log_chebyshev(degree, (2 * x - right - left) / (right - left))
     at_zero = _log_chebyshev(degree, np.array([(right + left) / (right - left)]))[0]
@@ -59,7 +59,7 @@ def bias_share(total: int, p_min: Fraction) -> float:
 
 
 def all_are_seen(total: int, p_min: Fraction) -> bool:
-    """Whether even a label of probability p_min is expected so often that none is missed."""
+    """Whether a label of probability p_min is expected so often that none is missed."""
     return float(total * p_min) >= _right_end(p_min)
 
 
@@ -72,16 +72,15 @@ def _right_end(p_min: Fraction) -> float:
 
 
 def _log_of_inverse(p_min: Fraction) -> float:
-    """Return ln(1/p_min) of a fraction whose terms may be too long for a float."""
+    """Return ln(1/p_min); the terms of the fraction may exceed the range of floats."""
     return math.log(p_min.denominator) - math.log(p_min.numerator)
 
 
 @lru_cache(maxsize=256)
 def _corrections(total: int, p_min: Fraction) -> tuple[float, ...]:
-    """Return b_r r! for r = 1..L, exact until each is rounded to a float.
+    """Return b_r r! for r = 1..L, computed exactly and rounded to floats.
 
-    The terms of a Chebyshev polynomial alternate and grow like 2^L, so they are added up as
-    fractions.
+    Terms of a Chebyshev polynomial alternate and grow like 2^L, so they are added as fractions.
     """
     if all_are_seen(total, p_min):
         return ()

@@ -22,7 +22,7 @@ from dphist.release.release import Release
 
 LINEAR = ("plug-in", "miller-madow", "wu-yang", "jvhw")
 METHODS = (*LINEAR, "apml")
-# Without the number of labels, no interval if a larger part of the records is alone in its label.
+# Without the number of labels, no interval if a larger share of the records has a unique label.
 _MOST_ALONE = 0.25
 _RARER = 2.0  # nats
 
@@ -60,7 +60,7 @@ def entropy(
     full: bool = False,
     resamples: int = RESAMPLES,
 ) -> float | Estimate:
-    """Estimate the Shannon entropy of the population that the records were drawn from.
+    """Estimate the Shannon entropy of the population that the records are drawn from.
 
     Parameters
     ----------
@@ -69,20 +69,18 @@ def entropy(
 
         - "plug-in": the entropy of the profile itself, too low by about K/(2 n) nats for K
           labels and n records, and by far more if most labels are rare;
-        - "miller-madow": the plug-in, raised by (K - 1)/(2 n), K the labels that occur
+        - "miller-madow": the plug-in estimate plus (K - 1)/(2 n), with K labels that occur
           (Miller 1955);
-        - "wu-yang", "jvhw": rare labels by an unbiased estimate of a polynomial that is near
-          -p log p (`dphist.properties.entropy_polynomial`); the rate at which their largest
-          error over all populations falls is the best there is;
-        - "apml": entropy of the population that makes the profile likeliest, about
-          (`dphist.properties.profile_likelihood`): best where many labels share few
-          probabilities.
-    labels : how many labels the population has, unseen ones included, if that is known. It
-        matters for "wu-yang", "jvhw" and "apml": unseen labels count too, and no estimate
-        exceeds log(labels). Without it, Chao's lower bound takes its place.
-    base : of the logarithm, above 1; 2 gives bits.
-    full : return an `Estimate`, with its standard error, rather than a float.
-    resamples : of a release, how often its mechanism is run to learn what its noise does to
+        - "wu-yang", "jvhw": for rare labels, an unbiased estimate of a polynomial that
+          approximates -p log p (`dphist.properties.entropy_polynomial`); minimax rate-optimal;
+        - "apml": entropy of the approximate maximum-likelihood population of the profile
+          (`dphist.properties.profile_likelihood`): best if many labels share few probabilities.
+    labels : number of labels of the population, including unseen ones, if known (default: Chao's
+        lower bound). "wu-yang", "jvhw" and "apml" use it: unseen labels contribute, and no
+        estimate exceeds log(labels).
+    base : base of the logarithm, above 1; 2 gives bits.
+    full : return an `Estimate` with a standard error instead of a float.
+    resamples : number of runs of a release's mechanism that measure the effect of its noise on
         standard error and interval (`dphist.properties.resampling`); with `full`.
 
     Raises
@@ -92,10 +90,10 @@ def entropy(
 
     Notes
     -----
-    Of nothing, the entropy is 0. All methods but "apml" are sums of a weight f(r, n) for each
-    label with count r (`weights`). Their standard error and bias are computed for the population
-    that makes the profile likeliest (`dphist.properties.sampling`); the interval of "wu-yang" and
-    "jvhw" has both. A release's noise is added.
+    Without records, the entropy is 0. All methods except "apml" sum a weight f(r, n) over labels
+    with count r (`weights`). Their standard error and bias are computed for the
+    maximum-likelihood population of the profile (`dphist.properties.sampling`); the intervals of
+    "wu-yang" and "jvhw" include both. The noise of a release is added.
 
     >>> profile = Profile.from_counts([4] * 8)
     >>> round(entropy(profile, method="plug-in"), 9), round(entropy(profile, labels=8), 9)
@@ -118,7 +116,7 @@ def entropy(
         return nothing_known(value, method, unit_of(unit_nats))
     notes = _notes(profile, method, labels)
     error, interval, highest = None, None, math.inf if labels is None else math.log(labels)
-    # More labels than there are: data break the promise, but in a release it may be noise.
+    # More labels than `labels`: data contradict the parameter; in a release it may be noise.
     if method in LINEAR and (_may_be(profile, labels) or isinstance(source, Release)):
         strays = _sampling(profile, method, labels)
         error = strays.spread / unit_nats
@@ -137,11 +135,11 @@ def entropy(
 
 
 def weights(counts: IntArray, n: int, *, method: str, labels: int | None = None) -> FloatArray:
-    """Return f(r, n) for each count r >= 0: the estimate is their sum over all labels.
+    """Return f(r, n) for each count r >= 0; the estimate is the sum over all labels.
 
     Parameters
     ----------
-    counts : (k,) int64, records per label; 0 stands for a label that does not occur.
+    counts : (k,) int64, records per label; 0 for a label that does not occur.
     n : number of records.
     method : one of `LINEAR`.
     labels : as for `entropy`.
@@ -155,14 +153,14 @@ def weights(counts: IntArray, n: int, *, method: str, labels: int | None = None)
     if method == "jvhw":
         return polynomial_weights(jvhw(n, labels), counts, n)
     if method == "miller-madow":
-        # The 1 in (K - 1)/(2 n) is the sum of all counts over n.
+        # The 1 in (K - 1)/(2 n) is the sum of count/n over all labels.
         found = corrected(counts, n) - counts / n / (2 * n)
         return np.where(counts > 0, found, 0.0)
     return Entropy().values(counts / n)
 
 
 def logarithm_base(base: Exact) -> float:
-    """Return the base as a float, refusing what is not above 1."""
+    """Return the base as a float, checked to be above 1."""
     number = float(positive_number(base, "base"))
     if not number > 1:
         raise ParameterError("base must be a number above 1, such as 2 for bits")
@@ -170,7 +168,7 @@ def logarithm_base(base: Exact) -> float:
 
 
 def unit_of(unit_nats: float) -> str:
-    """Name the unit of so many nats."""
+    """Return the name of the unit of `unit_nats` nats."""
     named = {math.log(2): "bits", 1.0: "nats", math.log(10): "hartleys"}
     return named.get(unit_nats, f"units of {unit_nats:.6g} nats")
 
@@ -184,7 +182,7 @@ def _labels_there_are(profile: Profile, labels: int | None) -> float:
 
 
 def _most(profile: Profile, method: str, labels: int | None) -> float:
-    """Return what an estimate is cut to, in nats."""
+    """Return the maximum of an estimate, in nats."""
     if not _uses_labels(method):
         return math.inf
     return math.log(max(chao1(profile) if labels is None else labels, 1))
@@ -195,7 +193,7 @@ def _may_be(profile: Profile, labels: int | None) -> bool:
 
 
 def _interval_holds(profile: Profile, method: str, labels: int | None) -> bool:
-    """Whether enough is known of the labels that were not seen."""
+    """Whether enough is known about unseen labels for an interval."""
     if method not in ("wu-yang", "jvhw"):
         return False
     if labels is None:
@@ -206,28 +204,29 @@ def _interval_holds(profile: Profile, method: str, labels: int | None) -> bool:
 def _distances(
     profile: Profile, method: str, labels: int | None, strays: Sampling
 ) -> tuple[float, float]:
-    """How far below and above the estimate the interval goes, in nats.
+    """Return the distances of the interval's ends below and above the estimate, in nats.
 
-    The likeliest population has few probabilities, and its spread can be too small by a quarter;
-    the jackknife's is too large, by up to twice and more where labels are rare. Their mean
-    product is between. Without the number of labels, labels may be far rarer than Chao's bound
-    says, and the entropy larger: by 2 nats, it is allowed for, times the share of records that
-    they have. All this was chosen by what share of intervals holds the truth (docs/benchmarks.md).
+    The standard error for the maximum-likelihood population can be too small by a quarter, since
+    that population has few probabilities. The jackknife's can be twice too large if labels are
+    rare. The geometric mean is between the two. Without the number of labels, labels may be far
+    rarer than Chao's bound implies and the entropy larger: the upper end adds 2 nats times the
+    share of records with such labels. These choices were made by measured coverage
+    (docs/benchmarks.md).
 
-    Few records may all miss something: it would add the entropy of whether a record is that.
+    Few records may all miss an event: it would add the entropy of its indicator.
     """
     variance = strays.spread * _jackknife_error(profile, method, labels)
     below = NORMAL * math.sqrt(variance + strays.bias**2)
     missed = may_be_unseen(profile.total)
     above = math.hypot(below, -xlogy(missed, missed) - xlog1py(1 - missed, -missed))
     if labels is None:
-        # The share is about that of records alone in their label (Good 1953).
+        # The share is about that of records with a unique label (Good 1953).
         above += _RARER * seen_once(profile) / profile.total
     return below, above
 
 
 def _linear(profile: Profile, method: str, labels: int | None) -> float:
-    """Sum of the weights of all labels, seen and unseen, in nats."""
+    """Return the sum of the weights of all labels, seen and unseen, in nats."""
     n = profile.total
     if n == 0:
         return 0.0
@@ -235,8 +234,8 @@ def _linear(profile: Profile, method: str, labels: int | None) -> float:
     weight = float(weights(np.zeros(1, np.int64), n, method=method, labels=labels)[0])
     unseen = (_labels_there_are(profile, labels) - profile.labels) * weight
     if labels is None:
-        # Chao's bound has no bound itself if hardly a label was seen twice. As much as if all
-        # unseen labels had 1/n.
+        # Chao's bound can be arbitrarily large if hardly any label occurs twice. Cap the sum at
+        # its value if all unseen labels had probability 1/n.
         unseen = min(unseen, seen_once(profile) / n * math.log(n))
     return float(profile.prevalences @ each + unseen)
 
@@ -249,7 +248,7 @@ def _sampling(profile: Profile, method: str, labels: int | None) -> Sampling:
 
 
 def _jackknife_error(profile: Profile, method: str, labels: int | None) -> float:
-    """Standard error of the sum, in nats: a record less takes f(r, n) to f(r - 1, n)."""
+    """Jackknife standard error of the sum, in nats: a record less changes f(r) to f(r - 1)."""
     now, before = (
         weights(at, profile.total, method=method, labels=labels)
         for at in (profile.counts, profile.counts - 1)
@@ -258,7 +257,7 @@ def _jackknife_error(profile: Profile, method: str, labels: int | None) -> float
 
 
 def _notes(profile: Profile, method: str, labels: int | None) -> tuple[str, ...]:
-    """What an estimate rests on."""
+    """Return the assumptions and limits of an estimate."""
     notes = []
     if _uses_labels(method):
         notes.append(

@@ -1,9 +1,9 @@
 """Polynomial estimators of Shannon entropy: Wu and Yang, and Jiao, Venkat, Han and Weissman.
 
-Both estimate the terms -p log p of frequent labels by the plug-in value, with its bias of
--1/(2 n) put right, and those of rare labels by an unbiased estimate of the polynomial that
-comes nearest to -p log p on an interval [0, reach / n] with `reach` of the order of log n.
-They differ in constants and in how one goes over into the other. Weights are in nats.
+For frequent labels both estimate -p log p by the plug-in value, corrected for its bias of
+-1/(2 n). For rare labels they use an unbiased estimate of the best polynomial approximation of
+-p log p on an interval [0, reach / n], with `reach` of the order of log n. They differ in
+constants and in the transition between the two. Weights are in nats.
 """
 
 import math
@@ -15,22 +15,22 @@ import numpy as np
 from dphist.arrays import FloatArray, IntArray
 from dphist.properties.polynomials import Entropy, best_approximation, unbiased
 
-# A polynomial of higher degree follows the curve more closely, but between the counts it is used
-# for and those it is not, its error grows faster than that falls (docs/benchmarks.md).
+# Cap on log k. A higher degree fits the curve better, but near the transition the variance grows
+# faster than the bias falls (docs/benchmarks.md).
 _MOST = 11.0
 
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """Where a polynomial estimator uses its polynomial.
+    """The range of counts for which an estimator uses its polynomial.
 
     Attributes
     ----------
-    degree : of the polynomial.
-    reach : records; the polynomial is near the curve for probabilities in [0, reach / n].
-    polynomial_until : records; labels with counts up to it get the polynomial alone.
-    plug_in_from : records; labels with counts from it on get the plug-in alone. Between the
-        two, the shares of both change linearly.
+    degree : degree of the polynomial.
+    reach : records; the polynomial approximates the curve for probabilities in [0, reach / n].
+    polynomial_until : records; counts up to this use the polynomial only.
+    plug_in_from : records; counts from this on use the plug-in only. Between the two, the weight
+        shifts linearly.
     """
 
     degree: int
@@ -45,15 +45,15 @@ def wu_yang(n: int, labels: int | None) -> Design:
     Notes
     -----
     "Minimax rates of entropy estimation on large alphabets via best polynomial
-    approximation": degree 1.6 log k, reach 3.5 log k, threshold 1.5 log k, k the
-    number of labels; n stands for it where it is not known. Here k is not let be above n**2,
-    beyond which nothing is known of most labels, and log k not above `_MOST`.
+    approximation": degree 1.6 log k, reach 3.5 log k, threshold 1.5 log k, where k is the number
+    of labels, or n if unknown. Here k is capped at n**2, beyond which the records say nothing
+    about most labels, and log k at `_MOST`.
     """
     return wu_yang_at(n, _scale(n, labels))
 
 
 def wu_yang_at(n: int, scale: float) -> Design:
-    """Return their design with `scale` in place of log k."""
+    """Return the design of Wu and Yang with `scale` for log k."""
     until = math.floor(1.5 * scale)
     return _design(n, math.floor(1.6 * scale), 3.5 * scale, until, until + 1)
 
@@ -63,11 +63,11 @@ def jvhw(n: int, labels: int | None) -> Design:
 
     Notes
     -----
-    "Minimax estimation of functionals of discrete distributions": reach 4 c log n. There the
-    sample is split to tell rare labels from frequent ones; as the authors do in practice, nothing
-    is split here, and the shares change linearly from reach / 2 to reach. c = 1 (theirs depends
-    on the data, which would make the estimator no sum over labels) and degree 4 + 1.2 log n, log n
-    not above `_MOST`. Independent of `labels`.
+    "Minimax estimation of functionals of discrete distributions": reach 4 c log n. The paper
+    splits the sample to distinguish rare from frequent labels. Here, as in the authors' code, the
+    sample is not split, and the weight shifts linearly from reach / 2 to reach. c = 1, because
+    the authors' c depends on the data and the estimator would not be a sum over labels. Degree
+    4 + 1.2 log n, with log n capped at `_MOST`. Independent of `labels`.
     """
     scale = _scale(n, None)
     degree = 4 + math.ceil(1.2 * scale)
@@ -76,7 +76,7 @@ def jvhw(n: int, labels: int | None) -> Design:
 
 @lru_cache(maxsize=64)
 def small_weights(design: Design, n: int) -> FloatArray:
-    """Return the weights of counts 0, 1, ... for which `design` uses its polynomial; nats."""
+    """Return the weights of the counts 0, 1, ... that use the polynomial, in nats."""
     most = math.ceil(design.plug_in_from) - 1
     counts = np.arange(most + 1, dtype=np.int64)
     powers = best_approximation(Entropy(), design.degree).powers()
@@ -99,16 +99,16 @@ def polynomial_weights(design: Design, counts: IntArray, n: int) -> FloatArray:
 
 
 def corrected(counts: IntArray, n: int) -> FloatArray:
-    """Return -p log p + 1/(2 n) with p = count/n: of least bias for frequent labels; nats."""
+    """Return -p log p + 1/(2 n) with p = count/n, the bias-corrected plug-in, in nats."""
     share = counts / n
     return np.asarray(Entropy().values(share) + 1 / (2 * n))
 
 
 def _scale(n: int, labels: int | None) -> float:
-    """Return log k, k the labels or else the records; from log 2 to `_MOST`."""
+    """Return log k, where k is labels, or n if unknown; between log 2 and `_MOST`."""
     return min(math.log(max(min(labels or n, n * n), 2)), _MOST)
 
 
 def _design(n: int, degree: int, reach: float, until: float, plug_in_from: float) -> Design:
-    """Keep a design within what n records and probabilities up to 1 allow."""
+    """Return a design limited to n records and probabilities up to 1."""
     return Design(max(1, min(degree, n)), min(reach, n), until, plug_in_from)

@@ -1,4 +1,4 @@
-"""What an estimator found, and how far it is to be trusted."""
+"""Estimate: the result of an estimator, with its uncertainty."""
 
 from dataclasses import dataclass
 from decimal import Decimal
@@ -15,11 +15,11 @@ class Estimate:
     ----------
     value : the estimate, in `unit`.
     method : name of the estimator.
-    standard_error : standard deviation that sampling gives the estimate, or None where it is
-        not known. Neither bias nor noise of a release is part of it unless `notes` says so.
-    interval : lower and upper end of a 95 % interval, or None where none can be stood by.
-    unit : what `value` counts: "bits", "labels", "1" for a plain number.
-    notes : what the estimate rests on, and what speaks against it.
+    standard_error : standard deviation of the estimate due to sampling, or None if unknown.
+        Excludes bias and the noise of a release unless `notes` says otherwise.
+    interval : lower and upper end of a 95 % interval, or None where no defensible value exists.
+    unit : unit of `value`: "bits", "labels", "1" for a plain number.
+    notes : assumptions and limits of the estimate.
 
     >>> float(Estimate(1.5, "plug-in", None, None, "bits", ()))
     1.5
@@ -37,20 +37,20 @@ class Estimate:
 
 
 def nothing_known(value: float, method: str, unit: str) -> Estimate:
-    """Return the estimate from no records: a value by convention, without error or interval."""
+    """Return the estimate for zero records: a conventional value, without error or interval."""
     return Estimate(value, method, None, None, unit, ("no records: nothing is known",))
 
 
 def may_be_unseen(n: int) -> float:
-    """Return the largest probability of which `n` records hold nothing, at 97.5 %.
+    """Return the largest probability of an event absent from `n` records, at 97.5 % confidence.
 
-    An event of that probability is missed by all of them with a chance of 2.5 %.
+    All `n` records miss an event of that probability with probability 2.5 %.
     """
     return float(1 - _TAIL ** (1 / n))
 
 
 def plain_number(number: float, digits: int = 2) -> str:
-    """Write a number rounded to so many digits, and never with an exponent.
+    """Format a number rounded to `digits` significant digits, without an exponent.
 
     >>> plain_number(173.2), plain_number(0.004217), plain_number(-12345.0, 3)
     ('170', '0.0042', '-12,300')

@@ -1,7 +1,7 @@
-"""How well labels are guessed: passwords, by somebody who knows which are the most frequent.
+"""Guessing success: an attacker tries labels, such as passwords, in descending order of count.
 
-All of it on the empirical law, which is what the profile says: the attacker tries labels in the
-order of their counts. Source: J. Bonneau, "The science of guessing: analyzing an anonymized
+All measures are of the empirical distribution given by the profile. Source: J. Bonneau, "The
+science of guessing: analyzing an anonymized
 corpus of 70 million passwords", IEEE Symposium on Security and Privacy 2012.
 """
 
@@ -25,7 +25,7 @@ from dphist.properties.source import Source, profile_of
 
 _TAIL = 0.025
 _SHARE = "share of records"
-_TRUSTED = 6  # records of a label, from which its share is taken as known; a rule of thumb
+_TRUSTED = 6  # records from which the share of a label counts as known; a rule of thumb
 
 
 @overload
@@ -62,43 +62,42 @@ def guessing(
     full: bool = False,
     resamples: int = RESAMPLES,
 ) -> float | FloatArray | Estimate:
-    """Return what guesses open, or the guesses it takes to open a share of the accounts.
+    """Return the share of accounts that guesses open, or the guesses that a share requires.
 
     Parameters
     ----------
     source : Profile or Release of one: labels are passwords, records accounts.
-    guesses : int of 0 or more, or several of them, (b,)
-        Tries at each account, beta. The answer is lambda_beta, the share of accounts opened.
+    guesses : nonnegative int, or several, (b,)
+        Tries per account, beta. The result is lambda_beta, the share of accounts opened.
     share : number in (0, 1]
-        Accounts to be opened, alpha. Give this or `guesses`. The answer is the `measure`.
+        Share of accounts to open, alpha. Give this or `guesses`. The result is the `measure`.
     measure : str, with `share`
-        "guesswork": G_alpha, the mean number of tries an account takes, where the attacker gives
-        up on an account after the mu_alpha tries that open the share alpha.
-        "dictionary": mu_alpha, the fewest labels that open the share alpha.
-    bits : with `share`: as the entropy in bits of a uniform law that would be as hard.
+        "guesswork": G_alpha, the mean number of tries per account, if the attacker gives up on an
+        account after the mu_alpha tries that open the share alpha.
+        "dictionary": mu_alpha, the smallest number of labels that open the share alpha.
+    bits : with `share`: return the entropy in bits of an equally hard uniform distribution.
     full : return an `Estimate`; not with several `guesses`.
-    resamples : of a release, how often its mechanism is run to learn what its noise does to
+    resamples : number of runs of a release's mechanism that measure the effect of its noise on
         standard error and interval (`dphist.properties.resampling`); with `full`.
 
     Returns
     -------
-    float, or (b,) float64 for several `guesses`. Without records: nothing is opened, in no tries.
+    float, or (b,) float64 for several `guesses`. 0 for a profile without records.
 
     Raises
     ------
     ParameterError
-        If not exactly one of `guesses` and `share` is given, or if one is not as above; if
+        If not exactly one of `guesses` and `share` is given, one of them is out of range, or
         `resamples` is below 10.
 
     Notes
     -----
-    Exact for the accounts the profile has. For those of others, not in it, it is flattering to
-    the attacker: which labels are the most frequent is in part chance, and the more so the rarer
-    they are and the more alike. Of those that were seen once many would not be seen again, and
-    others would; G_1 and mu_1 rest on single records always. The standard error is that of a
-    fixed dictionary, and leaves this out. The interval is for the share of the labels that are
-    the most probable in the population: it reaches down to their share in the population that
-    makes the profile likeliest (`dphist.properties.profile_likelihood`).
+    Exact for the accounts in the profile. For other accounts of the population it overestimates
+    the attacker, because the ranking of labels is partly chance, most of all for rare labels of
+    similar probability. Many labels seen once would not be seen again; G_1 and mu_1 always depend
+    on single records. The standard error is that of a fixed dictionary and excludes this effect.
+    The interval is for the share of the most probable labels of the population: it extends down
+    to their share in the maximum-likelihood population (`dphist.properties.profile_likelihood`).
 
     >>> from dphist import Profile
     >>> profile = Profile.from_counts([4, 2, 1, 1])
@@ -132,7 +131,7 @@ def guessing(
 
 
 def _opened(source: Source, tries: IntArray, resamples: int) -> Estimate:
-    """Return what one number of guesses opens, in full."""
+    """Return the `Estimate` for one number of guesses."""
     profile = profile_of(source)
     value = float(opened_share(profile, tries)[0])
     if profile.total == 0:
@@ -152,7 +151,7 @@ def _taken(
     bits: bool,
     resamples: int,
 ) -> Estimate:
-    """Return what opening a share takes, in full."""
+    """Return the `Estimate` for a share."""
     profile, unit = profile_of(source), "bits" if bits else "guesses"
     found = guesswork(profile, alpha)
     if profile.total == 0:
@@ -167,10 +166,10 @@ def _taken(
 
 
 class Guesswork(NamedTuple):
-    """What opening a share alpha of the accounts takes.
+    """The effort to open a share alpha of the accounts.
 
-    `dictionary` is mu_alpha, labels tried at most; `opened` is lambda of that many, alpha or
-    a little more; `guesswork` is G_alpha, mean tries per account.
+    `dictionary` is mu_alpha, the maximum number of labels tried; `opened` is lambda for that
+    number, alpha or slightly more; `guesswork` is G_alpha, the mean tries per account.
     """
 
     dictionary: float
@@ -179,15 +178,15 @@ class Guesswork(NamedTuple):
 
     @property
     def dictionary_bits(self) -> float:
-        """Return lg(mu_alpha / lambda), which for a uniform law is the lg of its labels."""
+        """Return lg(mu_alpha / lambda); for a uniform distribution on k labels, lg(k)."""
         return math.log2(self.dictionary / self.opened) if self.opened else 0.0
 
     @property
     def guesswork_bits(self) -> float:
-        """Return lg(2 G_alpha/lambda - 1) - lg(2 - lambda), likewise."""
+        """Return lg(2 G_alpha/lambda - 1) - lg(2 - lambda); for k uniform labels, lg(k)."""
         if not self.opened:
             return 0.0
-        # Rounding may take the first argument below 1, where one label has everything.
+        # With a single label, rounding may give a value below 1.
         odds = max(2 * self.guesswork / self.opened - 1, 1.0)
         return math.log2(odds) - math.log2(2 - self.opened)
 
@@ -201,7 +200,7 @@ _MEASURES: dict[tuple[str, bool], Callable[[Guesswork], float]] = {
 
 
 def opened_share(profile: Profile, tries: IntArray) -> FloatArray:
-    """Return lambda_beta, the share of records that have one of the beta most frequent labels.
+    """Return lambda_beta, the share of records with one of the beta most frequent labels.
 
     Parameters
     ----------
@@ -218,7 +217,7 @@ def opened_share(profile: Profile, tries: IntArray) -> FloatArray:
 
 
 def guesswork(profile: Profile, alpha: Fraction) -> Guesswork:
-    """Return dictionary, share opened and mean tries for a share alpha, in O(distinct counts).
+    """Return the effort to open a share alpha, in O(distinct counts).
 
     G_alpha = (1 - lambda) mu_alpha + sum over i <= mu_alpha of i p_i.
     """
@@ -226,11 +225,11 @@ def guesswork(profile: Profile, alpha: Fraction) -> Guesswork:
         return Guesswork(0.0, 0.0, 0.0)
     counts, ends, records = _cumulated(profile)
     wanted = -(-alpha.numerator * profile.total // alpha.denominator)  # exact, rounded up
-    block = int(np.searchsorted(records, wanted)) - 1  # the last that is tried, maybe in part
+    block = int(np.searchsorted(records, wanted)) - 1  # the last block tried, perhaps in part
     into = -(-(wanted - int(records[block])) // int(counts[block]))
     last = int(ends[block]) + into
     found = int(records[block]) + into * int(counts[block])
-    # Ranks s+1..s+m have the sum m s + m (m+1)/2. All terms are positive: floats lose nothing.
+    # Ranks s+1..s+m have the sum m s + m (m+1)/2. All terms are positive, so nothing cancels.
     sizes = np.append(np.diff(ends)[:block], into).astype(np.float64)
     ranks = sizes * ends[: block + 1] + sizes * (sizes + 1) / 2
     spent = float(np.sum(counts[: block + 1] * ranks)) / profile.total
@@ -239,7 +238,7 @@ def guesswork(profile: Profile, alpha: Fraction) -> Guesswork:
 
 
 def _cumulated(profile: Profile) -> tuple[IntArray, IntArray, IntArray]:
-    """Counts descending (c,), and labels and records before each and after the last (c+1,)."""
+    """Return counts descending (c,), and cumulative labels and records, from 0, (c+1,) each."""
     counts, prevalences = profile.counts[::-1], profile.prevalences[::-1]
     ends = np.append(0, np.cumsum(prevalences))
     return counts, ends, np.append(0, np.cumsum(counts * prevalences))
@@ -280,10 +279,10 @@ def _opened_estimate(profile: Profile, tries: int, opened: float) -> Estimate:
 
 
 def _around(share: float, n: int) -> tuple[float, float]:
-    """Return the interval of a probability that had such a share of n records.
+    """Return the 95 % interval of a probability, from its share of n records.
 
     Clopper and Pearson 1934, "The use of confidence or fiducial limits illustrated in the case of
-    the binomial": of all records, too, it is no point.
+    the binomial". Also for shares of 0 and 1 the interval is not a single point.
     """
     had = share * n
     low = float(betaincinv(had, n - had + 1, _TAIL)) if had > 0 else 0.0

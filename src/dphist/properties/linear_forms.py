@@ -1,13 +1,13 @@
-"""Estimators as sums over labels, and how far one record can move them.
+"""Estimators as sums over labels, and their sensitivity to one record.
 
-A linear estimator is f = sum over r >= 1 of f(r, n) phi_r, phi_r being how many labels have
-count r (Suresh 2019, section 3.2). What counts for a release is its Lipschitz constant
+A linear estimator is f = sum over r >= 1 of f(r, n) phi_r, where phi_r is the number of labels
+with count r (Suresh 2019, section 3.2). Its error on a release depends on the Lipschitz constant
 
     L = max over r >= 0 of |f(r + 1, n) - f(r, n)|, with f(0, n) = 0,
 
-because one cell more or less of the diagram, n being held, moves the estimate by L at most:
-|f(h) - f(H)| <= L |h - H| for profiles h and H at sorted L1 distance |h - H|. Over all counts,
-those that the data have and those they do not: which ones they have is secret.
+because one cell of the diagram, for fixed n, changes the estimate by at most L:
+|f(h) - f(H)| <= L |h - H| for profiles h and H at sorted L1 distance |h - H|. The maximum is over
+all counts, because which counts the data have is secret.
 """
 
 import math
@@ -31,19 +31,19 @@ from dphist.properties.uniformity import weights as distance_weights
 
 Weights = Callable[[IntArray, int], FloatArray]
 
-_MOST_RECORDS = 10**7  # every count is looked at, in pieces
+_MOST_RECORDS = 10**7  # every count is evaluated, in chunks
 _PIECE = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
 class LinearForm:
-    """The weights f(r, n) of one estimator, for properties of the order of 1.
+    """The weights f(r, n) of an estimator, scaled so that the property is of order 1.
 
     Attributes
     ----------
-    name : property, method, and what the property is divided by.
-    weights : f(r, n) of counts (k,) int64, r >= 1, and n; (k,) float64. A weight that unseen
-        labels have is taken off all: it adds a constant, for a known number of labels.
+    name : property, method and divisor of the property.
+    weights : f(r, n) of counts (k,) int64, r >= 1, and n; (k,) float64. The weight of unseen
+        labels is subtracted from all, which only shifts the estimate if `labels` is known.
     """
 
     name: str
@@ -81,7 +81,7 @@ class LinearForm:
 
 
 def entropy_form(method: str = "wu-yang", labels: int | None = None) -> LinearForm:
-    """Return the entropy's form, in nats; `method` is not "apml", which is no sum."""
+    """Return the form of the entropy, in nats; not for "apml", which is not linear."""
     _among(method, LINEAR)
     known = optional_whole(labels, "labels", 1)
 
@@ -93,7 +93,7 @@ def entropy_form(method: str = "wu-yang", labels: int | None = None) -> LinearFo
 
 
 def support_size_form(p_min: Exact, method: str = "wu-yang") -> LinearForm:
-    """Return the form of the support size over the most there can be, 1/p_min labels."""
+    """Return the form of the support size divided by its maximum, 1/p_min."""
     _among(method, ("wu-yang", "plug-in"))
     least = positive_number(p_min, "p_min", 1)
 
@@ -105,7 +105,7 @@ def support_size_form(p_min: Exact, method: str = "wu-yang") -> LinearForm:
 
 
 def support_coverage_form(extra: Exact, method: str | None = None) -> LinearForm:
-    """Return the form of the new labels over the further records, `extra` * n."""
+    """Return the form of the new labels divided by the further records, `extra` * n."""
     more = positive_number(extra, "extra")
     chosen = method or (GOOD_TOULMIN if more <= 1 else SMOOTHED)
     _among(chosen, COVERAGE_METHODS)
@@ -117,7 +117,7 @@ def support_coverage_form(extra: Exact, method: str | None = None) -> LinearForm
 
 
 def power_sum_form(order: int) -> LinearForm:
-    """Return the unbiased form of the sum of p**order, whose logarithm Rényi's entropy takes."""
+    """Return the unbiased form of the sum of p**order, used for the Rényi entropy."""
     power = whole_number(order, "order", 2)
 
     def weights(counts: IntArray, n: int) -> FloatArray:
@@ -129,7 +129,7 @@ def power_sum_form(order: int) -> LinearForm:
 
 
 def distance_form(labels: int, method: str = "polynomial") -> LinearForm:
-    """Return the form of the distance to the uniform law on `labels` labels."""
+    """Return the form of the distance to the uniform distribution on `labels` labels."""
     _among(method, DISTANCE_METHODS)
     k = whole_number(labels, "labels", 1)
 

@@ -1,17 +1,18 @@
-"""Support size by a linear programme (Valiant and Valiant 2011, 2013).
+"""Support size by a linear program (Valiant and Valiant 2011, 2013).
 
-The programme looks for a histogram of expected counts, so many labels expected x times each, under
-which the prevalences phi_1..phi_R would be what was observed; among all that fit nearly as well as
-the best it takes the one with the fewest unseen labels.
+The program finds a histogram of expected counts, h(x) labels of expected count x, that explains
+the observed prevalences phi_1..phi_R. Among those that fit nearly as well as the best, it takes
+the one with the fewest unseen labels.
 
 Sources: G. Valiant and P. Valiant, "Estimating the unseen", STOC 2011, and "Estimating the
 unseen: improved estimators for entropy and other properties", NIPS 2013, Algorithm 1: the grid's
-ratio, the weights 1/sqrt(phi_r + 1) and the slack 1/2 are those of the paper's program. Not its
-way of joining frequent labels, though: there the histogram ends where labels become rare enough
-to be counted as they are, here it covers all labels and only rows 1..R of the profile are fitted,
-so that no label falls into both parts or between them. The support size is then the labels seen
-plus sum h(x) exp(-x), those that are not. The range is not theirs either: it holds what all
-histograms with a larger slack say, and the spread of the number of unseen labels by itself.
+ratio, the weights 1/sqrt(phi_r + 1) and the slack 1/2 are those of the paper's program.
+
+Two differences. In the paper, the histogram covers rare labels only, and frequent ones are counted
+directly. Here it covers all labels and only rows 1..R of the profile are fitted, so no label is in
+both parts or in neither. The support size is the labels seen plus sum h(x) exp(-x), those unseen.
+The range is also ours: it covers all histograms with a larger slack, and the random variation of
+the number of unseen labels.
 """
 
 import math
@@ -26,23 +27,23 @@ from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.properties.estimate import NORMAL
 
-_ROWS = 30  # of the profile that are fitted: a label seen more often says nothing of the unseen
-_FARTHEST = 70.0  # expected count; exp(-70) 70^30/30!, the chance of at most 30, is 1e-8
-# Rarer labels are as many as one likes: the records say nothing of them, and the solver gives up.
+_ROWS = 30  # rows of the profile fitted: labels seen more often say nothing about unseen ones
+_FARTHEST = 70.0  # expected count; exp(-70) 70^30/30!, the probability of at most 30, is 1e-8
+# The records say nothing about rarer labels, whose number is unbounded, and the solver fails.
 _RAREST = 1e-4  # expected count
-_RATIO = 1.05  # of neighbours in the grid of expected counts
+_RATIO = 1.05  # of neighbors in the grid of expected counts
 _SLACK = 0.5  # by which a fit may be worse than the best, in weighted absolute deviations
-# The same for the range. On uniform, geometric, mixed and Zipf laws of 1000 and 20,000 labels, with
-# n of k/3 to 3k, so wide a range held the truth in 9 of 10 samples or more.
+# The slack for the range. On uniform, geometric, mixed and Zipf distributions of 1000 and 20,000
+# labels, with n of k/3 to 3k, the range contained the truth in at least 9 of 10 samples.
 _SLACK_OF_RANGE = 2.0
-# What a grid of this ratio leaves of any row, in labels seen: a fit that is worse by no more is as
-# good, however many the labels. It also keeps the solver's coefficients below 1e4.
+# Residual of a row due to the grid's ratio, as a share of the labels seen: smaller differences
+# between fits do not matter. It also keeps the solver's coefficients below 1e4.
 _ROUGH = 1e-4
 _NEGLIGIBLE = 1e-13  # records; the solver gives up over coefficients of 1e-28
 
 
 class Unseen(NamedTuple):
-    """Labels not seen, not whole: the programme's answer, and the ends of a range around it."""
+    """Number of unseen labels, not rounded: the program's answer, and a range around it."""
 
     labels: float
     fewest: float
@@ -50,9 +51,9 @@ class Unseen(NamedTuple):
 
 
 def unseen(profile: Profile, p_min: float, ranged: bool = True) -> Unseen:
-    """Return how many labels of probability `p_min` or more are missing from `profile`.
+    """Return the number of labels of probability `p_min` or more that `profile` lacks.
 
-    Without `ranged` the ends of the range are not looked for, and stand for all there can be.
+    Without `ranged` the range is not computed: it contains all possible numbers.
 
     Raises
     ------
@@ -61,8 +62,8 @@ def unseen(profile: Profile, p_min: float, ranged: bool = True) -> Unseen:
 
     Notes
     -----
-    Four programmes of about 2 R rows and at most 1000 unknowns each, whatever the profile's size:
-    the best fit, the answer, and both ends of the range.
+    Four programs of about 2 R rows and at most 1000 unknowns each, independent of the profile's
+    size: the best fit, the answer, and both ends of the range.
     """
     least = profile.total * p_min
     if profile.labels == 0:
@@ -70,7 +71,7 @@ def unseen(profile: Profile, p_min: float, ranged: bool = True) -> Unseen:
     if least >= _FARTHEST:
         return Unseen(0.0, 0.0, 0.0)
     x = _grid(least)
-    # Unknowns are shares of the labels seen, so that all numbers are near 1 for the solver.
+    # Unknowns are divided by the number of labels seen, so that the solver's numbers are near 1.
     size = float(profile.labels)
     observed = np.zeros(_ROWS)
     few = profile.counts <= _ROWS
@@ -103,7 +104,7 @@ def unseen(profile: Profile, p_min: float, ranged: bool = True) -> Unseen:
         return Unseen(labels, 0.0, math.inf)
     fewest = max(least_cost(missing, _SLACK_OF_RANGE), 0.0)
     most = max(-least_cost(-missing, _SLACK_OF_RANGE), labels) if least >= _RAREST else math.inf
-    # The expected number is found; the number itself is about Poisson.
+    # The program finds the expected number; the number itself is about Poisson.
     return Unseen(
         labels,
         max(min(fewest, labels) - NORMAL * math.sqrt(fewest), 0.0),
@@ -119,7 +120,7 @@ def _grid(least: float) -> FloatArray:
 
 
 def _solved(cost: FloatArray, rows: FloatArray, bounds: FloatArray) -> float:
-    """Return the least cost of non-negative unknowns with ``rows @ unknowns <= bounds``."""
+    """Return the minimum cost of nonnegative unknowns with ``rows @ unknowns <= bounds``."""
     for solver in ("highs", "highs-ipm"):  # the simplex method fails once in some hundred times
         result: Any = linprog(cost, A_ub=rows, b_ub=bounds, bounds=(0, None), method=solver)
         if result.status == 0:

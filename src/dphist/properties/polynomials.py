@@ -1,10 +1,10 @@
-"""Best polynomial approximations, and what a sample says of a polynomial without bias.
+"""Best polynomial approximations, and unbiased estimates of polynomials from a sample.
 
-A function with a corner or an infinite slope at small probabilities cannot be estimated
-without bias, but a polynomial can. The best uniform approximation of a given degree is
-computed by Remez's exchange: the points are exchanged in binary floating point, where they
-need not be exact, for the error of an approximation is flat at its extremes; coefficients
-are then solved for in decimals, because sums of powers with them cancel by many digits.
+A function with a corner or an infinite slope at small probabilities cannot be estimated without
+bias, but a polynomial can. Remez's exchange computes the best uniform approximation of a given
+degree. The points are found in binary floating point; small errors do not matter, since the error
+of the approximation is flat at its extremes. The coefficients are computed in decimals, because
+many digits cancel in their sums of powers.
 """
 
 import math
@@ -21,11 +21,11 @@ from numpy.polynomial import chebyshev
 from dphist.arrays import FloatArray
 from dphist.errors import ParameterError
 
-# Coefficients of degree 60 reach 10**45; what is left of so many digits is far below a float's.
+# Coefficients of degree 60 reach 10**45, so 120 digits leave more precision than a float has.
 DIGITS = 120
 MAX_DEGREE = 60
-# An exchange ends when the largest error is above the levelled one by this part of it, or by
-# what rounding errors make of values near 1.
+# The exchange ends when the largest error exceeds the level by this relative amount, or by the
+# rounding errors of values near 1.
 _LEVELLED, _ROUNDING = 1e-9, 1e-14
 _MAX_EXCHANGES = 100
 _CROOKED = 1.1
@@ -74,13 +74,13 @@ Curve = Entropy | Distance
 
 @dataclass(frozen=True, slots=True)
 class Approximation:
-    """The polynomial of some degree that comes nearest to a curve on [0, 1].
+    """The best uniform approximation of a curve on [0, 1] by a polynomial of given degree.
 
     Attributes
     ----------
     coefficients : of the Chebyshev polynomials T_j(2 x - 1), from j = 0.
-    error : the largest distance from the curve, which is taken with alternating signs at
-        degree + 2 points or more (Chebyshev's theorem); no polynomial has a smaller one.
+    error : the maximum distance from the curve, the smallest of all polynomials. It occurs with
+        alternating signs at degree + 2 points or more (Chebyshev's theorem).
     points : (degree + 2) of those points, ascending.
     """
 
@@ -104,8 +104,8 @@ def best_approximation(curve: Curve, degree: int) -> Approximation:
     Raises
     ------
     ParameterError
-        If the degree is below 1 or above `MAX_DEGREE`, or a corner not within
-        [1e-9, 1 - 1e-9], near whose ends a straight line is as good.
+        If the degree is below 1 or above `MAX_DEGREE`, or a corner is outside [1e-9, 1 - 1e-9],
+        where a straight line is as good.
 
     >>> round(best_approximation(Distance(Fraction(1, 2)), 3).error, 9)
     0.0625
@@ -115,10 +115,10 @@ def best_approximation(curve: Curve, degree: int) -> Approximation:
     if not all(1e-9 <= x <= 1 - 1e-9 for x in curve.corners()):
         raise ParameterError("the corner must lie between 0 and 1, by 1e-9 at least")
     needed = degree + 2
-    # Angles, x = sin(angle / 2)**2: extremes crowd near 0 and 1, and are even in the angle.
+    # Angles, x = sin(angle / 2)**2: extremes are dense near 0 and 1, but even in the angle.
     corners = [2 * math.asin(math.sqrt(x)) for x in curve.corners()]
     grid = np.union1d(np.linspace(0, math.pi, _FINENESS * needed + 1), corners)
-    # Crooked, for points that mirror each other may have no level: they stay as they are.
+    # Asymmetric, because symmetric points may have level 0, and then do not move.
     angles = math.pi * np.linspace(0, 1, needed) ** _CROOKED
     for _ in range(_MAX_EXCHANGES):
         error = _levelled_error(curve, angles)
@@ -127,7 +127,7 @@ def best_approximation(curve: Curve, degree: int) -> Approximation:
             raise ArithmeticError("the errors of an approximation do not alternate")
         sizes = np.abs(error(peaks))
         while len(peaks) > needed:
-            # Signs go on alternating if an end is dropped.
+            # Signs still alternate if an end is dropped.
             kept = slice(1, None) if sizes[0] < sizes[-1] else slice(-1)
             peaks, sizes = peaks[kept], sizes[kept]
         angles = peaks
@@ -141,20 +141,20 @@ def best_approximation(curve: Curve, degree: int) -> Approximation:
 
 
 def unbiased(powers: tuple[Decimal, ...], reach: float, n: int, most: int) -> FloatArray:
-    """Return what counts 0..most say, without bias, of reach * polynomial(p / reach).
+    """Return unbiased estimates of reach * polynomial(p / reach) from counts 0..most.
 
     Parameters
     ----------
     powers : coefficients of the polynomial, from the constant one.
-    reach : width of the interval [0, reach] that the polynomial is meant for.
+    reach : end of the interval [0, reach] of the approximation.
     n : number of records.
     most : the largest count wanted.
 
     Returns
     -------
-    (most + 1,) float64. For X of the binomial distribution with n and p, the falling
-    factorials are unbiased: E X(X - 1)...(X - m + 1) = n(n - 1)...(n - m + 1) p**m. Terms
-    m > n, of which a sample of n says nothing, count as 0.
+    (most + 1,) float64. For X binomial with n and p, falling factorials are unbiased:
+    E X(X - 1)...(X - m + 1) = n(n - 1)...(n - m + 1) p**m. Terms with m > n, which a sample of
+    size n cannot estimate, are 0.
     """
     with localcontext(prec=DIGITS):
         width = Decimal(reach)

@@ -1,7 +1,7 @@
 """Rényi entropy of the population behind a profile.
 
-Of order a it is log(sum of p**a)/(1 - a). For whole orders the sum has an unbiased estimate,
-and few records tell it: those of labels that occur a times or more.
+For order a it is log(sum of p**a)/(1 - a). For whole orders the sum has an unbiased estimate,
+which needs few records: only labels that occur a times or more contribute.
 """
 
 import math
@@ -24,7 +24,7 @@ from dphist.properties.source import Source, profile_of
 
 METHODS = ("plug-in", "unbiased")
 MAX_ORDER = 1000
-# Measured: where the sum is known to a quarter, 91 % to 100 % of intervals hold the truth.
+# Measured: if the relative error of the sum is at most this, the coverage is 91 % to 100 %.
 _NEARLY_STRAIGHT = 0.25
 _MOST_POWER = 20
 
@@ -62,41 +62,41 @@ def renyi_entropy(
     full: bool = False,
     resamples: int = RESAMPLES,
 ) -> float | Estimate:
-    """Estimate the Rényi entropy of the population that the records were drawn from.
+    """Estimate the Rényi entropy of the population that the records are drawn from.
 
     Parameters
     ----------
     source : Profile or Release of one.
     order : from 0 to 1000, or math.inf. Order 0 is the logarithm of the number of labels, 1
         Shannon's entropy, 2 that of a collision, infinity that of the first guess.
-    base : of the logarithm, above 1; 2 gives bits.
-    method : "unbiased", for whole orders from 2: the sum of p**order is estimated without
-        bias, so that its logarithm has little. "plug-in", for all orders: the entropy of the
-        profile itself, which leaves out labels that were not seen. By default the former where
-        there is one, for order 1 what `dphist.properties.entropy` does by default, else the latter.
-    full : return an `Estimate`, with its standard error, rather than a float.
-    resamples : of a release, how often its mechanism is run to learn what its noise does to
+    base : base of the logarithm, above 1; 2 gives bits.
+    method : "unbiased", for whole orders from 2: an unbiased estimate of the sum of p**order, so
+        that its logarithm has little bias. "plug-in", for all orders: the entropy of the profile
+        itself, without unseen labels. Default: "unbiased" for whole orders from 2, the default of
+        `dphist.properties.entropy` for order 1, else "plug-in".
+    full : return an `Estimate` with a standard error instead of a float.
+    resamples : number of runs of a release's mechanism that measure the effect of its noise on
         standard error and interval (`dphist.properties.resampling`); with `full`.
 
     Returns
     -------
-    The entropy; 0 of nothing. Infinity, by "unbiased", if no label has `order` records: the
-    records then bound the entropy from below only.
+    The entropy; 0 without records. Infinity, by "unbiased", if no label has `order` records: the
+    records then give only a lower bound.
 
     Raises
     ------
     ParameterError
-        If order, base, method or resamples is not among these.
+        If order, base, method or resamples is out of range.
 
     Notes
     -----
-    The unbiased sum is that of r(r - 1)...(r - a + 1)/(n(n - 1)...(n - a + 1)) over labels with
+    The unbiased estimate sums r(r - 1)...(r - a + 1)/(n(n - 1)...(n - a + 1)) over labels with
     count r (Acharya, Orlitsky, Suresh and Tyagi 2017, "Estimating Rényi entropy of discrete
-    distributions", who have n**a for the denominator, as for Poisson counts). The standard error
-    is the jackknife's over records, by the derivative of the logarithm, or that for the likeliest
-    population (`dphist.properties.sampling`), if that is larger. Orders 0 and infinity
-    have none: they rest on which labels were seen, and on the largest count. There is an interval
-    for an unbiased sum that has a relative error of a quarter or less.
+    distributions", with denominator n**a for Poisson counts). The standard error is the larger of
+    the jackknife's over records, by the delta method, and that for the maximum-likelihood
+    population (`dphist.properties.sampling`). Orders 0 and infinity have none: they depend on
+    which labels were seen, and on the largest count. There is an interval if the unbiased sum has
+    a relative error of at most a quarter.
 
     >>> profile = Profile.from_counts([2, 2])
     >>> [round(renyi_entropy(profile, order=2, method=m), 6) for m in ("plug-in", "unbiased")]
@@ -122,7 +122,7 @@ def renyi_entropy(
     if chosen == "unbiased" and exact is not None and error is not None:
         error = max(error, _likely_error(profile, int(exact), nats))
         above = _above(profile.total, float(exact), error) / unit_nats
-        # The error of the sum, relative to it: within it the logarithm is a straight line.
+        # Relative error of the sum: if small, the logarithm is nearly linear within it.
         if error * (exact - 1) <= _NEARLY_STRAIGHT:
             interval = (max(value - NORMAL * error / unit_nats, 0.0), value + above)
     scaled = None if error is None else error / unit_nats
@@ -136,20 +136,20 @@ def renyi_entropy(
 
 
 def _above(n: int, order: float, error: float) -> float:
-    """How far above the estimate the interval goes, in nats.
+    """Return the distance of the interval's upper end above the estimate, in nats.
 
-    Few records may all miss something of probability m: then the sum is (1 - m)**order of what
-    the records say.
+    Few records may all miss an event of probability m: then the true sum is (1 - m)**order times
+    the estimate.
     """
     missed = -math.log1p(-may_be_unseen(n)) * order / (order - 1)
     return math.hypot(NORMAL * error, missed)
 
 
 def _likely_error(profile: Profile, order: int, nats: float) -> float:
-    """Standard error for the likeliest population, in nats; 0 of orders with too large powers.
+    """Standard error for the maximum-likelihood population, in nats; 0 if powers overflow.
 
-    Of a nearly even profile a record less changes nothing in first order, and the jackknife
-    would be far too small.
+    For a nearly uniform profile, removing a record has no first-order effect, and the jackknife is
+    far too small.
     """
     if order > _MOST_POWER:
         return 0.0
@@ -162,7 +162,7 @@ def _likely_error(profile: Profile, order: int, nats: float) -> float:
 
 
 def log_power_weights(counts: IntArray, n: int, order: int) -> FloatArray:
-    """Return log f(r, n) for each count: their sum estimates the sum of p**order, unbiased.
+    """Return log f(r, n) for each count; the sum of f is an unbiased estimate of sum p**order.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ def _method_for(order: Fraction | None, method: str | None) -> str:
 
 
 def _notes(order: Fraction | None, value: float, has_error: bool) -> tuple[str, ...]:
-    """What an estimate rests on; of order 1 `entropy` says it."""
+    """Return the assumptions and limits of an estimate; for order 1, `entropy` does."""
     notes = []
     if math.isinf(value):
         notes.append("no label has as many records as the order: no upper bound")
@@ -223,7 +223,7 @@ def _notes(order: Fraction | None, value: float, has_error: bool) -> tuple[str, 
 def _entropy_and_error(
     profile: Profile, order: Fraction | None, unbiased: bool
 ) -> tuple[float, float | None]:
-    """Entropy in nats of an order that is not 1, and its standard error where there is one."""
+    """Return the entropy in nats for an order other than 1, and its standard error if any."""
     n = profile.total
     if n == 0:
         return 0.0, None
@@ -249,7 +249,7 @@ def _entropy_and_error(
     change = np.exp(before - log_sum) - np.exp(now - log_sum)
     error = jackknife(profile, change) / abs(1 - power)
     if abs(1 - power) < 0.5:
-        # Near order 1 the sum is near 1: what it is off is kept to all digits.
+        # Near order 1 the sum is near 1: compute its difference from 1 to full precision.
         share = profile.counts / n * profile.prevalences
         logs = np.log(profile.counts / n)
         log_sum = math.log1p(float(share @ np.expm1((power - 1) * logs)))

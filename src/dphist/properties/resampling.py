@@ -1,14 +1,14 @@
-"""What a release's own noise does to an estimate: its mechanism is run again, on samples.
+"""The effect of a release's noise on an estimate, measured by running the mechanism on samples.
 
-The secret profile is gone, but the population that makes the released one likeliest can be drawn
-from. A sample of it stands for the secret profile; released, with fresh noise, it gives a profile
-whose estimates stray from the sample's about as those of the release stray from the secret one's:
-a parametric bootstrap (Efron and Tibshirani 1993, "An introduction to the bootstrap"). Only the
-release is used, so it is post-processing and costs no privacy.
+This is a parametric bootstrap (Efron and Tibshirani 1993, "An introduction to the bootstrap").
+Samples are drawn from the maximum-likelihood population of the released profile, each in place of
+the secret profile, and released with fresh noise. The estimate from such a release differs from
+that of its sample about as much as the actual release differs from the secret profile. Only the
+release is used, so this is post-processing and costs no privacy.
 
-The released profile itself would not do in place of samples: it is smoother than data are, and a
-mechanism that looks for smooth parts does better on it than it did on the data. Measured, estimates
-then strayed by three quarters of what they should.
+The released profile itself cannot replace the samples: it is smoother than data, and a mechanism
+that looks for smooth parts has a smaller error on it. Measured, the spread was then three quarters
+of the true one.
 """
 
 import math
@@ -32,9 +32,9 @@ from dphist.properties.source import Source, profile_of
 from dphist.release.release import Release
 
 RESAMPLES = 100
-# A standard deviation of ten is known to a quarter; thousands tell no more, and all are kept.
+# Ten values give a standard deviation to a quarter; thousands add nothing, and all are kept.
 FEWEST, MOST = 10, 10_000
-_MOST_LABELS = 1e15  # of which no release says anything
+_MOST_LABELS = 1e15  # no release says anything about so rare labels
 
 
 def including_noise(
@@ -44,16 +44,16 @@ def including_noise(
     resamples: int,
     within: tuple[float, float] = (-math.inf, math.inf),
 ) -> Estimate:
-    """Return `found` with the noise of `source`, if that is a release, in its error and interval.
+    """Return `found` with the noise of `source`, if it is a release, in its error and interval.
 
     Parameters
     ----------
-    source : what `found` was estimated from.
-    found : the estimate, its standard error and interval those of sampling alone.
+    source : the profile or release of `found`.
+    found : the estimate, with standard error and interval of sampling alone.
     estimate : the same estimator, for any profile.
     resamples : int, from 10 to 10,000
-        How often the mechanism is run again.
-    within : least and largest value the property can have.
+        Number of runs of the mechanism.
+    within : minimum and maximum of the property.
 
     Raises
     ------
@@ -70,29 +70,28 @@ def including_noise(
 
 
 def can_be_run_again(release: Release) -> bool:
-    """Whether the mechanism is one of dphist's, and not the mere record of another."""
+    """Whether the mechanism is one of dphist's, not only a record of another."""
     return hasattr(release.mechanism, "release")
 
 
-# Releases are equal if their content is, and cannot change, so what is kept is never another's.
-# That of the last one alone is kept, for all its properties to be told from the same noise: some
-# 20 MB for 69 million passwords, until another release is asked about. Two threads may both run
-# the mechanism, and have equally good answers.
+# The cache holds the samples of the last release, so that all its properties use the same noise:
+# about 20 MB for 69 million passwords. Releases are immutable and equal if their content is, so a
+# hit is never another release's. Two threads may both run the mechanism; both answers are valid.
 @lru_cache(maxsize=1)
 def further_releases(
     release: Release, resamples: int, randomness: Randomness | None = None
 ) -> tuple[tuple[Profile, Profile], ...]:
-    """Return samples like the secret one, each with what the mechanism releases of it.
+    """Return samples that stand for the secret profile, each with a release of it.
 
     Parameters
     ----------
-    randomness : for tests only. Otherwise always the same, so that a release has one answer: what
-        is drawn here is no secret, and protects nobody.
+    randomness : for tests only. The default is a fixed seed, so that a release has one answer;
+        these samples are not secret and protect nobody.
 
     Notes
     -----
-    Each takes about as long as a release of the data did. Samples are of the population that makes
-    the released profile likeliest, with no more labels than Chao's bound.
+    Each takes about as long as a release of the data. Samples are drawn from the
+    maximum-likelihood population of the released profile, with at most Chao's bound of labels.
     """
     released, mechanism = profile_of(release), release.mechanism
     if not can_be_run_again(release):
@@ -108,14 +107,14 @@ def further_releases(
 
 
 def sample_of(population: Population, records: int, random: np.random.Generator) -> Profile:
-    """Draw a profile: the count of a label is a Poisson number of mean `records` times its share.
+    """Draw a profile: the count of a label is Poisson with mean `records` times its probability.
 
-    So the total varies, by the root of `records`. Time is O(distinct counts), not O(labels).
+    So the total has standard deviation sqrt(`records`). Time is O(distinct counts), not O(labels).
     """
     counts, prevalences = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     for share, labels in zip(population.probabilities, population.labels, strict=True):
         mean, many = float(share) * records, round(float(labels))
-        # All but 1e-12 of Poisson's law. Of counts and labels, the fewer are gone through.
+        # All but 1e-12 of the Poisson law. Loop over counts or over labels, whichever are fewer.
         reach = 8 * math.sqrt(mean) + 20
         if many <= 2 * reach:
             counts.append(random.poisson(mean, many))
@@ -127,33 +126,32 @@ def sample_of(population: Population, records: int, random: np.random.Generator)
 
 
 def _poisson(support: IntArray, mean: float) -> FloatArray:
-    """Return the chances of such counts, in proportion so that they add up to 1."""
+    """Return the Poisson probabilities of `support`, normalized."""
     chances = np.exp(support * math.log(mean) - mean - gammaln(support + 1.0))
     return np.asarray(chances / chances.sum())
 
 
 def combined(found: Estimate, strays: FloatArray, within: tuple[float, float]) -> Estimate:
-    """Return `found` with the spread and the shift of `strays` in its error and interval.
+    """Return `found` with spread and mean of `strays` added to its error and interval.
 
     Parameters
     ----------
-    strays : (b,) float64, estimates from further releases less those of what was released.
-    within : least and largest value the property can have.
+    strays : (b,) float64, estimates from further releases minus those from their samples.
+    within : minimum and maximum of the property.
 
     Notes
     -----
-    What an estimate is off is the sum of two parts, one from the sampling of records and one
-    from the noise, which is drawn independently of the records:
+    The error of an estimate is the sum of two parts, one from the sampling of records and one from
+    the noise, which is independent of the records:
 
-    - standard errors are added in squares, and so are the distances of either end of the interval
-      from the value: 1.96 standard deviations of `strays` to those of sampling;
-    - the mean of `strays` estimates the bias that noise and decoding have. The value is not
-      corrected by it, which would add noise, and it is too large where probabilities fall
-      smoothly, for those of the likeliest population fall in steps; but the end on whose side the
-      truth is then likely to be, is moved by it.
+    - standard errors are added in quadrature, and so are the distances of the interval's ends from
+      the value: those of sampling and 1.96 standard deviations of `strays`;
+    - the mean of `strays` estimates the bias of noise and decoding. The value is not corrected by
+      it: that would add noise, and the estimate is too large for smooth distributions, because the
+      maximum-likelihood population is a step function. Only the interval's end on the side of the
+      correction is moved.
 
-    Ends that were clipped for the released profile are not clipped by it any more: noise may
-    have added labels.
+    The limits of the released profile no longer clip the ends: noise may have added labels.
     """
     if not (math.isfinite(found.value) and np.all(np.isfinite(strays))):
         note = "the noise of the release is not told: without bound in some of its further releases"
@@ -183,5 +181,5 @@ def combined(found: Estimate, strays: FloatArray, within: tuple[float, float]) -
 
 
 def _in_unit(number: float, unit: str) -> str:
-    """Write a number without its unit, but shares in percent, as readers are told them."""
+    """Format a number without its unit; shares in percent, as in reports."""
     return f"{plain_number(100 * number)} %" if unit == "share of records" else plain_number(number)

@@ -1,7 +1,7 @@
-"""How far a sum over labels strays because records are a sample: its spread and its bias.
+"""Standard deviation and bias that sampling of records gives a sum over labels.
 
-Both are computed as if the population were the one that makes the profile likeliest
-(`dphist.properties.profile_likelihood`), of which expectations are plain sums.
+Both are computed for the maximum-likelihood population of the profile
+(`dphist.properties.profile_likelihood`), for which expectations are plain sums.
 """
 
 import math
@@ -18,23 +18,23 @@ from dphist.properties.profile_likelihood import Population, likeliest_populatio
 
 Weigh = Callable[[IntArray], FloatArray]
 
-# Counts looked at lie within so many standard deviations of the expected one, and so many more:
-# the rest of a Poisson law is below 1e-12.
+# Sums cover the counts within _REACH standard deviations plus _MORE of the expected count; the
+# rest of the Poisson law is below 1e-12.
 _REACH, _MORE = 8.0, 20
-# Points a standard deviation. The trapezoid rule is exact to many digits on so fine a grid.
+# Grid points per standard deviation: the trapezoid rule is then accurate to many digits.
 _FINENESS = 10
 _NORMAL_FROM = 1e6  # expected count
 
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """Standard deviation and bias of an estimate, in its own unit."""
+    """Standard deviation and bias of an estimate, in the unit of the estimate."""
 
     spread: float
     bias: float
 
     def note(self, unit: float = 1.0, in_interval: bool = False) -> str:
-        """Say what the bias is, of an estimate in such units."""
+        """Return a note on the bias, for an estimate in units of `unit`."""
         return (
             f"a bias of {plain_number(self.bias / unit)}, if the population is about the one that"
             " makes the profile likeliest, is in "
@@ -45,19 +45,20 @@ class Sampling:
 def sampling(
     profile: Profile, weigh: Weigh, most_labels: float, truth: Callable[[Population], float]
 ) -> Sampling:
-    """Return spread and bias of the sum of `weigh` over all labels, seen and unseen.
+    """Return standard deviation and bias of the sum of `weigh` over labels, seen and unseen.
 
     Parameters
     ----------
     profile : the sample, of n records.
-    weigh : f(r) of counts (k,) int64 of 0 or more; (k,) float64.
-    most_labels : labels there are, K; those that the likeliest population has not count f(0).
-    truth : the property of a population that is known.
+    weigh : f(r) of counts (k,) int64, r >= 0; (k,) float64.
+    most_labels : number of labels, K; labels absent from the maximum-likelihood population add
+        f(0) each.
+    truth : the property of a known population.
 
     Notes
     -----
-    Counts are taken as independent Poisson numbers N_j of mean n p_j; that they add up to n
-    takes (sum of Cov(f(N_j), N_j))**2/n off the variance.
+    Counts are independent Poisson numbers N_j of mean n p_j. Conditioning on their sum n reduces
+    the variance by (sum of Cov(f(N_j), N_j))**2/n.
     """
     n = profile.total
     if n == 0:
@@ -72,7 +73,7 @@ def sampling_of(
     most_labels: float,
     truth: Callable[[Population], float],
 ) -> Sampling:
-    """Return the same for samples of n records from a population that is known."""
+    """Return the same as `sampling`, for samples of n records from a known population."""
     means = n * population.probabilities
     grids = [_grid(mean) for mean in means.tolist()]
     sizes = np.array([len(grid) for grid in grids])
@@ -101,16 +102,16 @@ def jackknife(profile: Profile, change: FloatArray) -> float:
     Parameters
     ----------
     profile : the sample, of one record or more.
-    change : (c,) float64, by what the sum over labels changes if a record of a label with each of
-        the profile's counts is left out. That n falls too changes all terms about alike, and
-        differences from the mean hardly.
+    change : (c,) float64, change of the sum over labels if one record of a label is left out, for
+        each count of the profile. The decrease of n changes all terms about equally and hardly
+        affects differences from the mean, so it is ignored.
     """
     share = profile.counts / profile.total * profile.prevalences
     return math.sqrt((profile.total - 1) * float(share @ (change - share @ change) ** 2))
 
 
 def _grid(mean: float) -> IntArray:
-    """Counts about an expected one, all of them or evenly spaced."""
+    """Return counts around an expected one, all of them or evenly spaced."""
     deviation = math.sqrt(mean)
     low = max(0, math.floor(mean - _REACH * deviation - _MORE))
     high = math.ceil(mean + _REACH * deviation + _MORE)
@@ -120,9 +121,9 @@ def _grid(mean: float) -> IntArray:
 def _chances(
     counts: IntArray, expected: FloatArray, starts: IntArray, sizes: IntArray
 ) -> FloatArray:
-    """Poisson chances on each grid, in proportion so that they add up to 1 there."""
+    """Return the Poisson probabilities on each grid, normalized."""
     logs = counts * np.log(expected) - expected - gammaln(counts + 1.0)
-    # Far out those logarithms lose their digits, and Poisson's law is normal.
+    # For large means these logarithms lose precision, and the Poisson law is nearly normal.
     logs = np.where(expected > _NORMAL_FROM, -((counts - expected) ** 2) / (2 * expected), logs)
     chances = np.exp(logs - np.repeat(np.maximum.reduceat(logs, starts), sizes))
     return np.asarray(chances / np.repeat(np.add.reduceat(chances, starts), sizes))

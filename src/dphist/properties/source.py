@@ -1,4 +1,4 @@
-"""What an estimator may be asked about: a profile, or a release of one."""
+"""The inputs of an estimator: a profile, or a release of one."""
 
 from typing import TypeAlias
 
@@ -8,21 +8,21 @@ from dphist.release.release import Release
 
 Source: TypeAlias = Profile | Release
 
-# Data have fewer; noise may lift a release above them, to where sums would wrap.
+# Data have fewer records; noise may raise the total of a release so far that sums would wrap.
 MOST_RECORDS = 2**62
 
 
 def profile_of(source: Source) -> Profile:
     """Return the anonymized histogram that `source` is or holds.
 
-    Of a release it is the released one, with its own total: profile and number of records
-    must agree, and a total that was estimated apart does not agree with it.
+    For a release it is the released profile with its own total. A separately estimated total is
+    not used, because profile and number of records must agree.
 
     Raises
     ------
     ParameterError
-        If `source` is neither, or a release of something else; or if noise has lifted the total
-        of a release to 2**62 or more.
+        If `source` is neither, or a release of another kind, or noise raised the total of a
+        release to 2**62 or more.
 
     >>> profile_of(Profile.from_counts([8, 3])).total
     11

@@ -1,9 +1,9 @@
-"""How many new labels further records would bring.
+"""Support coverage: the number of new labels in further records.
 
-A linear estimator in the prevalences: labels seen r times count -(-t)^r each, for t n more
-records (Good and Toulmin 1956), which has the right mean if counts are Poisson. Above t = 1 the
-weights explode, and are damped by the chance that a random cut lies at r or beyond (Efron and
-Thisted 1976; Orlitsky, Suresh and Wu 2016, whose cuts are the defaults).
+A linear estimator in the prevalences: for t n further records, each label seen r times adds
+-(-t)^r, which is unbiased for Poisson counts (Good and Toulmin 1956). For t > 1 these weights grow
+without bound and are multiplied by the probability that a random cut is r or more (Efron and
+Thisted 1976; the default cuts are those of Orlitsky, Suresh and Wu 2016).
 """
 
 import math
@@ -26,7 +26,7 @@ from dphist.properties.source import Source, profile_of
 
 GOOD_TOULMIN, SMOOTHED, POISSON = "good-toulmin", "smoothed", "smoothed-poisson"
 METHODS = (GOOD_TOULMIN, SMOOTHED, POISSON)
-_LEAST_EXTRA = Fraction(1, 10**18)  # of no profile is it a record
+_LEAST_EXTRA = Fraction(1, 10**18)  # less than one record for every profile
 
 
 @overload
@@ -55,7 +55,7 @@ def support_coverage(
     full: bool = False,
     resamples: int = RESAMPLES,
 ) -> float | Estimate:
-    """Estimate how many labels would be new in `extra` times as many further records.
+    """Estimate the number of new labels in `extra` times as many further records.
 
     Parameters
     ----------
@@ -64,14 +64,13 @@ def support_coverage(
         Further records, in units of n: 1 doubles the data.
     method : str, optional
         "good-toulmin": unbiased, for extra <= 1; the default there.
-        "smoothed": cut by a binomial(k, 2/(t + 2)) number, k the whole number next to
-        log_3(n t^2/(t - 1))/2; the default beyond 1. Up to extra = 1, where nothing needs to be
-        damped, k is next to log_3(n)/2, which takes a little of the variance away for a little
-        bias.
-        "smoothed-poisson": cut by a Poisson number of mean ln(n (t + 1)^2/(t - 1))/(2 t), the
-        t - 1 left out up to extra = 1.
-    full : return an `Estimate`, with standard error and interval.
-    resamples : of a release, how often its mechanism is run to learn what its noise does to
+        "smoothed": a binomial(k, 2/(t + 2)) cut, with k = log_3(n t^2/(t - 1))/2 rounded to an
+        integer; the default for extra > 1. For extra <= 1, where no damping is needed, k is
+        log_3(n)/2 rounded, which trades a little bias for less variance.
+        "smoothed-poisson": a Poisson cut of mean ln(n (t + 1)^2/(t - 1))/(2 t), without the
+        factor t - 1 for extra <= 1.
+    full : return an `Estimate` with standard error and interval.
+    resamples : number of runs of a release's mechanism that measure the effect of its noise on
         standard error and interval (`dphist.properties.resampling`); with `full`.
 
     Returns
@@ -81,18 +80,18 @@ def support_coverage(
     Raises
     ------
     ParameterError
-        If `extra`, `method` or `resamples` is none of these; if "good-toulmin" is asked beyond 1;
-        or if `extra` is above ln n: no estimator can see farther ahead than a multiple of that
-        (Orlitsky et al. 2016).
+        If `extra`, `method` or `resamples` is out of range, `extra` is above 1 for
+        "good-toulmin", or `extra` is above ln n: no estimator can extrapolate further than a
+        multiple of that (Orlitsky et al. 2016).
 
     Notes
     -----
-    The standard error, sqrt(sum f(r)^2 phi_r), is that of the expected number (Efron and Thisted
-    1976; an upper bound). The interval is for the number that will be seen, which varies by
-    itself: to the variance it adds the estimate. The bias of smoothing is added in squares, as it
-    would be for the population that makes the profile likeliest (`dphist.properties.sampling`).
+    The standard error, sqrt(sum f(r)^2 phi_r), is an upper bound for that of the expected number
+    (Efron and Thisted 1976). The interval is for the actual number of new labels, so its variance
+    includes the estimate as a Poisson variance. The bias of smoothing, computed for the
+    maximum-likelihood population (`dphist.properties.sampling`), is added in quadrature.
 
-    Butterflies caught by Corbet (Fisher, Corbet and Williams 1943), as many again:
+    Butterflies caught by Corbet (Fisher, Corbet and Williams 1943), in a second sample as large:
 
     >>> from dphist import Profile
     >>> caught = [118, 74, 44, 24, 29, 22, 20, 19, 20, 15, 12, 14]
@@ -137,7 +136,7 @@ def support_coverage(
     )
 
     def again(other: Profile) -> float:
-        # Of a few records less, `extra` may be too much to ask; here it is not asked.
+        # With fewer records `extra` may exceed the limit, which is not checked here.
         each = weights(other.counts, other.total, more, method)
         return _possible(math.fsum(each * other.prevalences), more, other.total)
 
@@ -145,12 +144,12 @@ def support_coverage(
 
 
 def farthest(profile: Profile) -> float:
-    """Return the largest `extra` that can be asked for: ln n, but 1 at least; of nothing any."""
+    """Return the maximum of `extra`: ln n, but at least 1; no limit without records."""
     return max(1.0, math.log(profile.total)) if profile.total else math.inf
 
 
 def smoothing_bias(profile: Profile, extra: Fraction, method: str) -> float:
-    """Return by how many labels the sum is too large, for the likeliest population."""
+    """Return the bias of the sum, in labels, for the maximum-likelihood population."""
     n, t = profile.total, float(extra)
 
     def weigh(counts: IntArray) -> FloatArray:
@@ -164,7 +163,7 @@ def smoothing_bias(profile: Profile, extra: Fraction, method: str) -> float:
 
 
 def weights(counts: IntArray, total: int, extra: Fraction, method: str) -> FloatArray:
-    """Return f(r, n) of each count r, so that the new labels are sum f(r, n) phi_r.
+    """Return f(r, n) of each count r; the number of new labels is sum f(r, n) phi_r.
 
     Parameters
     ----------
@@ -175,7 +174,7 @@ def weights(counts: IntArray, total: int, extra: Fraction, method: str) -> Float
 
     Returns
     -------
-    (c,) float64, dimensionless: -(-t)^r, times the chance that the cut is r or more.
+    (c,) float64, dimensionless: -(-t)^r times the probability that the cut is r or more.
     """
     t = float(extra)
     if len(counts) == 0:
@@ -184,12 +183,12 @@ def weights(counts: IntArray, total: int, extra: Fraction, method: str) -> Float
         kept = np.ones(len(counts))
     elif method == SMOOTHED:
         tries, chance = binomial_cut(total, t)
-        # Below the first count the chance is 1; bdtrc takes no count above the tries.
+        # bdtrc accepts no count above the number of trials.
         kept = np.where(counts > tries, 0.0, bdtrc(np.minimum(counts, tries) - 1, tries, chance))
     else:
         kept = pdtrc(counts - 1.0, poisson_cut(total, t))
     sign = np.where(counts % 2 == 1, 1.0, -1.0)
-    # A power too large for a float meets a chance of 0 there, so it is taken with its chance.
+    # Powers too large for a float have probability 0; multiply in the logarithm.
     some = kept > 0
     size = np.zeros(len(counts))
     size[some] = np.exp(counts[some] * math.log(t) + np.log(kept[some])) if t != 1 else kept[some]
@@ -197,19 +196,19 @@ def weights(counts: IntArray, total: int, extra: Fraction, method: str) -> Float
 
 
 def binomial_cut(total: int, t: float) -> tuple[int, float]:
-    """Tries and chance of the binomial cut (Orlitsky et al. 2016), no fewer than one."""
+    """Return trials, at least 1, and probability of the binomial cut (Orlitsky et al. 2016)."""
     within = math.log(total) + (2 * math.log(t) - math.log(t - 1) if t > 1 else 0.0)
     return max(1, round(within / (2 * math.log(3)))), 2 / (t + 2)
 
 
 def poisson_cut(total: int, t: float) -> float:
-    """Mean of the Poisson cut (Orlitsky et al. 2016)."""
+    """Return the mean of the Poisson cut (Orlitsky et al. 2016)."""
     within = math.log(total) + 2 * math.log1p(t) - (math.log(t - 1) if t > 1 else 0.0)
     return within / (2 * t)
 
 
 def _possible(labels: float, extra: Fraction, total: int) -> float:
-    """Clip to what there can be: none, up to one new label a record."""
+    """Clip to the possible range: from 0 to one new label per record."""
     return min(max(labels, 0.0), float(extra * total))
 
 

@@ -1,4 +1,4 @@
-"""How many labels there are, seen or not."""
+"""Support size: the number of labels of the population, seen or not."""
 
 import math
 from dataclasses import replace
@@ -19,7 +19,7 @@ from dphist.properties.source import Source, profile_of
 from dphist.release.release import Release
 
 METHODS = ("wu-yang", "valiant-valiant", "chao1", "plug-in")
-_LEAST_P_MIN = Fraction(1, 10**18)  # no data are long enough to tell it from 0
+_LEAST_P_MIN = Fraction(1, 10**18)  # no data are large enough to distinguish it from 0
 
 
 @overload
@@ -48,33 +48,33 @@ def support_size(
     full: bool = False,
     resamples: int = RESAMPLES,
 ) -> float | Estimate:
-    """Estimate how many labels have a positive probability.
+    """Estimate the number of labels with positive probability.
 
     Parameters
     ----------
     source : Profile or Release of one.
     p_min : number in (0, 1]
-        A promise: every label that exists has at least this probability, for example 1/k if
-        labels are drawn evenly out of at most k. Without one the question has no answer, for
-        there may always be more labels that are rarer still. Needed but by "chao1" and "plug-in".
+        Minimum probability of any label, for example 1/k for uniform labels out of at most k. You
+        assert it. Without such a bound the support size is undetermined: any number of rarer
+        labels may exist. Required except for "chao1" and "plug-in".
     method : str
-        "wu-yang": the Chebyshev estimator, at the best rate there is (see `chebyshev_support`).
-        "valiant-valiant": a linear programme (see `linear_program`).
-        "chao1": a lower bound, from the labels seen once and twice (Chao 1984, with less bias).
-        "plug-in": the labels seen.
-    full : return an `Estimate`, with a standard error or an interval.
-    resamples : of a release, how often its mechanism is run to learn what its noise does to
+        "wu-yang": the Chebyshev estimator, minimax rate-optimal (see `chebyshev_support`).
+        "valiant-valiant": a linear program (see `linear_program`).
+        "chao1": a lower bound from the labels seen once and twice (Chao 1984, bias-corrected).
+        "plug-in": the number of labels seen.
+    full : return an `Estimate` with a standard error or an interval.
+    resamples : number of runs of a release's mechanism that measure the effect of its noise on
         standard error and interval (`dphist.properties.resampling`); with `full`.
 
     Returns
     -------
-    float, labels; at least as many as `source` has, and at most 1/p_min unless it has more.
+    float, labels; at least the number in `source`, and at most the larger of that and 1/p_min.
     0 for a profile without records.
 
     Raises
     ------
     ParameterError
-        If `source`, `p_min`, `method` or `resamples` is none of these, or the programme cannot be
+        If `source`, `p_min`, `method` or `resamples` is invalid, or the linear program cannot be
         solved.
 
     >>> from dphist import Profile
@@ -105,26 +105,26 @@ def support_size(
     if not full:
         return found.value
     promise = None if method in ("chao1", "plug-in") else least
-    # Data with more labels break the promise; in a release it may be noise that added labels.
+    # More labels than 1/p_min: data contradict p_min; in a release, noise may have added labels.
     if promise and profile.labels * promise > 1 and not isinstance(source, Release):
         found = replace(found, standard_error=None, interval=None)
 
     def again(other: Profile) -> float:
         return support_size(other, p_min=least, method=method)
 
-    # A release with more labels than 1/p_min has an estimate above that, too.
+    # For a release with more labels than 1/p_min, the estimate is above 1/p_min as well.
     most = max(float(1 / promise), found.value) if promise else math.inf
     return including_noise(source, found, again, resamples, (0.0, most))
 
 
 def _wu_yang(profile: Profile, p_min: Fraction) -> Estimate:
-    """Return Wu and Yang's estimate, with error and bias bounded.
+    """Return Wu and Yang's estimate, with bounds on its error and bias.
 
     The error is the sum over labels of f(N) - 1, with N Poisson and f(0) = 0. Its variance is at
-    most the sum of E (f(N) - 1)^2, which sum (f(r) - 1)^2 phi_r estimates, and the unseen labels,
-    each of which adds 1, are put at what was found. Its mean is at most a share of the support
-    size, for some laws (uniform ones of probability p_min) all of it, so the interval has to hold
-    both.
+    most the sum of E (f(N) - 1)^2, estimated by sum (f(r) - 1)^2 phi_r plus 1 for each unseen
+    label, whose number is taken from the estimate. The bias is at most a share of the support
+    size, attained by some distributions (uniform ones of probability p_min), so the interval
+    includes both.
     """
     if chebyshev_support.all_are_seen(profile.total, p_min):
         return _nearly_all_seen(profile, p_min)
@@ -147,10 +147,10 @@ def _wu_yang(profile: Profile, p_min: Fraction) -> Estimate:
 
 
 def _nearly_all_seen(profile: Profile, p_min: Fraction) -> Estimate:
-    """Return the labels seen, where the estimator counts each of them as one.
+    """Return the number of labels seen, if the estimator weights each of them by 1.
 
-    Of S labels u are missed, about Poisson with mean S exp(-n p_min) at most; the interval ends
-    at the largest S of which so few seen are not too unlikely, at 97.5 %.
+    Of S labels u are missed, about Poisson with mean at most S exp(-n p_min). The interval ends at
+    the largest S for which seeing so few labels has a probability of at least 2.5 %.
     """
     seen, share = profile.labels, chebyshev_support.bias_share(profile.total, p_min)
     note = f"labels not seen are left out: each is missed with a chance of {plain_number(share)} or"
@@ -181,9 +181,9 @@ def _valiant_valiant(profile: Profile, p_min: Fraction, ranged: bool) -> Estimat
 
 
 def _chao1(profile: Profile) -> Estimate:
-    """Return Chao's lower bound, and its interval, in which the logarithm is normal (Chao 1987).
+    """Return Chao's lower bound with its log-normal interval (Chao 1987).
 
-    The variances are those of the form with less bias, with the factor (n - 1)/n, as in Chao and
+    The variances are those of the bias-corrected form with the factor (n - 1)/n, as in Chao and
     Chiu's SpadeR and in EstimateS.
     """
     once, twice = seen_times(profile, 1), seen_times(profile, 2)
@@ -206,9 +206,9 @@ def _chao1(profile: Profile) -> Estimate:
 
 
 def _all_twice(profile: Profile) -> tuple[float, tuple[float, float]]:
-    """Return error and interval of the labels seen, where Chao's bound adds none to them.
+    """Return error and interval if Chao's bound equals the number of labels seen.
 
-    Chao's interval may begin above the labels seen; here it never does, as they are the estimate.
+    Chao's interval may begin above that number, the estimate; here it never does.
     """
     seen = profile.labels
     counts, prevalences = profile.counts.astype(np.float64), profile.prevalences
@@ -222,7 +222,7 @@ def _all_twice(profile: Profile) -> tuple[float, tuple[float, float]]:
 
 
 def _promise(profile: Profile, p_min: Fraction) -> str:
-    """Say what was promised, and whether the profile has more labels than that leaves room for."""
+    """Return a note on `p_min`, and on whether the profile has more labels than 1/p_min."""
     promise = f"every label has probability {float(p_min):.3g} or more"
     if profile.labels * p_min > 1:
         promise += ", which cannot be: there are more labels than 1/p_min"
@@ -247,5 +247,5 @@ def _labels(
 
 
 def _possible(labels: float, profile: Profile, p_min: Fraction) -> float:
-    """Clip to what there can be: all labels seen, and no more than fit into probability 1."""
+    """Clip to the possible range: from the number of labels seen to 1/p_min."""
     return max(float(profile.labels), min(labels, float(1 / p_min)))

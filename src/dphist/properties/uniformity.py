@@ -1,10 +1,10 @@
-"""How far the population behind a profile is from uniform: half the L1 distance.
+"""Distance of the population behind a profile from uniform: half the L1 distance.
 
-It is also the largest difference between the two probabilities of any event. The plug-in
-sees chance as distance: records of a uniform population are not spread evenly. Terms
-abs(p - 1/k) are therefore replaced, for counts near n/k, by unbiased estimates of the
-polynomial that comes nearest to them (Jiao, Han and Weissman 2018, "Minimax estimation of
-the L1 distance"); elsewhere the plug-in has no bias, for the sign is known.
+This is the total variation distance, the largest difference between the probabilities of any
+event. The plug-in estimate is too large, since even a uniform population gives uneven counts. For
+counts near n/k, the terms abs(p - 1/k) are therefore replaced by unbiased estimates of their best
+polynomial approximation (Jiao, Han and Weissman 2018, "Minimax estimation of the L1 distance").
+Elsewhere the sign of p - 1/k is known and the plug-in is unbiased.
 """
 
 import math
@@ -28,12 +28,12 @@ from dphist.properties.source import Source, profile_of
 from dphist.release.release import Release
 
 METHODS = ("polynomial", "plug-in")
-# Degree and width in units of log n; part of the width within which the polynomial is used.
+# Degree and width in units of log n; share of the width in which the polynomial is used.
 _DEGREE, _WIDTH, _USED = 1.2, 1.75, 0.4
-_STEPS = 32  # in a factor of 2, of the width
-# With 1/labels nearer to 0, in units of the window, nothing tells whether p is below it.
+_STEPS = 32  # steps of the width per factor of 2
+# If 1/labels is closer to 0, in units of the window, counts do not show whether p is below it.
 _LEAST_CORNER = 1e-6
-# Beyond, coefficients times Krawtchouk polynomials lose too many of a float's digits.
+# Beyond this degree, coefficients times Krawtchouk polynomials lose too much float precision.
 _MAX_DEGREE = 17
 
 
@@ -72,17 +72,16 @@ def distance_to_uniformity(
     Parameters
     ----------
     source : Profile or Release of one.
-    labels : k, labels of the uniform population, those without records included. Labels of
-        the profile beyond that many are taken to have probability 1/k there too, so that
-        noise of a release is no error.
+    labels : k, number of labels of the uniform population, including those without records. A
+        release may have more labels because of noise; these also get probability 1/k.
     method : "polynomial", or "plug-in" for the distance of the profile itself.
-    full : return an `Estimate`, with its standard error, rather than a float.
-    resamples : of a release, how often its mechanism is run to learn what its noise does to
+    full : return an `Estimate` with a standard error instead of a float.
+    resamples : number of runs of a release's mechanism that measure the effect of its noise on
         standard error and interval (`dphist.properties.resampling`); with `full`.
 
     Returns
     -------
-    The distance, from 0 to 1 - 1/k. Of nothing it is 0: no record speaks against uniform.
+    The distance, from 0 to 1 - 1/k; 0 without records.
 
     Raises
     ------
@@ -105,7 +104,7 @@ def distance_to_uniformity(
     notes, error = [], None
     if profile.labels > k:
         notes.append("the profile has more labels than were given")
-    # Data break the promise then, but in a release it may be noise.
+    # More labels than `labels`: data contradict the parameter; in a release it may be noise.
     if profile.labels <= k or isinstance(source, Release):
         strays = _sampling(profile, k, method)
         error = strays.spread
@@ -121,11 +120,11 @@ def distance_to_uniformity(
 
 
 def weights(counts: IntArray, n: int, *, labels: int, method: str) -> FloatArray:
-    """Return f(r, n) for each count r >= 0: the estimate is their sum over all labels.
+    """Return f(r, n) for each count r >= 0; the estimate is the sum over all labels.
 
     Parameters
     ----------
-    counts : (k,) int64, records per label; 0 stands for a label that does not occur.
+    counts : (k,) int64, records per label; 0 for a label that does not occur.
     n : number of records, at least 1.
     labels, method : as for `distance_to_uniformity`.
     """
@@ -142,18 +141,17 @@ def weights(counts: IntArray, n: int, *, labels: int, method: str) -> FloatArray
 
 
 def _window(n: int, labels: int) -> tuple[float, float, float]:
-    """Interval of probabilities that the polynomial is for, and the limit of its use.
+    """Return the interval of probabilities of the approximation, and the limit of its use.
 
-    The limit is one of probabilities if the interval begins at 0, of distances from
-    1/labels otherwise.
+    The limit is a probability if the interval begins at 0, else a distance from 1/labels.
     """
     log_n = math.log(n)
     if n <= labels * _WIDTH * log_n:
         high = min(2 * _WIDTH * log_n / n, 1.0)
-        # 1/labels itself must be inside.
+        # The interval must contain 1/labels.
         high = max(high, min(2 / labels, 1.0))
         if 2 / labels < high < 1:
-            # In steps of 2 %, so that samples of nearly as many records share a polynomial.
+            # In steps of 2 %, so that samples of similar size share a polynomial.
             steps = math.floor(_STEPS * math.log2(high * labels / 2))
             high = 2 / labels * 2 ** (steps / _STEPS)
         return 0.0, high, _USED * high
@@ -162,13 +160,13 @@ def _window(n: int, labels: int) -> tuple[float, float, float]:
 
 
 def _polynomial_part(counts: IntArray, n: int, labels: int, low: float, high: float) -> FloatArray:
-    """Unbiased estimates of the polynomial nearest to abs(p - 1/labels) on [low, high]."""
+    """Return unbiased estimates of the best approximation of abs(p - 1/labels) on [low, high]."""
     degree = min(math.floor(_DEGREE * math.log(n)), n, _MAX_DEGREE)
-    # About a corner in the middle the best approximation is even, and that of an odd degree
-    # is the even one below; odd degrees are computed, whose extremes are of the usual number.
+    # For a corner in the middle the best approximation is an even function, so that of an odd
+    # degree d equals that of d - 1. Odd degrees have the regular number of extremes: use these.
     if degree % 2 == 0 and degree < n:
         degree += 1 if low == 0 else -1
-    # abs(z) needs a square at least, and where low > 0 there are more than 3 records.
+    # abs(z) needs at least a square; for low > 0 there are more than 3 records.
     degree = max(degree, 3) if low > 0 else degree
     corner = Fraction(1, 2) if low > 0 else Fraction(1, labels) / Fraction(high)
     powers = np.array(_centred(corner, degree), np.float64)
@@ -195,10 +193,10 @@ def scaled_krawtchouk(
 
     Returns
     -------
-    (degree + 1, k) float64. Krawtchouk polynomials with parameter `centre` have the
-    generating function (1 + (1 - centre) t)**r (1 - centre t)**(n - r), whose expectation is
-    (1 + (p - centre) t)**n: so the m-th, over n(n - 1)...(n - m + 1), is unbiased. Their
-    recurrence subtracts no large numbers where r is near n times the centre.
+    (degree + 1, k) float64. Krawtchouk polynomials with parameter `centre` have the generating
+    function (1 + (1 - centre) t)**r (1 - centre t)**(n - r), with expectation
+    (1 + (p - centre) t)**n. So the m-th, divided by n(n - 1)...(n - m + 1), is unbiased. Their
+    recurrence is stable for r near n times the center.
     """
     values = np.ones((degree + 1, len(counts)))
     offset = counts - n * centre
@@ -213,7 +211,7 @@ def scaled_krawtchouk(
 
 
 def _sum(profile: Profile, labels: int, method: str) -> float:
-    """Sum of the weights of all labels, seen and unseen."""
+    """Return the sum of the weights of all labels, seen and unseen."""
     n = profile.total
     if n == 0:
         return 0.0

@@ -1,4 +1,4 @@
-"""What one record may cost, and the noise that a share of it buys."""
+"""The privacy budget of one record, and the noise for a share of it."""
 
 import math
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from dphist.noise.magnitude import geometric_standard_deviation
 from dphist.parameters import Exact, privacy_parameter
 from dphist.privacy import ONE_RECORD, ZCDP, Guarantee, PrivacyUnit, PureDP
 
-_MISSED = 0.05  # the share of answers that a bar of 95 % misses
+_MISSED = 0.05  # the share of answers outside a 95 % bar
 _SIGMA_STEPS = 2**40  # sigma is a multiple of 1 / this
 
 
@@ -27,9 +27,9 @@ class Budget:
     Attributes
     ----------
     gaussian : bool
-        Whether `amount` is a rho, paid for by Gaussian noise, or an epsilon, by geometric noise.
+        Whether `amount` is a rho, with Gaussian noise, or an epsilon, with geometric noise.
     amount : Fraction
-        What a single record may cost in all.
+        The total cost of a single record.
     """
 
     gaussian: bool
@@ -38,9 +38,9 @@ class Budget:
     def noise(
         self, share: Fraction, size: int | tuple[int, ...], source: Source | None
     ) -> IntArray:
-        """Draw int64 noise for counts of which a record changes one, by 1, at `share` of the cost.
+        """Draw int64 noise at `share` of the cost, for counts of which a record changes one, by 1.
 
-        Such counts with this noise satisfy ``share * amount`` in epsilon, or in rho
+        Releasing such counts with this noise costs ``share * amount`` in epsilon or rho
         (`docs/proofs/hierarchical_tree.md`, Lemma 2).
         """
         if self.gaussian:
@@ -48,7 +48,7 @@ class Budget:
         return two_sided_geometric(self.amount * share, size, source)
 
     def sigma(self, share: Fraction) -> Fraction:
-        """Return the least multiple of 2**-40 with 1 / (2 sigma**2) <= share * amount."""
+        """Return the smallest multiple of 2**-40 with 1 / (2 sigma**2) <= share * amount."""
         squared = 1 / (2 * self.amount * share)
         whole = math.isqrt(math.ceil(squared * _SIGMA_STEPS**2) - 1) + 1
         return Fraction(whole, _SIGMA_STEPS)
@@ -58,19 +58,19 @@ class Budget:
         return self.sigma(share) if self.gaussian else 1 / (self.amount * share)
 
     def variance(self, share: Fraction) -> float:
-        """Return the variance of that noise, in records squared; 2**-40 if it is less.
+        """Return the variance of that noise, in records squared; at least 2**-40.
 
-        So that what divides by it does not overflow where epsilon is enormous.
+        The minimum prevents overflow in divisions if epsilon is very large.
         """
         if self.gaussian:
             return max(_rounded_gaussian_variance(float(self.sigma(share))), 2**-40)
         return max(geometric_standard_deviation(self.amount * share) ** 2, 2**-40)
 
     def half_width(self) -> int:
-        """Return the least whole h for which noise at the whole cost is within h with 95 %.
+        """Return the smallest integer h with 95 % of the noise at full cost within h.
 
-        No mechanism that is epsilon-DP for a record has an answer that is within fewer records of
-        the count with 95 %, whatever the data are (`docs/proofs/adaptive_tree.md`, Lemma 4).
+        No mechanism that is epsilon-DP for a record has answers within fewer records of the count
+        with probability 95 % for all data (`docs/proofs/adaptive_tree.md`, Lemma 4).
         """
         if self.gaussian:
             # Rounded noise is beyond h where that of N(0, sigma**2) is beyond h + 1/2.
@@ -82,7 +82,7 @@ class Budget:
         return max(math.ceil(width), 0)
 
     def check(self, least_share: Fraction) -> None:
-        """Refuse at construction what the noise could not sample."""
+        """Refuse, at construction, a budget for which noise cannot be sampled."""
         if self.gaussian:
             usable = self.amount * least_share >= Fraction(1, 10**20)
             usable = usable and self.sigma(least_share) <= LARGEST_SIGMA
@@ -96,7 +96,7 @@ class Budget:
 def checked_guarantee(
     epsilon: Exact | None, rho: Exact | None, unit: PrivacyUnit = ONE_RECORD
 ) -> Guarantee:
-    """Return the guarantee of exactly one of epsilon and rho."""
+    """Return the guarantee for exactly one of epsilon and rho."""
     if (epsilon is None) == (rho is None):
         raise ParameterError("give one of epsilon (pure DP) and rho (zCDP)")
     if rho is not None:
@@ -105,7 +105,7 @@ def checked_guarantee(
 
 
 def budget_of(guarantee: Guarantee, sensitivity: int) -> Budget:
-    """Return what a record may cost if a unit has `sensitivity` of them, by group privacy."""
+    """Return the budget of a record if a unit has `sensitivity` records, by group privacy."""
     if isinstance(guarantee, ZCDP):
         return Budget(True, guarantee.rho / sensitivity**2)
     if isinstance(guarantee, PureDP):
@@ -114,7 +114,7 @@ def budget_of(guarantee: Guarantee, sensitivity: int) -> Budget:
 
 
 def _rounded_gaussian_variance(sigma: float) -> float:
-    """E X**2 of N(0, sigma**2) rounded: the sum over k >= 1 of (2k - 1) Pr[abs(X) >= k]."""
+    """Return E X**2 of rounded N(0, sigma**2): the sum over k >= 1 of (2k - 1) Pr[abs(X) >= k]."""
     if sigma >= 2:
         return sigma**2 + 1 / 12  # up to 1e-30
     k = np.arange(1, 30)

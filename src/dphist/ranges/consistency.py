@@ -1,6 +1,6 @@
 """Least squares over all measured nodes of a tree: pure functions of noisy numbers.
 
-All of it is post-processing, which costs no privacy whatever it does.
+All of it is post-processing and costs no privacy.
 """
 
 import math
@@ -15,7 +15,7 @@ from dphist.ranges.shape import TreeShape
 
 
 class Estimates(NamedTuple):
-    """What each subtree alone says of its root.
+    """Estimate of each node from its subtree only.
 
     Attributes
     ----------
@@ -35,11 +35,11 @@ def subtree_estimates(
     Parameters
     ----------
     shape : TreeShape
-    noisy : one array a level, the root's first; `grid(level)`, in records
+    noisy : one array for each level, the root's first; `grid(level)`, in records
         Measured counts. A level of weight 0 is not read and may hold anything.
-    weights : one float a level, none negative
+    weights : one nonnegative float for each level
         Inverse variances up to a factor; 0 for a level that is not measured. The bins must
-        be measured, for nothing else tells them apart.
+        be measured, since nothing else distinguishes them.
 
     Returns
     -------
@@ -47,9 +47,9 @@ def subtree_estimates(
 
     Notes
     -----
-    The bottom-up pass of Hay et al. 2010, sec. 4.1, O(nodes). Its factors are those of
-    equal weights and k children each; here the variances are carried along, which at the
-    end of a domain differ from node to node. Above 2**53 records float64 rounds.
+    The bottom-up pass of Hay et al. 2010, sec. 4.1, O(nodes). Its factors are for
+    equal weights and k children each. Here the variances are computed, because they differ
+    between nodes at the end of a domain. Above 2**53 records float64 rounds.
     """
     _check(shape, noisy, weights)
     values = [np.array(noisy[-1], np.float64)]
@@ -83,8 +83,8 @@ def consistent(
 
     Notes
     -----
-    Hay et al. 2010, Theorem 3, with weights: what a node differs from the sum of its
-    children is spread in proportion to their variances. O(nodes).
+    Hay et al. 2010, Theorem 3, with weights: the difference between a node and the sum of
+    its children is distributed in proportion to their variances. O(nodes).
 
     >>> noisy = [np.array([13]), np.array([3, 11]), np.array([4, 1, 12, 1])]
     >>> fit = consistent(TreeShape(bins=(4,), branching=2), noisy, [1, 1, 1])
@@ -95,7 +95,7 @@ def consistent(
 
 
 def zero_subtrees(shape: TreeShape, values: Sequence[FloatArray]) -> list[FloatArray]:
-    """Set every subtree to zero whose root is at most zero.
+    """Set every subtree with a root of at most zero to zero.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def zero_subtrees(shape: TreeShape, values: Sequence[FloatArray]) -> list[FloatA
 
     Returns
     -------
-    The same, none negative. Parents are no longer the sums of their children.
+    The values, nonnegative. Parents are no longer the sums of their children.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""The counts a mechanism is given: checked, in whatever they come, never as a whole."""
+"""Checked counts for a ranges mechanism, from any supported input."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -29,25 +29,25 @@ class Counts:
 
 
 def load_counts(data: Any, bins: tuple[int, ...]) -> Counts:
-    """Return the counts of `data`, a copy, each cut off at 2**62 / (number of bins).
+    """Return the counts of `data`, a copy, each clamped at 2**62 / (number of bins).
 
     Parameters
     ----------
     data : BinnedCounts, an array or nested sequence of whole numbers of shape `bins`, or an
-        iterator of such arrays, one after the other along the first axis.
+        iterator of such arrays, to be concatenated along the first axis.
     bins : bins of each axis; public.
 
     Raises
     ------
     ParameterError
-        If `data` holds anything but whole numbers, or has another shape than `bins`.
+        If `data` are not whole numbers, or have another shape than `bins`.
     DataError
         If a count is negative, missing, or 2**62 or more, or chunks do not add up to the bins.
 
     Notes
     -----
-    Cutting off keeps every sum below 2**62, so that nothing wraps, and neighbours neighbours:
-    min(x, c) changes by at most 1 where x does. No error depends on a sum.
+    Clamping keeps every sum below 2**62, so that nothing wraps, and keeps neighbors neighbors:
+    min(x, c) changes by at most 1 if x does. No error message depends on a sum.
     """
     if isinstance(data, BinnedCounts):
         counts = _cut_off(_shaped(data.counts, bins), bins)
@@ -75,7 +75,7 @@ def _shaped(data: Any, bins: tuple[int, ...]) -> IntArray:
 
 
 def _joined(chunks: Iterator[Any], bins: tuple[int, ...]) -> IntArray:
-    """Put chunks one after the other along the first axis, without a second copy of them all."""
+    """Concatenate chunks along the first axis, without a second copy of all of them."""
     counts = np.empty(bins, np.int64)
     filled = 0
     for chunk in chunks:
@@ -93,7 +93,7 @@ def _joined(chunks: Iterator[Any], bins: tuple[int, ...]) -> IntArray:
 
 
 def _length(chunk: Any) -> int:
-    """Return the bins of a chunk along the first axis."""
+    """Return the number of bins of a chunk along the first axis."""
     problem = ParameterError("counts must come in chunks that are arrays of whole numbers")
     shape: tuple[int, ...] = redact_errors(lambda: np.shape(chunk), problem)
     if not shape:

@@ -1,4 +1,4 @@
-"""What lies left of an edge, as parts of nodes: the start of the variance of a range."""
+"""The part of a node left of an edge, for the variance of a range."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from dphist.arrays import FloatArray, IntArray
 
 @dataclass(slots=True)
 class Part:
-    """What a node contributes to a sum: `slope` times its estimate, plus an independent error.
+    """A node's contribution to a sum: `slope` times its estimate, plus an independent error.
 
     All (q,): the node, its slope, and the variance of the error.
     """
@@ -20,6 +20,6 @@ class Part:
 
 
 def prefix(last: int, edge: IntArray) -> Part:
-    """Return what lies left of each edge: none of the bin right of it, or all of the `last`."""
+    """Return the part left of each edge: none of the bin right of it, or all of the `last`."""
     past = edge > last
     return Part(np.minimum(edge, last), past.astype(np.float64), np.zeros(len(edge)))

@@ -1,6 +1,6 @@
-"""From estimates of a tree's nodes to counts: none negative, then whole, all sums kept.
+"""Nonnegative and integer counts from estimates of a tree's nodes, with consistent sums.
 
-All of it is post-processing, which costs no privacy whatever it does.
+All of it is post-processing and costs no privacy.
 """
 
 from collections.abc import Sequence
@@ -23,19 +23,19 @@ def nonnegative(
     shape : TreeShape
     estimates : list of `grid(level)` float64, records, the root's first
         The values of `subtree_estimates`, or `consistent` ones. With the `variances` of the
-        former both give the same: consistency moves a family along them, and so does this.
+        former both give the same result: consistency shifts a family along the variances.
     variances : list of `grid(level)` float64, optional
-        Variances of the estimates up to a factor; equal when omitted.
+        Variances of the estimates up to a factor (default: equal).
 
     Returns
     -------
-    list of `grid(level)` float64, none negative, each the sum of its children up to
-    rounding of float64.
+    list of `grid(level)` float64, nonnegative, each the sum of its children up to float64
+    rounding.
 
     Notes
     -----
-    Not the least-squares fit of all nodes at once, and on purpose: that one has no fixed
-    total to share out, and its clipped bins bias sums of many.
+    Deliberately not the nonnegative least-squares fit of all nodes at once: that has no fixed
+    total, and its clipped bins bias sums of many bins.
     """
     kept = [np.maximum(estimates[0], 0)]
     for level in shape.levels[1:]:
@@ -58,26 +58,26 @@ def project_children(
     shape : TreeShape
     level : int
         The children's level.
-    parents : `grid(level - 1)` float64, none negative
+    parents : `grid(level - 1)` float64, nonnegative
     children : `grid(level)` float64
     variances : `grid(level)` float64, positive, optional
-        Variances of `children` up to a factor; equal when omitted.
+        Variances of `children` up to a factor (default: equal).
 
     Returns
     -------
-    `grid(level)` float64, none negative.
+    `grid(level)` float64, nonnegative.
 
     Notes
     -----
     The solution is x = variance * max(0, ratio - floor) with ratio = child / variance and
-    one floor a family (Held, Wolfe, Crowder 1974, for equal variances). Let gaps be the
-    ratios' distances from the largest and ``height`` that of the floor. For the j smallest
-    gaps alone, the height that sums to the parent is (parent + sum of variance * gap) /
-    (sum of variance); leaving children out can only raise it, so the height is the least
-    of these over all j. Exact up to rounding; one sort a family.
+    one floor per family (Held, Wolfe, Crowder 1974, for equal variances). Let gaps be the
+    distances of ratios from the largest one, and ``height`` that of the floor. For the j smallest
+    gaps only, the height that sums to the parent is (parent + sum of variance * gap) /
+    (sum of variance). Omitting children can only raise it, so the height is the minimum over all
+    j. Exact up to rounding; one sort per family.
     """
     spread = np.ones(()) if variances is None else shape.families(variances, fill=1)
-    # A child that does not exist has an infinite gap, and so never a share.
+    # A child that does not exist has an infinite gap, hence value 0.
     gaps = shape.families(children, fill=-np.inf) / spread
     gaps = gaps.max(axis=1, keepdims=True) - gaps
     totals = parents.reshape(-1, 1)
@@ -104,8 +104,7 @@ def whole_bins(shape: TreeShape, bins: FloatArray) -> IntArray:
 
     Returns
     -------
-    `shape.bins` int64, none negative where `bins` are not; the counts of larger nodes are
-    their sums.
+    `shape.bins` int64, nonnegative if `bins` are; the counts of larger nodes are their sums.
     """
     return whole_intervals(bins) if bins.ndim == 1 else whole_nodes(shape, bins)
 
@@ -119,10 +118,10 @@ def whole_intervals(bins: FloatArray) -> IntArray:
 
     Returns
     -------
-    (n,) int64, none negative where `bins` are not.
+    (n,) int64, nonnegative if `bins` are.
     """
     floors = np.floor(bins)
-    # Whole records are added as integers: what floats may lose depends on n alone.
+    # Whole records are added as integers, so the float error depends on n only.
     rests = np.floor(np.cumsum(bins - floors) + 0.5).astype(np.int64)
     sums = np.cumsum(floors.astype(np.int64)) + rests
     return np.diff(sums, prepend=0)
@@ -138,14 +137,14 @@ def whole_nodes(shape: TreeShape, bins: FloatArray) -> IntArray:
 
     Returns
     -------
-    `shape.bins` int64, none negative where `bins` are not; every node of the tree, the
-    sum of its bins, is within 1 of the sum of the unrounded.
+    `shape.bins` int64, nonnegative if `bins` are; every node of the tree, the sum of its bins,
+    is within 1 of the unrounded sum.
 
     Notes
     -----
-    A parent is its sum rounded up or down, so what it has more than its children rounded
-    down is at least 0 and at most the number of those that are not whole. That holds for
-    sums in float64 too, since rounding is monotone and whole summands are added exactly.
+    A parent is its sum rounded up or down, so its excess over its children rounded down is at
+    least 0 and at most the number of children that are not whole. This also holds for float64
+    sums, since rounding is monotone and whole summands are added exactly.
     """
     levels = shape.sums(bins)
     whole = np.floor(levels[0] + 0.5).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Public data to try a mechanism on, for the error to expect of it."""
+"""Public data on which the expected error of a mechanism is computed."""
 
 import functools
 
@@ -15,10 +15,10 @@ def bell(bins: tuple[int, ...], total: int) -> IntArray:
     >>> bell((4,), 100)
     array([12, 38, 38, 12])
     """
-    # Its standard deviation is some 0.24 of the axis, so that the ends hold few records.
+    # The standard deviation is about 0.24 of the axis, so the ends hold few records.
     curves = [np.exp(-((3 * (np.arange(n) + 0.5) / n - 1.5) ** 2)) for n in bins]
     density = functools.reduce(np.multiply.outer, curves)
-    # Sums rounded, so that they add up however few records a bin has.
+    # Round cumulative sums, so that the total is exact however few records a bin has.
     sums = np.rint(np.cumsum(density.ravel()) / density.sum() * total).astype(np.int64)
     counts: IntArray = np.diff(sums, prepend=0).reshape(bins)
     return counts
@@ -26,6 +26,6 @@ def bell(bins: tuple[int, ...], total: int) -> IntArray:
 
 def random_boxes(bins: tuple[int, ...]) -> tuple[list[IntArray], list[IntArray]]:
     """Return 2,000 boxes with uniformly random ends, always the same: lo and hi by axis."""
-    rng = np.random.default_rng(0)  # which ranges are tried on public data is no secret
+    rng = np.random.default_rng(0)  # the ranges on public data are not secret
     ends = [np.sort(rng.integers(0, n + 1, (2, _BOXES)), axis=0) for n in bins]
     return [lo for lo, _ in ends], [hi for _, hi in ends]

@@ -1,7 +1,7 @@
-"""Trees over ordered bins: which nodes exist, and arithmetic from level to level.
+"""Trees over ordered bins: their nodes, and arithmetic between levels.
 
-A tree is held as one array a level, from the root (level 0) to the bins, each shaped like
-the grid of its nodes; no node is an object. Nothing here depends on data but the sums.
+A tree is one array for each level, from the root (level 0) to the bins, in the shape of the grid of
+its nodes; nodes are not objects. Only the sums depend on data.
 """
 
 import math
@@ -21,11 +21,11 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 
 @dataclass(frozen=True, slots=True)
 class TreeShape:
-    """A complete tree over the bins of one or more axes, cut off at the domain's end.
+    """A complete tree over the bins of one or more axes, truncated at the domain's end.
 
-    A node of level l covers a box of ``branching**(height - l)`` bins a side, as far as
-    the domain goes. A node wholly outside it does not exist, so a node at the end of an
-    axis may have fewer children than others, and no padding is ever held or measured.
+    A node of level l covers a box of ``branching**(height - l)`` bins per side, within the
+    domain. A node outside the domain does not exist, so a node at the end of an axis may have
+    fewer children than others, and no padding is stored or measured.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class TreeShape:
         return range(self.height + 1)
 
     def side(self, level: int) -> int:
-        """Bins a side of a node of `level` that is not cut off."""
+        """Bins per side of a node of `level` that is not truncated."""
         return int(self.branching ** (self.height - level))
 
     def grid(self, level: int) -> tuple[int, ...]:
@@ -79,7 +79,7 @@ class TreeShape:
         Parameters
         ----------
         values : `bins`
-            Of each bin. int64 wraps if the sum does: the caller sees to it that it does not.
+            Values of the bins. The caller must ensure that int64 sums do not wrap.
 
         Returns
         -------
@@ -130,7 +130,7 @@ class TreeShape:
         ----------
         values : `grid(level)`, for some level below the root.
         fill : float
-            Stands for the children that a node at the end of the domain lacks.
+            Value of the missing children of a node at the end of the domain.
 
         Returns
         -------
@@ -164,7 +164,7 @@ class TreeShape:
 
 
 def _interleaved(values: npt.NDArray[Scalar], widths: list[int]) -> npt.NDArray[Scalar]:
-    """Cut a grid into boxes of `widths`, one a row."""
+    """Cut a grid into boxes of `widths`, one per row."""
     split = [part for size, w in zip(values.shape, widths, strict=True) for part in (size // w, w)]
     axes = range(2 * len(widths))
     boxes = values.reshape(split).transpose([*axes[::2], *axes[1::2]])

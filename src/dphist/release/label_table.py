@@ -1,4 +1,4 @@
-"""LabelTable: released labels, with their released counts where there are any. Not secret."""
+"""LabelTable: released labels, with released counts if the mechanism has them. Not secret."""
 
 import re
 from typing import Any
@@ -11,7 +11,7 @@ from dphist.tables.reading.types import serves
 
 
 class LabelTable:
-    """Released labels in the order they were released in.
+    """Released labels, in the order of the release.
 
     Columns ``label`` and, where counts are released, ``count``. A last row whose label is null
     says that fewer labels than wanted were found.
@@ -35,7 +35,7 @@ class LabelTable:
 
     @property
     def labels(self) -> list[Any]:
-        """The labels; None for the row that says that there were too few.
+        """The labels; None for the row that marks that too few were found.
 
         Dates that Python cannot hold, such as DuckDB's infinity, are numbers: see `_written`.
         """
@@ -47,7 +47,7 @@ class LabelTable:
 
     @property
     def counts(self) -> IntArray | None:
-        """The released counts, (len,) int64, or None where only labels are released."""
+        """The released counts, (len,) int64, or None if only labels are released."""
         if "count" not in self._table.column_names:
             return None
         return np.asarray(self._table["count"].to_numpy(), np.int64)
@@ -67,7 +67,7 @@ class LabelTable:
         return polars.from_arrow(self._table)
 
     def to_content(self) -> dict[str, Any]:
-        """Return what is saved of it, as JSON holds it."""
+        """Return the table as a JSON object, for saving."""
         kind = self._table.schema.field("label").type
         content: dict[str, Any] = {
             "label_type": str(kind),
@@ -78,7 +78,7 @@ class LabelTable:
 
     @classmethod
     def from_content(cls, content: dict[str, Any]) -> "LabelTable":
-        """Read what `to_content` gave."""
+        """Make a table from the result of `to_content`."""
         kind = _named(content["label_type"])
         columns = {"label": _read(content["labels"], kind)}
         if "counts" in content:
@@ -91,7 +91,7 @@ _DECIMAL = re.compile(r"decimal128\((\d+), (-?\d+)\)")
 
 
 def _named(name: str) -> pa.DataType:
-    """Return the Arrow type that has this name; ValueError if labels cannot be of it."""
+    """Return the Arrow type with this name; ValueError if it is not a type of labels."""
     if zoned := _WITH_ZONE.fullmatch(name):
         return pa.timestamp(zoned[1], zoned[2])
     if decimal := _DECIMAL.fullmatch(name):
@@ -103,7 +103,7 @@ def _named(name: str) -> pa.DataType:
 
 
 def _written(labels: pa.ChunkedArray, kind: pa.DataType) -> list[Any]:
-    """Return labels as JSON holds them: bytes as hexadecimal digits, dates and decimals as text.
+    """Return labels as JSON values: bytes as hexadecimal digits, dates and decimals as text.
 
     Timestamps with a zone are in UTC. Where a date or timestamp is beyond what text can say, all
     are the numbers that Arrow holds for them.

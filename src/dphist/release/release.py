@@ -1,8 +1,8 @@
 """Release: what a mechanism returns; saving it and loading it.
 
-A release holds the mechanism's parameters and functions of released values, nothing
-else: no row counts, no digests of data, no numbers of dropped records. So all of it may
-be published, and anything computed from it costs no further privacy.
+A release holds only the mechanism's parameters and functions of released values: no row counts, no
+digests of data, no numbers of dropped records. So all of it may be published, and computing from
+it costs no further privacy.
 """
 
 import hashlib
@@ -36,7 +36,7 @@ VERSION = installed_version("dphist")
 
 SUPPLIED = "supplied by the caller: for tests"
 FOR_TESTS = f"random bits {SUPPLIED}"
-"""What a release says of itself if its randomness was not the operating system's."""
+"""Note of a release with randomness from elsewhere than the operating system."""
 
 
 M = TypeVar("M")
@@ -88,33 +88,33 @@ class Restoring(Protocol):
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Release:
-    """A published value, the guarantee it was made under, and the mechanism that made it.
+    """A published value, its guarantee, and the mechanism that made it.
 
     Attributes
     ----------
     value : Profile, LabelTable, RangeHistogram or RunningCounts
-        The released histogram: anonymized, with its labels, of ordered bins, or the readings of
-        a stream. Not secret.
-    guarantee : what the release cost, and whom it protects: the unit that `provenance` names, or
-        else the mechanism's own.
+        The released histogram: anonymized, with labels, of ordered bins, or the readings of a
+        stream. Not secret.
+    guarantee : cost and privacy unit of the release. The unit is the one that `provenance` names
+        (default: the mechanism's).
     mechanism : the mechanism with all its parameters.
     total : int or None
-        Private estimate of the number of records, where the mechanism makes one. It need
-        not equal `value.total`.
+        Private estimate of the number of records, if the mechanism makes one. It may differ
+        from `value.total`.
     noisy : mapping of str to (k,) int64 array
-        The noisy counts `value` was inferred from, for mechanisms that keep them; ``users``, of a
-        labelled release, the users within the bounds and those who were cut. They are covered by
-        the guarantee as `value` is.
+        The noisy counts from which `value` is inferred, for mechanisms that keep them. In a
+        release of labels, ``users`` are the noisy numbers of users within the bounds and over
+        them. The guarantee covers these counts as well as `value`.
     version : version of dphist that made the release.
     provenance : mapping of str to str
-        What was fixed about the data before anybody looked at them: ``unit``, who one user is;
-        ``null_users`` and ``null_labels``, what was done with rows without one; ``max_labels``,
-        ``max_count`` and ``max_records``, to what each user was cut. Without ``unit``
-        the bounds of a labelled release, and the sensitivity of another if above 1, rest on its
-        maker's promise.
+        Choices about the data, fixed without looking at them: ``unit``, the privacy unit;
+        ``null_users`` and ``null_labels``, the treatment of rows without a user or label;
+        ``max_labels``, ``max_count`` and ``max_records``, the bounds applied to each user.
+        Without ``unit``, the caller asserted the bounds of a release of labels, or a sensitivity
+        above 1 of other releases.
     for_tests : bool
-        Whether random bits came from the caller (`source=`), when noise was drawn or when the data
-        were bounded. Such a release protects nobody, and says so wherever it is shown.
+        Whether random bits came from the caller (`source=`), for the noise or for bounding the
+        data. Such a release protects nobody, and says so wherever it is shown.
     """
 
     value: Any
@@ -148,19 +148,19 @@ class Release:
 
     @property
     def budget(self) -> PureDP | ApproxDP | None:
-        """What the mechanism was calibrated to cost at most in all, where it was calibrated."""
+        """The maximum total cost that the mechanism is calibrated to; None if not calibrated."""
         target = target_of(self.mechanism)
         return None if target is None else target.guarantee
 
     def redecode(self) -> "Release":
-        """Return this release with its value inferred anew from its noisy counts.
+        """Return this release with its value inferred again from its noisy counts.
 
-        Post-processing, which costs nothing: a later version of the library may infer better.
+        This is post-processing and costs nothing. A later version of the library may infer better.
 
         Raises
         ------
         ParameterError
-            If the mechanism keeps no noisy counts that it could do that with.
+            If the mechanism does not keep noisy counts.
         """
         value = self.mechanism.decode(self.noisy)
         if isinstance(value, RangeHistogram):
@@ -211,8 +211,8 @@ class Release:
         Raises
         ------
         ReleaseFileError
-            If the file is missing, damaged, edited, or from a later version; or if the mechanism is
-            of a package that is not installed, or that does not register it.
+            If the file is missing, damaged, edited or written by a later version, or the mechanism
+            is of a package that is not installed or does not register it.
         """
         try:
             text = Path(path).read_text(encoding="utf-8")
@@ -224,7 +224,7 @@ class Release:
 
     @classmethod
     def from_json(cls, text: str, name: str = "the text") -> "Release":
-        """Read a release from the text `to_json` made; `name` is used in error messages."""
+        """Read a release from the text of `to_json`; error messages use `name`."""
         content = _checked_content(text, name)
         _find_mechanism(content, name)
         try:
@@ -237,18 +237,18 @@ class Release:
 
 
 def target_of(mechanism: Any) -> Target | None:
-    """Return what a mechanism was calibrated to cost; None where it was not, or cannot remember."""
+    """Return the target of a mechanism; None if it has none."""
     target: Target | None = getattr(mechanism, "target", None)
     return target
 
 
 def parameters_of(mechanism: Any) -> dict[str, Any]:
-    """Return the parameters of a mechanism by name, as its constructor takes them."""
+    """Return the constructor parameters of a mechanism by name."""
     return {item.name: getattr(mechanism, item.name) for item in fields(mechanism) if item.init}
 
 
 def _checked_content(text: str, name: str) -> dict[str, Any]:
-    """Return the document's content if it is whole, unedited, and of a version known here."""
+    """Return the document's content if it is complete, unedited and of a known version."""
     try:
         content = json.loads(text)
     except (ValueError, RecursionError):
@@ -269,19 +269,19 @@ def _checked_content(text: str, name: str) -> dict[str, Any]:
 
 
 def _checksum(content: dict[str, Any]) -> str:
-    """SHA-256 of the released content, against accidents; it proves nothing about who made it."""
+    """Return the SHA-256 of the content: it detects accidents, but does not prove authorship."""
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return "sha256:" + hashlib.sha256(canonical.encode()).hexdigest()
 
 
 def _described(value: Any) -> dict[str, Any]:
-    """Name a mechanism with its parameters, exact numbers as text."""
+    """Return a mechanism's name and parameters, exact numbers as text."""
     parameters = {name: _exact(each) for name, each in parameters_of(value).items()}
     return {"name": type(value).__name__, "parameters": parameters}
 
 
 def _described_guarantee(guarantee: Guarantee) -> dict[str, Any]:
-    """Name a guarantee with its numbers; its unit stands beside it, for readers who know none."""
+    """Return a guarantee's name and numbers; its unit is stored separately, for older readers."""
     described = _described(guarantee)
     del described["parameters"]["unit"]
     return described
@@ -335,13 +335,13 @@ def _decode(content: dict[str, Any]) -> Release:
 
 
 def _unit(mechanism: Any, provenance: Mapping[str, str]) -> PrivacyUnit:
-    """Return whom a mechanism protects, in the words of what is stated of the data."""
+    """Return the privacy unit of a mechanism, under the name that the provenance gives it."""
     own: PrivacyUnit = mechanism.guarantee.unit
     return own.named(provenance["unit"]) if "unit" in provenance else own
 
 
 def _target(content: dict[str, Any]) -> Target | None:
-    """Return what the mechanism was calibrated to; earlier versions wrote it as a budget."""
+    """Return the mechanism's target; earlier versions wrote it as a budget."""
     described = content.get("target")
     if described is not None:
         return Target(_construct(_GUARANTEES, described["guarantee"]), described["releases"])
@@ -396,7 +396,7 @@ def _text(said: Any) -> str:
 
 
 def provenance_of(counts: LabelCounts) -> dict[str, str]:
-    """Return what a release states about the labels it was made from."""
+    """Return the provenance that a release states about its labels."""
     known = {name: getattr(counts, name) for name in ("unit", "null_users", "null_labels")}
     provenance = {name: said for name, said in known.items() if said is not None}
     return provenance | counts.bounds_in_text()

@@ -1,4 +1,4 @@
-"""RunningCounts: released readings of one stream's running counts. Not secret."""
+"""RunningCounts: released readings of the running counts of a stream. Not secret."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
@@ -18,21 +18,22 @@ _LEAST, _MOST = -(2**63), 2**63 - 1
 
 
 class RunningCounts:
-    """Readings of a stream at increasing times: the labels released then, with their counts.
+    """Readings of a stream at increasing times: the labels released at each, with counts.
 
-    A label that is missing in a reading was below the threshold then: its count is not known,
-    and need not be 0. Rows of a reading come by count, the largest first, then by label.
+    A label missing from a reading was not above the threshold at that time: its count is unknown
+    and need not be 0. Rows of a reading are sorted by descending count, then by label.
 
     Parameters
     ----------
-    times : sequence of int, (k,), events read until then, increasing; at least one.
-    readings : sequence of k readings, each a mapping of labels (text) to counts, or the pair of
-        both.
+    times : sequence of int, (k,), number of events until each reading, increasing; at least one.
+    readings : sequence of k readings, each a mapping of labels (text) to counts, or a pair of
+        labels and counts.
 
     Raises
     ------
     DataError
-        If times do not increase, a label is no text or twice in a reading, or a count is no int64.
+        If times do not increase, a label is not text or is repeated in a reading, or a count is
+        not an int64.
 
     Examples
     --------
@@ -62,7 +63,7 @@ class RunningCounts:
         places: list[list[int]],
         counts: list[list[Any]],
     ) -> None:
-        """Check, order and keep; `places` are of labels as they are given, each in some reading."""
+        """Check, sort and hold; `places` index labels as given, each in some reading."""
         sizes = [len(each) for each in places]
         if not len(times) == len(places) == len(counts):
             raise DataError("times and readings must be of the same number")
@@ -75,7 +76,7 @@ class RunningCounts:
         row_counts = _checked_counts(list(chain.from_iterable(counts)))
         reading = np.repeat(np.arange(len(sizes)), np.array(sizes, np.int64))
         by_name = _ranks(checked)
-        # The bits' complement orders as the negative does, and has no overflow.
+        # The bitwise complement sorts like the negative, without overflow.
         order = np.lexsort((by_name[row_places], ~row_counts, reading))
         row_places, row_counts = row_places[order], row_counts[order]
         last = _last_rows(row_places)
@@ -107,17 +108,17 @@ class RunningCounts:
     __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> tuple[Any, tuple[dict[str, Any]]]:
-        """Copy and unpickle by way of the constructor, which makes the arrays read-only."""
+        """Copy and unpickle through the constructor, which makes the arrays read-only."""
         return RunningCounts.from_content, (self.to_content(),)
 
     @property
     def times(self) -> IntArray:
-        """Events read until each reading, (len,) int64, increasing."""
+        """Number of events until each reading, (len,) int64, increasing."""
         return self._times
 
     @property
     def labels(self) -> list[str]:
-        """All labels that occur: in the order of the last reading, then by their last counts."""
+        """All labels in any reading: in the order of the last one, then by their last counts."""
         return list(self._labels)
 
     @property
@@ -131,7 +132,7 @@ class RunningCounts:
         Raises
         ------
         ParameterError
-            If there was no reading at that time; `times` lists those there were.
+            If there is no reading at that time; `times` lists all.
         """
         wanted = whole_number(time, "time", 0)
         place = int(np.searchsorted(self._times, wanted))
@@ -140,13 +141,13 @@ class RunningCounts:
         return self._table(place)
 
     def top(self, k: int) -> LabelTable:
-        """Return the k largest counts of the last reading, or all where there are fewer."""
+        """Return the k largest counts of the last reading, or all if there are fewer."""
         return self._table(len(self) - 1, whole_number(k, "k", 1))
 
     def line(self, label: str) -> tuple[IntArray, IntArray]:
-        """Return the readings that have a label, by their place, and its counts in them.
+        """Return the indices of the readings that have a label, and its counts in them.
 
-        Both are (n,) int64; empty for a label in no reading.
+        Both are (n,) int64, empty for a label in no reading.
         """
         if label not in self._labels:
             return np.empty(0, np.int64), np.empty(0, np.int64)
@@ -169,7 +170,7 @@ class RunningCounts:
         return polars.from_arrow(self.to_arrow())
 
     def to_content(self) -> dict[str, Any]:
-        """Return what is saved of it, as JSON holds it: each label once, rows by its place."""
+        """Return a JSON object for saving: each label once, rows by its index."""
         cuts = self._starts[1:-1]
         return {
             "times": self._times.tolist(),
@@ -180,12 +181,12 @@ class RunningCounts:
 
     @classmethod
     def from_content(cls, content: dict[str, Any]) -> "RunningCounts":
-        """Read what `to_content` gave.
+        """Make running counts from the result of `to_content`.
 
         Raises
         ------
         DataError, KeyError, TypeError
-            If it is not that.
+            If `content` does not have that form.
         """
         labels = _listed(content["labels"])
         places = [_listed(each) for each in _listed(content["places"])]
@@ -212,7 +213,7 @@ class RunningCounts:
 
 
 def _rows_of(reading: Reading) -> tuple[list[Any], list[Any]]:
-    """Return the labels and counts of a reading, which need not be either."""
+    """Return the labels and counts of a reading, unchecked."""
     if isinstance(reading, Mapping):
         return list(reading.keys()), list(reading.values())
     labels, counts = reading
@@ -224,14 +225,14 @@ def _distinct(rows: Iterable[tuple[list[Any], list[Any]]]) -> list[Any]:
 
 
 def _ranks(labels: list[str]) -> IntArray:
-    """Return each label's place in the order of their code points."""
+    """Return each label's rank in the order of code points."""
     ranks = np.empty(len(labels), np.int64)
     ranks[sorted(range(len(labels)), key=labels.__getitem__)] = np.arange(len(labels))
     return ranks
 
 
 def _last_rows(places: IntArray) -> IntArray:
-    """Return the last row of each label, by the label's place; every label has one."""
+    """Return the last row of each label, by the label's index; every label has one."""
     found: IntArray = len(places) - 1 - np.unique(places[::-1], return_index=True)[1]
     return found
 
@@ -274,7 +275,7 @@ def _whole(number: Any) -> bool:
 
 
 def _plain(values: Any) -> list[Any]:
-    """Return a sequence or array as a list of Python's objects."""
+    """Return a sequence or array as a list of Python objects."""
     return list(values.tolist() if hasattr(values, "tolist") else values)
 
 

@@ -1,4 +1,4 @@
-"""ContinualHistogram: a stream of events, and the running counts of its labels."""
+"""ContinualHistogram: running counts of the labels in a stream of events."""
 
 import logging
 import os
@@ -23,48 +23,49 @@ _LOG = logging.getLogger(__name__)
 
 
 class ContinualHistogram(StreamProperties):
-    """Running counts of labels nobody listed beforehand, read as often as one likes.
+    """Running counts of labels that need not be known in advance, read any number of times.
 
-    Events come one after another, each a set of labels; `counts` gives at any time, and again and
-    again, all labels whose noisy count is above a threshold. What all readings cost together is
-    fixed beforehand.
+    Each event is a set of labels. At any time, `counts` returns all labels with a noisy count above
+    a threshold. The total cost of all readings is fixed in advance.
 
     Parameters
     ----------
     epsilon : number above 0; required.
-        The paper's parameter; what the stream costs in all is `guarantee`. `dphist.calibrate`
-        finds it from a total.
+        The paper's parameter; the total cost of the stream is `guarantee`. `dphist.calibrate`
+        computes it from a total.
     delta : number above 0 and below 1
-        Required unless `labels` are listed.
+        Required if `labels` are not listed.
     horizon : int
-        How many events there may be. The one after the last is refused.
+        Maximum number of events; further events are refused.
     max_labels : int
-        How many labels an event keeps at most; of more, so many are chosen at random.
+        Maximum number of labels of an event; if there are more, that many are kept, chosen at
+        random.
     method : "autoregressive" or "binary"
         The default has the lower error; "binary" is the published mechanism.
     labels : sequence of str, optional
-        Known labels, public: all are released from the start, others are ignored.
+        Known, public labels: all are released from the start, and others are ignored.
     max_events_per_user : int, optional
-        How many events of a user count; then all events of a user are protected together.
+        Maximum number of events counted for a user; then all events of a user are protected
+        together.
     windows : int, optional
-        Counts of past windows are wanted, which begin and end at multiples of so many events.
-        Then each such multiple takes time for every label, and memory.
+        Keep counts for `window`, of windows that begin and end at multiples of this number of
+        events. Each multiple takes time and memory for every label.
     readings : int, optional
-        At how many times the stream is read at most; as often as there are events when omitted.
-        Where it is read once a day, saying so makes the threshold lower.
+        Maximum number of times at which the stream is read (default: `horizon`). A smaller number,
+        such as one per day, lowers the threshold.
 
     Guarantee
     ---------
-    delta-approximate rho-zCDP for all readings together, see `ContinualMechanism`. Neighbours
+    delta-approximate rho-zCDP for all readings together, see `ContinualMechanism`. Neighbors
     differ in one event, which is empty in one of them (with `max_events_per_user`: in all events
-    of one user). The number and the times of events are public. The streams do not depend on what
-    is released. Not covered: time, memory, and whoever sees the state, which is secret.
+    of one user). The number and the times of events are public. Events must not depend on
+    releases. Not covered: running time, memory, and anyone who sees the state, which is secret.
 
     Notes
     -----
-    A stream has one owner. It cannot be copied or pickled, and refuses to go on in a forked
+    A stream has one owner. It cannot be copied or pickled, and refuses to continue in a forked
     process: two copies would draw different noise for the same counts. Calls from several threads
-    take turns. Rogers 2023, sec. 4.3; Rivera Cardoso and Rogers 2022.
+    run one at a time. Rogers 2023, sec. 4.3; Rivera Cardoso and Rogers 2022.
 
     Examples
     --------
@@ -127,7 +128,7 @@ class ContinualHistogram(StreamProperties):
         self.close()
 
     def calibrated_to(self, target: Target) -> "ContinualHistogram":
-        """Return a new stream that remembers what it was asked to cost: see `MechanismBase`."""
+        """Return a new stream with this target: see `MechanismBase`."""
         if self.time or self._live.store is not None:
             raise ParameterError("target must be set before the first event, and in memory")
         return self._of(StreamState(self.mechanism.calibrated_to(target)), None)
@@ -135,23 +136,23 @@ class ContinualHistogram(StreamProperties):
     def update(
         self, labels: Iterable[str], *, user: object | None = None, source: Source | None = None
     ) -> None:
-        """Count one event. When this returns, it counts, and a durable stream has recorded it.
+        """Count one event. When this returns, a durable stream has recorded it on disk.
 
         Parameters
         ----------
-        labels : iterable of text, each of which counts once; of none, the event is empty.
-        user : whose event it is: text, an integer, a date or a truth value. Required where
-            `max_events_per_user` is given, and not taken otherwise.
+        labels : iterable of text; each label counts once. An event may be empty.
+        user : user of the event: text, an integer, a date or a truth value. Required with
+            `max_events_per_user`, refused without it.
         source : `source(n)` returns n random bytes. For tests only: all releases say so.
 
         Raises
         ------
         HorizonError
-            If there were as many events as the horizon; nothing is counted.
+            If the horizon is reached; nothing is counted.
         DataError, ParameterError
-            If the event cannot be one; nothing is counted.
+            If the event is invalid; nothing is counted.
         StateError
-            If the stream was handed over, closed, is in a forked process, or writing failed.
+            If the stream was saved to a file or closed, the process is a fork, or writing failed.
         """
         bounded = self.mechanism.max_events_per_user is not None
         if bounded != (user is not None):
@@ -171,10 +172,10 @@ class ContinualHistogram(StreamProperties):
         user: str | None = None,
         source: Source | None = None,
     ) -> None:
-        """Count events in time order: all of them, or, if there is an error, none.
+        """Count events in time order: all of them, or none if there is an error.
 
-        Only where `windows` are kept may a crash, or a full disk, leave the events up to a
-        multiple of `windows` counted; `time` tells.
+        With `windows`, a crash or a full disk may leave the events up to a multiple of `windows`
+        counted; `time` shows how many.
 
         Parameters
         ----------
@@ -182,11 +183,11 @@ class ContinualHistogram(StreamProperties):
             Arrow or DuckDB, its rows in time order.
         label : column of labels, or of lists of labels; a row without one is an empty event.
         event : column; consecutive rows of one value are one event. Without it each row is one.
-        user : column of users; required where `max_events_per_user` is given.
+        user : column of users; required with `max_events_per_user`.
 
         Raises
         ------
-        As `update`, and ColumnError if a column is missing or of a type that cannot serve.
+        As `update`, and ColumnError if a column is missing or of an unsuitable type.
         """
         bounded = self.mechanism.max_events_per_user is not None
         if user is not None and not bounded:
@@ -199,13 +200,13 @@ class ContinualHistogram(StreamProperties):
     def counts(self, *, source: Source | None = None) -> dict[str, int]:
         """Return all labels released at this time with their noisy counts, the largest first.
 
-        Read again before the next event, it is the same. A label may be there at one time and
-        not at a later one. Counts are integers; those of listed labels may be negative.
+        Reading again before the next event returns the same counts. A label may appear at one time
+        and not later. Counts are integers; those of listed labels may be negative.
 
         Raises
         ------
         HorizonError
-            If the stream was read at as many times as `readings` allows.
+            If the stream was already read `readings` times.
         StateError
             As `update`.
         """
@@ -220,8 +221,8 @@ class ContinualHistogram(StreamProperties):
     def window(self, start: int, end: int) -> dict[str, int]:
         """Return noisy counts of the events `start` to `end`, the first event being 1.
 
-        Of all labels that `counts` has released by now, without a threshold of their own; so
-        counts may be 0 or negative. It costs nothing further.
+        Covers all labels that `counts` has released so far, without another threshold, so counts
+        may be 0 or negative. It has no further cost.
 
         Raises
         ------
@@ -251,9 +252,9 @@ class ContinualHistogram(StreamProperties):
             return dict(self._state.readings[self.time])
 
     def release(self, *, source: Source | None = None) -> Release:
-        """Record the counts of this time, and release all that were recorded so far.
+        """Record the counts at this time, and release all recorded readings.
 
-        `released` does the latter alone, also when no reading is left.
+        `released` only does the latter, also when no reading is left.
 
         Returns
         -------
@@ -263,7 +264,7 @@ class ContinualHistogram(StreamProperties):
         return self.released()
 
     def released(self) -> Release:
-        """Release what was recorded so far, without reading anew.
+        """Release all recorded readings, without a new one.
 
         Raises
         ------
@@ -278,15 +279,15 @@ class ContinualHistogram(StreamProperties):
         return self.mechanism._given_out(value, self, None, provenance=provenance)
 
     def save(self, path: str | Path) -> None:
-        """Hand the stream over to a file, for `load` or `open` to go on with. Secret.
+        """Hand the stream over to a file, which `load` or `open` continues. The file is secret.
 
-        This object takes no more events and makes no new readings; it repeats the last: two
-        streams that both went on would draw different noise for the same counts.
+        Afterwards this object accepts no events and makes no new readings, only repeats the last
+        one: two continuing streams would draw different noise for the same counts.
 
         Raises
         ------
         StateError
-            If the file exists, unless its state was loaded before.
+            If the file exists and its state was not loaded before.
         OutputFileError
             If it cannot be written.
         """
@@ -296,8 +297,8 @@ class ContinualHistogram(StreamProperties):
     def load(cls, path: str | Path, *, moved: bool = False) -> "ContinualHistogram":
         """Take over the stream of a file that `save` wrote, into memory.
 
-        The file is wiped, and refused from then on: the stream that is returned is the only one.
-        Its state is lost with the process unless it is saved again; `open` keeps it on disk.
+        The file is wiped and refused from then on, so the returned stream is the only one. Its
+        state is lost with the process if it is not saved again; `open` keeps it on disk.
 
         Parameters
         ----------
@@ -333,10 +334,10 @@ class ContinualHistogram(StreamProperties):
         budget: ApproxDP | None = None,
         **parameters: Any,
     ) -> "ContinualHistogram":
-        """Go on with the stream that is kept in a file, or begin one there.
+        """Continue the stream in a file, or begin one there.
 
-        Each event and each reading's noise is on disk before the call returns, so that a crash at
-        any moment loses no event that was counted, counts none twice, and draws no noise twice.
+        Each event and the noise of each reading are on disk before the call returns. So a crash
+        loses no counted event, counts none twice, and draws no noise twice.
         The file stays open, and locked, until `close`.
 
         Parameters
@@ -344,10 +345,10 @@ class ContinualHistogram(StreamProperties):
         path : a file on a local disk; secret, readable by its owner only.
         moved : the file is a copy of its last content, and the original is gone for good.
         mechanism : the parameters, as `dphist.calibrate` finds them from a total.
-        budget : what the stream costs at most in all, where `mechanism` does not remember it. To
-            go on with a stream that costs more, or has another budget, is refused.
-        **parameters : those of the constructor, in place of `mechanism`. One of them is required
-            to begin; both may be left out to go on. What is given must be the stream's own then.
+        budget : maximum total cost of the stream, if `mechanism` has no target. A stream with a
+            higher cost or another budget is refused.
+        **parameters : those of the constructor, instead of `mechanism`. One of the two is required
+            to begin; both may be omitted to continue, and otherwise must match the stream.
 
         Raises
         ------
@@ -379,5 +380,5 @@ class ContinualHistogram(StreamProperties):
             raise
 
     def close(self) -> None:
-        """Give up the file of a durable stream, for others to open. May be called again."""
+        """Close the file of a durable stream, so that others can open it. May be called again."""
         self._live.close()

@@ -1,4 +1,4 @@
-"""What a stream promises, whatever its events."""
+"""The guarantee and the parameters of a stream, independent of its events."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -25,16 +25,16 @@ class StreamProperties:
 
     @property
     def time(self) -> int:
-        """How many events there have been; public."""
+        """The number of events so far; public."""
         return self._live.state.time
 
     @property
     def for_tests(self) -> bool:
-        """Whether random bits came from a caller at any time: then the stream protects nobody."""
+        """Whether any random bits came from a caller; then the stream protects nobody."""
         return self._live.state.for_tests
 
     def _promise(self) -> str:
-        """Write what is promised, for a repr."""
+        """Return the guarantee in words, for a repr."""
         target = self.mechanism.target
         asked = "" if target is None else f", target={target!r}"
         said = f"{FOR_TESTS}; " if self.for_tests else ""
@@ -43,12 +43,12 @@ class StreamProperties:
 
     @property
     def guarantee(self) -> ZCDP | ApproxZCDP:
-        """What all readings cost together."""
+        """The total cost of all readings."""
         return self.mechanism.guarantee
 
     @property
     def budget(self) -> PureDP | ApproxDP | None:
-        """What the stream was calibrated to cost at most in all, where that was said."""
+        """The maximum total cost that the stream is calibrated to; None if not calibrated."""
         target = self.mechanism.target
         return None if target is None else target.guarantee
 
@@ -59,7 +59,7 @@ class StreamProperties:
 
     @property
     def threshold(self) -> Fraction | None:
-        """Labels whose noisy count is above it are released; None where labels are listed."""
+        """Labels with a noisy count above it are released; None if labels are listed."""
         return self.mechanism.threshold
 
     @property
@@ -69,23 +69,23 @@ class StreamProperties:
 
     @property
     def horizon(self) -> int:
-        """How many events there may be in all."""
+        """The maximum number of events."""
         return self.mechanism.horizon
 
     @property
     def remaining(self) -> int:
-        """How many events there may still be."""
+        """The number of events left."""
         return self.horizon - self.time
 
     def epsilon_at(self, delta: Exact, releases: int = 1) -> Fraction | None:
-        """Return the least epsilon known of so many such streams at a total delta."""
+        """Return the smallest known epsilon of `releases` such streams at a total delta."""
         return self.mechanism.epsilon_at(delta, releases)
 
     def to_approx_dp(self, delta: Exact) -> ApproxDP:
-        """Return the least (epsilon, delta)-DP known of the stream, for a total delta."""
+        """Return the smallest known (epsilon, delta)-DP guarantee for a total delta."""
         return self.mechanism.to_approx_dp(delta)
 
     @classmethod
     def needs_delta(cls, labels: Sequence[str] | None = None, **_parameters: Any) -> bool:
-        """Whether there is a delta: not where labels are listed."""
+        """Whether a delta is needed: only if labels are not listed."""
         return ContinualMechanism.needs_delta(labels)

@@ -1,4 +1,4 @@
-"""The threshold below which a label that only one user brought stays, at all times."""
+"""The threshold that keeps labels of a single user unreleased at all times."""
 
 import math
 from fractions import Fraction
@@ -10,17 +10,17 @@ _ROOT_BITS = 64
 
 
 def threshold_units(counter: Counter, chance: Fraction, events: int) -> int:
-    """Return the threshold in the counter's units: the least one known to keep the chance.
+    """Return the smallest threshold proved to keep the probability, in the counter's units.
 
-    One user has at most `events` events. Labels that nobody else brings have counts j, 1 to
-    `events`, and the j add up to `events` times max_labels at most. With c = `chance` (delta /
-    (max_labels readings)), a threshold T serves if Pr[j + N > T] <= c j / events for every j: then
-    at one time any such label is released with probability at most max_labels c, and at any of
-    the readings with at most delta. The T that a single j needs is convex in j, so that the
-    first and the last decide (`docs/proofs/streams.md`, Lemma 7).
+    One user has at most `events` events. Labels of this user only have counts j from 1 to
+    `events`, which add up to at most `events` times max_labels. With c = `chance` (delta /
+    (max_labels readings)), a threshold T is valid if Pr[j + N > T] <= c j / events for every j:
+    then the probability that any such label is released is at most max_labels c at one time, and
+    at most delta over all readings. The T required by j is convex in j, so the first and the last
+    j decide (`docs/proofs/streams.md`, Lemma 7).
 
     For one event it is 1 + sigma sqrt(ceil(log2(L + 1)) + 1) Phi^-1(1 - delta / (Delta_0 L))
-    with the binary counter and L readings (Rogers 2023, sec. 4.3), and what rounding adds.
+    with the binary counter and L readings (Rogers 2023, sec. 4.3), plus rounding.
     """
     deviation = _root_above(counter.variance)
     needed = (

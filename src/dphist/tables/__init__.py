@@ -1,8 +1,8 @@
 """Any dataframe or file in: (count, prevalence) pairs out, labels with their counts, or bins.
 
-`reading` is the gate, through which a caller's rows come in, once; `counting` and `binning` work
-on what it hands on, in an engine (`engine`) in which nothing of the caller's changes what SQL
-means: a DuckDB of ours, or Spark.
+`reading` is the only entry for a caller's rows, each read once. `counting` and `binning` process
+them in an engine (`engine`) in which a caller cannot change the meaning of SQL: a private DuckDB,
+or Spark.
 """
 
 from dphist.tables.checks import LARGEST, check_counts, check_total

@@ -1,9 +1,9 @@
-"""Checking counts before anything is computed from them.
+"""Checks of counts before anything is computed from them.
 
-Whatever the counts come in, they leave as int64 between 0 and 2**62 - 1: half the range,
-so that the sum of two of them never wraps. The errors name the parameter and the remedy,
-never a count. What is not told apart here is lost: a masked array in a list has no mask once
-NumPy has joined the list, and data of ours with a bound have none (they refuse to be arrays).
+Counts of any input type become int64 between 0 and 2**62 - 1: half the range, so that the sum of
+two of them never wraps. Errors name the parameter and the remedy, never a count. Every difference
+not detected here is lost: NumPy drops the mask of a masked array in a list, and our own data would
+lose their bounds (they refuse to become arrays).
 """
 
 from collections import UserList, deque
@@ -17,7 +17,7 @@ from dphist.arrays import AnyArray, IntArray
 from dphist.errors import DataError, ParameterError
 from dphist.tables.engine.redaction import redact_errors
 
-# The largest count, sum of counts of one label, and number of records in all.
+# Maximum of a count, of the sum of counts of one label, and of the total number of records.
 LARGEST = 2**62 - 1
 
 _MISSING_IN_ARRAY = (
@@ -57,7 +57,7 @@ def check_counts(values: object, name: str) -> IntArray:
     values : sequence of int, or (k,) array or Series of an integer type
         Counts, in records; Python, NumPy, pandas, Polars or Arrow. Zeros are kept.
     name : str
-        The parameter the values came in, named by the errors.
+        The parameter of the values, for error messages.
 
     Returns
     -------
@@ -84,7 +84,7 @@ def check_counts(values: object, name: str) -> IntArray:
         items = _items(values, not_a_sequence)
         for value in items:
             if _is_part(value) and not _is_sequence(value):
-                _array(value, name, not_a_sequence)  # data with a bound refuse this in their words
+                _array(value, name, not_a_sequence)  # data with a bound raise their own error here
         return _from_objects(items, name)
     array = _array(values, name, not_a_sequence)
     if array.ndim != 1:
@@ -98,14 +98,14 @@ def check_grid(values: object, name: str) -> tuple[IntArray, tuple[int, ...]]:
     Parameters
     ----------
     values : array, or nested sequences of arrays or int
-        As for `check_counts`, of two or more dimensions; all parts of a sequence have one shape.
+        As for `check_counts`, of two or more dimensions; the parts of a sequence have one shape.
     name : str
-        The parameter the values came in.
+        The parameter of the values.
 
     Raises
     ------
     ParameterError, DataError
-        As by `check_counts`.
+        As for `check_counts`.
 
     >>> check_grid([[8, 3], [0, 1]], "counts")
     (array([8, 3, 0, 1]), (2, 2))
@@ -125,8 +125,8 @@ def check_total(counts: IntArray, prevalences: IntArray) -> int:
 
     Parameters
     ----------
-    counts, prevalences : (d,) int64, none negative
-        Counts, in records, and how many labels have each.
+    counts, prevalences : (d,) int64, nonnegative
+        Counts, in records, and the number of labels with each.
 
     Raises
     ------
@@ -136,8 +136,8 @@ def check_total(counts: IntArray, prevalences: IntArray) -> int:
     >>> check_total(np.array([3, 8]), np.array([1, 2]))
     19
     """
-    # Rounding moves a sum of d products by a factor of at most 1 + d / 2**52; below half
-    # the bound int64 is therefore exact, and Python's integers decide the rest.
+    # Rounding changes a sum of d products by a factor of at most 1 + d / 2**52. So below half
+    # the bound int64 is exact; Python's integers decide the rest.
     if float(np.dot(counts.astype(np.float64), prevalences.astype(np.float64))) < LARGEST / 2:
         return int(np.dot(counts, prevalences))
     total = sum(c * p for c, p in zip(counts.tolist(), prevalences.tolist(), strict=True))
@@ -146,7 +146,7 @@ def check_total(counts: IntArray, prevalences: IntArray) -> int:
     return int(total)
 
 
-# By what a thing says that it knows better than its items how to be an array.
+# Attributes of objects that define their own conversion to an array.
 _ARRAYS = (
     *("__array__", "__array_interface__", "__array_struct__", "__dataframe__", "__dlpack__"),
     *("__arrow_c_array__", "__arrow_c_stream__"),
@@ -154,7 +154,7 @@ _ARRAYS = (
 
 
 def _is_sequence(values: object) -> bool:
-    """Whether this has items and nothing more, as a list has.
+    """Whether this is a plain sequence, such as a list.
 
     NumPy would join the items, turn True into 1, and drop masks.
     """
@@ -162,7 +162,7 @@ def _is_sequence(values: object) -> bool:
         return True
     if isinstance(values, str | bytes | bytearray | Mapping | np.generic):
         return False
-    # By its class, where no code of somebody's runs.
+    # Inspect the class only, so that no foreign code runs.
     methods = _methods(values)
     items = {"__len__", "__getitem__"} <= methods
     return items and methods.isdisjoint(_ARRAYS) and not _has_buffer(values)
@@ -185,7 +185,7 @@ def _has_buffer(values: object) -> bool:
 
 
 def _parts(values: object, name: str, problem: ParameterError) -> tuple[IntArray, tuple[int, ...]]:
-    """Check an array, or a sequence part by part; flat, and the shape."""
+    """Check an array, or a sequence part by part; return the flat counts and the shape."""
     if not _is_sequence(values):
         array = _array(values, name, problem)
         return _from_array(array.ravel(), name), array.shape
@@ -201,14 +201,14 @@ def _parts(values: object, name: str, problem: ParameterError) -> tuple[IntArray
 
 
 def _is_part(value: object) -> bool:
-    """Whether this is a part of a grid, or says itself that it is none."""
+    """Whether this is a part of a grid, or an object that raises its own error."""
     if _is_sequence(value):
         return True
     return "__array__" in _methods(value) and not isinstance(value, np.generic)
 
 
 def _array(values: object, name: str, problem: ParameterError) -> AnyArray:
-    """Return what NumPy makes of anything that is no sequence."""
+    """Return the NumPy array of an object that is not a plain sequence."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         raise Problem.MISSING.error(name)
     array: AnyArray = redact_errors(lambda: np.asarray(values), problem)
@@ -225,12 +225,12 @@ def _from_array(array: AnyArray, name: str) -> IntArray:
 
 
 def _from_numbers(array: AnyArray, name: str) -> IntArray:
-    """Check an array of one of NumPy's own types; `array` is (k,)."""
+    """Check an array of a NumPy type; `array` is (k,)."""
     kind = array.dtype.kind
-    if kind == "f" and array.size == 0:  # what NumPy makes of an empty list
+    if kind == "f" and array.size == 0:  # NumPy's result for an empty list
         return np.empty(0, dtype=np.int64)
     if kind == "f":
-        # An integer column with a gap comes out of pandas and Arrow as floats with NaN.
+        # pandas and Arrow convert integers with missing values to floats with NaN.
         raise Problem.MISSING.error(name) if np.isnan(array).any() else _not_integers(name)
     if kind not in "iu":
         raise _not_integers(name)
@@ -245,10 +245,10 @@ def _from_objects(values: Sequence[Any], name: str) -> IntArray:
         if kind.__name__ in _NULLS:
             raise Problem.MISSING.error(name)
         if issubclass(kind, float | np.floating):
-            # NaN is the only number that is not equal to itself.
+            # Only NaN differs from itself.
             gap = any(isinstance(value, kind) and value != value for value in values)
             raise Problem.MISSING.error(name) if gap else _not_integers(name)
-        # A timedelta64 is an integer to NumPy, whatever its unit.
+        # NumPy treats a timedelta64 of any unit as an integer.
         unfit = issubclass(kind, bool | np.timedelta64)
         if unfit or not issubclass(kind, int | np.integer):
             raise _not_integers(name)

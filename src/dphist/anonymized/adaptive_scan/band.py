@@ -13,13 +13,13 @@ from dphist.data.profile import Profile
 
 
 def bounds_of_scans(noisy: Mapping[str, IntArray], t: int) -> tuple[Profile, Profile]:
-    """Return a diagram inside the true one and one around it, if no noise exceeds `t`."""
+    """Return a diagram inside the true one and one containing it, if no noise exceeds `t`."""
     ends, row_ends = noisy["column_ends"], noisy["row_ends"]
     low, high = curve_bounds(ends, noisy["columns"], t)
     short, long = curve_bounds(row_ends, noisy["rows"], t)
-    # As many rows surely reach beyond the last column as have a lower bound above 0.
+    # Rows with a lower bound above 0 certainly reach beyond the last column.
     surely = int(row_ends[1:][short > 0].max(initial=0))
-    # No more can than are as high as the last column.
+    # At most as many rows reach beyond the last column as it is high.
     rows_up_to = np.minimum(row_ends[1:], high[-1])
     return (
         _joined(ends, np.maximum(low, surely), row_ends[1:], short),

@@ -1,7 +1,7 @@
-"""Blocks in which a curve turns: level on one side of the block, and falling on the other.
+"""Blocks with a bend: the curve is level on one side of the block and falls on the other.
 
-A parabola drawn through such a block would round the corner off. Its place is known: it is the one
-that keeps the block's number of cells.
+A parabola through such a block would round the corner off. The position of the bend follows from
+the block's number of cells.
 """
 
 from typing import NamedTuple
@@ -10,15 +10,15 @@ import numpy as np
 
 from dphist.arrays import FloatArray, IntArray
 
-# A side is level if the curve falls there so many times less steeply than in the block.
+# A side is level if the curve falls at least this many times less steeply there than in the block.
 _LEVEL = 3.0
 
 
 class Bends(NamedTuple):
-    """Where blocks bend, and the heights between blocks where that is known better now.
+    """Bends of blocks, and the heights between blocks that bends improve.
 
-    `late` is how much of each block falls if it does so at its end, `early` if at its beginning;
-    (k,) float64, nan where there is no such bend. `edges` has the heights at the k + 1 ends.
+    `late` is the falling width of each block that falls at its end, `early` of each that falls at
+    its beginning; (k,) float64, nan without such a bend. `edges` are the heights at k + 1 ends.
     """
 
     late: FloatArray
@@ -27,7 +27,7 @@ class Bends(NamedTuple):
 
 
 def bends(ends: IntArray, heights: FloatArray, edges: FloatArray) -> Bends:
-    """Find the blocks that bend, from the heights of all blocks and those at their edges."""
+    """Find the blocks that bend, from the heights of all blocks and of their edges."""
     widths = np.diff(ends)
     if len(widths) < 3:
         nowhere = np.full(len(widths), np.nan)
@@ -39,7 +39,7 @@ def bends(ends: IntArray, heights: FloatArray, edges: FloatArray) -> Bends:
     within = (edges[:-1] - edges[1:]) / widths
     turns_late = (widths > 1) & (_LEVEL * before < within)
     turns_early = (widths > 1) & (_LEVEL * after < within) & ~turns_late
-    # The edge on the falling side lies where the two blocks beyond it point to.
+    # The edge on the falling side is extrapolated from the two blocks beyond it.
     known = edges.copy()
     late, early = np.flatnonzero(turns_late[:-2]), np.flatnonzero(turns_early[2:]) + 2
     pointed = heights[late + 1] + slopes[late + 1] * widths[late + 1] / 2
@@ -59,9 +59,9 @@ def bends(ends: IntArray, heights: FloatArray, edges: FloatArray) -> Bends:
 def turned(
     position: FloatArray, width: FloatArray, left: FloatArray, right: FloatArray, late: FloatArray
 ) -> FloatArray:
-    """Mean height of unit cells at `position` in blocks that are level and then fall.
+    """Return the mean height of unit cells at `position` in blocks that are level, then fall.
 
-    `late` is the width that falls, of `width`; the height goes from `left` to `right`.
+    The last `late` of `width` falls; the height changes from `left` to `right`.
     """
 
     def lost(x: FloatArray) -> FloatArray:

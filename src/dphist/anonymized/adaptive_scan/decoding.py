@@ -1,4 +1,4 @@
-"""From noisy counts of consecutive blocks back to a whole, non-increasing curve.
+"""Decoding of noisy counts of consecutive blocks to an integer, non-increasing curve.
 
 Pure functions of noisy numbers.
 """
@@ -13,8 +13,8 @@ from dphist.anonymized.adaptive_scan.steps import steps
 from dphist.anonymized.inference import isotonic_decreasing, whole_non_negative
 from dphist.arrays import FloatArray, IntArray
 
-# Blocks at the end are kept if they hold so much on average, in units of 1 / epsilon: noise alone,
-# whose mean is 0, then rarely adds a tail.
+# Minimum average count, in units of 1 / epsilon, for which blocks at the end are kept: noise
+# alone, with mean 0, then rarely adds a tail.
 _WORTH_KEEPING = 0.9
 
 
@@ -33,7 +33,7 @@ def decode_curve(
     counts : (k,) int64; noisy numbers of cells.
     epsilon : parameter of their noise.
     roughness : variance of the curve's fall over one position, for its mean.
-    length : number of positions wanted; blocks beyond are not looked into.
+    length : number of positions wanted; blocks beyond are not decoded.
 
     Returns
     -------
@@ -43,7 +43,7 @@ def decode_curve(
     curve, kept = np.zeros(length, np.int64), len(heights)
     if kept == 0:
         return curve
-    # What follows a curve that was cut is nothing; else the last block goes on as it came.
+    # A truncated curve is 0 afterwards; otherwise the last block continues its trend.
     values = inside_blocks(
         ends[: kept + 1], heights, length, 1 / epsilon, falls_to_zero=kept < len(counts)
     )
@@ -52,7 +52,7 @@ def decode_curve(
 
 
 def without_tail(counts: IntArray, epsilon: float) -> int:
-    """Return how many blocks to keep, the rest being taken for noise on nothing."""
+    """Return the number of blocks to keep; the rest is treated as noise on empty blocks."""
     gain = np.cumsum(counts - _WORTH_KEEPING / epsilon)
     return int(np.argmax(np.append(0.0, gain)))
 
@@ -60,7 +60,7 @@ def without_tail(counts: IntArray, epsilon: float) -> int:
 def kept_heights(
     ends: IntArray, counts: IntArray, epsilon: float, roughness: Roughness
 ) -> FloatArray:
-    """Mean heights of the blocks that are kept, not increasing; the others' are 0."""
+    """Return the mean heights of the blocks, non-increasing; 0 for blocks not kept."""
     kept = without_tail(counts, epsilon)
     return smoothed_heights(ends[: kept + 1], counts[:kept], epsilon, roughness)
 
@@ -68,11 +68,11 @@ def kept_heights(
 def inside_blocks(
     ends: IntArray, heights: FloatArray, length: int, noise: float, falls_to_zero: bool
 ) -> FloatArray:
-    """Values at the first `length` positions, or as many as there are.
+    """Return the values at the first `length` positions, or at all if there are fewer.
 
-    In each block a step, a bend, or else a parabola, that keeps its number of cells. A parabola
-    runs from the height at the block's left edge to that at its right edge; where it would rise,
-    one of the two is moved so far that it just does not.
+    Each block gets a step, a bend or a parabola, which keeps the block's number of cells. A
+    parabola connects the heights at the block's edges; if it would rise, one of these is moved
+    just enough that it does not.
     """
     widths = np.diff(ends)
     edges = edge_heights(ends, heights)
@@ -85,7 +85,7 @@ def inside_blocks(
     right[over] = (3 * heights - 2 * left)[over]
     left[under] = (3 * heights - 2 * right)[under]
     bend = 6 * (heights - (left + right) / 2)
-    # Blocks of rows may be longer than any memory; only their beginnings are looked into.
+    # Blocks of rows may exceed memory; only their beginnings are decoded.
     shown = np.diff(np.minimum(ends, length))
     block = np.repeat(np.arange(len(shown)), shown)
     inside = (np.arange(len(block)) - ends[block]).astype(np.float64)
@@ -96,7 +96,7 @@ def inside_blocks(
     before, after = steps(ends, heights, noise, falls_to_zero)[block].T
     place = widths[block] * (heights[block] - after) / np.maximum(before - after, 1e-12)
     stepped = after + (before - after) * np.clip(place - inside, 0, 1)
-    # Seen from its other side a block that falls and is level is one that is level and rises.
+    # Mirrored, a block that falls and then is level is one that is level and then rises.
     back = widths[block] - 1 - inside
     upper, lower = edges[block], edges[block + 1]
     at_end = turned(inside, widths[block], upper, lower, late[block])

@@ -1,4 +1,4 @@
-"""Heights of a curve between two blocks of a scan, from the blocks' mean heights."""
+"""Heights of a curve at the edges between blocks, from the blocks' mean heights."""
 
 import numpy as np
 
@@ -6,10 +6,10 @@ from dphist.arrays import FloatArray, IntArray
 
 
 def edge_heights(ends: IntArray, heights: FloatArray) -> FloatArray:
-    """Heights at the k + 1 ends of k blocks, not increasing; the last is 0.
+    """Return the heights at the k + 1 ends of k blocks, non-increasing; the last is 0.
 
-    Curves of counts are near power laws, so the height is interpolated on log-log axes between
-    the blocks' centres; where the lower block is empty, or nearly, on plain ones.
+    Curves of counts are close to power laws, so heights are interpolated between block centers on
+    log-log axes, or on linear axes if the lower block is nearly empty.
     """
     edges = np.zeros(len(heights) + 1)
     edges[0] = heights[0]

@@ -1,7 +1,7 @@
-"""Error bars: how far each point of a scan's curve is likely to be off.
+"""Error bars: the likely error of each point of a scan's curve.
 
-Estimates from the noise of the counts, and from the chance by which labels end and gaps come;
-not bounds. Pure functions of noisy numbers (`docs/adaptive-scan.md#error-bars`).
+They are estimates, not bounds, from the noise of the counts and the random variation of the curve.
+Pure functions of noisy numbers (`docs/adaptive-scan.md#error-bars`).
 """
 
 import numpy as np
@@ -12,8 +12,8 @@ from dphist.anonymized.adaptive_scan.smoothing import block_heights, chance_of_f
 from dphist.anonymized.adaptive_scan.trend import noise_variance
 from dphist.arrays import FloatArray, IntArray
 
-# Within a block a curve strays from the fitted one with this part of the variance of its fall:
-# between 1/15, were its ends known too, and 1/6, were only they known.
+# Variance of the curve around the fit within a block, as a share of the variance of its fall:
+# between 1/15, if the ends are known as well, and 1/6, if only the ends are known.
 _INSIDE = 0.15
 
 
@@ -24,7 +24,7 @@ def curve_between(
     roughness: Roughness,
     z: float,
 ) -> tuple[IntArray, IntArray]:
-    """Return the decoded curve, minus and plus `z` standard deviations.
+    """Return the decoded curve minus and plus `z` standard deviations.
 
     Parameters
     ----------
@@ -32,11 +32,11 @@ def curve_between(
 
     Returns
     -------
-    Two (n,) int64, non-increasing, non-negative; n is where the upper one has come to 0, or
-    the last end.
+    Two (n,) int64, non-increasing, non-negative; n is where the upper one reaches 0, or the last
+    end.
     """
     heights, deviations = heights_and_deviations(ends, counts, epsilon, roughness)
-    # What is beyond is not higher, be its own count ever so noisy.
+    # The curve beyond is not higher, however noisy its own count.
     some = np.flatnonzero(np.minimum.accumulate(heights + z * deviations) >= 0.5)
     length = int(ends[some[-1] + 1]) if len(some) else 0
     curve = decode_curve(ends, counts, epsilon, roughness, length)
@@ -49,7 +49,7 @@ def curve_between(
 def heights_and_deviations(
     ends: IntArray, counts: IntArray, epsilon: float, roughness: Roughness
 ) -> tuple[FloatArray, FloatArray]:
-    """Mean height of each block, and standard deviation of the curve at its positions; (k,)."""
+    """Return the mean height of each block, and the curve's standard deviation in it; (k,)."""
     widths = np.diff(ends).astype(np.float64)
     own = noise_variance(epsilon) / widths**2
     heights = kept_heights(ends, counts, epsilon, roughness)
@@ -59,7 +59,7 @@ def heights_and_deviations(
     gaps = (widths[: kept - 1] + widths[1:kept]) / 2
     falls = -np.diff(heights)
     chance = chance_of_falls(falls, gaps, epsilon, roughness)
-    # Each block is known from its own count and, less well, from those of its neighbours.
+    # Each block is estimated from its own count and, less accurately, from its neighbors.
     known = 1 / own
     known[: kept - 1] += 1 / (chance + own[1:kept])
     known[1:kept] += 1 / (chance + own[: kept - 1])

@@ -1,4 +1,4 @@
-"""How much a curve varies by chance, from how fast it falls: what widths and decoding assume."""
+"""Random variation of a curve given its slope, as block widths and decoding assume it."""
 
 from typing import Protocol, TypeVar
 
@@ -8,17 +8,17 @@ Number = TypeVar("Number", float, FloatArray)
 
 
 class Roughness(Protocol):
-    """Variance of a curve's fall over one position, for its mean; `of_columns` or `of_rows`."""
+    """Variance of the fall over one position, given its mean; `of_columns` or `of_rows`."""
 
     def __call__(self, slope: Number, /) -> Number:
         """Return the variance, for one slope or an array of them."""
 
 
 def of_columns(slope: Number, /) -> Number:
-    """Labels end at random, so the variance of a fall over one column is their mean number."""
+    """Labels end at random: the fall over one column is Poisson, with variance equal to mean."""
     return slope
 
 
 def of_rows(slope: Number, /) -> Number:
-    """Gaps between counts vary as much as they are long."""
+    """The standard deviation of a gap between counts is its mean."""
     return slope * slope

@@ -1,12 +1,11 @@
-"""Counting a curve's cells in consecutive blocks, each chosen from the noisy counts before it.
+"""Consecutive blocks of a curve, each chosen from the noisy counts before it.
 
-Nothing here sees data: the loop that does, in `mechanism.py`, asks `Scan` where the next
-blocks end and tells it their noisy counts. Whatever this file does, blocks are consecutive and
-functions of earlier noisy counts, and that is all the proof of privacy needs
-(`docs/proofs/adaptive_scan.md`, Lemma 1). Floating point is fine for the same reason.
+Nothing here sees data. The loop in `mechanism.py` asks `Scan` where the next blocks end and passes
+their noisy counts to it. The proof of privacy needs only that blocks are consecutive and functions
+of earlier noisy counts (`docs/proofs/adaptive_scan.md`, Lemma 1), so floating point is safe.
 
-A curve is the heights of the diagram's columns, or the lengths of what is left of its rows;
-position is the number of the column or row.
+A curve is the heights of the diagram's columns, or the remaining lengths of its rows; a position
+is the number of the column or row.
 """
 
 from collections.abc import Sequence
@@ -16,27 +15,27 @@ from dphist.anonymized.adaptive_scan.roughness import Roughness
 from dphist.anonymized.adaptive_scan.trend import Trend, clumps, trend
 from dphist.anonymized.adaptive_scan.widths import best_width
 
-# No scan goes farther: no count and no number of labels is larger.
+# The end of every scan: no count and no number of labels is larger.
 FARTHEST = 2**62
-# Widths are chosen anew after this part of the position: till then blocks are equally wide. It
-# saves time, and the slope hardly changes.
+# Blocks have equal widths over this share of the position, then a new width is chosen. This saves
+# time, and the slope hardly changes.
 _RUN = 0.03
-# Columns end where a row is as good as a column: one column holds fewer ends of rows than this.
+# Columns end where rows are as good: where the slope per column is below this.
 _CORNER_SLOPE = 0.8
-# But not while the curve is so many times as high as the position is far: slopes seen through
-# noise may be wrong, and as many rows would be left to count.
+# But not while the height exceeds this multiple of the position: noisy slopes may be wrong, and a
+# row would remain for each unit of height.
 _CORNER_HEIGHT = 2
 
 
 @dataclass(slots=True)
 class Scan:
-    """Noisy counts of consecutive blocks from position 0 on.
+    """Noisy counts of consecutive blocks, starting at position 0.
 
     Attributes
     ----------
     epsilon : parameter of the noise on each count.
-    roughness : what kind of curve it is.
-    ends : where blocks end, after a leading 0.
+    roughness : the kind of curve.
+    ends : ends of blocks, preceded by a 0.
     counts : the noisy counts.
     """
 
@@ -63,7 +62,7 @@ class Scan:
         return trend(self.ends, self._totals, self.epsilon)
 
     def is_before_corner(self) -> bool:
-        """Whether another column is better than the rows that would remain."""
+        """Whether counting another column is better than counting the remaining rows."""
         if len(self.counts) < 3:
             return True
         here = self.trend()
@@ -71,13 +70,13 @@ class Scan:
         return many_rows or (here.slope > _CORNER_SLOPE and here.height >= 1)
 
     def next_ends(self) -> list[int]:
-        """Return where the next blocks end, one or a run of equally wide ones."""
+        """Return the ends of the next blocks: one block, or several of equal width."""
         width = self.next_width()
         run = 1 + int(_RUN * self.position / width)
         return [self.position + width * (k + 1) for k in range(run)]
 
     def next_width(self) -> int:
-        """Return the width with the least expected error per position."""
+        """Return the width with the minimum expected error per position."""
         if len(self.counts) < 4:
             return 1
         here = self.trend()

@@ -1,9 +1,9 @@
-"""Heights of a scan's blocks, each steadied by its neighbours.
+"""Heights of a scan's blocks, smoothed with their neighbors.
 
-Neighbouring blocks differ by what the curve falls between them, which is known about: labels
-end, or gaps come, at random. So the heights are the most likely ones under two things with
-known variances, the noise of the counts and the chance of the falls: a tridiagonal system of
-linear equations, as in a Kalman smoother. Pure functions of noisy numbers.
+Adjacent blocks differ by the fall of the curve between them, which is random with known variance.
+The heights are the most likely ones given the noise of the counts and the variation of the falls:
+the solution of a tridiagonal linear system, as in a Kalman smoother. Pure functions of noisy
+numbers.
 """
 
 import math
@@ -16,19 +16,19 @@ from dphist.anonymized.adaptive_scan.trend import noise_variance
 from dphist.anonymized.inference import isotonic_decreasing
 from dphist.arrays import FloatArray, IntArray
 
-# A fall is foretold from so many blocks on either side, to within this part of it.
+# A fall is predicted from this many blocks on either side, with this relative error.
 _REACH, _KNOWN_TO = 3, 0.2
-# A fall is never known better than to this part of the noise, for none may have been foretold.
+# Minimum standard deviation of a fall, relative to the noise: the predicted fall may be 0.
 _FLOOR = 0.2
-# A fall that is off by more standard deviations than this is a step, and is let be.
+# A fall that differs from its prediction by more standard deviations is a step, and not smoothed.
 _STEP = 2.0
-# Noise is larger than its standard deviation more often than a normal variable: each count's
-# variance is at least this part of the mean one, and grows in proportion to what it is off.
+# Geometric noise has heavier tails than a normal variable: each count's variance is at least this
+# share of the mean variance, and grows in proportion to its deviation.
 _USUAL = 0.7
 
 
 def block_heights(ends: IntArray, counts: IntArray) -> FloatArray:
-    """Mean height of each block: least squares, each weighted by its inverse variance."""
+    """Return the mean height of each block: least squares, weighted by inverse variances."""
     widths = np.diff(ends).astype(np.float64)
     return np.maximum(isotonic_decreasing(counts / widths, widths**2), 0)
 
@@ -36,7 +36,7 @@ def block_heights(ends: IntArray, counts: IntArray) -> FloatArray:
 def smoothed_heights(
     ends: IntArray, counts: IntArray, epsilon: float, roughness: Roughness
 ) -> FloatArray:
-    """Mean height of each block, not increasing.
+    """Return the mean height of each block, non-increasing.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def smoothed_heights(
     widths = np.diff(ends).astype(np.float64)
     gaps = (widths[:-1] + widths[1:]) / 2
     noise = noise_variance(epsilon)
-    falls = foretold_falls(ends, heights, epsilon)
+    falls = predicted_falls(ends, heights, epsilon)
     chance = chance_of_falls(falls, gaps, epsilon, roughness)
     off = (-np.diff(heights) - falls) ** 2
     seen = noise * (1 / widths[:-1] ** 2 + 1 / widths[1:] ** 2)
@@ -63,10 +63,10 @@ def smoothed_heights(
     return np.maximum(isotonic_decreasing(steadied, widths), 0)
 
 
-def foretold_falls(ends: IntArray, heights: FloatArray, epsilon: float) -> FloatArray:
-    """Falls between neighbouring blocks, (k - 1,), if the curve were a power law there.
+def predicted_falls(ends: IntArray, heights: FloatArray, epsilon: float) -> FloatArray:
+    """Return the falls between adjacent blocks, (k - 1,), predicted by a local power law.
 
-    A straight line on log-log axes is fitted to the blocks near each pair.
+    A line on log-log axes is fitted to the blocks near each pair.
     """
     widths = np.diff(ends)
     x = np.log(ends[:-1] / 2 + ends[1:] / 2 + 0.5)
@@ -88,13 +88,13 @@ def foretold_falls(ends: IntArray, heights: FloatArray, epsilon: float) -> Float
 def chance_of_falls(
     falls: FloatArray, gaps: FloatArray, epsilon: float, roughness: Roughness
 ) -> FloatArray:
-    """Variance of the falls between neighbouring blocks, `gaps` from middle to middle."""
+    """Return the variance of the falls between adjacent blocks, with centers `gaps` apart."""
     by_chance = roughness(falls / gaps) * gaps
     return np.asarray(by_chance + (_KNOWN_TO * falls) ** 2 + (_FLOOR / (epsilon * gaps)) ** 2)
 
 
 def _weighed(noise: float, off: FloatArray) -> FloatArray:
-    """Variance to give each count of a mean variance, if it is `off` from what was expected."""
+    """Return the variance of each count, given its deviation `off` from the expected value."""
     return np.asarray(_USUAL * np.maximum(noise, np.abs(off) * math.sqrt(noise)))
 
 
@@ -105,7 +105,7 @@ def _most_likely(
     falls: FloatArray,
     chance: FloatArray,
 ) -> FloatArray:
-    """Minimise the sum of (count - width v)^2 / variance and (v - v' - fall)^2 / chance over v."""
+    """Minimize the sum of (count - width v)^2 / variance and (v - v' - fall)^2 / chance over v."""
     diagonal, right = widths**2 / variances, widths * counts / variances
     diagonal[:-1] += 1 / chance
     diagonal[1:] += 1 / chance

@@ -1,7 +1,7 @@
-"""Blocks in which a curve falls at once: where many labels have one count, it is a step.
+"""Blocks with a step: the curve falls at once where many labels have the same count.
 
-A smooth curve drawn through such a block would be off by half its fall. The step's place is
-known well: it is the one that keeps the block's number of cells.
+A smooth curve through such a block would be off by half the fall. The position of the step follows
+from the block's number of cells.
 """
 
 import math
@@ -11,16 +11,16 @@ import numpy as np
 
 from dphist.arrays import FloatArray, IntArray
 
-# A block is a step if the curve falls there so many times as steeply as on both sides,
+# A block is a step if the curve falls at least this many times as steeply there as on both sides,
 _STEEPER = 3.0
-# and by more than so many times what noise may make of it.
+# and by more than this many standard deviations of the noise.
 _CLEARLY = 3.0
-# The sides are looked at over at least this part of the block's own width.
+# Width of each side, at least, as a share of the block's own width.
 _SIDE = 0.25
 
 
 class Side(NamedTuple):
-    """Blocks next to one another: their mean height, its noise, their width, and the last."""
+    """Adjacent blocks: their mean height, its noise, their width, and the last block."""
 
     height: float
     noise: float
@@ -29,7 +29,7 @@ class Side(NamedTuple):
 
 
 def side(ends: IntArray, heights: FloatArray, start: int, need: float, way: int) -> Side | None:
-    """Return the blocks beside `start`, so many that they are `need` wide, if there are any."""
+    """Return enough blocks next to `start` for a width of `need`; None if there are none."""
     width, cells, blocks, i = 0.0, 0.0, 0, start
     while 0 <= i + way < len(heights) and width < need:
         i += way
@@ -39,12 +39,12 @@ def side(ends: IntArray, heights: FloatArray, start: int, need: float, way: int)
 
 
 def steps(ends: IntArray, heights: FloatArray, noise: float, falls_to_zero: bool) -> FloatArray:
-    """Return for each block the heights before and after its step, (k, 2); nan if it has none.
+    """Return the heights before and after the step of each block, (k, 2); nan without a step.
 
     Parameters
     ----------
-    noise : standard deviation of a block's count, about.
-    falls_to_zero : whether nothing follows the last block.
+    noise : approximate standard deviation of a block's count.
+    falls_to_zero : whether the curve is 0 after the last block.
     """
     found = np.full((len(heights), 2), math.nan)
     widths = np.diff(ends)
@@ -67,7 +67,7 @@ def steps(ends: IntArray, heights: FloatArray, noise: float, falls_to_zero: bool
 
 
 def _slope(before: Side | None, after: Side | None, noise: float) -> float:
-    """How fast the curve falls between two sides, at most; 0 beyond its end."""
+    """Return an upper bound of the slope between two sides; 0 beyond the end."""
     if before is None or after is None:
         return 0.0
     fall = before.height - after.height + 1.5 * noise * (before.noise + after.noise)

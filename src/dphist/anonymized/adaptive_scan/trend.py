@@ -1,6 +1,6 @@
-"""What the last noisy counts of a scan tell of the curve: height, slope, and whether it has steps.
+"""Estimates of a curve from the last noisy counts of a scan: height, slope and steps.
 
-Functions of noisy counts alone.
+Functions of noisy counts only.
 """
 
 import math
@@ -11,19 +11,19 @@ import numpy as np
 
 from dphist.anonymized.adaptive_scan.roughness import Roughness
 
-# The slope is measured over as many blocks as it takes to tell it from noise by so many standard
-# deviations, but not farther back than this part of the position.
+# The slope is measured over enough blocks to exceed the noise by this many standard deviations,
+# but not further back than this share of the position.
 _SIGNIFICANT, _LOOK_BACK = 5.0, 0.36
-# Steps show in how much slopes vary over so many blocks; what they show is believed by this part,
-# for a few large labels look like steps.
+# Steps are detected by the variation of slopes over this many blocks. It counts with this weight
+# only, because a few large labels also look like steps.
 _BLOCKS, _BELIEVED = 14, 0.25
-# The slope of a curve c / x changes by this part of itself, times width over position, a block.
+# Relative change of the slope of a curve c / x per block, in units of width / position.
 _BENDING = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """The curve where a scan has arrived: its height there, and how fast it falls.
+    """Height and slope of the curve at the position of a scan.
 
     `doubt` is the standard deviation of the slope.
     """
@@ -34,17 +34,17 @@ class Trend:
 
 
 def noise_variance(epsilon: float) -> float:
-    """Variance of two-sided geometric noise; no smaller than what can be divided by."""
+    """Return the variance of two-sided geometric noise, bounded away from 0."""
     return 1 / (2 * math.sinh(min(epsilon, 200.0) / 2) ** 2)
 
 
 def trend(ends: Sequence[int], totals: Sequence[int], epsilon: float) -> Trend:
-    """Compare the last k blocks with the k before them, k = 1, 2, 4, ... until the fall is clear.
+    """Compare the last k blocks with the k before, k = 1, 2, 4, ..., until the fall is significant.
 
     Parameters
     ----------
-    ends : where blocks end, after a leading 0; at least two blocks.
-    totals : noisy numbers of cells up to there.
+    ends : ends of blocks, preceded by a 0; at least two blocks.
+    totals : noisy numbers of cells up to each end.
     """
     variance, blocks = noise_variance(epsilon), len(ends) - 1
     half = 1
@@ -68,10 +68,10 @@ def clumps(
     epsilon: float,
     roughness: Roughness,
 ) -> float:
-    """How many times as much the slope varies from block to block as it would by chance; >= 1.
+    """Return the ratio of the slope's variation between blocks to that by chance; at least 1.
 
-    Where many labels have one count the curve has steps: it varies as if labels came in clumps.
-    What noise and a curve like c / x explain is taken off.
+    If many labels share a count, the curve has steps and varies as if labels came in clumps.
+    Variation explained by noise, and by a curve like c / x, is subtracted.
     """
     if len(counts) < 5:
         return 1.0
@@ -83,14 +83,14 @@ def clumps(
     inverse = 1 / gaps[:-1] + 1 / gaps[1:]
     over = gaps[:-1] + gaps[1:]
     mean_slopes = np.maximum((heights[:-2] - heights[2:]) / over, 0)
-    # The noise of three blocks, as the difference of the slopes between them weighs it.
+    # The noise of three blocks, in the difference of the slopes between them.
     noise = noise_variance(epsilon) * (
         (1 / (widths[:-2] * gaps[:-1])) ** 2
         + (inverse / widths[1:-1]) ** 2
         + (1 / (widths[2:] * gaps[1:])) ** 2
     )
     bent = (_BENDING * mean_slopes * widths[1:-1] / edges[2:-1]) ** 2
-    # Means of neighbouring blocks of a Brownian motion differ by 2/3 of its variance over one.
+    # Means of adjacent blocks of a Brownian motion differ with 2/3 of its variance over a block.
     by_chance = 2 / 3 * roughness(mean_slopes) * inverse
     expected = float((over**2 * by_chance).sum())
     if expected <= 0:

@@ -1,4 +1,4 @@
-"""How wide the next block of a scan should be."""
+"""The width of the next block of a scan."""
 
 import math
 
@@ -6,30 +6,29 @@ import numpy as np
 
 from dphist.anonymized.adaptive_scan.trend import Trend
 
-# The mean of |Brownian bridge| along its way, in units of the standard deviation of a free end:
-# how far a curve strays, on average, from the line between a block's ends.
+# Mean of |Brownian bridge| over its length, in units of the standard deviation of a free end: the
+# mean distance of a curve from the line between a block's ends.
 _BRIDGE = math.sqrt(math.pi / 32)
-# A curve c / x bends: a block of width t at x errs by about a tenth of slope t^2 / x.
+# A curve c / x is not linear: a block of width t at x has an error of about 0.1 slope t^2 / x.
 _BEND = 0.1
-# A block is at most this part of its position long for each halving of epsilon below 2: the curve
-# ahead is not known to go on as it did. From epsilon 2 on blocks are single.
+# Maximum width as a share of the position, for each halving of epsilon below 2, because the curve
+# ahead may change. From epsilon 2 on, blocks have width 1.
 _AHEAD = 0.04
-# Where it is seen to be flat, so that it would fall by less than this part of itself up to twice
-# the position, there is the less need for wide blocks: their noise averages out, and the end of
-# the plateau comes unannounced.
+# The curve is flat if it would fall by less than the share _FLAT up to twice the position. Then
+# wide blocks are less useful: their noise averages out, and the plateau may end at any point.
 _FLAT, _AHEAD_IF_FLAT = 0.3, 0.1
-# And so many times as long as the last one: a flat stretch may be the tread of a stair.
+# Maximum width as a multiple of the last one: a flat stretch may be the tread of a stair.
 _GROWTH = 1.5
 
-# Widths one by one, and then in steps of a 64th.
+# All small widths, then widths in ratios of 1 + 1/64.
 _WIDTHS = np.unique(np.floor((1 + 1 / 64) ** np.arange(2770))).astype(np.int64)
 
 
 def best_width(epsilon: float, position: int, last: int, here: Trend, roughness: float) -> int:
-    """Return the width with the least expected error per position.
+    """Return the width with the minimum expected error per position.
 
-    A block costs the mean size of its noise, shared by its positions; and within it the curve
-    is only known to fall from one end to the other.
+    The error is the mean magnitude of a block's noise, divided by its positions, plus the
+    deviation of the curve from its interpolation within the block.
 
     Parameters
     ----------

@@ -1,10 +1,10 @@
-"""Whether a proposed partition is kept: with the probability that makes the whole law exact.
+"""Rejection step of the partition sampler, which makes its distribution exact.
 
-A proposal made with probability Q is kept with probability R = exp(-rate d) C / Q, C the
-same for all: then what is kept has the law of the exponential mechanism, whatever floats stood
-in the tables that proposed. R is a power of exp(-rate) times a rational number, and hardly below
-1. Almost always a bound in floating point is enough to keep a proposal; otherwise as many
-bits of a uniform number and of R are worked out as a decision takes, in integers
+A proposal of probability Q is accepted with probability R = exp(-rate d) C / Q, with the same C for
+all. So accepted partitions follow the exponential mechanism, whatever floats the proposal tables
+contain. R is a power of exp(-rate) times a rational number, and close to 1. A floating-point bound
+almost always suffices to accept; otherwise integers decide, with as many bits of a uniform number
+and of R as needed
 (`docs/proofs/partition_sampler.md`, Lemma 6).
 """
 
@@ -21,10 +21,10 @@ from dphist.noise.inversion import Source
 _WORD = 64
 _MORE_BYTES = 8
 _GUARD = 8
-# More than rounding makes of one step's loss.
+# Upper bound of the rounding error of one step's loss.
 _ROUNDING = 2.0**-40
 _LARGEST_LOSS = 2.0**-10
-# Of smaller products too few bits are left, and scaling them makes the error as large as you like.
+# Smaller products have too few significant bits; scaling them would give an unbounded error.
 _SMALLEST = 2.0**-960
 
 
@@ -38,7 +38,7 @@ class Ratio:
     denominator: int
 
     def enclose(self, bits: int) -> Enclosure:
-        """Enclose 2**bits times it."""
+        """Enclose 2**bits times the ratio."""
         excess = max(self.numerator.bit_length() - self.denominator.bit_length() + 1, 0)
         work = bits + excess + _GUARD
         low, high = exp_negative(self.rate * self.cells, work)
@@ -49,7 +49,7 @@ class Ratio:
         )
 
     def is_above(self, word: int, source: Source) -> bool:
-        """Whether it is above a uniform number of which `word` holds the first 64 bits."""
+        """Whether the ratio is above a uniform number whose first 64 bits are `word`."""
         bits = _WORD
         while True:
             low, high = self.enclose(bits)
@@ -62,10 +62,10 @@ class Ratio:
 
 
 def is_surely_kept(word: int, steps: Iterable[Step], powers: Powers) -> bool:
-    """Whether floating point suffices to see that the ratio of these steps is above U.
+    """Whether floating point proves that the ratio of these steps is above U.
 
-    Of U `word` holds the first 64 bits. Each step's share of the ratio is at least 1 less a
-    loss, and all of it at least 1 less their sum.
+    `word` is the first 64 bits of U. The factor of each step is at least 1 minus a loss, so their
+    product is at least 1 minus the sum of losses.
     """
     loss = _ROUNDING
     for step in steps:
@@ -85,7 +85,7 @@ def is_surely_kept(word: int, steps: Iterable[Step], powers: Powers) -> bool:
 
 
 def dyadic(number: ScaledFloat) -> tuple[int, int]:
-    """Return m and e with m * 2**e the number that a float and an exponent stand for."""
+    """Return the m and e for which m * 2**e is the value of a scaled float."""
     numerator, denominator = number[0].as_integer_ratio()
     return numerator, number[1] - denominator.bit_length() + 1
 

@@ -1,11 +1,11 @@
-"""Drawing a partition by inversion, in integers of as many bits as a decision takes.
+"""Drawing a partition by inversion, in integers of arbitrary precision.
 
-This is the plain form of what `partition_paths` does: tables of sums of weights, the side drawn
-first, then each entry given the one after it. The sums are enclosed by integers; a uniform
-number of which some bits are known decides where no enclosure leaves it open. Otherwise all is
-done again with twice the bits, of the same uniform numbers. It takes the place of the float
-tables after many rejections, that is for strange sources of bits, and for rates at which floats
-are of no use (`docs/proofs/partition_sampler.md`, Lemma 8).
+This is the simple form of what `paths` does: tables of sums of weights, from which first the side
+is drawn, then each entry given the one after it. Integers enclose the sums. If the enclosures and
+the known bits of the uniform numbers leave a draw undecided, all is repeated with twice the bits
+of the same uniform numbers. It replaces the float tables after many rejections, which occur only
+for unusual sources of bits, and for rates outside the range of floats
+(`docs/proofs/partition_sampler.md`, Lemma 8).
 """
 
 import bisect
@@ -22,7 +22,7 @@ _GUARD = 64
 
 
 class Uniforms:
-    """Independent uniform numbers, of which ever more bits are drawn but none twice."""
+    """Independent uniform numbers, extended by further bits on demand."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -43,7 +43,7 @@ class Uniforms:
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """Enclosures of running sums, in units of 2**-bits, and the place that a uniform number has.
+    """Enclosures of running sums, in units of 2**-bits, and inversion of a uniform number.
 
     Attributes
     ----------
@@ -59,12 +59,12 @@ class Sums:
         return cls(list(itertools.accumulate(low)), list(itertools.accumulate(high)))
 
     def at(self, j: int) -> Enclosure:
-        """Return the sum of the weights 0..j, of all of them where there are fewer."""
+        """Return the sum of the weights 0..j, or of all if there are fewer."""
         j = min(j, len(self.low) - 1)
         return self.low[j], self.high[j]
 
     def place(self, end: int, word: int, bits: int) -> int | None:
-        """Return the j <= end with S(j - 1) <= U S(end) < S(j), None if that is open."""
+        """Return the j <= end with S(j - 1) <= U S(end) < S(j); None if undecided."""
         low, high = self.at(end)
         # U is below 1, so no bound is needed at the end itself.
         j = bisect.bisect_left(self.low, ceil_shift((word + 1) * high, bits), 0, end)
@@ -84,7 +84,7 @@ def draw_exactly(choices: Choices, rate: Fraction, source: Source) -> tuple[list
 def _attempt(
     choices: Choices, rate: Fraction, uniforms: Uniforms, bits: int
 ) -> tuple[list[int], list[int]] | None:
-    """Draw with so many bits of each number, None if they do not decide."""
+    """Draw with `bits` bits of each number; None if they do not decide."""
     farthest = max(choices.rows.farthest(), choices.columns.farthest(), *choices.costs)
     powers = _powers(rate, farthest, bits)
     rows, columns = (_tables(half, powers, bits) for half in (choices.rows, choices.columns))
@@ -135,7 +135,7 @@ def _tables(entries: Entries, powers: list[Enclosure], bits: int) -> list[Sums]:
 
 
 def _weight(entries: Entries, tables: list[Sums], side: int, bits: int) -> Enclosure:
-    """Enclose the sum over all choices of `side` entries, all at least that."""
+    """Enclose the sum over all choices of `side` entries, each at least `side`."""
     if side == 0:
         return 1 << bits, 1 << bits
     return tables[side - 1].at(entries.most[side - 1] - side)

@@ -1,14 +1,13 @@
 """Sampling a partition with probability proportional to exp(-rate * distance), exactly.
 
-A diagram is split at its Durfee square, the largest square in it, of side s: the rows
-1..s right of and in the square, and the columns 1..s below and in it, are two
-non-increasing sequences with entries >= s, and given s they are independent. So a
-partition takes 2 s draws, however many labels it has. Entries are drawn from the s-th to the
-first, each from those not below the one before (backward sampling).
+A diagram is split at its Durfee square, the largest square in it, of side s. The rows 1..s and the
+columns 1..s are two non-increasing sequences with entries >= s, independent given s. So a partition
+takes 2 s draws, however many labels it has. Entries are drawn from the s-th to the first, each not
+below the previous one (backward sampling).
 
-Float tables propose a partition, with a probability that is known exactly; integers decide whether
-it is kept, so that the law is that of real arithmetic. Time and memory are the number of cells
-of the windows.
+Float tables propose a partition with an exactly known probability, and integers decide whether it
+is accepted, so the distribution is that of real arithmetic. Time and memory are proportional to the
+cells of the windows.
 """
 
 from dataclasses import dataclass
@@ -23,8 +22,8 @@ from dphist.arrays import IntArray
 from dphist.noise.inversion import Source
 
 TRIES = 64
-"""Proposals after which integers draw without tables of floats. At epsilon 0.01 some three in ten
-million are rejected, and fewer at larger ones."""
+"""Rejections after which integers draw without float tables. At epsilon 0.01 about three proposals
+in ten million are rejected, and fewer at larger epsilon."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +51,7 @@ class Paths:
         return np.array(rows, np.int64), np.array(columns, np.int64) - len(columns)
 
     def _proposed(self, source: Source) -> tuple[list[int], list[int]] | None:
-        """Return the first proposal that is kept, None after too many."""
+        """Return the first accepted proposal; None after too many rejections."""
         for _ in range(TRIES):
             proposal = self.proposals.draw(source)
             if self.proposals.is_kept(proposal, source):

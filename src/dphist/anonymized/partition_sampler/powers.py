@@ -1,8 +1,8 @@
 """Upper bounds of exp(-rate k) for whole k, as integers and as float64.
 
-The tables of the partition sampler need numbers that are not below these powers, and hardly
-above. Integer arithmetic makes them, rounding up; of floating point only that a product
-is off by no more than 2**-52 is used (`docs/proofs/partition_sampler.md`, Lemma 7).
+The tables of the partition sampler need close upper bounds of these powers. Integer arithmetic
+computes them, rounding up. The only assumption about floating point is a relative error of at most
+2**-52 for a product (`docs/proofs/partition_sampler.md`, Lemma 7).
 """
 
 import math
@@ -20,9 +20,9 @@ TINY = 2.0**-1000
 # (m, e) stands for m * 2**e.
 Scaled = tuple[int, int]
 
-_BITS = 192  # of mantissas: after 2**64 multiplications 127 of them still hold
+_BITS = 192  # of mantissas: after 2**64 multiplications 127 bits are still correct
 _FAR = 694  # exp(-694) < 2**-1000
-_MARGIN = 1 + 2.0**-46  # more than what two roundings of a product take away
+_MARGIN = 1 + 2.0**-46  # more than the error of two rounded products
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Powers:
     def spread(self, true: int, first: int, out: FloatArray) -> FloatArray:
         """Return the bounds of a**abs(q - true) for q = first, first - 1, ..., to fill `out`.
 
-        They are a view of the table if that reaches so far, and else written to `out`.
+        The result is a view of the table if that is large enough; otherwise `out`, filled.
         """
         start = true + self.reach - first
         if start >= 0 and start + len(out) <= len(self.table):
@@ -109,7 +109,7 @@ def _floats(squares: list[Scaled], reach: int) -> FloatArray:
 
 
 def _as_float(number: Scaled) -> float:
-    """Return a float64 that is not below a number of at most 1, nor below `TINY`."""
+    """Return a float64 not below a number of at most 1, and not below `TINY`."""
     x, exponent = float_above(number)
     return max(math.ldexp(x, max(exponent, -1000)), TINY)
 

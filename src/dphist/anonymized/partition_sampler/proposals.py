@@ -1,7 +1,7 @@
-"""Partitions that float tables propose, and the probability with which each is to be kept.
+"""Partitions proposed by float tables, and the acceptance probability of each.
 
-The tables of the two halves propose rows and columns; the sides have whole numbers for weights.
-So a proposal's probability is known exactly, and so is the ratio that turns it into that of the
+The tables of the two halves propose rows and columns; the sides have integer weights. So the
+probability of a proposal is known exactly, and so is the ratio that corrects it to that of the
 exponential mechanism (`docs/proofs/partition_sampler.md`, Lemma 6).
 """
 
@@ -33,7 +33,7 @@ _SURE_BITS = 64  # a weight of more bits is the true one but for a share of 2**-
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A partition that the tables proposed: its first s rows, and its first s columns."""
+    """A proposed partition: its first s rows and its first s columns."""
 
     rows: list[int]
     columns: list[int]
@@ -45,7 +45,7 @@ class Proposals:
 
     Attributes
     ----------
-    sides : running sums of the weights with which sides from `choices.smallest` on are proposed.
+    sides : running sums of the proposal weights of the sides from `choices.smallest` on.
     products : (m, e) with m * 2**e the product of each side's two sums, in the weights' unit.
     """
 
@@ -76,24 +76,24 @@ class Proposals:
         return cls(choices, powers, rows, columns, sums, [(m, e - unit) for m, e in products])
 
     def draw(self, source: Source) -> Proposal:
-        """Draw a proposal from the tables, as they are."""
+        """Draw a proposal from the tables."""
         side = self._side(source)
         words = np.frombuffer(source(16 * side), ">u8").tolist()
         rows = self.rows.draw(words[:side], source)
         return Proposal(rows, self.columns.draw(words[side:], source))
 
     def ratio(self, proposal: Proposal) -> Ratio:
-        """Return the probability with which a proposal is to be kept."""
+        """Return the acceptance probability of a proposal."""
         place = len(proposal.rows) - self.choices.smallest
         mantissa, exponent = self.products[place]
         share = Fraction(mantissa) * Fraction(2) ** exponent / self._weight(place)
         return ratio_of(self.powers.rate, self.choices.costs[place], share, self._steps(proposal))
 
     def is_kept(self, proposal: Proposal, source: Source) -> bool:
-        """Keep a proposal with the probability of its ratio."""
+        """Decide whether a proposal is accepted, with the probability of its ratio."""
         word = int.from_bytes(source(_MORE_BYTES), "big")
         weight = self._weight(len(proposal.rows) - self.choices.smallest)
-        # The weight of a side is hardly more than what it stands for, unless it was rounded to 1.
+        # The weight of a side is close to its exact value, unless it was rounded up to 1.
         sure = weight.bit_length() > _SURE_BITS and is_surely_kept(
             word, self._steps(proposal), self.powers
         )
@@ -107,7 +107,7 @@ class Proposals:
         yield from self.columns.steps(proposal.columns)
 
     def _side(self, source: Source) -> int:
-        """Return the side whose share of the weights a uniform number falls into."""
+        """Draw a side with probability proportional to its weight."""
         word, bits = int.from_bytes(source(_MORE_BYTES), "big"), _WORD
         while True:
             # U times the whole lies from `low` / 2**bits on and below `high` / 2**bits.

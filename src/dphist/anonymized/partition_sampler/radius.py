@@ -1,7 +1,7 @@
-"""How far from the truth a draw of the partition sampler can lie, but for a given mass.
+"""Radius around the truth that contains a draw of the sampler, except for a given mass.
 
-Floating point proposes where to cut; integers and fractions, rounded outwards, decide how
-far that has to be. Lemma 2 of `docs/proofs/partition_sampler.md`.
+Floating point proposes a parameter; the radius is computed from it in integers and fractions,
+rounded outwards. Lemma 2 of `docs/proofs/partition_sampler.md`.
 """
 
 import math
@@ -21,7 +21,7 @@ _GRID = 32
 def minus_log_above(p: Fraction) -> Fraction:
     """Return a rational y with exp(-y) <= p, for 0 < p <= 1: an upper bound of -ln p.
 
-    It is a multiple of 2**-32, and mostly the first that will do.
+    It is a multiple of 2**-32, usually the smallest.
     """
     # p is at least 2**64 units of 2**-bits, and the exponential is known to three of them.
     bits = max(p.denominator.bit_length() - p.numerator.bit_length(), 0) + 66
@@ -34,27 +34,27 @@ def minus_log_above(p: Fraction) -> Fraction:
 
 
 def log_mass_of_cut(delta: Fraction, epsilon: Fraction) -> Fraction:
-    """Return a rational L with exp(-L) <= delta / (1 + exp(epsilon)): what may be cut (Lemma 4)."""
+    """Return a rational L with exp(-L) <= delta / (1 + exp(epsilon)), the mass cut (Lemma 4)."""
     # (1 + e^eps) / delta = e^eps (1 + e^-eps) / delta
     above = Fraction(exp_negative(epsilon, 64)[1], 1 << 64)
     return epsilon + minus_log_above(delta / (1 + above))
 
 
 def radius(total: int, rate: Fraction, log_mass: Fraction) -> int:
-    """Return D such that a draw lies farther than D with probability exp(-log_mass) at most.
+    """Return D such that a draw is farther than D with probability at most exp(-log_mass).
 
     Parameters
     ----------
     total : records of the true diagram.
     rate : a partition at distance d has probability proportional to exp(-rate d).
-    log_mass : -ln of the mass that may be missed.
+    log_mass : -ln of the mass outside.
 
     Notes
     -----
     For 0 < t < rate, Pr[d > D] <= exp(-(rate - t) D) Z(t), and the sum Z(t) of exp(-t d)
     over all partitions is at most 2 exp(c sqrt(n) + c^2 / 2t) / (1 - exp(-t / 2))
-    (`docs/proofs/partition_sampler.md`, Lemma 2). Any t is sound; the best of many is chosen in
-    floating point, and D worked out for it in fractions that are rounded up.
+    (`docs/proofs/partition_sampler.md`, Lemma 2). Every t is valid; the best of many is found in
+    floating point, and D is computed for it in fractions, rounded up.
     """
     share = _best_share(total, float(rate), float(log_mass))
     t = rate * share
@@ -66,7 +66,7 @@ def radius(total: int, rate: Fraction, log_mass: Fraction) -> int:
 
 
 def _best_share(total: int, rate: float, log_mass: float) -> Fraction:
-    """Return the t / rate for which the bound comes out smallest, as far as floats can tell."""
+    """Return the t / rate with the smallest bound, by a search in floating point."""
     c = float(_HARDY_RAMANUJAN)
     t = rate * np.arange(1, _TRIES) / _TRIES
     log_z = math.log(2) + c * math.sqrt(total) + c * c / (2 * t) - np.log(-np.expm1(-t / 2))

@@ -1,11 +1,11 @@
 """Float tables that propose the entries of one half of a diagram.
 
 For each entry of a non-increasing sequence a table holds sums S(q) over its values from the
-largest down to q. Whatever numbers stand there, a proposal is drawn exactly as they say: a value
-q has probability (S(q) - S(q + 1)) / S(v) among those from v on, decided by as many random bits
-as that takes. What has to hold of the numbers is that each difference is at least its share,
-exp(-rate |q - true|) times the sum at q of the entry before; they are made larger by more
-than rounding can take away (`docs/proofs/partition_sampler.md`, Lemmas 6 and 7).
+largest down to q. A proposal is drawn exactly by these numbers, whatever they are: a value q has
+probability (S(q) - S(q + 1)) / S(v) among those from v on, decided by as many random bits as
+needed. The only condition is that each difference is at least its share, exp(-rate |q - true|)
+times the sum at q of the previous entry. The sums are enlarged by more than any rounding error
+(`docs/proofs/partition_sampler.md`, Lemmas 6 and 7).
 """
 
 import bisect
@@ -28,7 +28,7 @@ _TOP = 900  # sums of a piece lie between 2**-900 and 2**900, times its power of
 _FLOOR = 2.0**-_TOP
 _SLACK = 64  # bits by which a piece's last sum may lie below 2**_TOP
 _LOWEST = -1000  # of exponents of factors, so that they are normal numbers
-# Each sum is made larger than the one before by this share of itself, 64 roundings of 2**-52.
+# Relative enlargement of each sum: 64 rounding errors of 2**-52.
 _RISE = 2.0**-46
 
 _WORD = 64

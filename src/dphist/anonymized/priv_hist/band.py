@@ -1,7 +1,7 @@
 """Bounds on the true diagram from PrivHist's noisy counts.
 
-`t` is what no noise exceeds in absolute value, but for the band's probability of failure;
-`most` bounds the true number of records, hence every count.
+No noise exceeds `t` in absolute value, except with the band's probability of failure; `most`
+bounds the true number of records, hence every count.
 Lemmas 5 and 6 of `docs/proofs/priv_hist.md`.
 """
 
@@ -31,13 +31,14 @@ def bounds_of_split(
     t += max(rounding_error(heights), rounding_error(lengths))
     # Labels moved across T, and fake ones, are the same in all columns.
     shift = above - fakes
-    # A column measured above 0 was not cut there.
+    # A column measured above 0 is not cut at 0.
     low = np.where(heights > t, np.maximum(heights - t + shift, 0), 0)
-    # So many labels are above T at least, and at most.
+    # Minimum and maximum number of labels above T.
     surely, maybe = max(above - t, 0), max(above + t, 0)
     low = np.maximum(low, surely)
     high = np.maximum(heights + t + shift, 0)
-    # Fewer noisy rows than labels above T: those left out are no longer than the last.
+    # If there are fewer noisy rows than labels above T, the missing ones are no longer than the
+    # last.
     longest = np.minimum(lengths + t, most)
     beyond = int(longest[-1]) if len(longest) else most
     long_rows = np.append(longest[:maybe], np.full(max(maybe - len(longest), 0), beyond))
@@ -48,12 +49,12 @@ def bounds_of_split(
 
 
 def bounds_of_blocks(ends: IntArray, cells: IntArray, t: int, most: int) -> Bounds:
-    """Bound the diagram by its blocks' mean heights: a column is below the block before it."""
+    """Bound the diagram by its blocks' mean heights: a column is at most the previous block's."""
     low, high = curve_bounds(np.append(0, ends), cells, t)
     lower, upper = from_heights(ends, low), from_heights(ends, high)
     last = int(ends[-1])
     if most > last:
-        # Counts beyond the last block were cut there; so many can be as long as that.
+        # Counts beyond the last block are cut there; at most this many are that long.
         cut = min(int(high[-1]), most // last)
         ends, high = np.append(ends, most), np.append(high, cut)
         upper = from_heights(ends, high)
@@ -61,7 +62,7 @@ def bounds_of_blocks(ends: IntArray, cells: IntArray, t: int, most: int) -> Boun
 
 
 def _joined(heights: IntArray, rows: IntArray) -> Profile:
-    """Return the diagram of these columns whose first rows reach beyond the last of them."""
+    """Return the diagram of these columns and of first rows that reach beyond the last one."""
     start = len(heights)
     how_many = heights - np.append(heights[1:], len(rows))
     return Profile.of_released(

@@ -1,4 +1,4 @@
-"""From PrivHist's noisy counts back to a profile: pure functions of noisy numbers."""
+"""Decoding of PrivHist's noisy counts to a profile: pure functions of noisy numbers."""
 
 import numpy as np
 
@@ -9,13 +9,13 @@ from dphist.data.profile import Profile
 
 
 def decode_split(columns: IntArray, rows: IntArray, fakes: int) -> Profile:
-    """Join small and large counts and take the fake ones out again (steps L1 to L4).
+    """Join small and large counts and remove the fake ones (steps L1 to L4).
 
     Parameters
     ----------
-    columns : (T,) int64; noisy numbers of small counts, fake ones included, from 1..T on.
+    columns : (T,) int64; noisy number of small counts >= r, fake ones included, for r in 1..T.
     rows : (l,) int64; noisy large counts, fake ones included.
-    fakes : M, how many fake counts there are at T and as many at T + 1.
+    fakes : M, the number of fake counts at T, and also at T + 1.
     """
     start = len(columns)
     heights = infer_decreasing(columns)
@@ -30,9 +30,9 @@ def decode_split(columns: IntArray, rows: IntArray, fakes: int) -> Profile:
 def without_closest(
     counts: IntArray, how_many: IntArray, place: int, other: int, fakes: int
 ) -> IntArray:
-    """Return how many labels remain of each count when the `fakes` closest to `place` go.
+    """Return the number of labels of each count after removing the `fakes` closest to `place`.
 
-    Of two that are equally close, the one closer to `other`, where fake counts are too, goes.
+    Of two equally close ones, the one closer to `other`, the other place of fakes, is removed.
     """
     order = np.lexsort((np.abs(counts - other), np.abs(counts - place)))
     remaining = how_many.copy()

@@ -1,7 +1,7 @@
-"""Where PrivHist measures: functions of its private total and of noisy counts alone.
+"""The regions that PrivHist measures: functions of its private total and of noisy counts.
 
-Floating point is fine in these: none of them sees data. (A band computes M once more; on a
-machine whose logarithm rounds otherwise it might be one off, which widens or narrows it by one.)
+They see no data, so floating point is safe. (A band computes M again; on a machine with another
+rounding of the logarithm, M and the band may differ by one.)
 """
 
 import math
@@ -21,30 +21,30 @@ def threshold(total: int, epsilon: float) -> int:
 def fake_counts(total: int, epsilon: float) -> int:
     """Return M, the number of fake counts at T and at T + 1 (step 2).
 
-    Noise that moves labels across T is larger than M with probability below N**-2.
+    The noise that moves labels across T exceeds M with probability below N**-2.
     """
     return math.ceil(max(2 * (math.log(total) + epsilon), 1.0) / epsilon)
 
 
 def last_boundary(total: int) -> int:
-    """Return 2 N, where the smoothed part ends; larger counts are treated as 2 N (step H1)."""
+    """Return 2 N, the end of the smoothed part; larger counts are clamped to 2 N (step H1)."""
     return min(2 * total, _FARTHEST)
 
 
 def first_own_boundary(total: int, epsilon: float) -> float:
-    """Return T' = 10 sqrt(N / epsilon**3), from where noisy counts are boundaries (step H2)."""
+    """Return T' = 10 sqrt(N / epsilon**3); noisy counts from T' on are boundaries (step H2)."""
     return 10 * math.sqrt(total / epsilon**3)
 
 
 def boundaries(total: int, start: int, epsilon: float, noisy_counts: IntArray) -> IntArray:
-    """Return the ends of the blocks of columns that are counted together (step H2).
+    """Return the ends of the blocks of columns counted together (step H2).
 
     Parameters
     ----------
     total : N, positive.
     start : T; columns 1..T are blocks of their own.
-    epsilon : for the blocks' cells.
-    noisy_counts : (l,) int64; each that is T' or more ends a block.
+    epsilon : parameter of the blocks' noise.
+    noisy_counts : (l,) int64; each count of T' or more ends a block.
 
     Returns
     -------
@@ -52,8 +52,8 @@ def boundaries(total: int, start: int, epsilon: float, noisy_counts: IntArray) -
 
     Notes
     -----
-    Between T and T' they grow by the factor 1 + q, q = sqrt(ln(1 / epsilon) / (N epsilon)).
-    The published q is 0 at epsilon = 1; the logarithm is at least 1/2 here.
+    Between T and T' ends grow by the factor 1 + q, q = sqrt(ln(1 / epsilon) / (N epsilon)). The
+    published q is 0 at epsilon = 1; here the logarithm is replaced by at least 1/2.
     """
     last, own = last_boundary(total), first_own_boundary(total, epsilon)
     growth = math.sqrt(max(-math.log(epsilon), 0.5) / (total * epsilon))

@@ -1,4 +1,4 @@
-"""Axis: ordered bins between public edges, with the name of what they divide."""
+"""Axis: ordered bins between public edges, with the name of the binned column."""
 
 import datetime
 from collections.abc import Mapping
@@ -30,15 +30,15 @@ _KINDS = {np.dtype(dtype): kind for kind, dtype in _DTYPES.items()}
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Axis:
-    """Bins ``[edges[i], edges[i + 1])``; a last edge of plus infinity belongs to its bin.
+    """Bins ``[edges[i], edges[i + 1])``; a last edge of plus infinity is in the last bin.
 
     Attributes
     ----------
     name : str or None
-        What is divided: a column, mostly.
+        What is binned: usually a column.
     edges : (n + 1,) int64, float64, datetime64[D] or datetime64[us]; strictly increasing, read-only
-        Public: they are fixed without a look at the data, and published. The first float may be
-        minus infinity and the last plus infinity. Datetimes of a zone are in UTC.
+        Public: fixed without looking at the data, and published. The first float edge may be
+        minus infinity and the last plus infinity. Datetimes with a zone are converted to UTC.
 
     >>> Axis(name="age", edges=np.array([0, 18, 65])).bins
     2
@@ -59,21 +59,21 @@ class Axis:
             raise ParameterError("edges must be one-dimensional")
         held = self.edges.copy()
         if held.dtype.kind == "f":
-            held += 0.0  # -0.0 would be equal to 0.0 and have another hash
+            held += 0.0  # turns -0.0 into 0.0, which is equal but has another hash
         check_edges(held)
         held.setflags(write=False)
         object.__setattr__(self, "edges", held)
 
     @classmethod
     def from_edges(cls, edges: Any, name: str | None = None) -> "Axis":
-        """Make an axis of edges that are written out.
+        """Make an axis from a sequence of edges.
 
         Parameters
         ----------
         edges : list, tuple, range or NumPy array of at least two numbers, dates, datetimes,
-            numpy.datetime64 or ISO text, strictly increasing. A date among datetimes is its
+            numpy.datetime64 or ISO text, strictly increasing. A date among datetimes means
             midnight; times with a zone are converted to UTC.
-        name : what is divided
+        name : what is binned
 
         Raises
         ------
@@ -86,25 +86,25 @@ class Axis:
 
     @classmethod
     def regular(cls, start: Any, stop: Any, width: Any, name: str | None = None) -> "Axis":
-        """Make an axis of bins of one width, which meets `stop` exactly.
+        """Make an axis of bins of equal width from `start` to `stop`.
 
         Parameters
         ----------
         start, stop : two numbers, or two dates, datetimes or ISO texts.
         width : a number; or datetime.timedelta, numpy.timedelta64 or text such as "15m", "1h",
             "1d" (24 hours) or "1w".
-        name : what is divided
+        name : what is binned
 
         Notes
         -----
-        A float stands for its shortest decimal, and each edge is the float64 nearest to
-        ``start + i * width``. Three whole numbers give edges of int64. Dates, and widths of whole
-        days, give edges that are dates.
+        A float means its shortest decimal, and each edge is the float64 nearest to
+        ``start + i * width``. Three whole numbers give int64 edges. Dates with a width of whole
+        days give edges that are dates.
 
         Raises
         ------
         ParameterError
-            If `stop` is not a whole number of widths after `start`, or there are more than 2**26.
+            If `stop` is not a whole number of widths after `start`, or that number exceeds 2**26.
 
         >>> Axis.regular(0, 1, 0.1).edges[3], Axis.regular("2024-01-01", "2024-01-08", "1d").bins
         (np.float64(0.3), 7)
@@ -143,7 +143,7 @@ class Axis:
         )
 
     def at(self, places: FloatArray) -> AnyArray:
-        """Return the values at places counted in bins, evenly between edges; the inverse of edges.
+        """Return the values at fractional bin positions, interpolated linearly between edges.
 
         Parameters
         ----------
@@ -151,7 +151,7 @@ class Axis:
 
         Returns
         -------
-        (...) float64, or datetime64[us]; within a bin that has no end, that infinity.
+        (...) float64, or datetime64[us]; inside an unbounded bin, the infinite edge.
 
         >>> Axis.from_edges([0, 18, 65]).at(np.array([0.5, 2.0]))
         array([ 9., 65.])
@@ -171,9 +171,9 @@ class Axis:
         return np.where(np.isinf(high - low) & (part > 0) & (part < 1), endless, inside)
 
     def to_content(self) -> dict[str, Any]:
-        """Return the axis as what JSON holds, from which `from_content` makes an equal one.
+        """Return the axis as a JSON object, from which `from_content` makes an equal axis.
 
-        Bins of equal widths are told by their start, width and number.
+        Bins of equal width are stored as start, width and number.
 
         >>> Axis.regular(0, 1, 0.1, "x").to_content()
         {'name': 'x', 'kind': 'real', 'start': 0.0, 'width': 0.1, 'bins': 10}
@@ -190,12 +190,12 @@ class Axis:
 
     @classmethod
     def from_content(cls, content: Any) -> "Axis":
-        """Make an axis of what `to_content` returned.
+        """Make an axis from the result of `to_content`.
 
         Raises
         ------
         KeyError, TypeError, ValueError
-            If it is not what `to_content` returns.
+            If `content` does not have that form.
 
         >>> Axis.from_content({"name": "d", "kind": "dates", "start": "2024-01-01", "width": "1d",
         ...     "bins": 2}).edges
@@ -245,7 +245,7 @@ class Axis:
         return hash((self.name, self.edges.dtype.str, self.edges.tobytes()))
 
     def __reduce__(self) -> tuple[type["Axis"], tuple[str | None, AnyArray]]:
-        """Copy and unpickle by way of the constructor, which makes the edges read-only."""
+        """Copy and unpickle through the constructor, which makes the edges read-only."""
         return Axis, (self.name, self.edges)
 
     def __repr__(self) -> str:
@@ -275,14 +275,14 @@ class Axis:
 
 
 def _written(edge: Any) -> Any:
-    """Return an edge as JSON holds it: a number, ISO text, or the name of an infinity."""
+    """Return an edge as a JSON value: a number, ISO text, "inf" or "-inf"."""
     if isinstance(edge, datetime.date):
         return edge.isoformat()
     return str(edge) if edge in (np.inf, -np.inf) else edge
 
 
 def _read(edge: Any, kind: str) -> Any:
-    """Return an edge as it goes into an array, having checked its type."""
+    """Check the type of a JSON value of an edge, and return it as an element of the array."""
     if kind == "whole":
         return whole_number(edge, "an edge", -(2**63), 2**63 - 1)
     if kind == "real":
@@ -295,12 +295,12 @@ def _read(edge: Any, kind: str) -> Any:
         raise TypeError("an edge must be ISO text")
     read = moment(edge, "an edge")
     if read.zoned or read.is_date != (kind == "dates"):
-        raise ValueError("an edge must be a date or, of datetimes, a date with a time in UTC")
+        raise ValueError("an edge must be a date, or for datetimes, a date with a time in UTC")
     return read.instant // DAY if kind == "dates" else read.instant
 
 
 def _width(edges: AnyArray, kind: str) -> Any:
-    """Return the one width of bins between integers, dates or datetimes, or None."""
+    """Return the width of equal bins between integers, dates or datetimes; None if they differ."""
     whole = edges.view(np.int64)
     if int(whole[-1]) - int(whole[0]) >= 2**63:  # a difference could wrap
         return None
@@ -312,14 +312,14 @@ def _width(edges: AnyArray, kind: str) -> Any:
 
 
 def _width_of_floats(edges: AnyArray) -> Any:
-    """Return the width from which all edges can be made again, bit by bit, or None."""
+    """Return a width that reproduces all edges bit by bit, or None."""
     if not np.all(np.isfinite(edges)):
         return None
     start, stop = (Fraction(Decimal(repr(edge))) for edge in edges[[0, -1]].tolist())
     width = (stop - start) / (len(edges) - 1)
     text = f"{width.numerator}/{width.denominator}"
-    # Most axes that are not regular are told by their second edge; and edges that are far apart
-    # make a width that is longer than they are.
+    # The second edge rules out most irregular axes at low cost. Edges of very different magnitude
+    # give a width whose text is longer than the edges.
     if len(text) > _LONGEST_WIDTH or float(start + width) != edges[1]:
         return None
     if not np.array_equal(nearest_floats(start, width, len(edges) - 1), edges):

@@ -1,7 +1,7 @@
-"""Edges of bins as callers write them, brought to one of four NumPy types.
+"""Conversion of bin edges to one of four NumPy types.
 
-Edges are published with every release. So they must be fixed without a look at the data, and all
-ways of leaving the choice to the data (a number of bins, "auto", quantiles) are refused here.
+Edges are published with every release, so they must be fixed without looking at the data. Any
+choice by the data (a number of bins, "auto", quantiles) is refused here.
 """
 
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ _NUMBERS = (Integral, float, np.floating, Decimal, Fraction)
 
 
 def public_only(name: str) -> ParameterError:
-    """The error for leaving the choice of edges to the data."""
+    """Return the error for edges that would depend on the data."""
     return ParameterError(
         f"{name}: bins must be fixed without looking at the data, as their edges are published. "
         "Write the edges out as a list, tuple, range or NumPy array of numbers, dates or ISO text, "
@@ -44,12 +44,12 @@ def public_only(name: str) -> ParameterError:
 
 
 def edges_of(edges: object) -> tuple[AnyArray, bool]:
-    """Return edges as an array, and whether they were given with a time zone.
+    """Return edges as an array, and whether they have a time zone.
 
     Parameters
     ----------
     edges : list, tuple, range or NumPy array of numbers; or of dates, datetimes,
-        numpy.datetime64 or ISO text, which may be mixed: a date among datetimes is its midnight.
+        numpy.datetime64 or ISO text, which may be mixed: a date among datetimes means midnight.
         Edges with a time zone are converted to UTC.
 
     Raises
@@ -76,14 +76,14 @@ def edges_of(edges: object) -> tuple[AnyArray, bool]:
 
 
 def check_edges(edges: AnyArray) -> None:
-    """Refuse an array of edges that is not strictly increasing, or too short or long.
+    """Refuse an array of edges that is not strictly increasing, or is too short or too long.
 
     Raises
     ------
     ParameterError
     """
     _check_length(len(edges))
-    # Written so that NaN and NaT, which are never less, fail.
+    # `not all(<)` also refuses NaN and NaT.
     if not np.all(edges[:-1] < edges[1:]):
         raise ParameterError(
             "edges must be strictly increasing, each once, without NaN or missing values"
@@ -94,23 +94,22 @@ def check_edges(edges: AnyArray) -> None:
         day = 1 if edges.dtype == np.dtype("M8[D]") else DAY
         whole = edges.view(np.int64)
         if not (FIRST_DAY * day <= whole[0] and whole[-1] < (LAST_DAY + 1) * day):
-            raise ParameterError("edges must be of the years 1 to 9999")
+            raise ParameterError("edges must be in the years 1 to 9999")
 
 
 def regular_edges(start: object, stop: object, width: object) -> tuple[AnyArray, bool]:
-    """Return the edges ``start + i * width`` up to `stop`, and whether they had a time zone.
+    """Return the edges ``start + i * width`` up to `stop`, and whether they have a time zone.
 
     Parameters
     ----------
-    start, stop : numbers, of which a float stands for its shortest decimal; or dates, datetimes
-        or ISO text.
+    start, stop : numbers (a float means its shortest decimal), or dates, datetimes or ISO text.
     width : a number; or datetime.timedelta, numpy.timedelta64 or text such as "15m", with us, ms,
         s, m or min, h, d, w. A day is 24 hours of UTC.
 
     Raises
     ------
     ParameterError
-        If one of them is missing, or `stop` is not met exactly.
+        If one of them is missing, or `stop` is not a whole number of widths after `start`.
 
     >>> regular_edges(0, 1, 0.1)[0][3], regular_edges("2013-01-01", "2013-01-02", "1h")[0].shape
     (np.float64(0.3), (25,))
@@ -139,7 +138,7 @@ def regular_edges(start: object, stop: object, width: object) -> tuple[AnyArray,
 
 
 def _regular_numbers(start: Any, stop: Any, width: Any) -> AnyArray:
-    """Return regular edges that are numbers: int64 if all three are whole by type."""
+    """Return regular edges that are numbers: int64 if all three parameters are integers."""
     first, last, step = (
         exact_number(value, name)
         for value, name in ((start, "start"), (stop, "stop"), (width, "width"))
@@ -150,12 +149,12 @@ def _regular_numbers(start: Any, stop: Any, width: Any) -> AnyArray:
     if all(isinstance(value, Integral) for value in (start, stop, width)):
         if first < -(2**63) or last >= 2**63:
             raise ParameterError("start and stop must be within int64: at most 2**63 - 1")
-        # Steps may add up to more than int64 holds; what they lead to does not.
+        # Offsets may exceed int64, though the edges do not: add modulo 2**64.
         offsets = np.arange(bins + 1, dtype=np.uint64) * np.uint64(int(step))
         return (offsets + np.uint64(int(first) % 2**64)).view(np.int64)
     edges = nearest_floats(first, step, bins)
     if not np.all(edges[:-1] < edges[1:]):
-        raise ParameterError("width is too small: next to start or stop no float is that near")
+        raise ParameterError("width is too small: floats near start or stop are further apart")
     return edges
 
 
@@ -165,11 +164,11 @@ def nearest_floats(start: Fraction, width: Fraction, bins: int) -> FloatArray:
     first = start.numerator * width.denominator
     step = width.numerator * start.denominator
     if max(abs(first), abs(first + bins * step), below) <= 2**53:
-        # One division of two exact floats, which rounds to nearest.
+        # Dividing two exact floats rounds once, to nearest.
         return (np.arange(bins + 1, dtype=np.int64) * step + first) / np.float64(below)
     numbers = (first + i * step for i in range(bins + 1))
     try:
-        # Python divides integers with one rounding, too, however long they are.
+        # Python's division of integers of any length also rounds once.
         return np.fromiter((number / below for number in numbers), np.float64, bins + 1)
     except OverflowError:
         pass
@@ -177,7 +176,7 @@ def nearest_floats(start: Fraction, width: Fraction, bins: int) -> FloatArray:
 
 
 def _whole_widths(widths: Fraction) -> int:
-    """Return the number of bins, having checked it."""
+    """Return the checked number of bins."""
     if not widths > 0:
         raise ParameterError("stop must be greater than start")
     if widths.denominator != 1:
@@ -195,12 +194,12 @@ def is_number(value: object) -> bool:
 
 
 def _of_array(edges: AnyArray) -> tuple[AnyArray, bool]:
-    """Convert a NumPy array that is not one of objects or text."""
+    """Convert a NumPy array of numbers or datetimes."""
     kind = edges.dtype.kind
     if kind == "M":
         return moments_of_array(edges, "edges"), False
     if kind == "f" and edges.dtype.itemsize <= 8:
-        return edges.astype(np.float64) + 0.0, False  # there is no -0.0
+        return edges.astype(np.float64) + 0.0, False  # turns -0.0 into 0.0
     if kind == "u" and len(edges) and int(edges.max()) >= 2**63:
         raise _too_large()
     if kind in "iu":
@@ -209,7 +208,7 @@ def _of_array(edges: AnyArray) -> tuple[AnyArray, bool]:
 
 
 def _of_items(items: Sequence[Any]) -> tuple[AnyArray, bool]:
-    """Convert Python objects."""
+    """Convert a sequence of Python objects."""
     if isinstance(items, range):
         if not all(-(2**63) <= end < 2**63 for end in (items[0], items[-1])):
             raise _too_large()
@@ -228,7 +227,7 @@ def _all(types: set[type], wanted: tuple[type, ...]) -> bool:
 
 
 def _of_numbers(items: Sequence[Any]) -> AnyArray:
-    """Return whole numbers as int64, and all numbers as float64 if one is not whole by type."""
+    """Return int64 if all items are integers by type, float64 otherwise."""
     whole = [isinstance(item, Integral) for item in items]
     if all(whole):
         if not all(-(2**63) <= int(item) < 2**63 for item in items):
@@ -242,14 +241,14 @@ def _of_numbers(items: Sequence[Any]) -> AnyArray:
             floats.append(np.nan)
         if is_whole and floats[-1] != int(item):
             raise ParameterError(
-                "edges that are whole numbers above 2**53 must not be mixed with floats, which do "
-                "not hold them: make all of them whole numbers"
+                "edges that are whole numbers above 2**53 must not be mixed with floats, which "
+                "cannot represent them: make all edges whole numbers"
             )
     return np.array(floats, np.float64) + 0.0
 
 
 def _of_moments(moments: list[Moment]) -> AnyArray:
-    """Return moments as dates, or as datetimes if one of them is one."""
+    """Return moments as dates, or as datetimes if at least one is a datetime."""
     days = all(each.is_date for each in moments)
     unit = DAY if days else 1
     whole = np.array([each.instant // unit for each in moments], np.int64)

@@ -1,4 +1,4 @@
-"""Dates, times and lengths of time as callers write them, in whole microseconds of UTC."""
+"""Conversion of dates, times and durations to whole microseconds, in UTC."""
 
 import datetime
 import re
@@ -12,7 +12,7 @@ from dphist.arrays import AnyArray
 from dphist.errors import ParameterError
 
 DAY = 86_400 * 10**6
-# Years 1 to 9999: what ISO text writes in ten characters and Python's dates hold.
+# Years 1 to 9999: the range of Python's dates, and of ISO dates of ten characters.
 FIRST_DAY, LAST_DAY = -719_162, 2_932_896
 
 _MICROSECONDS = {
@@ -33,7 +33,7 @@ MOMENTS = (str, datetime.date, np.datetime64)
 
 
 class Moment(NamedTuple):
-    """Microseconds since 1970; whether it was written as a date, and with a time zone."""
+    """Microseconds since 1970, whether the input was a date, and whether it had a time zone."""
 
     instant: int
     is_date: bool
@@ -46,7 +46,7 @@ def moment(value: Any, name: str) -> Moment:
     Raises
     ------
     ParameterError
-        If it is none, is missing, has a fraction of a microsecond, or is not of the years 1 to
+        If it is of another type, missing, finer than a microsecond, or outside the years 1 to
         9999. The message names the parameter `name`.
 
     >>> moment("1970-01-02", "start")
@@ -70,19 +70,19 @@ def moment(value: Any, name: str) -> Moment:
 
 
 def moments_of_array(values: AnyArray, name: str) -> AnyArray:
-    """Return an array of datetime64 as one of datetime64[D] or, if finer, datetime64[us].
+    """Convert an array of datetime64 to datetime64[D] or, if finer, datetime64[us].
 
     Raises
     ------
     ParameterError
-        As by `moment`.
+        As for `moment`.
     """
     unit = np.datetime_data(values.dtype)[0]
     if np.isnat(values).any() or unit == "generic":
         raise _unreadable(name)
-    years = values.astype("M8[Y]").view(np.int64) + 1970  # of no unit can this overflow
+    years = values.astype("M8[Y]").view(np.int64) + 1970  # cannot overflow for any unit
     if np.any((years < 1) | (years > 9999)):
-        raise ParameterError(f"{name} must be of the years 1 to 9999")
+        raise ParameterError(f"{name} must be in the years 1 to 9999")
     if unit in ("Y", "M", "W", "D"):
         return values.astype("M8[D]")
     whole = values.astype("M8[us]")
@@ -100,7 +100,7 @@ def zone_of(moments: Sequence[Moment], name: str) -> bool:
 
 
 def width_of(width: object) -> int:
-    """Return a width of time in microseconds, at least 1.
+    """Return a duration in microseconds, at least 1.
 
     >>> width_of("15m"), width_of(datetime.timedelta(days=1))
     (900000000, 86400000000)
@@ -125,7 +125,7 @@ def width_of(width: object) -> int:
 
 
 def width_text(step: int) -> str:
-    """Write a width of microseconds so that `width_of` reads it.
+    """Return text for a width in microseconds that `width_of` reads back.
 
     >>> width_text(900_000_000), width_text(7 * DAY)
     ('15m', '1w')
@@ -135,7 +135,7 @@ def width_text(step: int) -> str:
 
 
 def _of_text(text: str, name: str) -> datetime.date:
-    """Read ISO text: a date, or a date with a time and perhaps a zone."""
+    """Read ISO text: a date, or a date with a time and optionally a zone."""
     if _ISO_TEXT.fullmatch(text):
         kind = datetime.date if len(text) == 10 else datetime.datetime
         try:
@@ -148,9 +148,9 @@ def _of_text(text: str, name: str) -> datetime.date:
 def _unreadable(name: str) -> ParameterError:
     return ParameterError(
         f"{name} must be numbers, dates, datetimes or ISO text such as '2024-01-31' or "
-        "'2024-01-31T12:30', none missing"
+        "'2024-01-31T12:30', without missing values"
     )
 
 
 def _too_fine(name: str) -> ParameterError:
-    return ParameterError(f"{name} must be whole microseconds")
+    return ParameterError(f"{name} must be in whole microseconds")

@@ -1,4 +1,4 @@
-"""Answers of an adaptive tree, and error bars that assume nothing of how the records lie."""
+"""Answers of an adaptive tree, with error bars that hold however records are spread."""
 
 from collections.abc import Callable
 from functools import cached_property
@@ -18,21 +18,21 @@ from dphist.release.range_histogram.picture import ERRORS
 
 
 class DyadicAnswers(Answers):
-    """Sums of bins, with bars that hold whatever the data are.
+    """Sums of bins, with error bars that hold for all data.
 
     Parameters
     ----------
     shape : DyadicShape
     bins : `shape.bins` int64
     least_width : records; no bar ends nearer than this to the estimate.
-    noisy : function that returns what was counted; called when an error is asked for.
+    noisy : function that returns the noisy counts; called when an error is computed.
 
     Notes
     -----
-    A range holds at least the records of the counted nodes that lie in it, and at most those of
-    the counted nodes that meet it. A bar reaches from 1.96 standard errors below the one sum to as
-    many above the other, by least squares and so without the prior that the estimates follow; it
-    is made longer where it does not hold the estimate, or ends too near to it
+    A range contains at least the records of the counted nodes inside it, and at most those of the
+    counted nodes that intersect it. A bar reaches from 1.96 standard errors below the first sum to
+    1.96 above the second, both by least squares, without the prior of the estimates. It is
+    extended if it does not contain the estimate, or ends too close to it
     (`docs/ranges.md`, Error bars).
     """
 
@@ -64,7 +64,7 @@ class DyadicAnswers(Answers):
         return farther(self.count(lo, hi), *self.interval(lo, hi))
 
     def interval(self, lo: list[IntArray], hi: list[IntArray]) -> tuple[FloatArray, FloatArray]:
-        """Return both ends of each bar; of an empty range 0 and 0."""
+        """Return both ends of each bar; 0 and 0 for an empty range."""
         some = np.all([low < high for low, high in zip(lo, hi, strict=True)], axis=0)
         lo, hi = [low[some] for low in lo], [high[some] for high in hi]
         ends = np.zeros((2, len(some)))
@@ -72,10 +72,12 @@ class DyadicAnswers(Answers):
         return ends[0], ends[1]
 
     def bin_errors(self) -> FloatArray:
-        """Return what `error` says of each bin, in the shape of the bins."""
+        """Return the `error` of each bin, in the shape of the bins."""
         fit = self._enclosing.fit
         stops = stops_of(fit)
-        single = np.where(stops.size == 1, 1.0, 0.0)  # else a bin may hold nothing of its stop
+        single = np.where(
+            stops.size == 1, 1.0, 0.0
+        )  # else a bin may have none of the records of its stop
         found = Enclosed(
             Sums(single * stops.count, single * stops.variance),
             Sums(stops.count, stops.variance),

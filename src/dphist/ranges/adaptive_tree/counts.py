@@ -1,4 +1,4 @@
-"""The noisy counts of a binary tree, first ones apart from later ones."""
+"""The noisy counts of a binary tree, with first counts separate from later ones."""
 
 from collections.abc import Iterable
 from typing import TypeAlias
@@ -8,26 +8,25 @@ import numpy.typing as npt
 
 from dphist.arrays import FloatArray, IntArray
 
-# Level, nodes of it in rising order, their noisy counts, and the variance of the noise.
+# Level, its nodes in ascending order, their noisy counts, and the variance of the noise.
 Batch: TypeAlias = tuple[int, IntArray, IntArray, float]
 # By level: averages of a node's counts, and their precision (0: none).
 Averages: TypeAlias = dict[int, tuple[FloatArray, FloatArray]]
 
 
 class DyadicCounts:
-    """What was counted of each node when nothing was known of it, and what was counted later.
+    """First counts of nodes, made when nothing was known of them, and later counts.
 
     Parameters
     ----------
     sizes : list of (2**level,) int32, as `DyadicShape.sizes` makes them.
-    batches : noisy counts in the order in which they were taken.
+    batches : noisy counts in the order of counting.
 
     Attributes
     ----------
     sizes : as given.
-    first, later : by level, the average of a node's counts and its precision. A count is a later
-        one if the node, or one below it, was counted before: then what was known decided
-        that it was taken.
+    first, later : by level, the average of a node's counts and its precision. A count is later if
+        the node, or one below it, was counted before, so that earlier noise decided to take it.
     deepest : the deepest level with a counted node.
     """
 

@@ -1,4 +1,4 @@
-"""A binary tree over any number of axes: which axis each level halves."""
+"""A binary tree over any number of axes."""
 
 from dataclasses import dataclass
 from typing import TypeVar
@@ -29,7 +29,7 @@ class DyadicShape:
 
     @property
     def bits(self) -> list[int]:
-        """How often each axis is halved."""
+        """Number of halvings of each axis."""
         return [(size - 1).bit_length() for size in self.bins]
 
     @property
@@ -64,7 +64,7 @@ class DyadicShape:
         return np.ascontiguousarray(padded[tuple(slice(size) for size in self.bins)])
 
     def sizes(self) -> list[npt.NDArray[np.int32]]:
-        """Return how many bins each node has, level by level, (2**level,); 0: it does not exist."""
+        """Return the number of bins of each node by level, (2**level,); 0 if it does not exist."""
         upwards = [self.arrange(np.ones(self.bins, np.int32))]
         for _ in range(self.height):
             upwards.append(upwards[-1].reshape(-1, 2).sum(axis=1, dtype=np.int32))
@@ -77,8 +77,8 @@ class DyadicShape:
 def _interleaved(halved: list[int]) -> tuple[list[int], list[int]]:
     """Return how to split the axes into runs of halvings, and the order they have in the tree.
 
-    Neighbouring halvings of one axis stay together, so that a single axis is not transposed.
-    An axis of one bin is never halved, and drops out.
+    Consecutive halvings of one axis stay together, so that a single axis is not transposed.
+    An axis of one bin is never halved, and is dropped.
     """
     runs: list[tuple[int, int]] = []  # axis and number of halvings, in the tree's order
     for axis in halved:

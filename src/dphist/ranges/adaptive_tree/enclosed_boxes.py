@@ -1,4 +1,4 @@
-"""Boxes of several axes, enclosed by sums of counted nodes: many boxes at once."""
+"""Boxes of several axes, enclosed by sums of counted nodes; vectorized."""
 
 from dataclasses import dataclass
 
@@ -19,7 +19,7 @@ class Boxes:
 
     Parameters
     ----------
-    noisy : all that was counted.
+    noisy : all noisy counts.
     shape : DyadicShape
     """
 
@@ -27,7 +27,7 @@ class Boxes:
         self.fit = least_squares(noisy)
         self._shape, self._halved = shape, shape.halved
         self._pools = pools_of(self.fit, noisy)
-        # A surface cuts at most these nodes of a level: one to a bin of it.
+        # Maximum number of nodes of a level that a surface cuts: one per bin of the surface.
         bins = shape.bins
         across = [2 * np.prod(bins, dtype=float) / size for size in bins]
         self._together = max(1, int(_AT_ONCE / min(2**self.fit.deepest, sum(across))))
@@ -48,11 +48,13 @@ class Boxes:
             cuts.append(walk.below(cuts[-1], level))
         variance = walk.variances(cuts)
         pooled = self._pooled(walk, cuts)
-        pooled[..., walk.nodes == 1] = 0  # a single node's count has no other to be weighed like
+        pooled[..., walk.nodes == 1] = (
+            0  # a single node's count has no others to share a weight with
+        )
         return np.stack([walk.count + pooled[0], variance + pooled[1]], axis=1)
 
     def _pooled(self, walk: "_Walk", cuts: "list[_Cut]") -> FloatArray:
-        """Return what pooled weights add to counts and variances, (2, inner and outer, boxes)."""
+        """Return the pooling terms of counts and variances, (2, inner and outer, boxes)."""
         pools, boxes = self._pools, len(walk.nodes)
         if not pools.own:
             return np.zeros((2, 2, boxes))
@@ -69,8 +71,8 @@ class Boxes:
             _add_by_box(sums, box, np.concatenate([squares, gaps], axis=1))
             if level == self.fit.deepest:
                 break
-            # The sum of the halves' own counts follows that of the node, each half beside it
-            # what its weight differs from the node's.
+            # The halves' own counts follow that of the node, plus the difference of each half's
+            # weight from the node's.
             known = cut.whole(self.fit.halvings[level])
             from_above = slope[:, cut.place] * passed[cut.node] - known
             slope = (cut.slopes + from_above[..., None]).reshape(2, -1)
@@ -85,9 +87,9 @@ class _Cut:
     Attributes
     ----------
     box, node : (k,) int64, by box.
-    place : (k,) int64, where the node stands among the halves of the level above.
-    starts : list of (k,) int64, where the node starts in each axis.
-    slopes : (2 sums, k, 2 halves) float64, weights of the node's halves in either sum.
+    place : (k,) int64, index of the node among the halves of the level above.
+    starts : list of (k,) int64, start of the node in each axis.
+    slopes : (2 sums, k, 2 halves) float64, weights of the node's halves in each sum.
     """
 
     box: IntArray
@@ -97,20 +99,20 @@ class _Cut:
     slopes: FloatArray
 
     def whole(self, halving: Halving) -> FloatArray:
-        """Return the weight of each node itself: that of its halves by their shares of it."""
+        """Return the weight of each node: the weights of its halves times their shares."""
         share = halving.share[self.node]
         weight: FloatArray = share * self.slopes[..., 0] + (1 - share) * self.slopes[..., 1]
         return weight
 
 
 class _Walk:
-    """The way of some boxes down a tree, along their surfaces, and up again.
+    """A walk of boxes down a tree along their surfaces, and up again.
 
     Attributes
     ----------
     count : (2, boxes) float64, inner and outer sums.
-    slope : (2, boxes) float64, weight of the root in either.
-    nodes : (boxes,) float64, 1 for a box that has one counted node in its outer sum, else more.
+    slope : (2, boxes) float64, weight of the root in each.
+    nodes : (boxes,) float64, 1 for a box with one counted node in its outer sum, else more.
     """
 
     def __init__(
@@ -127,13 +129,13 @@ class _Walk:
         self.slope = np.zeros((2, boxes))
 
     def root(self) -> _Cut:
-        """Begin with the root for every box."""
+        """Start with the root for every box."""
         box = np.arange(self.count.shape[1])
         starts = [np.zeros(len(box), np.int64) for _ in self._lo]
         return self._kept(0, box, np.zeros(len(box), np.int64), starts, self.slope)
 
     def below(self, cut: _Cut, level: int) -> _Cut:
-        """Go on to the halves of the nodes of a level."""
+        """Continue with the halves of the nodes of a level."""
         axis = self._halved[level]
         starts = [np.repeat(start, 2) for start in cut.starts]
         starts[axis][1::2] += self._sides(level + 1)[axis]
@@ -155,7 +157,7 @@ class _Walk:
     def _kept(
         self, level: int, box: IntArray, node: IntArray, starts: list[IntArray], slopes: FloatArray
     ) -> _Cut:
-        """Add up what is decided of pairs, write down its slopes, and keep what is cut on."""
+        """Add the decided pairs to the sums, record their slopes, and keep the pairs still cut."""
         meets, within = np.ones((2, len(box)), np.bool_)
         sides = zip(self._sides(level), self._shape.bins, starts, self._lo, self._hi, strict=True)
         for side, size, start, low, high in sides:
@@ -163,7 +165,7 @@ class _Walk:
             first, last = low[box], high[box]
             meets &= (start < last) & (stop > first)
             within &= (start >= first) & (stop <= last)
-        within &= meets  # what lies in the padding meets nothing
+        within &= meets  # nodes in the padding intersect nothing
         opened = np.zeros(len(box), np.bool_)
         if level < self._fit.deepest:
             opened = self._fit.halvings[level].opened[node]
@@ -177,7 +179,7 @@ class _Walk:
         return _Cut(box[kept], node[kept], kept, kept_starts, np.zeros((2, len(kept), 2)))
 
     def _sides(self, level: int) -> list[int]:
-        """Return how many bins a node of a level is long in each axis."""
+        """Return the length of a node of a level in each axis, in bins."""
         sides = [2**bits for bits in self._shape.bits]
         for axis in self._halved[:level]:
             sides[axis] //= 2
@@ -191,7 +193,7 @@ def _halves_of(node: IntArray) -> IntArray:
 
 
 def _add_by_box(sums: FloatArray, box: IntArray, values: FloatArray) -> None:
-    """Add values, (..., k), to the sums, (..., boxes), of their boxes, which are in order."""
+    """Add values, (..., k), to the sums, (..., boxes), of their boxes, which are sorted."""
     if len(box):
         starts = np.flatnonzero(np.diff(box, prepend=-1))
         sums[..., box[starts]] += np.add.reduceat(values, starts, axis=-1)

@@ -1,4 +1,4 @@
-"""Sums of counted nodes that enclose the sum of a range or box from both sides."""
+"""Lower and upper bounds of the sum of a range or box, by sums of counted nodes."""
 
 from dataclasses import dataclass
 
@@ -21,15 +21,15 @@ class Sums:
 
 @dataclass(frozen=True, slots=True)
 class Enclosed:
-    """What lies between two sums.
+    """A range or box enclosed by two sums.
 
-    No count is negative, so a range holds at least the records of the counted nodes that lie in
-    it, and at most those of the counted nodes that meet it, however records lie within a node.
+    Counts are nonnegative, so a range contains at least the records of the counted nodes inside it,
+    and at most those of the counted nodes that intersect it, however records are spread in a node.
 
     Attributes
     ----------
-    inner : of the smallest counted nodes that lie wholly in the range.
-    outer : of those that have a bin of it.
+    inner : sum of the smallest counted nodes inside the range.
+    outer : sum of those that intersect it.
     """
 
     inner: Sums
@@ -41,7 +41,7 @@ class Line:
 
     Parameters
     ----------
-    noisy : all that was counted.
+    noisy : all noisy counts.
     shape : DyadicShape of one axis.
     """
 
@@ -54,11 +54,11 @@ class Line:
         places = np.arange(len(width))
         self._start = places // width * width
         self._stop = self._start + width
-        # A stop's count stands at its first node, so that sums are right at the ends of stops.
+        # A stop's count is stored at its first node, so that sums are correct at the ends of stops.
         self._below = np.append(0.0, np.cumsum(np.where(places == self._start, stops.count, 0)))
 
     def enclose(self, lo: list[IntArray], hi: list[IntArray]) -> Enclosed:
-        """Enclose the ranges `lo`, ..., `hi` - 1 of the only axis, none of them empty."""
+        """Enclose the ranges `lo`, ..., `hi` - 1 of the single axis, none of them empty."""
         (low_down, low_up), (high_down, high_up) = self._ends(lo[0]), self._ends(hi[0])
         inner = self._sums(low_up, np.maximum(low_up, high_down))
         return Enclosed(inner, self._sums(low_down, high_up))
@@ -67,7 +67,7 @@ class Line:
         """Return the last end of stops up to each edge, and the first one from it on."""
         nodes = len(self._start)
         node = np.minimum(edge // self._side, nodes - 1)
-        past = edge == self._bins  # what lies beyond is padding
+        past = edge == self._bins  # the rest is padding
         down = np.where(past, nodes, self._start[node])
         up = np.where(past | (down * self._side == edge), down, self._stop[node])
         return down, up

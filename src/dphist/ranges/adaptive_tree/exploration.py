@@ -1,4 +1,4 @@
-"""The way down an adaptive tree: what is counted, decided by noisy counts alone."""
+"""Exploration of an adaptive tree: noisy counts alone decide which nodes are counted."""
 
 import math
 from collections import defaultdict
@@ -15,19 +15,19 @@ from dphist.ranges.adaptive_tree.rules import LEAST, Rules
 from dphist.ranges.budget import Budget
 
 Count: TypeAlias = Callable[[int, IntArray, int], IntArray]
-# Nodes whose counting is not decided yet, by level and by the units that their path has left.
+# Undecided nodes, by level and by the units left on their path.
 Frontier: TypeAlias = dict[tuple[int, int], IntArray]
 
 
 class Explorer:
-    """Counts nodes until every path is spent.
+    """Counts nodes until the budget of every path is spent.
 
     Parameters
     ----------
-    measured : what is known; takes every noisy count.
-    rules : which nodes are counted next.
-    budget : of a record.
-    count : (level, nodes, units) to noisy counts: pays, and is the only way to the data.
+    measured : receives every noisy count.
+    rules : decide which nodes are counted next.
+    budget : privacy budget of a record.
+    count : maps (level, nodes, units) to noisy counts. It charges, and is the only access to data.
     """
 
     def __init__(self, measured: Measured, rules: Rules, budget: Budget, count: Count) -> None:
@@ -65,7 +65,7 @@ class Explorer:
         depth: int,
         following: dict[tuple[int, int], list[IntArray]],
     ) -> None:
-        """Count the nodes some levels down, and hand them what remains."""
+        """Count the nodes some levels down, and pass them the remaining budget."""
         levels, spent = self._rules.opening(depth, self._height - level, left)
         children = ((nodes << levels)[:, None] + np.arange(1 << levels)).ravel()
         self._take(level + levels, children, spent)
@@ -73,7 +73,7 @@ class Explorer:
             following[level + levels, left - spent].append(children)
 
     def _stop(self, level: int, left: int, nodes: IntArray, fit: Fit) -> None:
-        """Merge siblings that stop while it is worth it, and spend all they have left."""
+        """Merge stopping siblings while it pays, and spend all they have left."""
         sharpness = self._sharpness(left)
         while len(nodes):
             pairs = np.flatnonzero(nodes[1:] >> 1 == nodes[:-1] >> 1) if level else nodes[:0]
@@ -95,5 +95,5 @@ class Explorer:
             self._measured.take(level, nodes, counts, self._budget.variance(Fraction(units, UNITS)))
 
     def _sharpness(self, units: int) -> float:
-        """Epsilon of the Laplace noise with the variance that these units buy."""
+        """Return the epsilon of Laplace noise with the variance that these units pay for."""
         return math.sqrt(2 / self._budget.variance(Fraction(units, UNITS)))

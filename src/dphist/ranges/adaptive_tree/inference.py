@@ -1,9 +1,9 @@
-"""From noisy counts of some nodes of a binary tree to estimates of all: post-processing.
+"""Inference of all nodes of a binary tree from noisy counts of some: post-processing.
 
-Up: least squares by inverse variance. Down: the mean of each split under a fixed prior on the
-first half's share, which depends on what is now known of the parent's split. What the prior said
-of each split is then carried up again, so that splits far down tell their ancestors what they
-know (expectation propagation, in its simplest form).
+Up: least squares by inverse variance. Down: the posterior mean of each split under a fixed prior on
+the first half's share, given the estimate of the parent's split. The prior's contribution at each
+split is then carried up, so that low splits inform their ancestors (expectation propagation, in its
+simplest form).
 """
 
 from typing import NamedTuple
@@ -18,7 +18,7 @@ SWEEPS = 3
 
 
 class Sites(NamedTuple):
-    """What the prior added at each split of a level: first half ~ N(share * node, 1 / weight)."""
+    """The prior's effect at each split of a level: first half ~ N(share * node, 1 / weight)."""
 
     share: FloatArray
     weight: FloatArray
@@ -31,9 +31,9 @@ class Fit(NamedTuple):
     ----------
     counts : list of (2**level,) float64, records, none negative, each the sum of its halves.
     spreads : list of (2**level,) float64, records squared, one for each level but the last
-        The variance that the prior leaves to how each node is split.
+        The remaining variance of each node's split, under the prior.
     roughness : list of (2**level,) float64, for every level
-        Of the first half's share of each node, the variance that its parent's split lets expect.
+        Expected variance of the first half's share of each node, given its parent's split.
     """
 
     counts: list[FloatArray]
@@ -42,7 +42,7 @@ class Fit(NamedTuple):
 
 
 class Measured:
-    """Noisy counts so far: of each node their average and its precision (0: none).
+    """Noisy counts so far: their average for each node, and its precision (0: none).
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class Measured:
         self.deepest = 0
 
     def take(self, level: int, nodes: IntArray, counts: IntArray, variance: float) -> None:
-        """Average noisy counts of nodes, none twice, in with what there is, by precision."""
+        """Average noisy counts of distinct nodes with earlier ones, weighted by precision."""
         if level not in self.values:
             self.values[level] = np.zeros(2**level)
             self.precisions[level] = np.zeros(2**level)
@@ -70,7 +70,7 @@ class Measured:
 
 
 def infer(measured: Measured, sweeps: int = SWEEPS) -> Fit:
-    """Estimate all nodes down to the deepest that was measured."""
+    """Estimate all nodes down to the deepest measured level."""
     sites: list[Sites] | None = None
     for _ in range(sweeps):
         values, variances = _sweep_up(measured, sites)
@@ -79,10 +79,10 @@ def infer(measured: Measured, sweeps: int = SWEEPS) -> Fit:
 
 
 def spread_evenly(counts: FloatArray, sizes: list[npt.NDArray[np.int32]]) -> FloatArray:
-    """Split what lies deeper than any count evenly by bins, down to the bins themselves.
+    """Split nodes below the deepest count evenly by bins, down to the bins.
 
-    `counts` are those of the deepest level of a fit; returned are those of the bins, in the
-    tree's order.
+    `counts` are those of the deepest level of a fit. Returns those of the bins, in the tree's
+    order.
     """
     while len(counts) < len(sizes[-1]):
         level = len(counts).bit_length()
@@ -108,9 +108,9 @@ def halves(first: FloatArray, second: FloatArray) -> FloatArray:
 def _sweep_up(
     measured: Measured, sites: list[Sites] | None
 ) -> tuple[list[FloatArray], list[FloatArray]]:
-    """What each subtree alone says of its root, and its variance: infinite if nothing."""
+    """Return the estimate of each node from its subtree only, and its variance (inf: none)."""
     depth = measured.deepest
-    # A node that does not exist is known to be empty.
+    # A node that does not exist is empty.
     value = np.zeros(2**depth)
     variance = np.where(measured.sizes[depth] > 0, np.inf, 0.0)
     values, variances = [], []
@@ -133,7 +133,7 @@ def _of_halves(
     summed, total = first + second, v_first + v_second
     if sites is None:
         return summed, total
-    # The prior's word on a split: first - share * (first + second) is 0, with variance 1 / weight.
+    # The prior at a split: first - share * (first + second) is 0, with variance 1 / weight.
     share, weight = sites
     use = np.flatnonzero((weight > 0) & np.isfinite(total) & (total > 0))
     share, weight, v_first, v_second = share[use], weight[use], v_first[use], v_second[use]
@@ -148,7 +148,7 @@ def _of_halves(
 def _combined(
     value: FloatArray, variance: FloatArray, own: FloatArray, precision: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Average what the halves say with the node's own noisy count."""
+    """Average the estimate from the halves with the node's own noisy count."""
     counted = precision > 0
     alone = counted & np.isinf(variance)
     both = counted & ~alone
@@ -164,7 +164,7 @@ def _sweep_down(
 ) -> tuple[Fit, list[Sites]]:
     counts = [np.maximum(values[0], 0)]
     spreads, sites = [], []
-    # Few nodes have splits of which anything is known: the others point to an ancestor's kinds.
+    # Few nodes have measured splits; the others refer to the kinds of an ancestor.
     kinds, row = ANY_KIND, np.zeros(1, np.int64)
     roughness = [kinds @ SHARE_VARIANCES]
     for level in range(1, len(values)):
@@ -196,10 +196,10 @@ def _split(
     row: IntArray,
     kinds: FloatArray,
 ) -> tuple[FloatArray, FloatArray, Sites, IntArray, FloatArray]:
-    """Return the first half of each node, its posterior variance, and what the prior had to say.
+    """Return the first half of each node, its posterior variance, and the prior's contribution.
 
-    Last, which nodes anything is known of the split of, and the chances of its kinds;
-    `kinds[row]` are those of their parents' splits.
+    Also returns which nodes have a measured split, and the probabilities of its kinds.
+    `kinds[row]` are those of the parents' splits.
     """
     even = _even(sizes)
     spread = np.where(sizes[1::2] > 0, roughness * total**2, 0.0)
@@ -221,8 +221,8 @@ def _split(
         )
         first[use] = mean
         spread[use] = posterior
-        # What is carried up is which piece of the prior a split is in, not where it is in it: so
-        # measured, errors are 10 to 20 % less than with the whole variance.
+        # Carry up only the component of the prior, not the position within it: measured errors
+        # are 10 to 20 % smaller than with the whole variance.
         kept = np.maximum(between, 1e-4 / precision)
         weight = np.maximum(1 / kept - precision, 0)
         some = weight > 0

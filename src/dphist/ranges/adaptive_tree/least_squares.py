@@ -1,7 +1,7 @@
-"""What the noisy counts of a binary tree say without any prior: least squares, and its variances.
+"""Least squares on the noisy counts of a binary tree, without a prior, and its variances.
 
-The error bars of an adaptive tree rest on this alone. A node below those that were counted is
-not estimated here: without a prior, nothing but its parent's count is known of it.
+The error bars of an adaptive tree use only this. Nodes below the counted ones are not estimated
+here: without a prior, only their ancestor's count is known.
 """
 
 from dataclasses import dataclass
@@ -16,13 +16,13 @@ from dphist.ranges.adaptive_tree.inference import halves
 
 
 class Met(NamedTuple):
-    """How two estimates of each node of a level met in an average; (2**level,) each.
+    """Average of two estimates of each node of a level; (2**level,) each.
 
     Attributes
     ----------
-    weight : of the one from earlier counts: 1 where there is no other, 0 where it is missing.
-    gap : it less the other, records; 0 where one is missing.
-    spread : variance of the gap, records squared; 0 where one is missing.
+    weight : weight of the earlier estimate: 1 without the other, 0 if it is missing itself.
+    gap : the earlier estimate minus the other, records; 0 if one is missing.
+    spread : variance of the gap, records squared; 0 if one is missing.
     """
 
     weight: FloatArray
@@ -31,15 +31,15 @@ class Met(NamedTuple):
 
 
 class Said(NamedTuple):
-    """What each subtree of a level says of its root; (2**level,) each.
+    """Estimate of each node of a level from its subtree only; (2**level,) each.
 
     Attributes
     ----------
-    value, variance : records and records squared; infinite if nothing.
-    own : how the node's first count met what was counted of it later, or below it.
-    merged : how what was counted of it before, or below it, met its later count; None if there
-        are no later counts at this level.
-    alone : where `merged` met no count below, but the node's own first one.
+    value, variance : records and records squared; infinite variance without counts.
+    own : average of the node's first count with later counts, or those below it.
+    merged : average of earlier counts, or those below it, with its later count; None if this
+        level has no later counts.
+    alone : where `merged` uses no count below, only the node's first count.
     """
 
     value: FloatArray
@@ -55,10 +55,10 @@ class Halving:
 
     Attributes
     ----------
-    opened : whether both halves were counted, or what lies below them; of a node that was not, the
-        other two mean nothing.
-    share, spread : the first half's error is this share of the node's, plus an independent one of
-        this variance (records squared), which the second half has with the other sign.
+    opened : whether both halves, or nodes below them, were counted; otherwise the other two are
+        undefined.
+    share, spread : the first half's error is this share of the node's error plus an independent
+        error of this variance (records squared), which the second half has with opposite sign.
     """
 
     opened: BoolArray
@@ -68,18 +68,18 @@ class Halving:
 
 @dataclass(frozen=True, slots=True)
 class LeastSquares:
-    """The least-squares fit of all noisy counts, down to the nodes below which none was counted.
+    """The least-squares fit of all noisy counts, down to the smallest counted nodes.
 
     Attributes
     ----------
     counts : list of (2**level,) float64, records
-        From the root to the deepest level counted; they may be negative. Of nodes below one that
-        was not opened: 0.
+        From the root to the deepest counted level; may be negative. 0 for nodes below an unopened
+        one.
     variances : list of (2**level,) float64, records squared
-        Of these counts; of nodes below one that was not opened: 0.
+        Variances of these counts; 0 for nodes below an unopened one.
     halvings : list of Halving, one for each level but the last.
-    said : list of Said, as it was before what lies above was told to those below.
-    sizes : list of (2**level,) int32, how many bins each node has.
+    said : list of Said, before the downward pass.
+    sizes : list of (2**level,) int32, number of bins of each node.
     """
 
     counts: list[FloatArray]
@@ -96,12 +96,12 @@ class LeastSquares:
 
 @dataclass(frozen=True, slots=True)
 class Stops:
-    """The smallest counted nodes, which no path misses; (2**deepest,) each, in the tree's order.
+    """The smallest counted node on each path; (2**deepest,) each, in the tree's order.
 
     Attributes
     ----------
-    level, size : of the one that holds a node of the deepest level, and how many bins it has.
-    count, variance : of it, records and records squared.
+    level, size : level and number of bins of the stop that contains a node of the deepest level.
+    count, variance : its count and variance, records and records squared.
     """
 
     level: IntArray
@@ -115,15 +115,15 @@ def least_squares(noisy: DyadicCounts) -> LeastSquares:
 
     Notes
     -----
-    Up the tree by inverse variance, then down: what a node's count lacks from the sum of its
-    halves is shared out by their variances (`docs/proofs/hierarchical_tree.md`, Lemma 6).
+    Up the tree by inverse variance, then down: the difference between a node's count and the sum
+    of its halves is distributed by their variances (`docs/proofs/hierarchical_tree.md`, Lemma 6).
     """
     said = _sweep_up(noisy)
     counts, variances, halvings = [said[0].value], [said[0].variance], []
     for below in said[1:]:
         value, first, second = below.value, below.variance[::2], below.variance[1::2]
         opened = np.isfinite(first) & np.isfinite(second)
-        # Of a half that does not exist the variance is 0, and of two such their sum.
+        # A half that does not exist has variance 0, and so has the sum of two such halves.
         usable = opened & (first + second > 0)
         share, spread = np.full(len(first), 0.5), np.zeros(len(first))
         np.divide(first, first + second, out=share, where=usable)
@@ -142,7 +142,7 @@ def least_squares(noisy: DyadicCounts) -> LeastSquares:
 
 
 def stops_of(fit: LeastSquares) -> Stops:
-    """Return, for each node of the deepest level, the smallest counted node that holds it."""
+    """Return the smallest counted node that contains each node of the deepest level."""
     level, reached = np.zeros(1, np.int64), np.ones(1, np.bool_)
     size, count, variance = fit.sizes[0], fit.counts[0], fit.variances[0]
     for depth, halving in enumerate(fit.halvings, 1):
@@ -155,8 +155,8 @@ def stops_of(fit: LeastSquares) -> Stops:
 
 
 def _sweep_up(noisy: DyadicCounts) -> list[Said]:
-    """Return what each subtree alone says of its root, level by level from the root."""
-    # A node that does not exist is known to be empty.
+    """Return the estimates from each subtree only, level by level from the root."""
+    # A node that does not exist is empty.
     value = np.zeros(2**noisy.deepest)
     variance = np.where(noisy.sizes[noisy.deepest] > 0, np.inf, 0.0)
     found = []
@@ -178,7 +178,7 @@ def _sweep_up(noisy: DyadicCounts) -> list[Said]:
 
 
 def _counted(averages: Averages, level: int) -> tuple[FloatArray, FloatArray]:
-    """Return a level's averages and their variances, infinite where there is none."""
+    """Return a level's averages and their variances, infinite without a count."""
     if level not in averages:
         return np.zeros(2**level), np.full(2**level, np.inf)
     value, precision = averages[level]
@@ -190,7 +190,7 @@ def _counted(averages: Averages, level: int) -> tuple[FloatArray, FloatArray]:
 def _average(
     first: FloatArray, v_first: FloatArray, second: FloatArray, v_second: FloatArray
 ) -> tuple[FloatArray, FloatArray, Met]:
-    """Average two estimates by inverse variance, or take the one there is."""
+    """Average two estimates by inverse variance, or return the only one."""
     has_first, has_second = np.isfinite(v_first), np.isfinite(v_second)
     both = has_first & has_second & (np.where(has_second, v_second, 1.0) > 0)
     spread = np.where(both, v_first, 0.0) + np.where(both, v_second, 0.0)

@@ -1,4 +1,4 @@
-"""What has been spent on every path from the root to a bin, in exact whole units."""
+"""Budget spent on every path from the root to a bin, in exact integer units."""
 
 import numpy as np
 
@@ -6,15 +6,15 @@ from dphist.arrays import IntArray
 from dphist.errors import DphistError
 
 UNITS = 10**6
-"""A mechanism's whole epsilon or rho; every share is a whole number of these."""
+"""Units in a mechanism's whole epsilon or rho; every share is a whole number of units."""
 
 
 class PathBudget:
-    """The account of each bin: every count of a node that holds the bin is charged to it.
+    """The account of each bin: every count of a node that contains the bin is charged to it.
 
-    A record changes just the counts of nodes that hold its bin, so if no account ever exceeds
-    `UNITS`, a record costs no more than the budget, however nodes and shares were chosen from
-    the noisy counts before (`docs/proofs/adaptive_tree.md`, Lemma 2).
+    A record changes only the counts of nodes that contain its bin. So if no account exceeds
+    `UNITS`, a record costs at most the budget, however nodes and shares depend on earlier noisy
+    counts (`docs/proofs/adaptive_tree.md`, Lemma 2).
 
     Parameters
     ----------
@@ -27,21 +27,21 @@ class PathBudget:
         self._spent = np.zeros(2**height, np.int32)
 
     def charge(self, level: int, nodes: IntArray, units: int) -> None:
-        """Charge nodes of one level, or refuse if that would overdraw an account.
+        """Charge nodes of one level; refuse if that would overdraw an account.
 
         Parameters
         ----------
-        level : of the nodes.
-        nodes : (k,) int64, ascending, none twice, each from 0 to 2**level - 1.
+        level : level of the nodes.
+        nodes : (k,) int64, strictly ascending, each from 0 to 2**level - 1.
         units : cost of the count of each, at least 1.
 
         Raises
         ------
         DphistError
-            If an account would exceed `UNITS`, or `nodes` are not as they should be. Nothing was
-            counted then, and nothing may be released.
+            If an account would exceed `UNITS`, or `nodes` are invalid. Nothing was counted, and
+            nothing may be released.
         """
-        # Of another type or sign, what is charged and what is counted could be different nodes.
+        # With another type or sign, the nodes charged and the nodes counted could differ.
         sound = nodes.dtype == np.int64 and nodes.ndim == 1 and bool((np.diff(nodes) > 0).all())
         sound = sound and (len(nodes) == 0 or (nodes[0] >= 0 and nodes[-1] < 2**level))
         if not (sound and units >= 1 and self.highest(level, nodes) + units <= UNITS):
@@ -51,7 +51,7 @@ class PathBudget:
         self._spent.reshape(2**level, -1)[nodes] += units
 
     def highest(self, level: int, nodes: IntArray) -> int:
-        """Return the most that was spent on a bin of these nodes, in units."""
+        """Return the maximum spent on a bin of these nodes, in units."""
         if len(nodes) == 0:
             return 0
         return int(self._spent.reshape(2**level, -1)[nodes].max())

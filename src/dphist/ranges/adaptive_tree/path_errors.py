@@ -1,4 +1,4 @@
-"""Variances of ranges of one axis under a binary tree of halvings, many at once."""
+"""Variances of many ranges of one axis, under a binary tree."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ def path_variances(fit: LeastSquares, lo: IntArray, hi: IntArray) -> FloatArray:
     ----------
     fit : LeastSquares
     lo, hi : (q,) int64
-        No range may end within a node that was not opened.
+        No range may end within an unopened node.
 
     Returns
     -------
@@ -22,9 +22,9 @@ def path_variances(fit: LeastSquares, lo: IntArray, hi: IntArray) -> FloatArray:
 
     Notes
     -----
-    A range is what lies left of `hi` less what lies left of `lo`. Both are carried up from the
-    deepest level, as slopes and errors within the node that holds the edge, to the halves of the
-    smallest node that holds both. O(deepest level) for each edge, and O(1) for each range.
+    A range is the part left of `hi` minus the part left of `lo`. Both are carried up from the
+    deepest level, as slopes and errors within the node that contains the edge, to the halves of
+    the smallest node that contains both. O(deepest level) for each edge, and O(1) for each range.
     """
     deepest = fit.deepest
     if 2**deepest <= len(lo):
@@ -33,12 +33,12 @@ def path_variances(fit: LeastSquares, lo: IntArray, hi: IntArray) -> FloatArray:
         edges, which = np.unique(np.concatenate([lo, hi]), return_inverse=True)
         left, right = which[: len(lo)], which[len(lo) :]
     part = prefix(2**deepest - 1, edges)
-    # So many levels up the two nodes are one: the bits of what tells their numbers apart.
+    # Levels up to the common ancestor: the bit length of the XOR of the two node numbers.
     meeting = np.frexp((part.node[left] ^ part.node[right]).astype(np.float64))[1].astype(np.int8)
     order = np.argsort(meeting, kind="stable")
     starts = np.searchsorted(meeting[order], np.arange(deepest + 2))
     found = np.zeros(len(lo))
-    here = order[: starts[1]]  # in one node: all of it or nothing
+    here = order[: starts[1]]  # both in one node: all of it, or nothing
     slope = part.slope[right[here]] - part.slope[left[here]]
     found[here] = slope**2 * fit.variances[-1][part.node[left[here]]]
     for up in range(1, deepest + 1):
@@ -54,7 +54,7 @@ def path_variances(fit: LeastSquares, lo: IntArray, hi: IntArray) -> FloatArray:
 
 
 def _raised(halving: Halving, part: Part) -> Part:
-    """Go to the parents: what lies left of an edge holds all of a first half left of its node."""
+    """Go to the parents: the part left of an edge includes the first half left of its node."""
     is_second = (part.node & 1).astype(np.bool_)
     first = np.where(is_second, 1.0, part.slope)
     second = np.where(is_second, part.slope, 0.0)
@@ -64,7 +64,7 @@ def _raised(halving: Halving, part: Part) -> Part:
 def _up(
     halving: Halving, parent: IntArray, first: FloatArray, second: FloatArray, variance: FloatArray
 ) -> Part:
-    """Return the sum of the halves by their weights as a part of their parent."""
+    """Return the weighted sum of the halves as a part of their parent."""
     share, spread = halving.share[parent], halving.spread[parent]
     slope = share * first + (1 - share) * second
     return Part(parent, slope, variance + (first - second) ** 2 * spread)

@@ -1,13 +1,13 @@
-"""Weights of first counts that do not hang on their own noise.
+"""Weights of first counts that do not depend on their own noise.
 
-Whether a node is opened hangs on its first count. Least squares then gives that count a large
-weight, as what is counted below has much noise; a node that stops is counted again, and its first
-count gets a small weight. So noise upwards weighs more than noise downwards: every sum of many
-nodes is too large on average, in two axes by as much as 1.6 of its standard errors. With one
-weight for all first counts of a level, their noise has mean 0 again, whatever was decided by it.
+Whether a node is opened depends on its first count. If it is, least squares gives this count a
+large weight, because counts below have much noise; if it stops, it is counted again, and the first
+count gets a small weight. So positive noise has more weight than negative noise: sums of many nodes
+are biased upwards, in two axes by up to 1.6 standard errors. With one weight for all first counts
+of a level, their noise has mean 0, whatever it decided.
 
-A correction does that to the sum of a query: gaps between first counts and what was counted
-later or below, each times what its weight lacks from the mean weight of the query.
+A correction applies this to the sum of a query: it adds the gaps between first counts and later or
+lower ones, each times the difference between the query's mean weight and its own weight.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from dphist.ranges.adaptive_tree.counts import DyadicCounts
 from dphist.ranges.adaptive_tree.least_squares import LeastSquares, Met
 
 SQUARES, GAPS = 3, 2
-"""Sums that are kept: of the gaps' variances times powers of their weights, and of the gaps."""
+"""Number of sums: three of gap variances times powers of weights, and two of gaps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Pools:
 
     @property
     def number(self) -> int:
-        """How many pools there are."""
+        """The number of pools."""
         return len(self.own[0][0])
 
 
@@ -93,7 +93,7 @@ def _add(sums: FloatArray, met: Met, pool: IntArray, slope: FloatArray) -> None:
 
 
 def correction(sums: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return what pooling adds to the sums of queries, and to their variances.
+    """Return the terms that pooling adds to the sums of queries, and to their variances.
 
     Parameters
     ----------
@@ -101,8 +101,8 @@ def correction(sums: FloatArray) -> tuple[FloatArray, FloatArray]:
 
     Notes
     -----
-    The mean weight is the one of least variance. Gaps are uncorrelated with each other and with
-    the least-squares fit, so what is added to the variance is theirs.
+    The mean weight minimizes the variance. Gaps are uncorrelated with each other and with the
+    least-squares fit, so their variances add to that of the sum.
     """
     spread, first, second, gap, weighted = sums
     some = spread > 0

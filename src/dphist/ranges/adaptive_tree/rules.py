@@ -1,7 +1,7 @@
 """Which nodes of an adaptive tree are counted next, and at what cost: noisy numbers only.
 
-The constants were chosen on public data (docs/ranges.md): they move the error, never the
-guarantee, which the budget holds whatever they are.
+The constants were chosen on public data (docs/ranges.md). They affect the error, never the
+guarantee, which the budget enforces for all constants.
 """
 
 import math
@@ -14,35 +14,35 @@ from dphist.ranges.adaptive_tree.path_budget import UNITS
 from dphist.ranges.adaptive_tree.share_prior import SHARE_VARIANCES
 
 _USUAL_ROUGHNESS = float(SHARE_VARIANCES.mean())
-# Found by trying: 0 leaves roughness out, 1 opens uneven nodes far too much.
+# Found by experiment: 0 ignores roughness, 1 opens uneven nodes far too often.
 _ROUGHNESS_POWER = 0.3
-# A level deeper there are half as many ranges that end in a given node.
+# One level deeper, half as many ranges end in a given node.
 _DOUBT_GROWTH = math.sqrt(2)
 
 LEAST = UNITS // 1000
-"""A node with less than this left is not opened: shares stay such that noise can be sampled."""
+"""A node with fewer units left is not opened, so that the noise of shares can be sampled."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """How the budget goes down the tree.
+    """How the budget is distributed down the tree.
 
-    "Strength" is records over the noise that the rest of the budget would buy, in units of
-    Laplace noise: a node's estimate times its epsilon left.
+    "Strength" is the ratio of a node's records to the noise that its remaining budget pays for:
+    its estimate times its remaining epsilon, in units of Laplace noise.
 
     Attributes
     ----------
-    few : levels up to which all bins are counted at once, at the whole cost.
-    first_level, first_share : the level that is counted first where there are more, and its cost.
-    stop : strength below which a node of usual roughness is not opened.
-    merge : strength below which siblings that stop may be counted together, as their parent.
-    merge_doubt : the most variance of how such siblings share their records, times the square of
-        their epsilon left (twice its ratio to the variance of their noise), at the root; more by
-        the root of 2 for each level below.
-    extra : levels to open beyond the binary logarithm of the strength.
-    arity : most levels to open at once.
-    last_share : what the last opening of a node costs of what is left.
-    share : what all openings but the last would cost together.
+    few : height up to which all bins are counted at once, with the whole budget.
+    first_level, first_share : the level counted first in a higher tree, and its cost.
+    stop : strength below which a node of average roughness is not opened.
+    merge : strength below which stopping siblings may be counted together, as their parent.
+    merge_doubt : maximum variance of the siblings' split, times the square of their remaining
+        epsilon (twice its ratio to the variance of their noise), at the root; it grows by sqrt(2)
+        per level.
+    extra : levels opened beyond the binary logarithm of the strength.
+    arity : maximum number of levels opened at once.
+    last_share : share of the remaining budget that the last opening of a node costs.
+    share : share that all other openings cost together.
     """
 
     few: int
@@ -57,27 +57,27 @@ class Rules:
     share: float
 
     def depths(self, strength: FloatArray, roughness: FloatArray, below: int) -> IntArray:
-        """Return how many more levels each node is worth, 0 to stop it; at most `below`.
+        """Return how many more levels to open for each node, 0 to stop; at most `below`.
 
-        Opening is worth more where the parent's split lets expect an uneven one: `roughness`.
+        Opening is worth more if the parent's split predicts an uneven one (`roughness`).
         """
         worth = strength * (roughness / _USUAL_ROUGHNESS) ** _ROUGHNESS_POWER
         wanted = np.floor(np.log2(np.maximum(worth, 1))) + self.extra
         return np.where(worth < self.stop, 0, np.clip(wanted, 0, below)).astype(np.int64)
 
     def merged(self, strength: FloatArray, doubt: FloatArray, level: int) -> BoolArray:
-        """Return which siblings that stop are counted together, as parents at `level`.
+        """Return which stopping siblings are counted together, as their parents at `level`.
 
-        That halves the noise of their sum, which every longer range holds, and leaves the doubt
-        about their shares, which only a range that ends in them does: the fewer, the deeper.
+        This halves the noise of their sum, which matters for every longer range, but leaves their
+        split uncertain, which matters only for ranges that end in them: fewer at deeper levels.
         """
         small: BoolArray = doubt < self.merge_doubt * _DOUBT_GROWTH**level
         return small & (strength < self.merge)
 
     def opening(self, depth: int, below: int, left: int) -> tuple[int, int]:
-        """Return how many levels to open nodes of a depth by, and the units that costs.
+        """Return the number of levels by which nodes of a depth are opened, and its cost in units.
 
-        What remains of `left` goes to the new nodes, unless they are bins.
+        The rest of `left` goes to the new nodes, except if they are bins.
         """
         rounds = -(-depth // self.arity)
         levels = min(below, -(-depth // rounds))
@@ -96,8 +96,8 @@ PREFIXES = replace(ONE_AXIS, first_level=3, first_share=0.35)
 MORE_AXES = Rules(
     5, 5, 0.2, stop=8, merge=16, merge_doubt=_ALWAYS, extra=3, arity=6, last_share=0.6, share=0.8
 )
-# The variance of Gaussian noise grows with the number of counts on a path, not with its square:
-# every level is worth a count, and a look costs little.
+# The variance of Gaussian noise grows with the number of counts on a path, not with its square, so
+# counting every level pays.
 ONE_AXIS_GAUSSIAN = Rules(
     2, 2, 0.25, stop=4, merge=_ALWAYS, merge_doubt=2, extra=1, arity=1, last_share=0.6, share=1
 )

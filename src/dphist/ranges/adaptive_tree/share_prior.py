@@ -1,11 +1,11 @@
-"""What share of a node's records lies in its first half, as public data are known to behave.
+"""Prior for the share of a node's records in its first half, from public data.
 
-A fixed prior, the same for every release. It holds no privacy and no data of the release: it
-says how noisy counts are read. What gave it: `python -m benchmarks.split_prior`.
+The prior is fixed, the same for every release. The guarantee does not depend on it; it only affects
+how noisy counts are interpreted. `python -m benchmarks.split_prior` computes it.
 
-A split is much like its parent's: below an even split 7 of 10 have a share within 0.07 of 1/2,
-below the most uneven nearly 4 of 10 leave a half empty. So the prior of a split depends on the
-kind of split that its parent is: one of four, by how far its share is from 1/2.
+A split is similar to its parent's: below an even split, 7 of 10 splits have a share within 0.07 of
+1/2; below the most uneven ones, nearly 4 of 10 leave a half empty. So the prior of a split depends
+on the kind of its parent's split: one of four, by the distance of its share from 1/2.
 """
 
 import numpy as np
@@ -13,8 +13,8 @@ from scipy.special import ndtr
 
 from dphist.arrays import FloatArray
 
-# The smaller half's share is 0, or lies between two of these edges with a uniform density, or is
-# 1/2; which half it is, is a toss-up.
+# The smaller half's share is 0, or 1/2, or uniform between two of these edges; either half is the
+# smaller one with probability 1/2.
 _EDGES = np.array(
     [0, .0003, .001, .003, .01, .03, .07, .13, .2, .28, .36, .43, .47, .49, .4967, .499, .5]
 )  # fmt: skip
@@ -34,12 +34,12 @@ _CENTRES = np.append((EDGES[:-1] + EDGES[1:]) / 2, [0, 0.5, 1])
 # (35, 4): 1 where a component is a split of that kind.
 _KIND_OF: FloatArray = np.eye(4)[np.digitize(np.abs(_CENTRES - 0.5), _KIND_EDGES)]
 
-# (4,): of the share under the prior, which is what is known of a split without counts.
+# (4,): variances of the share under the prior, for a split without counts.
 SHARE_VARIANCES: FloatArray = MASSES @ (_CENTRES - 0.5) ** 2
 # (1, 4): of the root, which has no parent.
 ANY_KIND: FloatArray = np.full((1, 4), 0.25)
 
-_AT_ONCE = 2**13  # nodes: what they need fits in a processor's cache
+_AT_ONCE = 2**13  # nodes processed at once: their arrays fit in a processor's cache
 _DENSITY = 1 / np.sqrt(2 * np.pi)
 
 
@@ -55,30 +55,30 @@ def share_posterior(
     Parameters
     ----------
     estimate : (k,) float64, records
-        What measurements say of the first half.
+        Measured records of the first half.
     variance : (k,) float64, above 0
-        Of `estimate`, taken as normal.
+        Variance of `estimate`, treated as normal.
     total : (k,) float64, above 0
         Records of both halves.
     even : (k,) float64, between 0 and 1
-        The first half's share of the bins: where the spike of equal density lies.
+        The first half's share of the bins: the position of the spike of equal density.
     kinds : (k, 4) float64
-        Chances of the kinds of the parent's split; a row adds up to 1.
+        Probabilities of the kinds of the parent's split; each row adds up to 1.
 
     Returns
     -------
     mean : (k,) float64, from 0 to `total`.
     between : (k,) float64, not negative
-        The part of the variance that is between spikes and pieces of the prior.
+        The part of the variance that is between the components of the prior.
     variance : (k,) float64, at least `between`.
     kinds : (k, 4) float64
-        Chances of the kinds of this split.
+        Probabilities of the kinds of this split.
     """
     mean, between, whole = np.empty((3, len(total)))
     found = np.empty((len(total), 4))
     for start in range(0, len(total), _AT_ONCE):
         part = slice(start, start + _AT_ONCE)
-        # Far out some ratios overflow, where their place is taken by limits; no warning may tell.
+        # Some ratios overflow and are replaced by their limits; no warning may reveal this.
         with np.errstate(all="ignore"):
             mean[part], between[part], whole[part], found[part] = _posterior(
                 estimate[part], variance[part], total[part], even[part], kinds[part]
@@ -95,7 +95,7 @@ def _posterior(
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     deviation = np.sqrt(variance)[:, None]
     whole = total[:, None]
-    # Farther out all components have next to no likelihood, and only their ratio matters.
+    # Further out all likelihoods are nearly 0, and only their ratio matters.
     middle = np.clip(estimate[:, None], -5 * deviation, whole + 5 * deviation)
     edges = whole * EDGES
     chance, pull, stretch = _normal_between((edges - middle) / deviation)
@@ -103,11 +103,11 @@ def _posterior(
     width = above - below
     centre = (below + above) / 2
     thin = width < 1e-3 * deviation
-    # The mean of a normal law cut off at both ends; of a thin piece or a far one, its middle.
+    # The mean of a truncated normal distribution; for a thin or distant piece, its middle.
     inside = np.clip(middle + deviation * pull / np.maximum(chance, 1e-300), below, above)
     flat = thin | (chance < 1e-12)
     piece = np.where(flat, centre, inside)
-    # Its variance is never above those of the normal law and of a uniform one.
+    # Its variance is at most that of the normal and of the uniform distribution.
     ratio = pull / np.maximum(chance, 1e-300)
     narrowed = variance[:, None] * (1 + stretch / np.maximum(chance, 1e-300) - ratio**2)
     most = np.minimum(variance[:, None], width**2 / 12)
@@ -115,7 +115,7 @@ def _posterior(
     height = np.where(thin, _height(centre, middle, deviation), chance / np.maximum(width, 1e-300))
     spikes = whole * np.stack([np.zeros(len(even)), even, np.ones(len(even))], axis=1)
     weights = np.concatenate([height, _height(spikes, middle, deviation)], axis=1)
-    # Not by @: threads of a linear algebra library cost more than they bring at this size.
+    # Not with @: at this size, starting the threads of a linear algebra library costs more.
     weights *= np.einsum("ij,jk->ik", kinds, MASSES)
     centres = np.concatenate([piece, spikes], axis=1)
     sums = weights.sum(axis=1)
@@ -134,11 +134,11 @@ def _posterior(
 
 
 def _normal_between(edges: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return N(0, 1)'s chance between neighbouring edges, and what its moments there need.
+    """Return the N(0, 1) probability between adjacent edges, and two terms of its moments.
 
-    These are phi(lower) - phi(upper), and lower phi(lower) - upper phi(upper).
+    The terms are phi(lower) - phi(upper), and lower phi(lower) - upper phi(upper).
     """
-    tails = ndtr(-np.abs(edges))  # accurate far out, where differences of the law itself are not
+    tails = ndtr(-np.abs(edges))  # accurate in the tails, where differences of ndtr are not
     lower, upper = edges[:, :-1], edges[:, 1:]
     same = (lower >= 0) | (upper <= 0)
     low, high = tails[:, :-1], tails[:, 1:]

@@ -1,4 +1,4 @@
-"""Answers from a tree that was made consistent: their standard errors come from the tree."""
+"""Answers of a consistent tree, with standard errors computed from the tree."""
 
 from collections.abc import Callable
 from functools import cached_property
@@ -18,24 +18,24 @@ from dphist.release.range_histogram.picture import ERRORS, band
 
 
 class TreeAnswers(Answers):
-    """Answers whose errors come from a tree of measurements.
+    """Answers with errors computed from a tree of measurements.
 
     Parameters
     ----------
     shape : TreeShape
-    counted : what gives the answers
-    variances : function that returns one array a level, the root's first, records squared
-        The variance of the root; below it, those of siblings before they were made to add up
-        to their parent. Called when an error is asked for.
-    fitted : function that returns the least-squares fit of the bins, if that is not what gives the
-        answers: bars are then about its sums, and hold the answers too.
-    least_width : records; no such bar ends nearer to the answer than this.
+    counted : object that gives the answers
+    variances : function that returns one array for each level, the root's first, records squared
+        The variance of the root, and those of siblings before they are made to add up to their
+        parent. Called when an error is computed.
+    fitted : function that returns the least-squares fit of the bins, if the answers come from
+        elsewhere: bars are then around its sums, and also contain the answers.
+    least_width : records; no such bar ends closer to the answer than this.
 
     Notes
     -----
-    A node is its share of its parent plus an error that is independent of all above: children
-    have variances v_i before they are made to add up, and after it the parent's error is
-    shared out in proportion to them, and what is left has covariance diag(v) - v v' / sum(v).
+    A node is its share of its parent plus an error independent of all nodes above. Children have
+    variances v_i before they are made to add up. Afterwards, the parent's error is distributed in
+    proportion to them, and the rest has covariance diag(v) - v v' / sum(v).
     That is exact for least squares (`docs/proofs/hierarchical_tree.md`, Lemma 6).
     """
 
@@ -73,7 +73,7 @@ class TreeAnswers(Answers):
         return farther(self.count(lo, hi), *self.interval(lo, hi))
 
     def interval(self, lo: list[IntArray], hi: list[IntArray]) -> tuple[FloatArray, FloatArray]:
-        """Return both ends of each bar; of an empty range 0 and 0."""
+        """Return both ends of each bar; 0 and 0 for an empty range."""
         if self._fitted is None:
             return band(self.count(lo, hi), ERRORS * self._noise(lo, hi))
         middle, noise = box_sums(self._fitted[1], lo, hi), ERRORS * self._noise(lo, hi)
@@ -82,7 +82,7 @@ class TreeAnswers(Answers):
         return ends[0] * some, ends[1] * some
 
     def bin_errors(self) -> FloatArray:
-        """Return what `error` says of each bin, in the shape of the bins."""
+        """Return the `error` of each bin, in the shape of the bins."""
         found = self._variances[0]
         for level in self.shape.levels[1:]:
             own = self._variances[level]

@@ -15,12 +15,12 @@ def box_variance(
     ----------
     shape : TreeShape
     variances : list of `grid(level)` float64, as `TreeAnswers` has them.
-    lo, hi : one whole number an axis.
+    lo, hi : one whole number for each axis.
 
     Notes
     -----
-    As in one axis, but over all nodes that meet the box: a node's part of the sum is a slope
-    times its estimate plus an independent error. Nodes within the box have slope 1 and no error.
+    As for one axis, but over all nodes that intersect the box: a node's part of the sum is a
+    slope times its estimate plus an independent error. Nodes inside have slope 1 and no error.
     """
     if not all(low < high for low, high in zip(lo, hi, strict=True)):
         return 0.0

@@ -1,13 +1,13 @@
-"""How many children a node should have, by what is public."""
+"""The best number of children of a node, from public parameters."""
 
 import math
 
 FEW = 2
-MANY = 64  # as many siblings differ little from plain bins; the search stays short
+MANY = 64  # with more siblings a tree is close to plain bins; limits the search
 
 
 def best_branching(bins: tuple[int, ...], gaussian: bool) -> int:
-    """Return the number of children along each axis with the least foreseen error of ranges.
+    """Return the number of children along each axis with the smallest predicted error.
 
     Parameters
     ----------
@@ -17,12 +17,12 @@ def best_branching(bins: tuple[int, ...], gaussian: bool) -> int:
 
     Notes
     -----
-    In one axis the mean variance of all ranges under least squares, which Qardaji, Yang, Li 2013
-    give as proportional to (b - 1) h**3 - 2 (b + 1) h**2 / 3 for h levels below the root; with
-    Gaussian noise one factor h less. In more axes a box is put together mostly from nodes
-    along its surface, about (b - 1) side**(axes - 1) of a level with `side` nodes along an axis,
-    and the variance is foreseen as that of their sum; of branchings within 15 % the smallest is
-    taken, whose more levels serve least squares and sparse data. Root and constants are left out.
+    For one axis, the mean variance of all ranges under least squares, proportional to
+    (b - 1) h**3 - 2 (b + 1) h**2 / 3 for h levels below the root (Qardaji, Yang, Li 2013); with
+    Gaussian noise one factor h less. For more axes a box consists mostly of nodes along its
+    surface, about (b - 1) side**(axes - 1) of a level with `side` nodes along an axis, and the
+    predicted variance is that of their sum. Of branchings within 15 % the smallest is taken, since
+    more levels help least squares and sparse data. Root and constants are omitted.
 
     >>> best_branching((4096,), gaussian=False), best_branching((4096,), gaussian=True)
     (16, 4)

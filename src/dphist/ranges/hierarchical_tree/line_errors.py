@@ -1,4 +1,4 @@
-"""Variances of ranges of one axis, many at once."""
+"""Variances of many ranges of one axis; vectorized."""
 
 import numpy as np
 
@@ -24,9 +24,9 @@ def line_variances(
 
     Notes
     -----
-    A range is what lies left of `hi` less what lies left of `lo`. Each of these is, within any
-    node, a share of that node plus an error of its own; both are carried from the bins up,
-    until their paths meet in one family. O(height) for each range.
+    A range is the part left of `hi` minus the part left of `lo`. Within any node, each is a share
+    of that node plus an independent error; both are carried from the bins up until their paths
+    meet in one family. O(height) for each range.
     """
     last = shape.bins[0] - 1
     left, right = prefix(last, lo), prefix(last, hi)

@@ -1,4 +1,4 @@
-"""Answers from the fewest nodes that make up a range (Hay et al. 2010, sec. 4)."""
+"""Answers from the minimum number of nodes that form a range (Hay et al. 2010, sec. 4)."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -20,9 +20,9 @@ class NodeAnswers(Answers):
     Attributes
     ----------
     shape : TreeShape
-    nodes : one array a level, the root's first; `grid(level)` int64 or float64
+    nodes : one array for each level, the root's first; `grid(level)` int64 or float64
     coarsest : the first level that is measured.
-    variance : of each node's noise, records squared.
+    variance : variance of each node's noise, records squared.
     """
 
     shape: TreeShape
@@ -40,7 +40,7 @@ class NodeAnswers(Answers):
         return [summed(level) for level in self.nodes]
 
     def count(self, lo: list[IntArray], hi: list[IntArray]) -> NumberArray:
-        """Return the sums of the fewest nodes of each box."""
+        """Return the sums of the minimum number of nodes of each box."""
         total: NumberArray = np.zeros(lo[0].shape, self.nodes[-1].dtype)
         for level, sign, low, high, chosen in self._boxes(lo, hi):
             found = box_sums(self._sums[level], low, high)
@@ -48,7 +48,7 @@ class NodeAnswers(Answers):
         return total
 
     def error(self, lo: list[IntArray], hi: list[IntArray]) -> FloatArray:
-        """Return the standard errors: the root of their number, times that of one."""
+        """Return the standard errors: sqrt(number of nodes) times that of one."""
         number = np.zeros(lo[0].shape, np.int64)
         for _, sign, low, high, chosen in self._boxes(lo, hi):
             number[chosen] += sign * _volume(low, high)
@@ -61,11 +61,11 @@ class NodeAnswers(Answers):
     def _boxes(
         self, lo: list[IntArray], hi: list[IntArray]
     ) -> Iterator[tuple[int, int, list[IntArray], list[IntArray], IntArray]]:
-        """Take boxes apart, level by level: what each holds, less what larger nodes hold of it.
+        """Decompose boxes level by level: nodes inside a box, except those inside larger ones.
 
         Yields (level, sign, lo, hi, chosen): the nodes lo..hi of `level` count `sign` times in the
-        queries `chosen`. A node within a box counts unless its parent lies within it too, and the
-        nodes of one level within a box are themselves a box.
+        queries `chosen`. A node inside a box counts if its parent is not inside, and the nodes of
+        one level inside a box form a box.
         """
         branching = self.shape.branching
         chosen = np.arange(len(lo[0]))

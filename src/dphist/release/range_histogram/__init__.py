@@ -1,4 +1,4 @@
-"""The released value of a universal histogram: bins, and answers to ranges of them."""
+"""The released value of a ranges mechanism: bins, and answers to range queries."""
 
 from dphist.release.range_histogram.value import Answers, RangeHistogram
 

@@ -1,4 +1,4 @@
-"""Ranges of bins as callers give them, and sums over many of them at once."""
+"""Checked ranges and boxes of bins, and vectorized sums over them."""
 
 from collections.abc import Iterator
 from itertools import product
@@ -13,16 +13,16 @@ from dphist.errors import ParameterError
 def checked_boxes(
     bins: tuple[int, ...], lo: Any, hi: Any
 ) -> tuple[list[IntArray], list[IntArray], bool]:
-    """Return the ends of ranges or boxes, one array an axis, all of one shape.
+    """Return the ends of ranges or boxes, one array for each axis, all of the same shape.
 
     Parameters
     ----------
-    bins : bins of each axis.
-    lo, hi : for one axis a whole number or an array of them; for several a tuple of those.
+    bins : number of bins of each axis.
+    lo, hi : for one axis a whole number or an array of them; for several axes a tuple of those.
 
     Returns
     -------
-    lo, hi : list of arrays of int64, one an axis.
+    lo, hi : list of arrays of int64, one for each axis.
     single : whether a single box was given.
 
     Raises
@@ -59,7 +59,7 @@ def _by_axis(bins: tuple[int, ...], end: Any, name: str) -> list[IntArray]:
 
 
 def summed(values: NumberArray) -> NumberArray:
-    """Return the sums over all boxes that begin at the origin; one longer in every axis.
+    """Return the sums over all boxes that begin at the origin; each axis is longer by one.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def summed(values: NumberArray) -> NumberArray:
 
 
 def box_sums(sums: NumberArray, lo: list[IntArray], hi: list[IntArray]) -> NumberArray:
-    """Add up boxes, given the array `summed` makes: by inclusion and exclusion of corners.
+    """Return the sums over boxes, from the result of `summed`, by inclusion-exclusion.
 
     >>> ends = [np.array([1]), np.array([0])], [np.array([2]), np.array([2])]
     >>> box_sums(summed(np.array([[1, 2], [3, 4]])), *ends)

@@ -1,4 +1,4 @@
-"""Drawing a released histogram: its bins, or in two axes a map of them."""
+"""Plots of a released histogram: steps for one axis, a map for two."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from dphist.release.range_histogram.value import RangeHistogram
 
 ERRORS = 1.96
-"""Standard errors that an error of about 95 % is."""
+"""Half width of a 95 % interval, in standard errors."""
 
 _INK = "#1f4e79"
 _MOST_STEPS = 2000
@@ -20,10 +20,10 @@ _MOST_CELLS = 1000
 
 
 def draw(histogram: "RangeHistogram", ax: "Axes | None" = None) -> "Axes":
-    """Draw the bins of one axis as steps with a band of 95 %, those of two as a map.
+    """Draw the bins of one axis as steps with a 95 % band, those of two axes as a map.
 
-    More than 2,000 bins of an axis, or 1,000 of each of two, are drawn in groups, whose error is
-    that of their sum.
+    More than 2,000 bins of one axis, or 1,000 of each of two, are drawn in groups with the error
+    of the group's sum.
     """
     import matplotlib.pyplot as plt
 
@@ -86,7 +86,7 @@ def _map(histogram: "RangeHistogram", ax: "Axes") -> None:
 
 
 def _short_dates(axis: Any, edges: "np.ndarray[Any, Any]") -> None:
-    """Label an axis of dates such that the labels do not run into each other."""
+    """Label an axis of dates so that the labels do not overlap."""
     from matplotlib import dates
 
     ticks: Any = dates  # matplotlib has no types for these
@@ -97,13 +97,13 @@ def _short_dates(axis: Any, edges: "np.ndarray[Any, Any]") -> None:
 
 
 def grouped(bins: int, most: int = _MOST_STEPS) -> "np.ndarray[Any, np.dtype[np.int64]]":
-    """Return edges' places, (k + 1,) int64, of at most `most` groups of neighbouring bins."""
+    """Return the edge indices, (k + 1,) int64, of at most `most` groups of adjacent bins."""
     groups = -(-bins // most)
     return np.append(np.arange(0, bins, groups), bins)
 
 
 def finite(edges: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
-    """Return the edges, an infinite one as far out as its neighbour's bin is wide."""
+    """Return the edges with finite ends: an unbounded bin is drawn as wide as its neighbor."""
     if edges.dtype.kind != "f" or len(edges) < 3:
         return edges
     shown = edges.copy()
@@ -117,10 +117,10 @@ def finite(edges: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
 def band(
     counts: "np.ndarray[Any, Any]", errors: "np.ndarray[Any, Any]"
 ) -> tuple["np.ndarray[Any, Any]", "np.ndarray[Any, Any]"]:
-    """Return both ends of a band: true counts are never negative, released ones may be."""
+    """Return both ends of a band, cut at 0: true counts are never negative."""
     return np.maximum(counts - errors, np.minimum(counts, 0)), counts + errors
 
 
 def closed(values: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
-    """Return the values of steps, the last one twice, as steps are filled."""
+    """Return the values of steps with the last one repeated, as filling needs."""
     return np.append(values, values[-1])

@@ -1,4 +1,4 @@
-"""RangeHistogram: released bins of an ordered domain, and the answers they give."""
+"""RangeHistogram: released bins of an ordered domain, and answers to range queries."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ _OUTSIDE_MORE = ("outside", "null")
 
 
 class Answers(Protocol):
-    """How a mechanism answers ranges; ends are checked, one array an axis, of one shape (q,)."""
+    """A mechanism's answers to ranges; ends are checked, one (q,) array for each axis."""
 
     def count(self, lo: list[IntArray], hi: list[IntArray]) -> NumberArray:
         """Return (q,) estimates of the records in each box."""
@@ -31,7 +31,7 @@ class Answers(Protocol):
         """Return (q,) standard errors of these, in records."""
 
     def interval(self, lo: list[IntArray], hi: list[IntArray]) -> tuple[NumberArray, NumberArray]:
-        """Return both ends of (q,) intervals of 95 %; 1.96 errors to either side if not told."""
+        """Return both ends of (q,) 95 % intervals (default: 1.96 errors to either side)."""
         return band(self.count(lo, hi), ERRORS * self.error(lo, hi))
 
     def bin_errors(self) -> FloatArray:
@@ -45,15 +45,14 @@ class RangeHistogram:
     Attributes
     ----------
     bins : (bins,) or (a, b, ...) int64 or float64
-        Estimates of the records in each bin. Whole numbers unless the mechanism was asked for
-        plain least squares.
+        Estimates of the records in each bin. Whole numbers, except for plain least squares.
     axes : tuple of Axis, or None
-        The public edges, where the data came with them.
+        The public edges, if the data have edges.
     outside : mapping of str to int
-        Released counts of what is in no bin, where the data came with them: ``below``,
-        ``above`` and ``null``; in several axes ``outside`` and ``null``.
+        Released counts of records in no bin, if the data have them: ``below``, ``above`` and
+        ``null``; for several axes ``outside`` and ``null``.
 
-    answers : what answers ranges of it, or None for one made by hand.
+    answers : object that answers ranges, or None for a histogram made by hand.
 
     Notes
     -----
@@ -73,11 +72,11 @@ class RangeHistogram:
         return f"RangeHistogram({size} bins)"
 
     def count(self, lo: Any, hi: Any) -> Any:
-        """Return how many records lie in bins `lo`, ..., `hi` - 1.
+        """Return the number of records in bins `lo`, ..., `hi` - 1.
 
         Parameters
         ----------
-        lo, hi : int or arrays of int; in several axes tuples of these, one an axis
+        lo, hi : int or arrays of int; for several axes tuples of these, one for each axis
             ``0 <= lo <= hi <= bins``, half-open.
 
         Returns
@@ -87,17 +86,17 @@ class RangeHistogram:
         Raises
         ------
         ParameterError
-            If `lo` and `hi` are not such places.
+            If `lo` or `hi` is out of range.
         """
         return self._asked("count", lo, hi)
 
     def error(self, lo: Any, hi: Any) -> Any:
         """Return the standard error of `count(lo, hi)`, in records, known from the mechanism.
 
-        1.96 of them to either side of the count are a bar of 95 %, for each range by itself. Of
-        least squares the error is exact. Where estimates were made non-negative, it is that of
-        the estimate before, which on sparse data is larger than the true one. Of an adaptive
-        tree, 1.96 of them reach to the farther end of `interval`.
+        1.96 standard errors to either side of the count are a 95 % interval for each single range.
+        For least squares the error is exact. For nonnegative estimates it is the error before
+        they were made nonnegative, which on sparse data is larger than the true one. For an
+        adaptive tree, 1.96 standard errors reach the farther end of `interval`.
 
         Parameters
         ----------
@@ -111,12 +110,12 @@ class RangeHistogram:
         return self._asked("error", lo, hi)
 
     def interval(self, lo: Any, hi: Any) -> tuple[Any, Any]:
-        """Return where the true `count(lo, hi)` lies with 95 %, for each range by itself.
+        """Return a 95 % interval for the true `count(lo, hi)`, for each single range.
 
-        Of most mechanisms it is 1.96 standard errors to either side, cut off at 0, or at the count
-        where that is negative. Of an adaptive tree it assumes nothing of how the records lie:
-        it begins 1.96 standard errors below what must lie in the range by the noisy counts, and
-        ends as many above what can lie in it at most. It need not have the count in its middle.
+        For most mechanisms it is 1.96 standard errors to either side, cut at 0, or at the count if
+        that is negative. For an adaptive tree it assumes nothing about how records are spread: it
+        reaches from 1.96 standard errors below the minimum that the noisy counts imply for the
+        range to 1.96 above the maximum. The count need not be in its middle.
 
         Parameters
         ----------
@@ -140,11 +139,11 @@ class RangeHistogram:
         return tuple(shaped) if isinstance(found, tuple) else shaped[0]
 
     def cdf(self) -> FloatArray:
-        """Return the share of records below each edge of the only axis, rising from 0 to 1.
+        """Return the share of records below each edge of the single axis, from 0 to 1.
 
         Returns
         -------
-        (bins + 1,) float64, not falling; all NaN if there are no records by the estimates.
+        (bins + 1,) float64, nondecreasing; all NaN if the estimates have no records.
 
         Raises
         ------
@@ -162,7 +161,7 @@ class RangeHistogram:
         return share
 
     def quantile(self, q: Any) -> Any:
-        """Return where a share `q` of the records lies below, in the only axis.
+        """Return the value below which a share `q` of the records lies, for a single axis.
 
         Parameters
         ----------
@@ -170,9 +169,9 @@ class RangeHistogram:
 
         Returns
         -------
-        A place, or an array of them, in the units of the edges (numbers, dates, times) or, if
-        the data came without edges, in bins; within a bin records are taken as evenly spread.
-        NaN or NaT if there are no records by the estimates.
+        A value, or an array of them, in the unit of the edges (numbers, dates, times) or, for data
+        without edges, in bins; interpolated linearly within a bin. NaN or NaT if the estimates
+        have no records.
 
         Raises
         ------
@@ -186,7 +185,7 @@ class RangeHistogram:
         if np.isnan(share[-1]):
             places = np.full(asked.shape, np.nan)
         else:
-            # The least place with that share: the bin before the first edge that has it.
+            # The smallest value with that share: in the bin before the first edge that has it.
             stop = np.searchsorted(share, asked, side="left")
             start = np.maximum(stop - 1, 0)
             inside = (asked - share[start]) / np.where(stop > 0, share[stop] - share[start], 1)
@@ -195,10 +194,10 @@ class RangeHistogram:
         return found[()] if asked.ndim == 0 else found
 
     def to_pandas(self) -> "pd.DataFrame":
-        """Return a row a bin: where it starts and stops, count, and standard error.
+        """Return a row for each bin: start, stop, count and standard error.
 
-        Columns are ``start, stop, count, error``; in several axes a start and a stop of each,
-        ``start_x, stop_x, ...`` by the columns' names or numbers.
+        Columns are ``start, stop, count, error``; for several axes, a start and a stop of each,
+        ``start_x, stop_x, ...``, by the columns' names or numbers.
         """
         import pandas as pd
 
@@ -215,7 +214,7 @@ class RangeHistogram:
         return pd.DataFrame(columns)
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
-        """Draw the bins, in one axis or two, and return matplotlib's axes.
+        """Draw the bins of one or two axes, and return matplotlib's axes.
 
         Raises
         ------
@@ -228,7 +227,7 @@ class RangeHistogram:
 
     @property
     def edges(self) -> list[AnyArray]:
-        """Edges of each axis, (bins + 1,); whole numbers from 0 if the data came without."""
+        """Return the edges of each axis, (bins + 1,); by default whole numbers from 0."""
         if self.axes is None:
             return [np.arange(size + 1) for size in self.bins.shape]
         return [axis.edges for axis in self.axes]
@@ -244,7 +243,7 @@ class RangeHistogram:
         return self.bins
 
     def to_content(self) -> dict[str, Any]:
-        """Return what a release file holds."""
+        """Return a JSON object for saving."""
         return {
             "bins": self.bins.tolist(),
             "axes": None if self.axes is None else [axis.to_content() for axis in self.axes],
@@ -253,7 +252,7 @@ class RangeHistogram:
 
     @classmethod
     def from_content(cls, content: dict[str, Any]) -> "RangeHistogram":
-        """Read what `to_content` made; ValueError or TypeError if it is not that."""
+        """Make a histogram from the result of `to_content`; ValueError or TypeError otherwise."""
         bins = np.array(content["bins"])
         if bins.dtype.kind not in "if" or bins.size == 0 or not np.isfinite(bins).all():
             raise ValueError("bins are finite numbers")

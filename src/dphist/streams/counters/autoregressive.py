@@ -1,12 +1,12 @@
-"""Running counts with noise that is a sum of a few autoregressive processes.
+"""Running counts with noise from a sum of a few autoregressive processes.
 
 Its covariance is close to the best one for running counts, as that of the square-root
 factorization and of buffered Toeplitz matrices is (Dvijotham, McMahan, Pillutla, Steinke and
-Thakurta 2024); but each part goes on by itself from its last value, however long ago that was. So
-a label costs a number a part, and nothing between two readings.
+Thakurta 2024). Each part is a Markov process and continues from its last value after any gap. So a
+label needs one number for each part, and nothing is computed between two readings.
 
-A part is a whole number of small units. Given the last one, x, the next is round(a x) and rounded
-exact Gaussian noise; what rounding may add to the distance of neighbours is counted
+A part is a whole number of small units. Given the last one, x, the next is round(a x) plus rounded
+exact Gaussian noise. The guarantee accounts for the distance that rounding may add to neighbors
 (`docs/proofs/streams.md`, Lemmas 4 to 6).
 """
 
@@ -24,17 +24,17 @@ from dphist.streams.counters.design import Design, design
 
 _POWER_BITS = 128
 _SIGMA_BITS = 24
-# The largest standard deviation has no more bits: larger ones take long to draw.
+# Maximum bits of a standard deviation: larger ones are slow to draw.
 _MOST_BITS = 37
-# Below it a product in float64 is off by less than 2**-7.
+# Below this, the float64 error of a product is less than 2**-7.
 _FAR = 2**45
-# Of the distance of neighbours, this part is left to what rounding adds if it can be, and at most
-# that; more would cost more error than another method.
+# Share of the distance of neighbors reserved for rounding, if possible, and the maximum share; with
+# more, another method would have a lower error.
 _ROUNDING_SHARE, _MOST_SHARE = Fraction(1, 256), Fraction(1, 8)
-# What rounding moves a part's next value by at most, in units, as neighbours see it (Lemma 5).
+# Maximum difference of neighbors that rounding adds to a part's next value, in units (Lemma 5).
 _SHIFT, _FIRST_SHIFT = Fraction(9, 4), Fraction(5, 4)
 LARGEST_DISTANCE = 256
-"""Largest distance of neighbours, in standard deviations, for which Lemma 5 is proved."""
+"""Largest distance of neighbors, in standard deviations, for which Lemma 5 is proved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +54,17 @@ class AutoregressiveCounter:
 
     @property
     def width(self) -> int:
-        """A number a part."""
+        """One number for each part."""
         return len(self.decays)
 
     @property
     def variance(self) -> Fraction:
-        """The same at all times, but for a relative 2**-20: the decays are rounded."""
+        """The same at all times up to a relative 2**-20, because the decays are rounded."""
         return sum(self.variances, Fraction(0)) * (1 + Fraction(1, 2**20))
 
     @property
     def rounding(self) -> Fraction:
-        """1.01 units a reading, each decaying with its part."""
+        """1.01 units per reading, each decaying with its part."""
         units = sum((Fraction(101, 100) / (1 - theta) for theta in self.decays), Fraction(0))
         return units / (1 << self.unit_bits)
 
@@ -74,11 +74,11 @@ class AutoregressiveCounter:
 
     @property
     def skips(self) -> bool:
-        """Rounding at each reading leaves its mark on the law of the next."""
+        """Rounding at each reading affects the distribution of the next."""
         return False
 
     def start(self, labels: int, time: int, source: Source | None) -> IntArray:
-        """Draw the parts from their stationary law, the same at all times."""
+        """Draw the parts from their stationary distribution, the same at all times."""
         rows = np.empty((labels, self.width), np.int64)
         for part, variance in enumerate(self.variances):
             sigma = _root_above(variance * 4**self.unit_bits)
@@ -86,7 +86,7 @@ class AutoregressiveCounter:
         return rows
 
     def step(self, rows: IntArray, before: int, now: int, source: Source | None) -> IntArray:
-        """Let each part decay, and add the noise that makes up for it."""
+        """Let each part decay, and add the noise that restores its variance."""
         following = np.empty_like(rows)
         for part in range(self.width):
             factor, sigma = self._transition(part, now - before)
@@ -102,15 +102,15 @@ class AutoregressiveCounter:
     def _transition(self, part: int, events: int) -> tuple[float, Fraction]:
         """Return the factor a <= theta**events, a float64, and the noise's standard deviation.
 
-        In units; rounded up, and so that with the exact power the variance would be kept.
+        In units, rounded up; with the exact power the variance would be preserved.
         """
         return _transition(self.decays[part], self.variances[part] * 4**self.unit_bits, events)
 
 
 def times_factor(numbers: IntArray, factor: float) -> IntArray:
-    """Return the product, off by at most 1/2 + 2**-7, as whole numbers, (n,) int64."""
+    """Return the product as whole numbers, with an error of at most 1/2 + 2**-7, (n,) int64."""
     result: IntArray = np.rint(factor * numbers.astype(np.float64)).astype(np.int64)
-    for far in np.flatnonzero(np.abs(numbers) >= _FAR).tolist():  # never seen, but possible
+    for far in np.flatnonzero(np.abs(numbers) >= _FAR).tolist():  # extremely unlikely
         result[far] = round(Fraction(factor) * int(numbers[far]))
     return result
 
@@ -134,7 +134,7 @@ def power_below(base: Fraction, exponent: int) -> Fraction:
 
 
 def _root_above(square: Fraction) -> Fraction:
-    """Return a number not below the square root, and above it by at most 2**-23."""
+    """Return an upper bound of the square root, at most 2**-23 above it."""
     scaled = -(-(square.numerator << 2 * _SIGMA_BITS) // square.denominator)
     return Fraction(math.isqrt(scaled) + 1, 1 << _SIGMA_BITS)
 
@@ -143,18 +143,18 @@ def _root_above(square: Fraction) -> Fraction:
 def autoregressive_counter(
     squared_distance: Fraction, horizon: int, times: int | None = None
 ) -> AutoregressiveCounter:
-    """Return the counter whose paths one event moves by at most this distance.
+    """Return the counter for which one event moves paths by at most this distance.
 
     Parameters
     ----------
-    squared_distance : mu**2: the label's running counts cost mu**2 / 2 in zCDP.
+    squared_distance : mu**2; the running counts of a label cost mu**2 / 2 in zCDP.
     horizon : number of events.
-    times : at how many times noise is drawn at most; at all of them when omitted.
+    times : maximum number of times at which noise is drawn (default: all).
 
     Raises
     ------
     ParameterError
-        If the horizon is too long for so small a distance for the noise to be drawn exactly.
+        If the noise cannot be drawn exactly, because the horizon is too long for the distance.
     """
     chosen = design(horizon)
     distance = _root_below(squared_distance)
@@ -162,9 +162,9 @@ def autoregressive_counter(
         raise ParameterError("epsilon is too large or too small for running counts")
     added = _rounding_distance(chosen, horizon if times is None else times)
     steps = [w * (1 - d**2) for w, d in zip(chosen.weights, chosen.decays, strict=True)]
-    # How many more bits the largest deviation has than that of the smallest step.
+    # Bits of the largest deviation minus bits of the smallest step's deviation.
     spread = (_floor_log2(max(chosen.weights) / min(steps)) + 3) // 2 + 1
-    # Units so small that rounding adds no more than its share, or as small as they can be.
+    # Choose units for which rounding adds at most its share, or the smallest possible units.
     step_bits = max(8, _bits_above(added / (distance * _ROUNDING_SHARE)))
     step_bits = min(step_bits, _MOST_BITS - spread)
     left = distance - added / Fraction(2) ** step_bits
@@ -180,9 +180,9 @@ def autoregressive_counter(
 
 
 def _rounding_distance(chosen: Design, times: int) -> Fraction:
-    """Return what rounding adds to the distance if each step's deviation is at least one unit.
+    """Return the distance that rounding adds if each step's deviation is at least one unit.
 
-    The square root of the times and the parts' squared shifts (Lemma 5), rounded up.
+    The root of the sum of squared shifts over times and parts (Lemma 5), rounded up.
     """
     others = len(chosen.decays) - 1
     shifts = (others + _FIRST_SHIFT) ** 2 + others * _SHIFT**2
@@ -195,7 +195,7 @@ def _root_below(square: Fraction) -> Fraction:
 
 
 def _bits_above(number: Fraction) -> int:
-    """Return the least b with 2**b >= number, or one more."""
+    """Return the smallest b with 2**b >= number, or one more."""
     return _floor_log2(number) + 2
 
 
@@ -205,7 +205,7 @@ def _floor_log2(number: Fraction) -> int:
 
 
 def _short(number: Fraction) -> Fraction:
-    """Round up to a multiple of a power of 2, by less than 2**-60 of it."""
+    """Round up to a multiple of a power of 2, by a relative error below 2**-60."""
     places = 62 - _floor_log2(number)
     grid = Fraction(2) ** places
     return Fraction(math.ceil(number * grid)) / grid

@@ -1,8 +1,8 @@
 """The binary mechanism: noise on sums over dyadic blocks of time.
 
 Chan, Shi and Song 2011; Dwork, Naor, Pitassi and Rothblum 2010. The count up to a time is the sum
-over the blocks of its binary digits, the longest first. Of a label only the noise of those blocks
-is kept: the sums themselves add up to the count.
+over the blocks of its binary digits, the longest first. Only the noise of these blocks is stored
+for each label.
 """
 
 from dataclasses import dataclass
@@ -17,14 +17,14 @@ _GRID_BITS = 16  # a block's standard deviation is at least 2**16 units
 
 
 def levels(horizon: int) -> int:
-    """Return ceil(log2(horizon + 1)): how many blocks hold one event, and how many make a count."""
+    """Return ceil(log2(horizon + 1)): the number of blocks per event and per count."""
     return horizon.bit_length()
 
 
 def blocks(time: int) -> list[tuple[int, int]]:
-    """Return the blocks that make up the events 1 to `time`: (level, number).
+    """Return the blocks that partition the events 1 to `time`: (level, number).
 
-    The block (level, number) holds the events number * 2**level + 1 to (number + 1) * 2**level.
+    The block (level, number) contains the events number * 2**level + 1 to (number + 1) * 2**level.
 
     >>> blocks(10)  # events 1 to 8, 9 to 10
     [(3, 0), (1, 4)]
@@ -35,7 +35,7 @@ def blocks(time: int) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True, slots=True)
 class BinaryCounter:
-    """Each block has Gaussian noise of its own, drawn when it is first used and used again.
+    """Each block has independent Gaussian noise, drawn at its first use and reused.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class BinaryCounter:
 
     @property
     def width(self) -> int:
-        """A block of each level."""
+        """One block for each level."""
         return levels(self.horizon)
 
     @property
@@ -60,16 +60,16 @@ class BinaryCounter:
 
     @property
     def variance(self) -> Fraction:
-        """One for each binary digit, and one more, as the paper's theorem has it."""
+        """sigma**2 for each binary digit, and one more, as in the paper's theorem."""
         return (levels(self.horizon) + 1) * self.sigma**2
 
     @property
     def rounding(self) -> Fraction:
-        """Half a unit a block."""
+        """Half a unit per block."""
         return Fraction(levels(self.horizon), 2 << self.unit_bits)
 
     def variance_at(self, time: int) -> Fraction:
-        """One for each binary digit that is 1."""
+        """sigma**2 for each binary digit that is 1."""
         return time.bit_count() * self.sigma**2
 
     @property
@@ -78,11 +78,11 @@ class BinaryCounter:
         return True
 
     def start(self, labels: int, time: int, source: Source | None) -> IntArray:
-        """Draw the blocks of a time: noise of blocks no longer used has no effect."""
+        """Draw the blocks of a time; noise of blocks that are no longer used has no effect."""
         return self._drawn(np.zeros((labels, self.width), np.int64), blocks(time), source)
 
     def step(self, rows: IntArray, before: int, now: int, source: Source | None) -> IntArray:
-        """Keep the blocks that go on being used, forget the others, and draw the new ones."""
+        """Keep the blocks still in use, drop the others, and draw the new ones."""
         kept = set(blocks(before)) & set(blocks(now))
         following = np.zeros_like(rows)
         for level, _ in kept:

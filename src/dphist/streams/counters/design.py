@@ -1,11 +1,11 @@
-"""Which decaying parts the noise of a running count is made of, for a horizon.
+"""The decaying parts that form the noise of a running count, for a given horizon.
 
-The best noise for running counts has a covariance that falls with the logarithm of the distance
+The best noise for running counts has a covariance that decreases with the logarithm of the distance
 in time (Fichtenberger, Henzinger and Upadhyay 2023, from the square root of the counting matrix).
-Parts whose times of decay are spaced geometrically make up such a covariance: equal weights in
-the middle, a heavier one at the slow end, which stands for all that is slower. The numbers are
-those that a search gave for horizons of 2**8 to 2**24 (`python -m benchmarks.streams.design`).
-Streams that were begun with other numbers cannot go on: their states are refused.
+Parts with geometrically spaced decay times approximate this covariance: equal weights in the
+middle, and a larger one at the slow end, for all slower parts. The constants result from a search
+over horizons of 2**8 to 2**24 (`python -m benchmarks.streams.design`).
+Saved streams with other constants cannot continue: their states are refused.
 """
 
 import functools
@@ -20,18 +20,18 @@ _SLOWEST = Decimal("0.535")  # of the horizon
 _LAST_RATIO = Decimal("20.5")  # of the slowest time to the next one
 _LAST_WEIGHT = Fraction("1.73")  # of the slowest part; that of the others is 1
 _MOST_PARTS = 12
-_SHORT = Context(prec=4)  # four digits of a time of decay do
+_SHORT = Context(prec=4)  # four digits of a decay time suffice
 
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """Parts of noise, and what they are worth.
+    """Parts of the noise, and their cost.
 
     Attributes
     ----------
-    decays : the theta_j, ascending: a part's correlation from one event to the next.
+    decays : the theta_j, ascending: a part's correlation between successive events.
     weights : variances of the parts, to be scaled.
-    squared_sensitivity : upper bound of the squared distance of neighbours, in 1 / weight.
+    squared_sensitivity : upper bound of the squared distance of neighbors, in 1 / weight.
     """
 
     decays: tuple[Fraction, ...]
@@ -40,19 +40,19 @@ class Design:
 
     @property
     def cost(self) -> Fraction:
-        """Variance at a squared distance of 1: what a design is to make small."""
+        """Variance at a squared distance of 1, which a design minimizes."""
         return self.squared_sensitivity * sum(self.weights, Fraction(0))
 
 
 @functools.lru_cache(maxsize=64)
 def design(horizon: int) -> Design:
-    """Return the best design for a horizon of those with one to twelve parts."""
+    """Return the best design with one to twelve parts, for a horizon."""
     least = _of_parts(1, horizon)
     for parts in range(2, _MOST_PARTS + 1):
         following = _of_parts(parts, horizon)
         if following.cost < least.cost:
             least = following
-        elif parts > 2:  # more parts than serve only cost more
+        elif parts > 2:  # further parts only cost more
             break
     return least
 
@@ -66,7 +66,7 @@ def _of_parts(parts: int, horizon: int) -> Design:
 
 
 def _decay_times(parts: int, horizon: int) -> list[Fraction]:
-    """Return times of decay, in events, ascending."""
+    """Return the decay times, in events, ascending."""
     with localcontext(Context(prec=28)):
         slowest = max(_SLOWEST * horizon, _FASTEST)
         if parts == 1:

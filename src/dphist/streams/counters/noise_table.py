@@ -1,9 +1,9 @@
-"""NoiseTable: the noise of all labels' running counts, as far as it has been drawn.
+"""NoiseTable: the noise drawn so far for the running counts of all labels.
 
-In thought every label that might ever occur has a path of noise from the first reading on. Here
-paths are drawn when labels need them, some in advance. A path drawn late is led through all
-earlier times, so that it has the law of the others: when a label occurred first leaves no trace
-in its noise.
+Conceptually, every possible label has a path of noise from the first reading on. Here paths are
+drawn when labels need them, and some in advance. A path drawn late is stepped through all earlier
+times, so it has the same distribution as the others: the noise of a label does not depend on when
+the label first occurred.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,17 +20,17 @@ _LEAST_PATHS = 64
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class NoiseTable:
-    """Paths of noise, one a row: of the labels in order of their places, and spare ones. Secret.
+    """Paths of noise, one per row: those of labels, by index, then spare ones. Secret.
 
-    A table never changes: `brought_to` returns another one.
+    A table is immutable: `brought_to` returns another one.
 
     Attributes
     ----------
-    counter : the law of the paths.
-    times : ascending times a path is led through: all at which noise was drawn, or, where the
-        counter skips, those of `marks` and the last.
-    rows : (paths, width) int64, at the last of the times; empty if there is none.
-    marks : for each marked time the totals of all paths, (paths,) int64 units.
+    counter : the distribution of the paths.
+    times : ascending times that a path is stepped through: all at which noise was drawn or, if
+        the counter skips, those of `marks` and the last.
+    rows : (paths, width) int64, at the last time; empty if there is none.
+    marks : the totals of all paths at each marked time, (paths,) int64 units.
     """
 
     counter: Counter
@@ -46,12 +46,12 @@ class NoiseTable:
     def brought_to(
         self, time: int, labels: int, *, mark: bool = False, source: Source | None = None
     ) -> "NoiseTable":
-        """Return a table that holds the noise of so many labels at a time, or this one if it does.
+        """Return a table with the noise of `labels` labels at a time; itself if it has that.
 
         Parameters
         ----------
         time : 1 or more, not before the last.
-        labels : how many labels there are.
+        labels : number of labels.
         mark : keep the totals at this time.
         """
         table = self if labels <= len(self.rows) else self._with_paths(labels, source)
@@ -77,10 +77,10 @@ class NoiseTable:
         return replace(self, times=(*kept, time), rows=rows)
 
     def _with_paths(self, labels: int, source: Source | None) -> "NoiseTable":
-        """Return a table with enough paths, the new ones led through all the times.
+        """Return a table with enough paths; new ones are stepped through all times.
 
-        Half as many again as there were, so that this is seldom done: it takes as long as all
-        readings so far did.
+        The number of paths grows by half, so that this is rarely needed: it takes as long as all
+        readings so far.
         """
         number = max(labels, len(self.rows) * 3 // 2, _LEAST_PATHS) - len(self.rows)
         rows = np.empty((number, self.counter.width), np.int64)
@@ -96,7 +96,7 @@ class NoiseTable:
 
 
 def whole_and_rest(units: IntArray, unit_bits: int) -> tuple[IntArray, IntArray]:
-    """Split units into whole records, rounded down, and units that are left over."""
+    """Split units into whole records, rounded down, and the remaining units."""
     return units >> unit_bits, units & ((1 << unit_bits) - 1)
 
 
@@ -108,7 +108,7 @@ def rounded(units: IntArray, unit_bits: int) -> IntArray:
 
 
 def are_above(counts: IntArray, units: IntArray, threshold: int, unit_bits: int) -> BoolArray:
-    """Say where counts + units 2**-unit_bits > threshold 2**-unit_bits, without overflow."""
+    """Return where counts + units 2**-unit_bits > threshold 2**-unit_bits, without overflow."""
     whole, rest = whole_and_rest(units, unit_bits)
     limit, limit_rest = threshold >> unit_bits, threshold & ((1 << unit_bits) - 1)
     value = counts + whole
@@ -117,7 +117,7 @@ def are_above(counts: IntArray, units: IntArray, threshold: int, unit_bits: int)
 
 
 def known_times(times: Sequence[int]) -> tuple[int, ...]:
-    """Return times as a table holds them, checked to ascend."""
+    """Return times as a tuple, checked to ascend."""
     if any(later <= earlier for earlier, later in zip((0, *times), times, strict=False)):
         raise ValueError("times must ascend")
     return tuple(times)

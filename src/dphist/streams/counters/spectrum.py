@@ -1,4 +1,4 @@
-"""How far one event moves a running count, measured in noise that is a sum of decaying parts.
+"""Sensitivity of running counts to one event, relative to noise from a sum of decaying parts.
 
 The noise is N(t) = sum_j X_j(t) with independent stationary X_j of covariance w_j theta_j**|t-t'|,
 autoregressive processes of order one. Its spectrum is rational,
@@ -10,7 +10,7 @@ so that the innovations of a step 1[t >= s] are the coefficients e_h of
 
     prod_j (1 - theta_j z) / (sqrt(g) (1 - z) prod_i (1 - mu_i z)),
 
-and sum e_h**2 over h below the horizon bounds the squared distance of neighbouring streams
+and sum e_h**2 over h below the horizon bounds the squared distance of neighboring streams
 (`docs/proofs/streams.md`, Lemma 4).
 """
 
@@ -20,7 +20,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 _DIGITS = 80
-# Roots are found, and sums formed, to some 60 digits; what is returned is larger by far more.
+# Roots and sums are computed to about 60 digits; the result is enlarged by far more than that.
 _ROOM = Decimal("1e-30")
 _HALVINGS = 240
 
@@ -28,11 +28,11 @@ _HALVINGS = 240
 def squared_sensitivity(
     decays: Sequence[Fraction], weights: Sequence[Fraction], horizon: int
 ) -> Fraction:
-    """Return an upper bound of the squared distance that one event makes, in 1 / weight.
+    """Return an upper bound of the squared distance due to one event, in 1 / weight.
 
     Parameters
     ----------
-    decays : the theta_j, above 0 and below 1, ascending, different.
+    decays : the theta_j, above 0 and below 1, strictly ascending.
     weights : the w_j, above 0: variances, in any unit.
     horizon : number of times.
     """
@@ -54,10 +54,10 @@ def squared_sensitivity(
 
 
 def _zeros(thetas: Sequence[Decimal], powers: Sequence[Decimal]) -> list[Decimal]:
-    """Return the mu_i, one between each two theta_j.
+    """Return the mu_i, one between each pair of adjacent theta_j.
 
     With y = z + 1/z - 2 the spectrum is sum_j p_j / ((1 - theta_j)**2 - theta_j y), which rises
-    from minus to plus infinity between neighbouring poles.
+    from minus to plus infinity between adjacent poles.
     """
     near = [(1 - theta) ** 2 for theta in thetas]
     poles = sorted(q / theta for q, theta in zip(near, thetas, strict=True))
@@ -77,7 +77,7 @@ def _zeros(thetas: Sequence[Decimal], powers: Sequence[Decimal]) -> list[Decimal
 
 
 def _residue(i: int, poles: Sequence[Decimal], thetas: Sequence[Decimal]) -> Decimal:
-    """Return r_i of the part r_i / (1 - pole_i z)."""
+    """Return the r_i of the term r_i / (1 - pole_i z)."""
     pole = poles[i]
     others = [1 - other / pole for k, other in enumerate(poles) if k != i]
     return _product([1 - theta / pole for theta in thetas]) / _product(others)

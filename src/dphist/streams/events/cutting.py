@@ -1,6 +1,6 @@
-"""A batch of events, and what is dropped from it: labels at random, or all but the listed ones.
+"""A batch of events, and dropping labels from it: at random, or all unlisted ones.
 
-The events are sets of labels, and stay where labels are dropped: they are the time of the stream.
+Events are sets of labels. Dropping labels keeps the events, since they are the time of the stream.
 """
 
 import os
@@ -12,7 +12,7 @@ import numpy as np
 from dphist.arrays import BoolArray, IntArray
 from dphist.noise import Source
 
-_BYTES = 8  # of randomness a label: ties are rare, and drawn again
+_BYTES = 8  # of randomness per label: ties are rare, and drawn again
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -26,9 +26,9 @@ class Events:
     codes : (labels of all events,) int64
         Places in `vocabulary`; within an event ascending, each once.
     vocabulary : list of str
-        Each label that an event has, once; none that no event has.
+        The distinct labels of all events.
     users : list of bytes, or None if no users were asked for
-        Each user that an event has, once: a letter for the type, and the value.
+        The distinct users of all events: a letter for the type, and the value.
     user_codes : (events,) int64, or None
         Places in `users`.
     """
@@ -56,7 +56,7 @@ def known_only(events: Events, places: Mapping[str, int]) -> Events:
 
 
 def cut(events: Events, max_labels: int, source: Source | None = None) -> Events:
-    """Cut each event to `max_labels` labels, 1 or more, chosen evenly at random.
+    """Cut each event to `max_labels` labels, 1 or more, chosen uniformly at random.
 
     The choice in an event is independent of all other events, and of the labels themselves.
     `source(n)` returns n random bytes; for tests only, and the operating system's if omitted.
@@ -68,14 +68,14 @@ def cut(events: Events, max_labels: int, source: Source | None = None) -> Events
 
 
 def emptied(events: Events, cut_away: BoolArray) -> Events:
-    """Return the batch where the events at which `cut_away`, (events,) bool, is true are empty."""
+    """Return the batch with the events where `cut_away`, (events,) bool, is true made empty."""
     if not cut_away.any():
         return events
     return _only(events, np.repeat(~cut_away, np.diff(events.starts)))
 
 
 def part_of(events: Events, start: int, end: int) -> Events:
-    """Return the events from place `start` to before place `end`."""
+    """Return the events from index `start` up to, but excluding, `end`."""
     if start == 0 and end == len(events):
         return events
     here = np.zeros(len(events), np.bool_)
@@ -90,9 +90,9 @@ def part_of(events: Events, start: int, end: int) -> Events:
 
 
 def _only(events: Events, keep: BoolArray) -> Events:
-    """Keep some labels of the events, and in the vocabulary those that an event still has.
+    """Keep some labels of the events, and only their labels in the vocabulary.
 
-    A label that was cut away everywhere must have no effect, so it is not to be found here.
+    A label dropped everywhere must have no effect, so it is not kept.
     """
     kept = np.append(0, np.cumsum(keep))
     codes = events.codes[keep]
@@ -103,7 +103,7 @@ def _only(events: Events, keep: BoolArray) -> Events:
 
 
 def once_each(starts: IntArray, codes: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the batch with each label of an event once, in the order of the codes.
+    """Return the batch with each label of an event once, sorted by code.
 
     >>> once_each(np.array([0, 3, 3, 4]), np.array([2, 0, 2, 2]))
     (array([0, 2, 2, 3]), array([0, 2, 2]))
@@ -127,7 +127,7 @@ def starts_of(lengths: IntArray) -> IntArray:
 
 
 def chosen(starts: IntArray, most: int, source: Source | None = None) -> BoolArray:
-    """Choose at most `most` labels of each event, evenly at random, without replacement.
+    """Choose at most `most` labels of each event, uniformly at random, without replacement.
 
     Parameters
     ----------
@@ -141,9 +141,9 @@ def chosen(starts: IntArray, most: int, source: Source | None = None) -> BoolArr
 
     Notes
     -----
-    Each label draws a number of its own, and the smallest of an event stay. Given that no two of
-    an event are equal, all its orders are equally likely, and independent of all other events;
-    were two equal, all would be drawn again, so that the choice is exactly even.
+    Each label gets a random number, and the smallest of an event stay. If no two numbers of an
+    event are equal, all orders are equally likely and independent of other events. If two are
+    equal, all are drawn again, so the choice is exactly uniform.
     """
     lengths = np.diff(starts)
     large = lengths > most

@@ -1,4 +1,4 @@
-"""How many events of each user have counted, of users known by salted hashes alone."""
+"""The number of counted events for each user; users are stored as salted hashes."""
 
 import hashlib
 import secrets
@@ -16,16 +16,16 @@ _HASH_BYTES = 16
 
 @dataclass(frozen=True, slots=True, repr=False)
 class UserEvents:
-    """Events that counted, a hash of a user. Secret.
+    """Number of counted events for each user hash. Secret.
 
-    Two users of equal hash share a bound; that any are is less likely than 2**-128 a pair. The
-    salt keeps whoever gets hold of the hashes, and not of the state, from trying out users.
+    Two users with the same hash share a bound; the probability is below 2**-128 per pair. With the
+    salt, the hashes alone do not allow guessing users.
 
     Attributes
     ----------
-    most : how many events of one user count.
+    most : maximum number of counted events of one user.
     salt : key of the hashes.
-    counted : events that counted, by hash.
+    counted : number of counted events, by hash.
     """
 
     most: int
@@ -33,10 +33,10 @@ class UserEvents:
     counted: dict[bytes, int] = field(default_factory=dict)
 
     def beyond(self, events: Events) -> tuple[BoolArray, dict[bytes, int]]:
-        """Return which events are beyond their user's bound, and the new numbers of their users.
+        """Return which events exceed their user's bound, and the new numbers of the users.
 
-        Of a user's events the first ones count, those without labels too: which events count must
-        not depend on what is in them. Nothing is changed here; `add` does that.
+        The first events of a user count, including empty ones: which events count must not depend
+        on their content. This changes nothing; `add` does.
         """
         if events.users is None or events.user_codes is None:
             raise ValueError("events must have users")
@@ -50,7 +50,7 @@ class UserEvents:
         return number > self.most, changed
 
     def add(self, numbers: Mapping[bytes, int]) -> None:
-        """Take the new numbers."""
+        """Store the new numbers."""
         self.counted.update(numbers)
 
     def _hash(self, user: bytes) -> bytes:
@@ -58,7 +58,7 @@ class UserEvents:
 
 
 def _occurrences(codes: IntArray) -> IntArray:
-    """Return for each place how often its code occurs up to it, 1 at the first."""
+    """Return for each position how often its code occurred so far, 1 at the first."""
     order = np.argsort(codes, kind="stable")
     sorted_codes = codes[order]
     starts = np.flatnonzero(np.append(True, sorted_codes[1:] != sorted_codes[:-1]))

@@ -175,7 +175,7 @@ def bin_rows(
     DataError
         If a field of a text file is not what its column should hold, or the engine fails.
     InputFileError
-        If the file is missing or not what its name says.
+        If the file is missing or its content does not match its extension.
     """
     with ExitStack() as stack:
         source = open_source(stack, frame, grid.wanted(), progress=progress, delimiter=delimiter)

@@ -1,13 +1,12 @@
-"""Bounding what one user contributes, in a DuckDB of ours or in Spark.
+"""Bounds on the contribution of each user, in a private DuckDB or in Spark.
 
-Which labels a user keeps is decided by a hash, under a key drawn afresh from the operating
-system, of the user and each of the user's labels: those of the smallest hashes are kept. So the
-choice is a function of the key and of this user's own rows. Nothing another user does can change
-it, and an engine that evaluates a part again, under the same key, chooses the same.
+A user keeps the labels with the smallest hashes, of user and label under a fresh random key from
+the operating system. So the choice is a function of the key and of this user's rows. Other users
+cannot change it, and an engine that evaluates a part again under the same key chooses the same.
 
-The hash is what the engine has. Nobody sees the hashes, and no privacy depends on it: the bounds
-hold for every key and every function, as docs/proofs/bounding.md shows. A hash that spreads its
-values evenly makes the choice even, which is all that is asked of it.
+The hash is the engine's own. Hashes are never shown, and privacy does not depend on them: the
+bounds hold for every key and every function (docs/proofs/bounding.md). A hash with uniform values
+makes the choice uniform; nothing else is required of it.
 """
 
 import secrets
@@ -32,17 +31,17 @@ from dphist.tables.reading.source import Source
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What one user may contribute, and what becomes of rows without a user or a label.
+    """Maximum contribution of a user, and the treatment of rows without a user or a label.
 
     Attributes
     ----------
-    max_labels : labels that a user keeps at most; None for all.
-    max_count : what a user adds to the count of a label at most.
-    null_users : "refuse", "drop", or "separate": each such row is a user of its own.
+    max_labels : maximum number of labels of a user; None for no maximum.
+    max_count : maximum that a user adds to the count of a label.
+    null_users : "refuse", "drop", or "separate": each such row is a separate user.
     null_labels : "refuse" or "drop".
-    count_users : whether users are counted: those within the bounds, and those who had more labels
-        than `max_labels` or, where that is above 1, more records of a label than `max_count`. For
-        rows with a user.
+    count_users : whether to count the users within the bounds and those over them: with more
+        labels than `max_labels` or, if `max_count` is above 1, more records of a label than
+        `max_count`. For rows with a user.
     """
 
     max_labels: int | None
@@ -66,33 +65,32 @@ def count_labels(
     progress: Progress | None = None,
     delimiter: str | None = None,
 ) -> tuple[Store, tuple[int, int] | None]:
-    """Count the labels of a table, once what each user contributes is bounded.
+    """Bound the contribution of each user, then count the labels of a table.
 
     Parameters
     ----------
     frame, progress, delimiter
-        As for `open_source`: evaluated once, and counted in Spark or in a DuckDB of ours.
+        As for `open_source`: evaluated once, and counted in Spark or in a private DuckDB.
     names : dict
         The columns ``label`` and, optionally, ``user`` and ``count``. Without a user, each row
-        is a user of its own; without a count, each row counts one.
+        is a separate user; without a count, each row counts 1.
     bounds : Bounds
     key : 32 hexadecimal digits
-        What the choice of labels depends on beside the rows; drawn afresh if None.
+        Key for the choice of labels (default: drawn at random).
 
     Returns
     -------
-    store : the labels with their counts, int64, at least 1. A count above 2**62 - 1 is held as
-        that.
-    users : how many users are within the bounds, and how many had more; None unless `bounds` asks
-        for it.
+    store : the labels with their counts, int64, at least 1. Counts are capped at
+        2**62 - 1.
+    users : numbers of users within the bounds and over them; None without `count_users`.
 
     Raises
     ------
     ParameterError, ColumnError, InputFileError
         As by `open_source`.
     DataError
-        If a user or label is missing and `bounds` does not say what then; if a count is missing,
-        negative or above 2**62 - 1; or if the engine fails.
+        If a user or label is missing and `bounds` refuses that, a count is missing, negative or
+        above 2**62 - 1, or the engine fails.
     """
     wanted = _wanted(names)
     with ExitStack() as stack:
@@ -125,7 +123,7 @@ def count_bounded_records(
     progress: Progress | None = None,
     delimiter: str | None = None,
 ) -> tuple[IntArray, IntArray]:
-    """Count how many labels occur how often, once each user keeps at most `max_records` rows.
+    """Bound each user to `max_records` rows, then count the labels with each count.
 
     Parameters
     ----------
@@ -134,7 +132,7 @@ def count_bounded_records(
     label, user : str
         The columns of labels and of users.
     max_records : int
-        Rows that a user keeps at most, a random subset of the user's rows.
+        Maximum number of rows of a user; a random subset is kept.
 
     Returns
     -------
@@ -167,15 +165,15 @@ def count_bounded_terms(
     max_records: int,
     key: str | None = None,
 ) -> tuple[IntArray, IntArray]:
-    """Count the terms of rows, once each user keeps at most `max_records` of the rows.
+    """Bound each user to `max_records` rows, then count the terms of the rows.
 
     Parameters
     ----------
     opened : function
-        Returns rows (term, who), in which term is an int64, never null. Called once.
+        Returns rows (term, who); term is an int64, never null. Called once.
     run : function
-        Calls what evaluates rows; whatever the engine says is dropped.
-    source : where the rows come from.
+        Calls a function that evaluates rows, and drops the engine's messages.
+    source : source of the rows.
     user : the column of users.
     max_records, key
         As for `count_bounded_records`.
@@ -183,7 +181,7 @@ def count_bounded_terms(
     Returns
     -------
     terms, counts : (d,) int64
-        The terms that are kept, in any order, and how often each is.
+        The terms kept, in any order, and the count of each.
 
     Raises
     ------
@@ -211,7 +209,7 @@ def _raise_missing(worst: int | None, wanted: Sequence[Wanted], source: Source) 
 
 
 def _wanted(names: Mapping[str, str], *, only_text: bool = True) -> list[Wanted]:
-    """Return the columns of counts, labels and users; the fault of a later one is reported."""
+    """Return the columns of counts, labels and users; the last one with a problem is reported."""
     wanted = [count_column("amount", names["count"], "count")] if "count" in names else []
     wanted.append(key_column("term", names["label"], "label", only_text=only_text))
     if "user" in names:
@@ -220,7 +218,7 @@ def _wanted(names: Mapping[str, str], *, only_text: bool = True) -> list[Wanted]
 
 
 def _kept_records(rows: Rows, wanted: Sequence[Wanted], max_records: int, key: str | None) -> Rows:
-    """From (term, who) to rows (who, term, problem): those that users keep, or cannot have."""
+    """From (term, who) to rows (who, term, problem): those kept, and those with a problem."""
     checked = _checked(rows, wanted, Bounds(None, LARGEST))
     return _bounded_records(checked, max_records, key or fresh_key())
 
@@ -228,8 +226,8 @@ def _kept_records(rows: Rows, wanted: Sequence[Wanted], max_records: int, key: s
 def _checked(rows: Rows, wanted: Sequence[Wanted], bounds: Bounds) -> Rows:
     """From the caller's rows to (who, term, amount, problem), no amount above `max_count`.
 
-    A row with a problem has neither user, label nor amount: it serves only to be reported. No
-    other row is without a label.
+    A row with a problem has neither user, label nor amount, and serves only to report it. All
+    other rows have a label.
     """
     roles = {column.role for column in wanted}
     if bounds.null_labels == "drop":
@@ -246,7 +244,7 @@ def _checked(rows: Rows, wanted: Sequence[Wanted], bounds: Bounds) -> Rows:
     return rows.project(
         "CASE WHEN problem = 0 THEN who END AS who",
         "CASE WHEN problem = 0 THEN term END AS term",
-        # min(sum of min(c, M), M) is min(sum of c, M), where no c is negative; and the sum of
+        # For nonnegative c, min(sum of min(c, M), M) = min(sum of c, M), and the sum of
         # min(c, M + 1) is above M exactly if the sum of c is.
         f"CASE WHEN problem = 0 THEN CAST(least(amount, {bounds.max_count} + "
         f"{int(bounds.count_users)}) AS BIGINT) ELSE 0 END AS amount",
@@ -257,9 +255,9 @@ def _checked(rows: Rows, wanted: Sequence[Wanted], bounds: Bounds) -> Rows:
 def bounded_labels(rows: Rows, users: bool, bounds: Bounds, key: str) -> Rows:
     """From (who, term, amount, problem) to (term, records, problem), each user bounded.
 
-    `users` says whether there are any. A row whose `who` is null is a user of its own: it has one
-    label and is bounded already. Where users are counted, there are columns ``uncut`` and ``cut``
-    as well, whose sums over all terms are the numbers of users.
+    `users` is whether there is a column of users. A row with a null `who` is a separate user with
+    one label, and already bounded. If users are counted, the sums of the columns ``uncut`` and
+    ``cut`` over all terms are the numbers of users.
     """
     counted = [f"{rows.total(name)} AS {name}" for name in USERS] if bounds.count_users else []
     if users:
@@ -269,13 +267,13 @@ def bounded_labels(rows: Rows, users: bool, bounds: Bounds, key: str) -> Rows:
 
 
 USERS = ("uncut", "cut")
-"""Columns that count users: those of whom all was counted, and those who had more."""
+"""Columns that count the users within the bounds, and those over them."""
 
 
 def _bounded_users(rows: Rows, bounds: Bounds, key: str) -> Rows:
-    """From rows (who, term, amount, problem) to those that users keep, one a user and term."""
+    """From rows (who, term, amount, problem) to those kept, one per user and term."""
     most = f"CASE WHEN who IS NULL THEN {LARGEST} ELSE {bounds.max_count} END"
-    # With max_count 1 a count is a number of users: what a user repeats is no surplus.
+    # With max_count 1 a count is a number of users, so repeated labels are not a surplus.
     limit = bounds.max_count if bounds.max_count > 1 else LARGEST
     over = f"CASE WHEN {rows.total('amount')} > {limit} THEN 1 ELSE 0 END AS over_count"
     more = [over] if bounds.count_users else []

@@ -27,7 +27,7 @@ _BEYOND = -1
 def count_records(
     frame: object, *, label: str, progress: Progress | None = None, delimiter: str | None = None
 ) -> tuple[IntArray, IntArray]:
-    """Count how many labels occur exactly how often, in a table of one row a record.
+    """Count the labels with each count, in a table with one row per record.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def count_records(
     DataError
         If a label is missing.
     InputFileError
-        If the file is missing or not what its name says.
+        If the file is missing or its content does not match its extension.
     """
     wanted = [key_column("term", label, "label")]
 
@@ -73,15 +73,15 @@ def sum_counts(
     progress: Progress | None = None,
     delimiter: str | None = None,
 ) -> tuple[IntArray, IntArray]:
-    """Count how many labels have which sum of counts, in a table of labels with counts.
+    """Count the labels with each sum of counts, in a table of labels with counts.
 
     Parameters
     ----------
     frame, label, progress, delimiter
         As for `count_records`.
     count : str
-        The column of counts, in records: an integer type, or decimal digits in a text file. Rows
-        of one label are added up; labels that add up to zero are dropped.
+        The column of counts, in records: an integer type, or decimal digits in a text file. Counts
+        of one label are added; labels with a sum of zero are dropped.
 
     Returns
     -------
@@ -118,9 +118,9 @@ def read_profile(
     Parameters
     ----------
     frame, progress, delimiter
-        As for `count_records`, with columns ``count``, in records, and ``prevalence``, how
-        many labels have that count. Rows with prevalence 0 say nothing and are dropped;
-        the prevalences of a count that is there twice are added up.
+        As for `count_records`, with columns ``count``, in records, and ``prevalence``, the
+        number of labels with that count. Rows with prevalence 0 are dropped; prevalences of
+        a repeated count are added.
 
     Returns
     -------
@@ -142,7 +142,7 @@ def read_profile(
 
     def merged(rows: Rows) -> Rows:
         checked = rows.project("amount", "labels", f"{problem_of(wanted)} AS problem")
-        # Before a count can serve as a key it has to fit into int64.
+        # A count must fit into int64 before it becomes a key.
         sound = "CASE WHEN problem = 0 THEN CAST(amount AS BIGINT) ELSE 0 END AS amount"
         return _added_up(checked.project(sound, "labels", "problem"), "amount", "labels")
 
@@ -166,7 +166,7 @@ def count_degrees(
     progress: Progress | None = None,
     delimiter: str | None = None,
 ) -> tuple[IntArray, IntArray]:
-    """Count how many nodes have which degree, in a table of one row an edge.
+    """Count the nodes with each degree, in a table with one row per edge.
 
     Parameters
     ----------
@@ -177,16 +177,16 @@ def count_degrees(
         as `count_records` compares labels.
     directed : bool
         Whether to count only the edges that leave a node. Nodes are then taken from
-        `source`, while `target` is checked all the same: it has to be there, of the type
-        of `source`, and without missing values.
+        `source`, but `target` is checked as well: it must exist, have the type of `source`,
+        and have no missing values.
 
     Returns
     -------
     degrees : (d,) int64, ascending, distinct, at least 1
-        In rows: a row that is there twice is two edges. Undirected, a row from a node to
-        itself adds 2 to its degree.
+        In rows: repeated rows are separate edges. Undirected, a row from a node to itself
+        adds 2 to its degree.
     prevalences : (d,) int64, at least 1
-        How many nodes have each degree. Nodes without edges are not counted.
+        Number of nodes with each degree. Nodes without edges are not counted.
 
     Raises
     ------
@@ -198,7 +198,7 @@ def count_degrees(
     DataError
         If a node is missing.
     InputFileError
-        If the file is missing or not what its name says.
+        If the file is missing or its content does not match its extension.
     """
     if not isinstance(directed, bool):
         raise ParameterError("directed must be True or False")
@@ -206,8 +206,8 @@ def count_degrees(
 
     def counted(rows: Rows) -> Rows:
         edges = rows.project("source", "target", f"{problem_of(wanted)} AS problem")
-        # Both ends come from one evaluation: another may give other rows, and an edge whose ends
-        # come from two tables is counted at nodes that it does not join.
+        # Both ends come from one evaluation: a second one may give other rows, and an edge would
+        # be counted at nodes that it does not join.
         ends = edges.project("source AS term", "problem") if directed else edges.ends()
         return prevalences(ends.group(["term"], "count(*) AS records", WORST))
 
@@ -226,7 +226,7 @@ def count_degrees(
 
 
 def prevalences(labels: Rows) -> Rows:
-    """From rows (records, problem), one a label, to (records, prevalence, problem)."""
+    """From rows (records, problem), one per label, to (records, prevalence, problem)."""
     return labels.group(["records"], "count(*) AS prevalence", WORST)
 
 
@@ -237,7 +237,7 @@ def as_arrays(pairs: Sequence[tuple[int, ...]]) -> tuple[IntArray, IntArray]:
 
 
 def _added_up(rows: Rows, by: str, summed: str) -> Rows:
-    """For each value of `by`: ``records``, the sum, `_BEYOND` if it is too large, and the fault."""
+    """For each value of `by`: ``records``, the sum, or `_BEYOND` if too large, and the problem."""
     sound = f"CASE WHEN problem = 0 THEN CAST({summed} AS BIGINT) ELSE 0 END AS summed"
     rows = rows.project(by, sound, "problem")
     rows = rows.group([by], f"{rows.total('summed')} AS summed", WORST)
@@ -248,7 +248,7 @@ def _added_up(rows: Rows, by: str, summed: str) -> Rows:
 def fetched(
     source: Source, derive: Callable[[Rows], Rows], columns: Sequence[str]
 ) -> list[tuple[Any, ...]]:
-    """Evaluate what is derived from the rows of a source."""
+    """Evaluate a query derived from the rows of a source."""
     rows = source.rows()
     return source.run(lambda: derive(rows).fetch(columns))
 
@@ -264,11 +264,11 @@ def _sound_rows(
     compared: tuple[str, str] | None = None,
     missing: Mapping[str, str] | None = None,
 ) -> list[tuple[Any, ...]]:
-    """Open a table, evaluate what is derived from it, and refuse the worst fault of its rows.
+    """Open a table, evaluate a query derived from it, and raise the worst problem of its rows.
 
     Parameters
     ----------
-    columns : what is fetched; the third is the fault.
+    columns : the columns fetched; the third is the problem.
     compared : roles of two columns whose values are compared with each other.
     missing : as for `raise_problem`.
     """

@@ -1,7 +1,7 @@
-"""Counted labels where they lie, and the three questions that are asked of them.
+"""Counted labels in their engine, and the three queries on them.
 
-A table of counted labels is made once, when it is put here, and only read afterwards: every
-question sees the same counts, whatever the source would say a second time.
+A table of counted labels is computed once and only read afterwards: every query sees the same
+counts, even if the source would change.
 """
 
 import weakref
@@ -17,12 +17,12 @@ from dphist.tables.engine.redaction import redact_errors
 from dphist.tables.engine.rows import DuckRows, Rows, SparkRows
 from dphist.tables.reading.types import held_exactly, plain, without_encoding
 
-# From a batch of columns label, count (int64, at least 1) to those of its rows that are
-# released, the counts perhaps changed.
+# Maps a batch of columns label, count (int64, at least 1) to the released rows, possibly with other
+# counts.
 Keep: TypeAlias = Callable[[pa.RecordBatch], pa.RecordBatch]
 
 _ROWS_AT_ONCE = 1 << 18
-# Up to this many labels are held in this process, where a question takes no query.
+# Up to this many labels are held in this process, without a database.
 _FEW = 1 << 16
 
 
@@ -52,14 +52,14 @@ def held(
     ----------
     rows : of DuckDB or Spark
     kind : Arrow type
-        What the labels are; the engine may carry them as integers or bytes.
-    summed : columns beside, which are added up over all rows.
+        Type of the labels; the engine may hold them as integers or bytes.
+    summed : further columns, to be summed over all rows.
 
     Returns
     -------
-    store : where the rows are held
-    worst : the largest problem number of a row, 0 of no rows
-    sums : those of the columns `summed`
+    store : the store that holds the rows
+    worst : the largest problem number of a row, 0 without rows
+    sums : sums of the columns `summed`
     """
     released = plain(without_encoding(kind))
     store: DuckStore | SparkStore
@@ -73,7 +73,7 @@ def held(
 
 
 class ArrowStore:
-    """Counted labels as an Arrow table: what is quickest for few of them."""
+    """Counted labels as an Arrow table: fastest for few labels."""
 
     __slots__ = ("_table",)
 
@@ -101,7 +101,7 @@ class ArrowStore:
 
 
 class DuckStore:
-    """Counted labels in a private DuckDB, in memory, spilling when they are many."""
+    """Counted labels in a private DuckDB, in memory; many labels spill to disk."""
 
     __slots__ = ("__weakref__", "_as_integers", "_connection", "_kind")
 
@@ -110,7 +110,7 @@ class DuckStore:
         columns = ['term AS "label"', 'records AS "count"', "problem", *summed]
         rows.relation.project(", ".join(columns)).create("counted")
         self._kind = kind
-        # Moments that were streamed here are integers; those of a file are DuckDB's own.
+        # Streamed timestamps are integers; those of a file have DuckDB's types.
         held_as = self._connection.sql('SELECT "label" FROM counted LIMIT 0').types[0].id
         self._as_integers = held_as == "bigint" and not pa.types.is_integer(kind)
 
@@ -120,10 +120,10 @@ class DuckStore:
         return [int(found or 0) for found in self._connection.sql(query).fetchall()[0]]
 
     def settled(self, stack: ExitStack) -> Store:
-        """Return where the labels are to stay; `stack` ends the database and its folder.
+        """Return the final store of the labels; `stack` closes the database and its folder.
 
-        Few of them leave it: the database is then closed at once. Otherwise that is done when
-        nobody asks this any more.
+        Few labels move to Arrow, and the database is closed at once. Otherwise it is closed when
+        this store is no longer referenced.
         """
         with stack:
             few = self._table(f"LIMIT {_FEW + 1}")
@@ -154,9 +154,9 @@ class DuckStore:
         return _joined(self._batches(clause, wanted), self.schema)
 
     def _batches(self, clause: str, wanted: pa.Table | None = None) -> Iterator[pa.RecordBatch]:
-        """Evaluate a query, batch by batch, on a cursor of its own.
+        """Evaluate a query, batch by batch, on a separate cursor.
 
-        So one question may be asked while another is answered.
+        So queries may overlap.
         """
         failure = _not_there_any_more()
 
@@ -176,14 +176,12 @@ class DuckStore:
 class SparkStore:
     """Counted labels in Spark.
 
-    They are held by a local checkpoint, made at once: unlike a cached table it forgets where it
-    came from, so that a lost executor can make a later question fail but can never have the
-    bounding done a second time, from a source that may have changed meanwhile. While the
-    checkpoint itself is made, a lost task is repeated under the same key, hence with the same
-    choice of labels, provided that the source gives the same rows.
+    They are held by an eager local checkpoint. Unlike a cached table it has no lineage: a lost
+    executor can make a later query fail, but can never repeat the bounding, from a source that may
+    have changed meanwhile. While the checkpoint is computed, a lost task is repeated under the same
+    key, hence with the same choice of labels, provided that the source gives the same rows.
 
-    Labels of text are held as bytes, which are compared and ordered as such; they become text
-    again where they leave.
+    Text labels are held, compared and sorted as bytes, and converted back to text on output.
     """
 
     __slots__ = ("_checkpoint", "_frame", "_schema")
@@ -198,7 +196,7 @@ class SparkStore:
         return [int(found or 0) for found in self._checkpoint.selectExpr(*aggregates).collect()[0]]
 
     def settled(self, stack: ExitStack) -> Store:
-        """Return this: Spark gives up a checkpoint that nobody refers to."""
+        """Return self: Spark drops a checkpoint that is no longer referenced."""
         stack.close()
         return self
 
@@ -208,13 +206,13 @@ class SparkStore:
         return self._schema
 
     def filter_batches(self, keep: Keep) -> pa.Table:
-        """Return what `keep` leaves of each batch, having run it where the rows are.
+        """Return the rows that `keep` returns for each batch; it runs in the executors.
 
         If an executor is lost, Spark repeats its tasks, and `keep` draws new noise for their
-        labels. That releases nothing twice: of each task, one result reaches this process, the
-        first that is complete, and what other attempts drew went nowhere. Which attempt is the
-        first to complete does not depend on what it drew. The result is collected here and
-        nothing lazy is left, for Spark to evaluate again.
+        labels. That releases nothing twice: only the first complete result of each task reaches
+        this process, and the noise of other attempts is discarded. Which attempt completes first
+        does not depend on its noise. The result is collected here, so nothing lazy is left for
+        Spark to evaluate again.
         """
         work = _KeptBatches(keep)
         frame = self._frame
@@ -272,11 +270,11 @@ def counts_of(store: Store, labels: Sequence[Any]) -> list[int]:
     Raises
     ------
     ParameterError
-        If a label is listed twice, or is not of the type of the labels in the store.
+        If a label is repeated, or is not of the type of the labels in the store.
     """
     kind = store.schema.field("label").type
     unfit = ParameterError(f"labels must be of the type of the label column, {kind}")
-    if isinstance(labels, pa.Array | pa.ChunkedArray):  # Arrow would crash on what breaks its rules
+    if isinstance(labels, pa.Array | pa.ChunkedArray):  # Arrow would crash on invalid arrays
         redact_errors(lambda: labels.validate(full=True), unfit)
     listed = list(labels)
     wanted = redact_errors(lambda: pa.array(listed, kind), unfit)

@@ -1,1 +1,1 @@
-"""Engines that hold rows, run so that nothing they say about the data gets out."""
+"""Engines that hold rows, run so that none of their messages about data get out."""

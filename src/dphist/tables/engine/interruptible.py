@@ -1,4 +1,4 @@
-"""Letting a person, or the system, stop a long query at once."""
+"""Queries that a signal stops at once."""
 
 import contextlib
 import threading
@@ -15,16 +15,15 @@ _SECONDS_BETWEEN = 0.1
 
 
 def interruptible(connection: duckdb.DuckDBPyConnection, call: Callable[[], T]) -> T:
-    """Return ``call()``, run in a thread, so that this one stays free to hear signals.
+    """Return ``call()``, run in a thread, so that this thread can handle signals.
 
-    Python handles a signal in its main thread between two of its own steps, and a query is
-    one step: Ctrl-C would be heard when the query has ended.
+    Python handles signals in its main thread between two bytecode instructions, and a query is
+    one instruction: Ctrl-C would take effect only after the query.
 
-    Whatever a signal's handler raises, also while the thread is being started, waits until the
-    query was interrupted and the thread has ended. Otherwise the connection would be closed while
-    it is in use, which DuckDB refuses, and Python would end while a thread of its own is in
-    DuckDB: such a thread is unwound through C++ code that allows no exception, and the process
-    aborts.
+    An exception from a signal handler, also while the thread starts, is delayed until the query is
+    interrupted and the thread has ended. Otherwise the connection would be closed while in use,
+    which DuckDB refuses, and Python could exit while a thread is inside DuckDB: unwinding this
+    thread through C++ code that allows no exception aborts the process.
     """
     results: list[T] = []
     errors: list[BaseException] = []
@@ -38,13 +37,13 @@ def interruptible(connection: duckdb.DuckDBPyConnection, call: Callable[[], T]) 
         finally:
             ended.set()
 
-    # No daemon: if ever one were left, Python would wait for it, and not abort.
+    # Not a daemon: if one were ever left, Python would wait for it instead of aborting.
     thread = threading.Thread(target=work, name="dphist-query")
     with exceptions_wait() as waiting:
         thread.start()
         while not ended.wait(_SECONDS_BETWEEN):
             if waiting:
-                # Again and again, as a query forgets an interrupt that came before it began.
+                # Repeatedly, because an interrupt before the start of a query has no effect.
                 with contextlib.suppress(duckdb.Error):
                     connection.interrupt()
         thread.join()

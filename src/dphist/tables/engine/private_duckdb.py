@@ -1,8 +1,8 @@
-"""A DuckDB of our own, in which nothing of a caller's can change what SQL means.
+"""A private DuckDB, in which a caller cannot change the meaning of SQL.
 
-Bounding and counting rely on two labels being one exactly if they are the same bytes. On a
-caller's connection that need not be so: columns and sessions have collations, to which `a` and
-`A` are one, and macros may stand in for functions. So rows are streamed here first.
+Bounding and counting require that two labels are equal exactly if their bytes are. On a caller's
+connection this may fail: columns and sessions may have collations for which `a` equals `A`, and
+macros may replace functions. So rows are streamed into this database first.
 """
 
 import os
@@ -18,25 +18,25 @@ from dphist.errors import DataError
 from dphist.stopping import exceptions_wait
 
 # Beyond this DuckDB spills to its folder; benchmarks/large_file.py and benchmarks/label_speed.py
-# measure what the process takes in all. Each thread needs a share, hence the limit on threads.
+# measure the total memory of the process. Each thread needs a share, so threads are limited.
 _MEMORY = "2GB"
 _MOST_THREADS = 8
 _UNITS = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 
 
 def open_private_connection(stack: ExitStack, *, large: bool = False) -> duckdb.DuckDBPyConnection:
-    """Return a connection that fetches and prints nothing, and spills into a folder of its own.
+    """Return a connection that downloads and prints nothing, and spills into its own folder.
 
-    Both are gone when `stack` is closed. Labels may be spilled, unencrypted; only the owner of
-    the folder may read it, and ``TMPDIR`` says where it is made.
+    Both are removed when `stack` is closed. Spilled labels are not encrypted; only the owner of
+    the folder may read it. ``TMPDIR`` sets its location.
 
     Parameters
     ----------
-    stack : what ends the use of the connection.
-    large : whether to take a quarter of the memory there is, if that is more, before spilling: for
-        bounding many users, which spilling makes twice as slow.
+    stack : closes the connection.
+    large : use up to a quarter of the machine's memory, if that is more, before spilling: for
+        bounding many users, which takes twice as long with spilling.
     """
-    with exceptions_wait():  # of a signal in the middle, DuckDB would make an error of its own
+    with exceptions_wait():  # DuckDB would turn a signal here into an error of its own
         folder = _folder(stack)
         connection = duckdb.connect(
             config={
@@ -57,7 +57,7 @@ def open_private_connection(stack: ExitStack, *, large: bool = False) -> duckdb.
 
 
 def _folder(stack: ExitStack) -> str:
-    """Make a folder that only its owner may read, until `stack` is closed or the process ends."""
+    """Make a folder readable by its owner only, until `stack` is closed or the process ends."""
     folder = os.path.join(tempfile.gettempdir(), f"dphist-{secrets.token_hex(8)}")  # noqa: PTH118
     leftovers.remember(folder)
     stack.callback(_remove, folder)
@@ -76,10 +76,10 @@ def _close(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def _keep_count_of_progress(connection: duckdb.DuckDBPyConnection) -> None:
-    """Have DuckDB keep count of its progress, and print nothing of it.
+    """Make DuckDB track its progress without printing it.
 
-    It does one only with the other. In a notebook without ipywidgets it cannot print, and so
-    refuses to be asked for either; it then prints nothing and counts nothing.
+    DuckDB ties tracking to printing. In a notebook without ipywidgets it cannot print and refuses
+    both settings; then it neither prints nor tracks.
     """
     with suppress(duckdb.InvalidInputException):
         connection.execute("SET enable_progress_bar_print = false")
@@ -87,7 +87,7 @@ def _keep_count_of_progress(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def out_of_room(work: str) -> DataError:
-    """The error for DuckDB running out of memory or disk over some work, in words."""
+    """Return the error for DuckDB running out of memory or disk during `work`."""
     return DataError(
         f"{work} ran out of memory, or of disk below the folder of temporary files: point TMPDIR "
         "to a larger disk"
@@ -95,12 +95,12 @@ def out_of_room(work: str) -> DataError:
 
 
 def _quarter(connection: duckdb.DuckDBPyConnection) -> int:
-    """Return a quarter of the memory DuckDB finds, in bytes: 80 % of it is its default limit."""
+    """Return a quarter of the machine's memory, in bytes; DuckDB's default limit is 80 %."""
     limit = connection.execute("SELECT current_setting('memory_limit')").fetchall()[0][0]
     return int(_bytes(limit) / 0.8 / 4)
 
 
 def _bytes(text: str) -> float:
-    """Read a size as DuckDB writes it; 0 for anything else."""
+    """Parse a size in DuckDB's format; 0 for anything else."""
     number, _, unit = text.partition(" ")
     return float(number) * _UNITS[unit] if unit in _UNITS else 0.0

@@ -1,4 +1,4 @@
-"""Telling a caller how far DuckDB has got."""
+"""Progress of a DuckDB query."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -16,17 +16,17 @@ _SECONDS_BETWEEN = 0.25
 
 @contextmanager
 def reported(connection: duckdb.DuckDBPyConnection, progress: Progress | None) -> Iterator[None]:
-    """Call `progress` now and then, from a thread, while the block runs a query.
+    """Call `progress` periodically, from a thread, while the block runs a query.
 
     Parameters
     ----------
     connection : DuckDB connection
-        The one the block uses. Its progress bar must be enabled, its printing off; in a notebook
-        without ipywidgets DuckDB allows neither, and cannot say how far it is.
+        The connection of the block, with its progress bar enabled and not printed. In a notebook
+        without ipywidgets DuckDB allows neither, and reports no progress.
     progress : function of a float, or None
-        Gets a fraction from 0 to 1 that never falls, and 1 when the block has succeeded.
-        It is called from another thread. If it raises, or if DuckDB cannot say how far it
-        is, it is not called again: progress must never cost a result.
+        Gets a nondecreasing fraction from 0 to 1, and 1 when the block has succeeded. It is called
+        from another thread. If it raises, or DuckDB reports no progress, it is not called again:
+        progress must never cost a result.
     """
     if progress is None:
         yield
@@ -52,7 +52,7 @@ def reported(connection: duckdb.DuckDBPyConnection, progress: Progress | None) -
             thread.start()
         yield
     finally:
-        with exceptions_wait():  # a thread that is left would ask a connection that is closed
+        with exceptions_wait():  # a remaining thread would use a closed connection
             done.set()
             if thread.is_alive():
                 thread.join()
@@ -61,7 +61,7 @@ def reported(connection: duckdb.DuckDBPyConnection, progress: Progress | None) -
 
 
 def _last_call(progress: Progress) -> None:
-    """Say 1, which has to survive a broken callback like all the others."""
+    """Report 1; like all calls, this must survive a callback that raises."""
     try:
         progress(1.0)
     except Exception:

@@ -1,10 +1,9 @@
 """Silence while other libraries hold data.
 
-A library warns of a value that one record has (NumPy of a float it cannot convert) and shows how
-far it is (a progress bar). Both reach people who may not see a record. Python's warnings and its
-standard streams belong to the whole process, so this module changes them for as long as some call
-is quiet, and gives them back when the last one has ended: text is dropped only where it comes from
-a thread inside `quiet`, warnings from every thread.
+Libraries warn about the value of a single record (NumPy about a float it cannot convert) and print
+progress bars. Both reach people who may not see a record. Python's warnings and standard streams
+belong to the whole process. This module replaces them while any call is quiet, and restores them
+after the last one. Text is dropped only from threads inside `quiet`, warnings from all threads.
 """
 
 import sys
@@ -24,11 +23,11 @@ _filters: Any = None
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Drop the warnings and the text that the calls of this block print in this thread.
+    """Drop warnings and text printed by calls of this block in this thread.
 
-    Warnings are dropped even where the process makes errors of them: whether a call fails must
-    not depend on a value a library finds odd. Not covered: what native code writes to the file
-    descriptors of the process, and what a caller asked a library to log.
+    Warnings are dropped even if the process turns them into errors: whether a call fails must not
+    depend on an unusual value. Not covered: output of native code to the file descriptors of the
+    process, and logging that a caller configured.
     """
     if getattr(_inside, "quiet", False):
         yield
@@ -48,8 +47,8 @@ def _enter() -> None:
     with _lock:
         _running += 1
         if _running == 1:
-            # One pair of enter and exit for all threads: two that overlap would restore each
-            # other's filters in the wrong order.
+            # One enter and exit for all threads: overlapping pairs would restore each other's
+            # filters in the wrong order.
             _filters = warnings.catch_warnings()
             _filters.__enter__()
             warnings.simplefilter("ignore")
@@ -62,7 +61,7 @@ def _leave() -> None:
         _running -= 1
         if _running == 0:
             _filters.__exit__(None, None, None)
-            # Whoever replaced them meanwhile keeps theirs.
+            # Streams replaced meanwhile by others stay.
             sys.stdout, sys.stderr = _restored(sys.stdout), _restored(sys.stderr)
 
 
@@ -75,9 +74,9 @@ def _restored(stream: Any) -> Any:
 
 
 class _Muted:
-    """A standard stream that drops what comes from a thread inside `quiet`.
+    """A standard stream that drops text from threads inside `quiet`.
 
-    Whatever else is asked of it the stream answers itself: libraries look at its encoding, its
+    All other attributes are those of the original stream: libraries inspect its encoding, its
     descriptor, or whether it is a terminal.
     """
 
@@ -85,13 +84,13 @@ class _Muted:
         self.stream = stream
 
     def write(self, text: str) -> int:
-        """Write text, unless it comes from inside."""
+        """Write text, except from inside `quiet`."""
         if getattr(_inside, "quiet", False):
             return len(text)
         return self.stream.write(text)
 
     def writelines(self, lines: Any) -> None:
-        """Write lines, unless they come from inside."""
+        """Write lines, except from inside `quiet`."""
         for line in lines:
             self.write(line)
 

@@ -1,10 +1,10 @@
-"""Running other libraries so that nothing they say about the data gets out.
+"""Calls into other libraries, without their messages about data.
 
 DuckDB quotes the line of a CSV file it cannot read, Polars the value it cannot cast, and NumPy
-warns of a number that only one record holds. Such text is a record, shown without noise. So every
-call into a library that holds data goes through `redact_errors`: what the library prints and warns
-is dropped (`quiet`), its exception is dropped, and ours is raised after the `except` block has
-ended, so that the library's is reachable neither as ``__cause__`` nor as ``__context__``.
+warns of a number in a single record. Such text is a record, shown without noise. So every call into
+a library with data goes through `redact_errors`: output and warnings are dropped (`quiet`), and
+an exception is replaced by ours, raised after the `except` block has ended, so that the original is
+reachable neither as ``__cause__`` nor as ``__context__``.
 """
 
 from collections.abc import Callable
@@ -19,12 +19,12 @@ T = TypeVar("T")
 def redact_errors(
     call: Callable[[], T], problem: DphistError, shortage: DphistError | None = None
 ) -> T:
-    """Return ``call()``, silently; whatever goes wrong inside becomes `problem`.
+    """Return ``call()``, silently; any error inside becomes `problem`.
 
     Parameters
     ----------
     call : function of no arguments
-        The work of another library.
+        Calls another library.
     problem : DphistError
         Raised in place of the library's exception. Its text is fixed before the call, so it
         cannot depend on the data.
@@ -34,9 +34,9 @@ def redact_errors(
     Raises
     ------
     DphistError
-        `problem` or `shortage`; or one that `call` raised itself, as ours show no data.
+        `problem` or `shortage`; or a DphistError raised by `call`, since ours show no data.
     KeyboardInterrupt, SystemExit
-        Passed on: somebody asked to stop.
+        Passed on.
     """
     interrupted = False
     try:
@@ -46,7 +46,7 @@ def redact_errors(
         raise
     except DphistError as error:
         raised = error
-    except BaseException as error:  # a Rust panic in Polars is no Exception
+    except BaseException as error:  # a Rust panic in Polars is not an Exception
         interrupted = _was_interrupted(error)
         raised = shortage if shortage is not None and _ran_out(error) else problem
     if interrupted:
@@ -56,10 +56,10 @@ def redact_errors(
 
 
 class Wall:
-    """The `redact_errors` of one source, which also lets errors of ours through an engine.
+    """`redact_errors` for one source, which also passes our errors through an engine.
 
-    A check of ours may run inside an engine's call, as a batch is handed over, and the engine
-    makes an exception of its own of what the check raises. `noting` remembers ours.
+    Our checks of a batch may run inside an engine's call, and the engine replaces the exception of
+    a check with its own. `noting` records ours.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class Wall:
         self._noted: DphistError | None = None
 
     def __call__(self, call: Callable[[], T]) -> T:
-        """Return ``call()`` as `redact_errors` does; an error that was noted inside comes first."""
+        """Return ``call()`` as `redact_errors` does; a recorded error has priority."""
         try:
             return redact_errors(call, self.problem, self.shortage)
         except DphistError as error:
@@ -84,7 +84,7 @@ class Wall:
         raise raised
 
     def noting(self, check: Callable[[], T]) -> T:
-        """Return ``check()``; remember the error it raises, for whoever stands outside."""
+        """Return ``check()``; record the error it raises, for the outer call."""
         try:
             return check()
         except DphistError as error:
@@ -98,7 +98,7 @@ def _was_interrupted(error: BaseException) -> bool:
 
 
 def _ran_out(error: BaseException) -> bool:
-    """Whether an engine stopped for want of memory or of disk."""
+    """Whether an engine ran out of memory or disk."""
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException":
         return True
     return "No space left" in str(error)

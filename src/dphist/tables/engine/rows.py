@@ -1,12 +1,12 @@
-"""Rows in DuckDB or in Spark, behind the three steps that bounding is made of.
+"""Rows in DuckDB or in Spark, with the steps that bounding needs.
 
-A private DuckDB serves files, DuckDB's own relations, and every table that is Arrow in memory or
-becomes it (pandas, Polars, PyArrow), so that the bounding of all of them is one piece of code.
-Spark's rows stay in Spark. Both take the same SQL expressions, and a chain of steps is written
-once; where their words differ, a method has the two.
+A private DuckDB processes files, DuckDB's own relations, and every table that is or becomes Arrow
+(pandas, Polars, PyArrow), so that one piece of code bounds all of them. Spark's rows stay in Spark.
+Both accept the same SQL expressions, so a chain of steps is written once; a method hides where
+their SQL differs.
 
-Every chain is a straight line from one source, without a join or a union, and is evaluated once:
-a source that gives other rows at a second look is never looked at twice.
+Every chain starts from one source, has no join or union, and is evaluated once: a source that
+returns other rows the second time is never read twice.
 """
 
 from collections.abc import Sequence
@@ -27,10 +27,10 @@ class Rows(Protocol):
         """Keep the rows for which a condition is true."""
 
     def group(self, keys: Sequence[str], *aggregates: str) -> "Rows":
-        """Reduce the rows of each combination of keys, nulls being equal to each other."""
+        """Aggregate the rows of each combination of keys; nulls are equal."""
 
     def ends(self) -> "Rows":
-        """From one row (source, target, problem) an edge to two rows (term, problem)."""
+        """Convert each row (source, target, problem), an edge, to two rows (term, problem)."""
 
     def total(self, column: str) -> str:
         """Return the expression of a sum of int64 that does not wrap."""
@@ -38,14 +38,14 @@ class Rows(Protocol):
     def hashed(self, key: str, turn: str | None = None) -> str:
         """Return the expression of a hash, under a key of 32 hexadecimal digits, of who and term.
 
-        Where `turn` names a column of whole numbers, of that as well.
+        If `turn` names a column of whole numbers, it is hashed as well.
         """
 
     def fetch(self, columns: Sequence[str]) -> list[tuple[Any, ...]]:
         """Evaluate the table and return its rows, a short list of Python numbers."""
 
     def to_arrow(self, columns: Sequence[str]) -> pa.Table:
-        """Evaluate the table and return columns of numbers, of many rows perhaps."""
+        """Evaluate the table and return columns of numbers, possibly of many rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class DuckRows:
     def hashed(self, key: str, turn: str | None = None) -> str:
         """Return a hash of 64 bits.
 
-        DuckDB's own hash, which knows no key, with the halves of the key mixed in between.
+        DuckDB's hash has no key, so the halves of the key are mixed in.
         """
         first, second = f"{int(key[:16], 16)}::UBIGINT", f"{int(key[16:], 16)}::UBIGINT"
         who, term = self._hashable("who"), self._hashable("term")
@@ -96,10 +96,10 @@ class DuckRows:
         return self.relation.project(", ".join(columns)).to_arrow_table()
 
     def _hashable(self, name: str) -> str:
-        """Return the expression of a column as one whose hashes are spread.
+        """Return the expression of a column with well-distributed hashes.
 
-        The hash of 128 bits is that of one half combined with that of the other: 0 and -1 share
-        one, and so would labels of which a user could then never keep one alone.
+        DuckDB combines the hashes of both halves of a 128-bit number, so that 0 and -1 collide, and
+        a user could never keep only one of two such labels.
         """
         kinds = dict(zip(self.relation.columns, self.relation.types, strict=True))
         return f"CAST({name} AS VARCHAR)" if kinds[name].id == "decimal" else name
@@ -112,7 +112,7 @@ class DuckRows:
 class SparkRows:
     """Rows of a PySpark dataframe; PySpark is imported only where there is one.
 
-    Text has been made bytes, so that no collation of a caller's makes two labels one.
+    Text is converted to bytes, so that no collation of a caller merges two labels.
     """
 
     frame: Any
@@ -146,7 +146,7 @@ class SparkRows:
         lengths = [f"CAST(concat(octet_length({value}), ':') AS BINARY)" for value in values]
         turned = [f"CAST(CAST({turn} AS STRING) AS BINARY)"] if turn else []
         parts = [f"CAST('{key}' AS BINARY)", *lengths, *values, *turned]
-        # Spark's concat is null where a part is: rows without a user, whose place is not asked.
+        # Spark's concat is null if a part is: for rows without a user, which need no hash.
         return f"md5(concat({', '.join(parts)}))"
 
     def fetch(self, columns: Sequence[str]) -> list[tuple[Any, ...]]:
@@ -159,9 +159,9 @@ class SparkRows:
 
 
 def _bytes_of(name: str, kind: str) -> str:
-    """Return the expression of a Spark column as bytes that tell its values apart.
+    """Return the expression of a Spark column as bytes that distinguish its values.
 
-    A timestamp as text is the same twice where clocks are put back.
+    The text of a timestamp is ambiguous when clocks are set back.
     """
     if kind == "binary":
         return name

@@ -35,7 +35,7 @@ def open_source(
     progress : function of a float, optional
         See `reported`; never called for a dataframe.
     delimiter : str, optional
-        What separates the fields of a text file, one character, in place of what its name says.
+        Field separator of a text file, one character (default: by its extension).
     ordered : bool
         Whether the order of the rows matters; they then come in batches, in this order.
 
@@ -49,7 +49,7 @@ def open_source(
     DataError
         If the frame's engine fails.
     InputFileError
-        If the file is missing or not what its name says.
+        If the file is missing or its content does not match its extension.
     """
     check_request(wanted, progress)
     if isinstance(frame, str | os.PathLike):
