@@ -125,4 +125,4 @@ def _solved(cost: FloatArray, rows: FloatArray, bounds: FloatArray) -> float:
         result: Any = linprog(cost, A_ub=rows, b_ub=bounds, bounds=(0, None), method=solver)
         if result.status == 0:
             return float(result.fun)
-    raise ParameterError("the linear programme was not solved for this p_min; use method='wu-yang'")
+    raise ParameterError("the linear program was not solved for this p_min; use method='wu-yang'")

@@ -98,7 +98,7 @@ class FileSource(Source):
         yield from checked_batches(self._relation.to_arrow_reader(ROWS_AT_ONCE), self.wanted)
 
     def run(self, call: Callable[[], T]) -> T:
-        """Return ``call()``; progress is told, and Ctrl-C stops it at once."""
+        """Return ``call()``; progress is reported, and Ctrl-C stops it at once."""
         with reported(self._connection, self.progress):
             return interruptible(self._connection, lambda: self.wall(call))
 

@@ -154,7 +154,7 @@ class PandasSource(StreamedSource):
 
 
 def unordered() -> ParameterError:
-    """The error for a dataframe whose rows have no order, where they must have one."""
+    """Return the error for a dataframe without a row order, where one is required."""
     return ParameterError(
         "events must be in time order, which the rows of this kind of dataframe have not: sort "
         "them, and collect them, in Spark with toPandas()"
@@ -193,7 +193,7 @@ def _narwhals_of(frame: object, failure: DphistError) -> AnyFrame:
 
 
 def _kind_of_series(values: Any) -> pa.DataType:
-    """Return the Arrow type of a pandas column, told from its dtype alone."""
+    """Return the Arrow type of a pandas column, from its dtype alone."""
     # Of a category's values the type is that of all of them, the unused too.
     held = getattr(getattr(values.dtype, "categories", values), "dtype", object)
     if np.dtype(object) == held:

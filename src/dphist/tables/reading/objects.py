@@ -1,9 +1,9 @@
 """Python objects in a pandas column, which has no type of its own.
 
 Python calls values of different types equal (``np.datetime64('2020-01-01') == date(2020, 1, 1)``,
-``1 == True``) and may hash them apart, so that whether two of them are one label could hang on a
-third. So a column holds values of one type, told by `type` alone, and each value is replaced by
-what tells it from others of that type.
+``1 == True``) and may hash them differently, so that whether two of them are one label could depend
+on a third. So a column holds values of one type, determined by `type` alone, and each value is
+replaced by what distinguishes it from others of that type.
 """
 
 import datetime

@@ -62,7 +62,7 @@ class _Quotes:
 
     A quote that opens a field stands at the start of one. A quote that closes it stands at its
     end, or before another that opens it again: the two are a quote in the field. Up to the first
-    that stands elsewhere every field was told apart rightly, so that the fault is in its field.
+    that stands elsewhere every field was separated correctly, so that the fault is in its field.
 
     Attributes
     ----------

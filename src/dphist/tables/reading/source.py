@@ -31,7 +31,7 @@ class Source(ABC):
     ----------
     wanted : the columns, in the order in which they were asked for.
     kinds : mapping of role to Arrow type
-        The type of each column, told from the schema and checked. Of a `VALUE`, a type that is
+        The type of each column, from the schema, checked. Of a `VALUE`, a type that is
         treated as the column's is.
     from_text : bool
         Whether these are the fields of a text file: keys are text, counts are parsed already, -1

@@ -27,7 +27,7 @@ _KINDS = {
 
 
 def is_spark(frame: object) -> bool:
-    """Whether this is a dataframe of PySpark, told without importing it."""
+    """Whether this is a dataframe of PySpark, without importing it."""
     kind = type(nw.to_native(frame, pass_through=True))
     return kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql.")
 

@@ -150,7 +150,7 @@ def _position_in_header(
     ------
     ColumnError
         If it is not there, or twice. The first line of a file without a header is a record, which
-        no error may show: it says how many fields there are, and how they were told apart.
+        no error may show: it says how many fields there are, and how they were separated.
     """
     if header.count(wanted) > 1:
         raise twice(wanted)
