@@ -77,7 +77,7 @@ def tell(release: dh.Release, folder: Path) -> None:
     print(f"Threshold: {float(mechanism.threshold):.1f} customers")
     print(f"Items listed: {len(release.value)}")
     for label, count in rows(release)[:SHOWN]:
-        print(f"  {label}: {count} ± {1.96 * float(mechanism.sigma):.0f}")
+        print(f"  {label}: {count} ± {1.96 * float(mechanism.noise_scale):.0f}")
     print(f"Written: {folder / 'items.json'}, {folder / 'items.csv'}")
 
 
