@@ -8,7 +8,7 @@ from dphist.anonymized import AdaptiveScan
 from dphist.commands.options import Commands, UsageError, add_file, add_outputs
 from dphist.commands.publishing import release_file
 from dphist.commands.records import (
-    add_dry_run,
+    add_records_dry_run,
     add_unit,
     check_unit,
     guesses_of,
@@ -46,7 +46,7 @@ def add_anonymize(commands: Commands) -> None:
         user="column of users, beside --label",
         sensitivity="maximum number of records that one unit (a user, an edge) can change",
     )
-    add_dry_run(command)
+    add_records_dry_run(command)
     command.add_argument(
         "--expect-shape",
         metavar="S",

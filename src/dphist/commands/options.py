@@ -31,8 +31,6 @@ class Parser(argparse.ArgumentParser):
                 sys.stdout.flush()
 
 
-OVERWRITE = "replace outputs that already exist (default: refuse them)"
-
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
 
 
@@ -56,18 +54,40 @@ def add_file(command: argparse.ArgumentParser) -> None:
     )
 
 
-def add_outputs(command: argparse.ArgumentParser, columns: str) -> None:
+def add_dry_run(
+    command: argparse.ArgumentParser, states: str, expect: str, guess: str, *, output: str = ""
+) -> None:
+    """Add the options of a dry run, and where the release is written.
+
+    Parameters
+    ----------
+    states : what a dry run states.
+    expect : the option of a public guess, and what is guessed.
+    output : what is released, beyond a release.
+    """
+    command.add_argument("--dry-run", action="store_true", help=f"state {states} only")
+    command.add_argument(expect, type=whole, metavar="N", help=f"a public guess of {guess}")
+    command.add_argument("--output", metavar="JSON", help=f"write the release {output}here")
+
+
+def add_outputs(
+    command: argparse.ArgumentParser,
+    columns: str,
+    *,
+    overwrite: str = "",
+    json: str = "print JSON: the release itself, or with --output what was written",
+) -> None:
     """Add the options that say what is written and printed."""
     command.add_argument("--table", metavar="CSV", help=f"write columns {columns} here")
     command.add_argument("--report", metavar="HTML", help="write a page that explains it here")
-    command.add_argument("--overwrite", action="store_true", help=OVERWRITE)
+    command.add_argument(
+        "--overwrite",
+        action="store_true",
+        help=f"replace outputs that already exist (default: refuse them){overwrite}",
+    )
     how = command.add_mutually_exclusive_group()
     how.add_argument("--quiet", action="store_true", help="print nothing but errors")
-    how.add_argument(
-        "--json",
-        action="store_true",
-        help="print JSON: the release itself, or with --output what was written",
-    )
+    how.add_argument("--json", action="store_true", help=json)
 
 
 # Options of which a value may begin with a minus sign.

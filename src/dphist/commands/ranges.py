@@ -8,7 +8,7 @@ from typing import Any
 from dphist.commands.options import Commands, UsageError, add_file, add_outputs
 from dphist.commands.publishing import release_file
 from dphist.commands.records import (
-    add_dry_run,
+    add_records_dry_run,
     add_unit,
     check_unit,
     guesses_of,
@@ -92,7 +92,7 @@ def add_ranges(commands: Commands) -> None:
         choices=("ranges", "prefix"),
         help="what is asked most: any ranges, or those from the first bin on (default: ranges)",
     )
-    add_dry_run(command)
+    add_records_dry_run(command)
     add_outputs(command, "start,stop,count,error")
 
 

@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from dphist.commands.options import UsageError, whole
+from dphist.commands.options import UsageError, add_dry_run, whole
 from dphist.commands.publishing import in_the_way, say_in_the_way
 from dphist.errors import ParameterError
 from dphist.privacy import Guarantee
@@ -45,16 +45,10 @@ def add_unit(command: argparse.ArgumentParser, user: str, sensitivity: str) -> N
     )
 
 
-def add_dry_run(command: argparse.ArgumentParser) -> None:
+def add_records_dry_run(command: argparse.ArgumentParser) -> None:
     """Add the options of a dry run, and where the release is written."""
-    command.add_argument("--dry-run", action="store_true", help="state guarantee and error only")
-    command.add_argument(
-        "--expect-total",
-        type=whole,
-        metavar="N",
-        help="a public guess of the number of records, for the expected error of a dry run",
-    )
-    command.add_argument("--output", metavar="JSON", help="write the release here")
+    guess = "the number of records, for the expected error of a dry run"
+    add_dry_run(command, "guarantee and error", "--expect-total", guess)
 
 
 def check_unit(options: argparse.Namespace) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from dphist.commands.options import UsageError, add_file, whole
+from dphist.commands.options import UsageError, add_dry_run, add_file, whole
 from dphist.commands.publishing import in_the_way, release_file, say_in_the_way
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import ParameterError
@@ -60,16 +60,8 @@ def add_data_options(command: argparse.ArgumentParser) -> None:
         default="refuse",
         help="rows without a label: refuse them or drop them (default: refuse)",
     )
-    command.add_argument(
-        "--dry-run", action="store_true", help="state guarantee, threshold and chances only"
-    )
-    command.add_argument(
-        "--expect-users",
-        type=whole,
-        metavar="N",
-        help="a public guess of the number of users, for the chances of a dry run",
-    )
-    command.add_argument("--output", metavar="JSON", help="write the release here")
+    guess = "the number of users, for the chances of a dry run"
+    add_dry_run(command, "guarantee, threshold and chances", "--expect-users", guess)
 
 
 def check_data_options(options: argparse.Namespace) -> None:

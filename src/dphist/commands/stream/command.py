@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dphist.commands.labels.command import known_labels
-from dphist.commands.options import OVERWRITE, Commands, UsageError, whole
+from dphist.commands.options import Commands, UsageError, add_dry_run, add_outputs, whole
 from dphist.commands.publishing import check_purpose
 from dphist.commands.stream.dry_run import print_dry_run
 from dphist.commands.stream.events import Form, Lines, Objects, Rows
@@ -120,27 +120,18 @@ def add_stream(commands: Commands) -> None:
     command.add_argument(
         "--top", type=whole, metavar="K", help="labels of a reading that are printed at most"
     )
-    command.add_argument(
-        "--dry-run", action="store_true", help="state guarantee, threshold and error only"
-    )
-    command.add_argument(
+    add_dry_run(
+        command,
+        "guarantee, threshold and error",
         "--expect-events",
-        type=whole,
-        metavar="N",
-        help="a public guess of the number of events, for a dry run",
+        "the number of events, for a dry run",
+        output="of all readings ",
     )
-    command.add_argument("--output", metavar="JSON", help="write the release of all readings here")
-    command.add_argument("--table", metavar="CSV", help="write columns time,label,count here")
-    command.add_argument("--report", metavar="HTML", help="write a page that explains it here")
-    command.add_argument(
-        "--overwrite",
-        action="store_true",
-        help=f"{OVERWRITE}; those of the same stream are replaced in any case",
-    )
-    how = command.add_mutually_exclusive_group()
-    how.add_argument("--quiet", action="store_true", help="print nothing but errors")
-    how.add_argument(
-        "--json", action="store_true", help="print each reading as a JSON object on a line"
+    add_outputs(
+        command,
+        "time,label,count",
+        overwrite="; those of the same stream are replaced in any case",
+        json="print each reading as a JSON object on a line",
     )
 
 
