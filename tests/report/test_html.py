@@ -11,8 +11,8 @@ import pytest
 from dphist import OutputFileError, ParameterError, Profile, Release, write_report
 from dphist.release.release import parameters_of
 from dphist.report import report_html, words
-from dphist.report.numbers_protected import number_protected
 from tests.report import releases
+from tests.report.releases import number_protected
 
 _VOID = {"meta", "link", "br", "img", "hr", "input"}
 

@@ -28,13 +28,13 @@ from dphist.noise import rounded_gaussian, two_sided_geometric
 from dphist.privacy import Target
 from dphist.release.release import parameters_of
 from dphist.report import described, report_html, words
-from dphist.report.chances import chances, half_width
 from dphist.report.guarantees import total_in_words, total_of
-from dphist.report.labels import words as labelled_words
+from dphist.report.labels import words as labels_words
+from dphist.report.labels.appearance import appearances, half_width
 from dphist.report.labels.rows import rows_of
-from dphist.report.numbers_protected import number_protected
 from dphist.report.summary import summary_text
 from dphist.report.table import table_csv
+from tests.report.releases import number_protected
 from tests.report.test_html import Page
 
 HOSTILE = [
@@ -118,8 +118,8 @@ def test_the_page_says_what_is_promised(release: Release, source: str) -> None:
         total_in_words(total, "one user", number_protected(release), release.guarantee),
         words.guarantee_in_symbols(total.guarantee),
         str(release.guarantee),
-        labelled_words.bounds_in_words(mechanism),
-        labelled_words.threshold_in_words(mechanism),
+        labels_words.bounds_in_words(mechanism),
+        labels_words.threshold_in_words(mechanism),
         mechanism.description(),
         "is a promise of whoever counted the labels",
         f"dphist {release.version}",
@@ -128,7 +128,7 @@ def test_the_page_says_what_is_promised(release: Release, source: str) -> None:
         "dphist show release.json",
     ):
         assert said in text
-    for about, how in labelled_words.labelled_limits(mechanism, {}):
+    for about, how in labels_words.limits_of(mechanism, {}):
         assert f"{about} {how}" in text
     for name in parameters_of(mechanism):
         assert f"{name} " in text
@@ -138,7 +138,7 @@ def test_the_page_says_what_is_promised(release: Release, source: str) -> None:
 
 def test_limits_fit_the_mechanism() -> None:
     def about(mechanism: object) -> set[str]:
-        return {name for name, _ in labelled_words.labelled_limits(mechanism, {"unit": "one user"})}
+        return {name for name, _ in labels_words.limits_of(mechanism, {"unit": "one user"})}
 
     assert {"Labels that are missing.", "Counts near the threshold."} <= about(LAPLACE)
     assert "The bounds." not in about(LAPLACE)
@@ -291,7 +291,7 @@ def test_chances_above_the_next_count_are_those_of_the_release(mechanism: object
     """One label so far above the next count, many times."""
     size = 1500
     draw = random.Random(5).randbytes
-    for chance in chances(mechanism):
+    for chance in appearances(mechanism):
         if isinstance(mechanism, TopLabels):
             found = [len(mechanism.choose([chance.count], draw)) for _ in range(size)]
         else:

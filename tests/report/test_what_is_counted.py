@@ -12,9 +12,9 @@ import dphist as dh
 from dphist.labels.threshold.cut_users import CutUsers
 from dphist.report import kinds, report_html
 from dphist.report.delta_words import Number
-from dphist.report.numbers_protected import number_protected
+from dphist.report.labels.counted import cut_users_in_words
 from dphist.report.summary import summary_text
-from dphist.report.what_is_counted import cut_users_in_words
+from tests.report.releases import number_protected
 
 ROWS = pd.DataFrame({"who": np.arange(3000) % 700, "x": np.arange(3000) // 9 % 50, "w": "a"})
 TEXTS = ROWS.assign(w=ROWS["x"].astype(str))

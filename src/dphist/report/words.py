@@ -11,11 +11,14 @@ from typing import Any
 from dphist.anonymized.band import Band
 from dphist.data.profile import ONE_EDGE
 from dphist.errors import ParameterError
-from dphist.privacy import ApproxDP, Guarantee, PureDP, delta_of
+from dphist.privacy import ZCDP, ApproxDP, Guarantee, PureDP, delta_of
 from dphist.privacy.as_text import percent, short_exact
 from dphist.privacy.rounding import DOWN, UP, decimal, exp_up
 from dphist.release.release import Release
 from dphist.report.delta_words import UNKNOWN, Number, delta_in_words, is_too_large
+
+LEVEL = 0.95
+"""Probability with which the noise of a count stays within its interval, at least."""
 
 _LOG_OF_A_MILLION = Fraction(13815511, 10**6)  # ln(10**6), rounded up
 _ENDLESS = 30  # above this the chances are certainty to thirteen digits
@@ -70,7 +73,8 @@ def guarantee_in_words(
         return f"The release satisfies {guarantee}."
     epsilon, delta = guarantee.epsilon, delta_of(guarantee)
     unit = protected if isinstance(protected, str) else privacy_unit(protected)
-    start = f"Whether {unit}{',' if ',' in unit else ''} is in the data or not,"
+    verb = "are" if unit.startswith("all ") else "is"  # "all events of one user"
+    start = f"Whether {unit}{',' if ',' in unit else ''} {verb} in the data or not,"
     results, seeing = "result", "the release"
     if releases > 1:
         results, seeing = f"result of {releases:,} such releases together", "all of them"
@@ -129,18 +133,27 @@ def _up(value: Decimal, places: int) -> Decimal:
 def guarantee_in_short(guarantee: Guarantee) -> str:
     """Name the guarantee by its parameter, for a headline.
 
-    >>> guarantee_in_short(PureDP("0.1"))
-    'ε = 0.1'
+    >>> guarantee_in_short(PureDP("0.1")), guarantee_in_short(ZCDP("0.1"))
+    ('ε = 0.1', 'ρ = 0.1')
     """
     if isinstance(guarantee, PureDP):
         return f"ε = {short_exact(guarantee.epsilon)}"
     if isinstance(guarantee, ApproxDP):
         return f"ε = {short_exact(guarantee.epsilon)}, δ = {short_exact(guarantee.delta)}"
+    if isinstance(guarantee, ZCDP):
+        return f"ρ = {short_exact(guarantee.rho)}"
     return str(guarantee)
 
 
 def guarantee_kind(guarantee: Guarantee, releases: int = 1) -> str:
-    """Name the kind of guarantee without its parameters."""
+    """Name the kind of guarantee without its parameters.
+
+    Parameters
+    ----------
+    releases : how many releases a guarantee in epsilon is for; rho is always of one.
+    """
+    if isinstance(guarantee, ZCDP):
+        return "zero-concentrated differential privacy"
     many = "" if releases == 1 else f" of {releases:,} releases together"
     if isinstance(guarantee, PureDP):
         return f"pure differential privacy{many}"

@@ -1,10 +1,10 @@
-"""Rows of a labelled release with their intervals."""
+"""Released labels as rows, with the intervals of their counts."""
 
 from dataclasses import dataclass
 
 from dphist.labels.mechanism import LARGEST_COUNT
 from dphist.release.release import Release
-from dphist.report.chances import half_width
+from dphist.report.labels.appearance import half_width
 from dphist.report.labels.words import threshold_base
 from dphist.report.labels_shown import label_texts
 
@@ -28,7 +28,7 @@ class Row:
 
 
 def rows_of(release: Release, most: int) -> list[Row]:
-    """Return the first `most` rows of a labelled release."""
+    """Return the first `most` rows of a release."""
     texts = label_texts(release.value)[:most]
     counts = release.value.counts
     if counts is None:

@@ -1,4 +1,4 @@
-"""What a labelled release promises, in sentences.
+"""What a release of label counts promises, in sentences.
 
 As in `words`: functions of a mechanism's parameters, of what was stated before data were seen,
 and of released values.
@@ -10,8 +10,8 @@ from typing import Any
 
 from dphist.labels import ThresholdHistogram, TopLabels, TopThreshold
 from dphist.privacy.as_text import down, plain, short_exact, up
-from dphist.report.chances import LEVEL, Chance, half_width
-from dphist.report.words import limits_in_words
+from dphist.report.labels.appearance import Appearance, half_width
+from dphist.report.words import LEVEL, limits_in_words
 
 _PROMISED = "one user, as promised by the caller"
 _CHOICES = {
@@ -137,32 +137,30 @@ def threshold_in_words(mechanism: Any) -> str:
     )
 
 
-def chance_in_words(mechanism: Any, chance: Chance) -> str:
-    """Say what a count needs to be released with a chance."""
-    percent = f"{100 * chance.chance:g} %"
+def appearance_in_words(mechanism: Any, appearance: Appearance) -> str:
+    """Say what count a label needs to be released with some chance."""
+    percent, count = f"{100 * appearance.chance:g} %", appearance.count
     base = threshold_base(mechanism)
     if base == "zero":
-        return (
-            f"A label is released with a chance of {percent} from a count of {chance.count:,} on."
-        )
+        return f"A label is released with a chance of {percent} from a count of {count:,} on."
     also = ", if no k labels come before it" if isinstance(mechanism, TopLabels) else ""
     return (
-        f"A label is released with a chance of {percent} if its count is {chance.count:,} above "
+        f"A label is released with a chance of {percent} if its count is {count:,} above "
         f"{base}{also}."
     )
 
 
-def share_of_users(chance: Chance, users: int) -> str:
+def share_of_users(appearance: Appearance, users: int) -> str:
     """Say what share of a guessed number of users such a count is.
 
-    >>> share_of_users(Chance(80, 0.5), 10_000)
+    >>> share_of_users(Appearance(80, 0.5), 10_000)
     '  80 of 10,000 users are 0.8 % of them, if each adds 1.'
     """
-    percent = 100 * chance.count / users
-    if percent > 100:
+    count = appearance.count
+    if count > users:
         return f"  {users:,} users are too few for that, if each adds 1."
-    share = f"{plain(up(Fraction(100 * chance.count, users), 2))} %"
-    return f"  {chance.count:,} of {users:,} users are {share} of them, if each adds 1."
+    share = f"{plain(up(Fraction(100 * count, users), 2))} %"
+    return f"  {count:,} of {users:,} users are {share} of them, if each adds 1."
 
 
 def intervals_in_words(mechanism: Any) -> str:
@@ -182,7 +180,7 @@ def intervals_in_words(mechanism: Any) -> str:
     )
 
 
-def labelled_limits(mechanism: Any, provenance: Mapping[str, str]) -> list[tuple[str, str]]:
+def limits_of(mechanism: Any, provenance: Mapping[str, str]) -> list[tuple[str, str]]:
     """Say what the release does not tell and the guarantee does not cover."""
     limits = []
     if threshold_base(mechanism) is not None:

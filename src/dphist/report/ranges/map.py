@@ -1,4 +1,4 @@
-"""A map of two axes as few areas, each of one shade: small as SVG, and in the reader's colours."""
+"""A map of two axes as few areas, each of one shade: small as SVG, and in the reader's colors."""
 
 import math
 
@@ -10,9 +10,9 @@ from matplotlib.path import Path
 
 from dphist.release.range_histogram import RangeHistogram
 from dphist.release.range_histogram.picture import grouped
-from dphist.report.plots import Palette, colour_text
+from dphist.report.plots import Palette, color_text, short_number
 from dphist.report.ranges.axis_texts import axis_text
-from dphist.report.ranges.scale import compact, scale_of
+from dphist.report.ranges.scale import scale_of
 
 CELLS = 48  # of each axis that are drawn
 _SHADES = 5
@@ -41,7 +41,7 @@ def shades_of(top: float) -> list[float]:
 
 
 def draw_map(ax: Axes, palette: Palette, histogram: RangeHistogram) -> None:
-    """Draw cells in shades of the line's colour; the first axis goes to the right."""
+    """Draw cells in shades of the line's color; the first axis goes to the right."""
     cells, places = cells_of(histogram)
     across, up = (scale_of(e, p) for e, p in zip(histogram.edges, places, strict=True))
     shades = shades_of(float(cells.max()))
@@ -54,7 +54,7 @@ def draw_map(ax: Axes, palette: Palette, histogram: RangeHistogram) -> None:
             ax.add_patch(
                 PathPatch(area, facecolor=palette.line, alpha=strength, linewidth=0, aa=False)
             )
-        label = f"≥ {compact(least)}"
+        label = f"≥ {short_number(least)}"
         keys.append(Patch(facecolor=palette.line, alpha=strength, linewidth=0, label=label))
     across.apply(ax)
     up.apply(ax, "y")
@@ -66,7 +66,7 @@ def draw_map(ax: Axes, palette: Palette, histogram: RangeHistogram) -> None:
         borderpad=0, borderaxespad=0.4, handlelength=0.8, handletextpad=0.3, columnspacing=0.7,
     )  # fmt: skip
     if palette.text is not None:
-        colour_text(ax, palette.text)
+        color_text(ax, palette.text)
 
 
 def _area(

@@ -1,5 +1,6 @@
 """What a universal release says, as rows: ranges, quantiles, and what lies in no bin."""
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -26,6 +27,15 @@ class Row:
     count: float
     error: float
 
+    @property
+    def text(self) -> str:
+        """The count with its error.
+
+        >>> Row("", "", 336_776, 27.4).text
+        '336,776 ± 28'
+        """
+        return f"{count_text(self.count)} ± {error_text(self.error)}"
+
 
 @dataclass(frozen=True, slots=True)
 class Quantile:
@@ -35,6 +45,37 @@ class Quantile:
     place: str
     low: str
     high: str
+
+    @property
+    def meaning(self) -> str:
+        """What the quantile says about the records.
+
+        >>> Quantile(0.05, "3", "2", "4").meaning
+        '5 % below, 95 % not'
+        """
+        return f"{100 * self.share:g} % below, {100 - 100 * self.share:g} % not"
+
+
+def count_text(count: float) -> str:
+    """Write an estimate of a count: whole, or as least squares give it, to a tenth.
+
+    >>> count_text(1234), count_text(-0.25)
+    ('1,234', '-0.2')
+    """
+    return f"{count:,}" if isinstance(count, int) else f"{count:,.1f}"
+
+
+def error_text(error: float) -> str:
+    """Write how far off a count may be, rounded up to two digits, and to 0.01.
+
+    >>> error_text(27.4), error_text(123_456.0), error_text(1.25), error_text(0.0)
+    ('28', '130,000', '1.3', '0.01')
+    """
+    if not error > 0.01:
+        return "0.01"
+    step = 10.0 ** (math.floor(math.log10(error)) - 1)
+    rounded = math.ceil(error / step - 1e-9) * step
+    return f"{rounded:,.0f}" if rounded >= 10 else f"{rounded:.2g}"
 
 
 def parts(bins: int, most: int) -> IntArray:

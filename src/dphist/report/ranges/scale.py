@@ -121,15 +121,3 @@ def _by_place(drawn: npt.NDArray[Any]) -> Scale:
     wanted = np.unique(np.rint(np.linspace(0, last, min(room, last + 1))).astype(int)).tolist()
     x = np.arange(last + 1, dtype=np.float64)
     return Scale(x, [float(place) for place in wanted], [texts[place] for place in wanted])
-
-
-def compact(value: float) -> str:
-    """Write a tick's number in the width a phone has.
-
-    >>> [compact(n) for n in (0, 150, 1_500, -20_000, 2_500_000)]
-    ['0', '150', '1.5k', '-20k', '2.5M']
-    """
-    for unit, letter in ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k")):
-        if abs(value) >= unit:
-            return f"{value / unit:g}{letter}"
-    return f"{value:g}"

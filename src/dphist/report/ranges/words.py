@@ -1,23 +1,20 @@
 """What a universal release promises, in sentences: functions of parameters and released values."""
 
-import math
 from typing import Any
 
 from dphist.privacy import ZCDP, ApproxDP, Guarantee, PureDP, Target
-from dphist.privacy.as_text import short_exact
 from dphist.ranges import AdaptiveTree
 from dphist.release.range_histogram import RangeHistogram
 from dphist.report import words
 from dphist.report.delta_words import UNKNOWN, Number
 from dphist.report.guarantees import USUAL_DELTA, total_in_words
 from dphist.report.ranges.axis_texts import axis_text, short_edges
-from dphist.report.ranges.rows import Row
 
 
-def stated(guarantee: Guarantee) -> PureDP | ApproxDP:
+def in_epsilon(guarantee: Guarantee) -> PureDP | ApproxDP:
     """Return the guarantee in epsilon that people are told: of zCDP what it implies at 1e-6.
 
-    >>> stated(ZCDP("0.1"))
+    >>> in_epsilon(ZCDP("0.1"))
     ApproxDP(epsilon=2.14193892839, delta=1e-6)
     """
     if isinstance(guarantee, PureDP | ApproxDP):
@@ -26,37 +23,19 @@ def stated(guarantee: Guarantee) -> PureDP | ApproxDP:
 
 
 def promise_in_words(
-    guarantee: Guarantee, unit: str, number: Number = UNKNOWN, target: Target | None = None
+    guarantee: Guarantee, unit: str, number: Number = UNKNOWN, total: Target | None = None
 ) -> str:
     """Say what the guarantee means to a person who must answer for the release.
 
     Parameters
     ----------
-    target : what the mechanism was calibrated to cost, if it was.
+    total : the guarantee in epsilon that is stated; by default what `guarantee` implies.
     """
-    total = Target(stated(guarantee)) if target is None else target
+    total = total or Target(in_epsilon(guarantee))
     told = total_in_words(total, unit, number, guarantee)
     if not isinstance(guarantee, ZCDP):
         return told
     return f"The release satisfies {guarantee}, which implies {total}. {told}"
-
-
-def guarantee_in_short(guarantee: Guarantee) -> str:
-    """Name the guarantee by its parameter.
-
-    >>> guarantee_in_short(ZCDP("0.1")), guarantee_in_short(PureDP(1))
-    ('ρ = 0.1', 'ε = 1')
-    """
-    if isinstance(guarantee, ZCDP):
-        return f"ρ = {short_exact(guarantee.rho)}"
-    return words.guarantee_in_short(guarantee)
-
-
-def guarantee_kind(guarantee: Guarantee) -> str:
-    """Name the kind of guarantee without its parameters."""
-    if isinstance(guarantee, ZCDP):
-        return "zero-concentrated differential privacy"
-    return words.guarantee_kind(guarantee)
 
 
 def neighbours_in_words(sensitivity: int, unit: str | None = None) -> str:
@@ -114,46 +93,6 @@ def names_in_words(histogram: RangeHistogram) -> str:
     """
     *names, last = (axis_text(histogram, axis) for axis in range(histogram.bins.ndim))
     return f"{', '.join(names)} and {last}" if names else last
-
-
-def count_text(count: float) -> str:
-    """Write an estimate of a count: whole, or as least squares give it, to a tenth.
-
-    >>> count_text(1234), count_text(-0.25)
-    ('1,234', '-0.2')
-    """
-    return f"{count:,}" if isinstance(count, int) else f"{count:,.1f}"
-
-
-def error_text(error: float) -> str:
-    """Write how far off a count may be, rounded up to two digits, and to 0.01.
-
-    >>> error_text(27.4), error_text(123_456.0), error_text(1.25), error_text(0.0)
-    ('28', '130,000', '1.3', '0.01')
-    """
-    if not error > 0.01:
-        return "0.01"
-    step = 10.0 ** (math.floor(math.log10(error)) - 1)
-    rounded = math.ceil(error / step - 1e-9) * step
-    return f"{rounded:,.0f}" if rounded >= 10 else f"{rounded:.2g}"
-
-
-def counted(row: Row) -> str:
-    """Write a count with its error.
-
-    >>> counted(Row("", "", 336_776, 27.4))
-    '336,776 ± 28'
-    """
-    return f"{count_text(row.count)} ± {error_text(row.error)}"
-
-
-def share_in_words(share: float) -> str:
-    """Say what a quantile means.
-
-    >>> share_in_words(0.05)
-    '5 % below, 95 % not'
-    """
-    return f"{100 * share:g} % below, {100 - 100 * share:g} % not"
 
 
 def errors_in_words(mechanism: Any) -> str:

@@ -9,13 +9,10 @@ from typing import Any
 
 from scipy.special import ndtri
 
-from dphist.privacy import Guarantee, Target
 from dphist.privacy.as_text import plain, up
 from dphist.release.release import Release
-from dphist.report.chances import LEVEL
-from dphist.report.delta_words import UNKNOWN, Number
-from dphist.report.guarantees import total_in_words
-from dphist.report.words import limits_in_words
+from dphist.report.counted import how_many
+from dphist.report.words import LEVEL, limits_in_words
 
 _METHODS = {
     "autoregressive": "noise that is a sum of a few processes, slow and fast ones",
@@ -28,30 +25,6 @@ _WITHIN = float(ndtri((1 + LEVEL) / 2))
 def protected_unit(mechanism: Any, provenance: Mapping[str, str]) -> str:
     """Name what is protected."""
     return provenance.get("unit", str(mechanism.unit))
-
-
-def promise_in_words(
-    total: Target, unit: str, guarantee: Guarantee, number: Number = UNKNOWN
-) -> str:
-    """Say what the guarantee means to a person who must answer for the release.
-
-    >>> from dphist.privacy import ApproxDP
-    >>> total = ApproxDP(1, "1e-6")
-    >>> promise_in_words(Target(total), "all events of one user", total).split(",")[0]
-    'Whether all events of one user are in the data or not'
-    """
-    said = total_in_words(total, unit, number, guarantee)
-    # Events of one user are many; everywhere else the unit is one.
-    return said.replace(" is in the data", " are in the data") if unit.startswith("all ") else said
-
-
-def how_many(number: int, noun: str) -> str:
-    """Write a number of things.
-
-    >>> how_many(1, "event"), how_many(2000, "label")
-    ('1 event', '2,000 labels')
-    """
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def coverage_in_words(mechanism: Any) -> str:
@@ -153,7 +126,7 @@ def intervals_in_words(mechanism: Any) -> str:
     )
 
 
-def running_limits(mechanism: Any, unit: str) -> list[tuple[str, str]]:
+def limits_of(mechanism: Any, unit: str) -> list[tuple[str, str]]:
     """Say what the release does not tell and the guarantee does not cover."""
     limits = []
     if mechanism.threshold is not None:

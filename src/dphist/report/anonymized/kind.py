@@ -1,0 +1,62 @@
+"""How anonymized histograms are shown."""
+
+from typing import TYPE_CHECKING, Any
+
+from dphist.release.release import Release
+from dphist.report import records, words
+from dphist.report.anonymized.summary import summary_of
+from dphist.report.anonymized.table import anonymized_csv
+from dphist.report.counted import Counted
+from dphist.report.kind import Kind, Summary
+from dphist.report.page import Page
+from dphist.report.promise import Promise, promise_of_records
+
+if TYPE_CHECKING:
+    from dphist.report.plots import Panels
+
+
+class AnonymizedKind(Kind):
+    """How many labels have each count."""
+
+    name, title = "anonymized", "Anonymized histogram"
+
+    def promise(self, release: Release) -> Promise:
+        """Return what a release promises."""
+        sensitivity, user = release.mechanism.sensitivity, release.provenance.get("unit")
+        return promise_of_records(
+            release,
+            unit=records.unit_of(release),
+            neighbours=words.neighbours_in_words(sensitivity, user),
+            number=records.number_of(release),
+        )
+
+    def counted(self, release: Release) -> Counted:
+        """Return what the counts of a release count."""
+        return records.counted_of(release)
+
+    def size(self, release: Release) -> dict[str, Any]:
+        """Return how much was released, for programs."""
+        return {"total": release.total, "labels": release.value.labels}
+
+    def summary(self, release: Release) -> Summary:
+        """Return what a terminal shows."""
+        return summary_of(release, self.promise(release))
+
+    def table(self, release: Release) -> str:
+        """Return the released table as CSV."""
+        return anonymized_csv(release.value)
+
+    def plot(self, release: Release) -> "Panels":
+        """Draw both curves."""
+        from dphist.report.anonymized import plots
+
+        return plots.plot(release)
+
+    def page(self, release: Release) -> Page:
+        """Return what the page says."""
+        from dphist.report.anonymized import page
+
+        return page.content(release)
+
+
+KIND = AnonymizedKind()
