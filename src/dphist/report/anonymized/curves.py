@@ -9,12 +9,9 @@ labels has as many corners as it has distinct counts, twice.
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from dphist.arrays import FloatArray, IntArray
 from dphist.data.profile import Profile
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 # Cells a logarithmic axis is divided into. A figure is some 400 units wide, so a corner
 # that is left out is at most about one unit away from one that is kept.

@@ -21,7 +21,6 @@ class AnonymizedKind(Kind):
     name, title = "anonymized", "Anonymized histogram"
 
     def promise(self, release: Release) -> Promise:
-        """Return what a release promises."""
         sensitivity, user = release.mechanism.sensitivity, release.provenance.get("unit")
         return promise_of_records(
             release,
@@ -31,29 +30,23 @@ class AnonymizedKind(Kind):
         )
 
     def counted(self, release: Release) -> Counted:
-        """Return what the counts of a release count."""
         return records.counted_of(release)
 
     def size(self, release: Release) -> dict[str, Any]:
-        """Return how much was released, for programs."""
         return {"total": release.total, "labels": release.value.labels}
 
     def summary(self, release: Release) -> Summary:
-        """Return what a terminal shows."""
         return summary_of(release, self.promise(release))
 
     def table(self, release: Release) -> str:
-        """Return the released table as CSV."""
         return anonymized_csv(release.value)
 
     def plot(self, release: Release) -> "Panels":
-        """Draw both curves."""
         from dphist.report.anonymized import plots
 
         return plots.plot(release)
 
     def page(self, release: Release) -> Page:
-        """Return what the page says."""
         from dphist.report.anonymized import page
 
         return page.content(release)

@@ -28,7 +28,6 @@ class LabelsKind(Kind):
         return "Top labels" if release.value.counts is None else self.title
 
     def promise(self, release: Release) -> Promise:
-        """Return what a release promises."""
         return promise_of_total(
             release,
             unit=protected_unit(release.provenance),
@@ -37,35 +36,28 @@ class LabelsKind(Kind):
         )
 
     def counted(self, release: Release) -> Counted:
-        """Return what the counts of a release count."""
         return counted_of(release)
 
     def counted_json(self, release: Release) -> dict[str, Any]:
-        """Return what the counts count and how many users were cut, for programs."""
         if release.value.counts is None:
             return {}
         return {**super().counted_json(release), **cut_users_json(release)}
 
     def size(self, release: Release) -> dict[str, Any]:
-        """Return how much was released, for programs."""
         return {"labels": len(release.value)}
 
     def summary(self, release: Release) -> Summary:
-        """Return what a terminal shows."""
         return summary_of(release, self.promise(release))
 
     def table(self, release: Release) -> str:
-        """Return the released table as CSV."""
         return labels_csv(release.value)
 
     def plot(self, release: Release) -> "Panels":
-        """Draw the largest counts by label, and all by rank."""
         from dphist.report.labels import plots
 
         return plots.plot(release)
 
     def page(self, release: Release) -> Page:
-        """Return what the page says."""
         from dphist.report.labels import page
 
         return page.content(release)

@@ -1,10 +1,10 @@
 """Released labels with their intervals and the threshold, as plots."""
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
+from dphist.arrays import FloatArray
 from dphist.errors import ParameterError
 from dphist.release.release import Release
 from dphist.report.counted import Counted
@@ -23,8 +23,6 @@ from dphist.report.plots import (
     say_empty,
     short_number,
 )
-
-FloatArray = npt.NDArray[np.float64]
 
 LARGEST_TITLE = "Largest counts"
 ALL_TITLE = "All released counts"

@@ -37,29 +37,23 @@ class RangesKind(Kind):
         )
 
     def counted(self, release: Release) -> Counted:
-        """Return what the counts of a release count."""
         return records.counted_of(release)
 
     def size(self, release: Release) -> dict[str, Any]:
-        """Return how much was released, for programs."""
         return {"total": release.total, "bins": list(release.value.bins.shape)}
 
     def summary(self, release: Release) -> Summary:
-        """Return what a terminal shows."""
         return summary_of(release, self.promise(release))
 
     def table(self, release: Release) -> str:
-        """Return the released table as CSV."""
         return ranges_csv(release.value)
 
     def plot(self, release: Release) -> "Panels":
-        """Draw the bins and their sums, or a map."""
         from dphist.report.ranges import plots
 
         return plots.plot(release)
 
     def page(self, release: Release) -> Page:
-        """Return what the page says."""
         from dphist.report.ranges import page
 
         return page.content(release)

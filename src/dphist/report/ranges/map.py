@@ -3,11 +3,11 @@
 import math
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch, PathPatch
 from matplotlib.path import Path
 
+from dphist.arrays import BoolArray, FloatArray, IntArray
 from dphist.release.range_histogram import RangeHistogram
 from dphist.release.range_histogram.picture import grouped
 from dphist.report.plots import Palette, color_text, short_number
@@ -20,7 +20,7 @@ _SHADES = 5
 
 def cells_of(
     histogram: RangeHistogram,
-) -> tuple[npt.NDArray[np.float64], list[npt.NDArray[np.int64]]]:
+) -> tuple[FloatArray, list[IntArray]]:
     """Return the counts of at most 48 by 48 cells, and the places of their edges in each axis."""
     places = [grouped(bins, CELLS) for bins in histogram.bins.shape]
     found = histogram.bins.astype(np.float64)
@@ -69,9 +69,7 @@ def draw_map(ax: Axes, palette: Palette, histogram: RangeHistogram) -> None:
         color_text(ax, palette.text)
 
 
-def _area(
-    inside: npt.NDArray[np.bool_], x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]
-) -> Path | None:
+def _area(inside: BoolArray, x: FloatArray, y: FloatArray) -> Path | None:
     """Return the rectangles that make up an area, runs of cells joined; None if it is empty."""
     padded = np.zeros((inside.shape[0], inside.shape[1] + 2), np.int8)
     padded[:, 1:-1] = inside

@@ -1,10 +1,10 @@
 """A histogram over ranges as plots: its bins and their sums, or a map of two axes."""
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from dphist.arrays import FloatArray
 from dphist.errors import ParameterError
 from dphist.release.range_histogram import RangeHistogram
 from dphist.release.range_histogram.picture import ERRORS, band, closed
@@ -15,8 +15,6 @@ from dphist.report.ranges.map import draw_map
 from dphist.report.ranges.rows import sums
 from dphist.report.ranges.scale import Scale, scale_of, steps_of
 from dphist.report.records import counted_of
-
-FloatArray = npt.NDArray[np.float64]
 
 BINS_TITLE = "Histogram"
 SUMS_TITLE = "Cumulative curve"

@@ -6,10 +6,9 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from dphist.arrays import FloatArray, IntArray, NumberArray
 from dphist.release.range_histogram import RangeHistogram
-from dphist.release.range_histogram.boxes import IntArray, NumberArray
 from dphist.release.range_histogram.picture import ERRORS, grouped
 from dphist.release.release import Release
 from dphist.report.ranges.axis_texts import axis_text, place_text, short_edges
@@ -87,9 +86,7 @@ def parts(bins: int, most: int) -> IntArray:
     return np.rint(np.linspace(0, bins, min(bins, most) + 1)).astype(np.int64)
 
 
-def sums(
-    histogram: RangeHistogram, axis: int, places: IntArray
-) -> tuple[NumberArray, npt.NDArray[np.float64]]:
+def sums(histogram: RangeHistogram, axis: int, places: IntArray) -> tuple[NumberArray, FloatArray]:
     """Return counts between neighbouring places of one axis, and their errors (95 %)."""
     lo: list[Any] = [0] * histogram.bins.ndim
     hi: list[Any] = list(histogram.bins.shape)

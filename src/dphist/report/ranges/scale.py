@@ -4,15 +4,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib import dates
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, MaxNLocator
 
+from dphist.arrays import AnyArray, FloatArray, IntArray
 from dphist.release.range_histogram.picture import finite
 from dphist.report.ranges.axis_texts import short_edges
-
-FloatArray = npt.NDArray[np.float64]
 
 _dates: Any = dates  # it has no types
 _NONE = np.timedelta64(0, "D")
@@ -58,7 +56,7 @@ class Scale:
             )
 
 
-def steps_of(edges: npt.NDArray[Any], most: int) -> npt.NDArray[np.int64]:
+def steps_of(edges: AnyArray, most: int) -> IntArray:
     """Return edges' places of about `most` steps, each of some neighbouring bins.
 
     Of hours, and of other bins of which some make a day, a step is whole days, and of days whole
@@ -79,7 +77,7 @@ def steps_of(edges: npt.NDArray[Any], most: int) -> npt.NDArray[np.int64]:
     return np.append(np.arange(0, bins, together), bins)
 
 
-def scale_of(edges: npt.NDArray[Any], places: npt.NDArray[np.int64]) -> Scale:
+def scale_of(edges: AnyArray, places: IntArray) -> Scale:
     """Return the scale of an axis of which the edges at some places are drawn.
 
     Numbers and dates stand where they are. If that would make a step too thin to be seen, or one
@@ -113,7 +111,7 @@ def _by_date(x: FloatArray) -> Scale:
     return Scale(x, inside.tolist(), list(texts), formatter.get_offset())
 
 
-def _by_place(drawn: npt.NDArray[Any]) -> Scale:
+def _by_place(drawn: AnyArray) -> Scale:
     """Return steps of one width; as many edges are written as there is room for."""
     texts = short_edges(drawn)
     last = len(drawn) - 1

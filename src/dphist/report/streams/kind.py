@@ -24,7 +24,6 @@ class StreamsKind(Kind):
     name, title = "streams", "Running counts of a stream"
 
     def promise(self, release: Release) -> Promise:
-        """Return what a release promises."""
         mechanism = release.mechanism
         return promise_of_total(
             release,
@@ -34,11 +33,9 @@ class StreamsKind(Kind):
         )
 
     def counted(self, release: Release) -> Counted:
-        """Return what the counts of a release count."""
         return counted_by(release.mechanism)
 
     def size(self, release: Release) -> dict[str, Any]:
-        """Return how much was released, for programs."""
         value = release.value
         return {
             "time": int(value.times[-1]),
@@ -47,21 +44,17 @@ class StreamsKind(Kind):
         }
 
     def summary(self, release: Release) -> Summary:
-        """Return what a terminal shows."""
         return summary_of(release, self.promise(release))
 
     def table(self, release: Release) -> str:
-        """Return the released table as CSV."""
         return streams_csv(release.value)
 
     def plot(self, release: Release) -> "Panels":
-        """Draw the running counts over the events."""
         from dphist.report.streams import plots
 
         return plots.plot(release)
 
     def page(self, release: Release) -> Page:
-        """Return what the page says."""
         from dphist.report.streams import page
 
         return page.content(release)

@@ -3,14 +3,11 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from dphist.arrays import BoolArray, FloatArray
 from dphist.release.release import Release
 from dphist.report.streams.rows import least_count
 from dphist.report.streams.words import half_width
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 MOST_LINES = 8
 _POINTS = 200  # readings that are drawn; a figure is some 400 units wide
@@ -34,11 +31,11 @@ class Line:
     high: FloatArray
 
     @property
-    def alone(self) -> npt.NDArray[np.bool_]:
+    def alone(self) -> BoolArray:
         """Which points have no neighbour, so that no line shows them."""
         there = np.isfinite(self.counts)
         beside = np.append(there[1:], False) | np.append(False, there[:-1])
-        alone: npt.NDArray[np.bool_] = there & ~beside
+        alone: BoolArray = there & ~beside
         return alone
 
 
