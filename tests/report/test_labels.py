@@ -27,7 +27,7 @@ from dphist import (
 from dphist.noise import rounded_gaussian, two_sided_geometric
 from dphist.privacy import Target
 from dphist.release.release import parameters_of
-from dphist.report import described, report_html, words
+from dphist.report import mechanism_facts, report_html, words
 from dphist.report.guarantees import total_in_words, total_of
 from dphist.report.labels import words as labels_words
 from dphist.report.labels.appearance import appearances, half_width
@@ -132,7 +132,7 @@ def test_the_page_says_what_is_promised(release: Release, source: str) -> None:
         assert f"{about} {how}" in text
     for name in parameters_of(mechanism):
         assert f"{name} " in text
-    for parameter in described.parameters(mechanism):
+    for parameter in mechanism_facts.parameters(mechanism):
         assert parameter.meaning
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from dphist import AdaptiveTree, Axis, HierarchicalTree, LeafCounts, Release, bin_counts
 from dphist.release.range_histogram import RangeHistogram
-from dphist.report import described, report_html, words
+from dphist.report import mechanism_facts, report_html, words
 from dphist.report.ranges import words as ranges_words
 from dphist.report.ranges.axis_texts import edge_texts
 from dphist.report.ranges.rows import outside_of, parts, quantiles_of, rows_of
@@ -63,14 +63,14 @@ def test_the_page_says_what_is_promised(release: Release, source: str) -> None:
         str(release.guarantee),
         mechanism.description(),
         f"dphist {release.version}",
-        described.paper(mechanism),
+        mechanism_facts.paper(mechanism),
         'dphist.Release.load("release.json")',
         "dphist show release.json",
     ):
         assert said in text
     for about, how in ranges_words.limits_in_words(unit, release.value):
         assert f"{about} {how}" in text
-    for parameter in described.parameters(mechanism):
+    for parameter in mechanism_facts.parameters(mechanism):
         assert f"{parameter.name} {parameter.value} {parameter.meaning}" in text
         assert parameter.meaning
 

@@ -15,7 +15,7 @@ import dphist as dh
 from dphist import ApproxDP, Profile, PureDP
 from dphist.noise.magnitude import geometric_standard_deviation
 from dphist.privacy.as_text import down, float_up, plain, short_exact, up
-from dphist.report import described, words
+from dphist.report import mechanism_facts, words
 from dphist.report.guarantees import guarantee_json
 from dphist.report.kinds import kind_of
 from dphist.report.labels import words as labels_words
@@ -127,7 +127,7 @@ def test_noise_that_protects_is_rounded_down_and_error_up() -> None:
     mechanism = dh.ThresholdHistogram(epsilon="0.37", delta="1e-6", max_labels=7, noise="gaussian")
     provenance = read(labels_words.per_label(mechanism).split()[-1])
     assert provenance <= mechanism.sigma < provenance * Fraction(100002, 100000)
-    noise = described.noise(dh.RankSplit(epsilon="1/3"))
+    noise = mechanism_facts.noise(dh.RankSplit(epsilon="1/3"))
     assert noise is not None
     said = re.search(r"standard deviation ([0-9.,]+) records", noise.meaning)
     assert said is not None

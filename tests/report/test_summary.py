@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from dphist import ApproxDP, Profile, PureDP, RankSplit, Release
-from dphist.report import described, words
+from dphist.report import mechanism_facts, words
 from dphist.report.summary import summary_text
 from tests.report import releases
 
@@ -36,7 +36,7 @@ def test_says_what_matters() -> None:
     assert f"{release.total:,} (private estimate)" in text
     assert f"{release.value.labels:,}" in text
     assert "records off in all" in text
-    assert described.call(release.mechanism) in text
+    assert mechanism_facts.call(release.mechanism) in text
     largest = int(release.value.counts[-1])
     assert f"{largest:,} 1 1" in text
     assert f"{len(release.value.counts) - 10:,} more rows" in text
@@ -94,7 +94,7 @@ def test_symbols_round_to_the_safe_side() -> None:
 def test_the_call_makes_the_mechanism_again(mechanism: object) -> None:
     import dphist
 
-    call = described.call(mechanism)
+    call = mechanism_facts.call(mechanism)
     name, _, arguments = call.partition("(")
     made = eval(f"make({arguments}", {"make": getattr(dphist, name)})  # noqa: S307
     assert made == mechanism

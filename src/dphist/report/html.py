@@ -6,7 +6,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, Te
 
 from dphist.atomic_files import check_output_path, write_text
 from dphist.release.release import FOR_TESTS, Release
-from dphist.report import described, words
+from dphist.report import mechanism_facts, words
 from dphist.report.kind import Kind
 from dphist.report.kinds import kind_of
 from dphist.report.labels_shown import harmless
@@ -31,7 +31,7 @@ def report_html(release: Release) -> str:
         promise=kind.promise(checked),
         counts_of=kind.counted(checked),
         made=checked.mechanism.description(),
-        call=described.call(checked.mechanism),
+        call=mechanism_facts.call(checked.mechanism),
         page=kind.page(checked),
     )
 

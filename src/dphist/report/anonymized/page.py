@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from dphist.release.release import Release
-from dphist.report import described, words
+from dphist.report import mechanism_facts, words
 from dphist.report.anonymized.plots import bands_of, charts_of
 from dphist.report.anonymized.rows import Ends, ends_of
 from dphist.report.page import Page
@@ -45,7 +45,7 @@ def content(release: Release) -> AnonymizedPage:
     mechanism, value = release.mechanism, release.value
     bands = bands_of(release)
     by_rank, by_count = charts_of(release, bands)
-    error = described.expected_error(release)
+    error = mechanism_facts.expected_error(release)
     reference = value.total if release.total is None else release.total
     return AnonymizedPage(
         labels=value.labels,
@@ -58,8 +58,10 @@ def content(release: Release) -> AnonymizedPage:
         bars=words.bars_in_words(bands.bars),
         ends=ends_of(value),
         population=population(release),
-        parameters=described.parameters(mechanism),
-        noise=described.noise(mechanism),
-        paper=described.paper(mechanism),
-        limits=words.limits_in_words(unit_of(release), described.public_parameters(mechanism)),
+        parameters=mechanism_facts.parameters(mechanism),
+        noise=mechanism_facts.noise(mechanism),
+        paper=mechanism_facts.paper(mechanism),
+        limits=words.limits_in_words(
+            unit_of(release), mechanism_facts.public_parameters(mechanism)
+        ),
     )

@@ -1,7 +1,7 @@
 """An anonymized release in a few lines of plain text, for a terminal."""
 
 from dphist.release.release import Release
-from dphist.report import described, words
+from dphist.report import mechanism_facts, words
 from dphist.report.anonymized.rows import Row, ends_of
 from dphist.report.kind import Summary
 from dphist.report.promise import Promise
@@ -24,13 +24,13 @@ def summary_of(release: Release, promise: Promise) -> Summary:
         ("Labels", f"{value.labels:,} in the release"),
         *([("Counts", of.sentence)] if of.cut else []),
         ("Expected error", _expected_error(release)),
-        ("Mechanism", described.call(release.mechanism)),
+        ("Mechanism", mechanism_facts.call(release.mechanism)),
     ]
     return Summary(facts, promise.meaning, _table(release))
 
 
 def _expected_error(release: Release) -> str:
-    error = described.expected_error(release)
+    error = mechanism_facts.expected_error(release)
     if error is None:
         return "not predicted for so large a total"
     total = release.value.total if release.total is None else release.total

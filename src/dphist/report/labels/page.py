@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from dphist.release.release import Release
-from dphist.report import described
+from dphist.report import mechanism_facts
 from dphist.report.labels import words
 from dphist.report.labels.appearance import appearances, half_width
 from dphist.report.labels.counted import bounding_cost, counted_of, cut_users_of, share_in_short
@@ -73,8 +73,8 @@ def content(release: Release) -> LabelsPage:
         bounding_cost=bounding_cost(release),
         per_label=words.per_label(mechanism),
         figures=_figures(release) if has_counts else [],
-        parameters=described.parameters(mechanism),
-        paper=described.paper(mechanism),
+        parameters=mechanism_facts.parameters(mechanism),
+        paper=mechanism_facts.paper(mechanism),
         limits=words.limits_of(mechanism, provenance),
     )
 

@@ -1,7 +1,7 @@
 """Label counts and rankings in a few lines of plain text, for a terminal."""
 
 from dphist.release.release import Release
-from dphist.report import described
+from dphist.report import mechanism_facts
 from dphist.report.kind import Summary
 from dphist.report.labels import words
 from dphist.report.labels.counted import bounding_cost, counted_of
@@ -29,7 +29,7 @@ def summary_of(release: Release, promise: Promise) -> Summary:
         ("Per label", words.per_label(mechanism)),
         ("Threshold", words.threshold_in_words(mechanism).removeprefix("Threshold: ")),
         ("Labels", f"{released:,} in the release{few}"),
-        ("Mechanism", described.call(mechanism)),
+        ("Mechanism", mechanism_facts.call(mechanism)),
     ]
     return Summary(facts, promise.meaning, _table(release))
 

@@ -7,7 +7,7 @@ import numpy as np
 from dphist.release.range_histogram import RangeHistogram
 from dphist.release.range_histogram.picture import ERRORS
 from dphist.release.release import Release
-from dphist.report import described
+from dphist.report import mechanism_facts
 from dphist.report.page import Figure, Page
 from dphist.report.plots import Chart
 from dphist.report.ranges import words
@@ -85,8 +85,8 @@ def content(release: Release) -> RangesPage:
         tables=_tables(value),
         quantiles=quantiles_of(value) if one else [],
         outside=outside_of(release),
-        parameters=described.parameters(mechanism),
-        paper=described.paper(mechanism),
+        parameters=mechanism_facts.parameters(mechanism),
+        paper=mechanism_facts.paper(mechanism),
         limits=words.limits_in_words(unit_of(release), value),
     )
 

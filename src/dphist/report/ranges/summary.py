@@ -1,7 +1,7 @@
 """A histogram over ranges in a few lines of plain text, for a terminal."""
 
 from dphist.release.release import Release
-from dphist.report import described
+from dphist.report import mechanism_facts
 from dphist.report.kind import Summary
 from dphist.report.promise import Promise
 from dphist.report.ranges.axis_texts import axis_text
@@ -33,7 +33,7 @@ def summary_of(release: Release, promise: Promise) -> Summary:
         *([("Counts", of.sentence)] if of.cut else []),
         *[("Outside", f"{row.text} {row.start}") for row in outside_of(release)],
         ("Bins", f"{value.bins.size:,}: {axes_in_words(value)}"),
-        ("Mechanism", described.call(release.mechanism)),
+        ("Mechanism", mechanism_facts.call(release.mechanism)),
     ]
     lines = []
     for axis in range(value.bins.ndim):

@@ -6,9 +6,9 @@ from typing import Any
 
 from dphist.privacy.as_text import short_exact
 from dphist.release.release import Release, parameters_of
-from dphist.report import described
-from dphist.report.described import Parameter
+from dphist.report import mechanism_facts
 from dphist.report.labels_shown import harmless
+from dphist.report.mechanism_facts import Parameter
 from dphist.report.page import Figure, Page
 from dphist.report.streams import words
 from dphist.report.streams.colors import STAND_INS, with_variables
@@ -131,7 +131,7 @@ def _parameters(mechanism: Any) -> list[Parameter]:
         if value is None:
             meaning = _NOT_GIVEN.get(name, meaning)
         found.append(Parameter(name, _shown(value), meaning))
-    return found + described.targets(mechanism)
+    return found + mechanism_facts.targets(mechanism)
 
 
 def _shown(value: Any) -> str:

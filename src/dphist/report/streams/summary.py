@@ -1,7 +1,7 @@
 """Running counts of a stream in a few lines of plain text, for a terminal."""
 
 from dphist.release.release import Release
-from dphist.report import described
+from dphist.report import mechanism_facts
 from dphist.report.kind import Summary
 from dphist.report.labels_shown import harmless
 from dphist.report.promise import Promise
@@ -28,7 +28,7 @@ def summary_of(release: Release, promise: Promise) -> Summary:
         ("Threshold", words.threshold_in_words(mechanism).removeprefix("Threshold: ")),
         ("Error", f"standard error of a count at most {error}, so ± {width:,} with 95 %"),
         ("Method", words.method_in_words(mechanism)),
-        ("Mechanism", described.call(mechanism)),
+        ("Mechanism", mechanism_facts.call(mechanism)),
     ]
     meaning = f"{promise.meaning} {words.coverage_in_words(mechanism)}"
     return Summary(facts, meaning, _table(release))
