@@ -71,7 +71,7 @@ def test_a_release_in_words(release: dh.Release, saved: Path, capsys) -> None:
     opened = 100 * properties.guessing(release, guesses=10)
     assert f"Share of 10 commonest labels {opened:.2f} % " in text
     assert "Share of 100,000 commonest" not in text
-    assert "and of the noise of the release." in text
+    assert "and for the noise of the release." in text
     assert "by 100 further releases" in text
     assert "Method wu-yang. Number of labels: Chao's lower bound" in text
 

@@ -31,7 +31,7 @@ class MeanKind(Kind):
 
     def promise(self, release: Release) -> Promise:
         said = "D and D′ differ in one record."
-        return promise_of_records(release, unit="one record", neighbours=said, number=Number())
+        return promise_of_records(release, unit="one record", neighbors=said, number=Number())
 
     def counted(self, release: Release) -> Counted:
         return Counted("records")

@@ -121,7 +121,7 @@ def test_the_page_says_what_is_promised(release: Release, source: str) -> None:
         labels_words.bounds_in_words(mechanism),
         labels_words.threshold_in_words(mechanism),
         mechanism.description(),
-        "is a promise of whoever counted the labels",
+        "Whoever counted the labels promises that no user adds more",
         f"dphist {release.version}",
         "arXiv:2309.09170",
         'dphist.Release.load("release.json")',
@@ -150,15 +150,15 @@ def test_limits_fit_the_mechanism() -> None:
 
 def test_the_promise_is_stated_unless_users_were_bounded() -> None:
     release = ALL["laplace"]()
-    promised = "is a promise of whoever counted"
+    promised = "Whoever counted the labels promises"
     asked = {"unit": "one user", "null_users": "drop", "null_labels": "refuse"}
     bounded = replace(release, provenance=asked)
     for shown in (summary_text, lambda r: Page(report_html(r)).text):
         assert promised in " ".join(shown(release).split())
         said = " ".join(shown(bounded).split())
         assert promised not in said
-        assert "Rows without a user: dropped, if there were any." in said
-        assert "Rows without a label: none were accepted." in said
+        assert "Rows without a user are dropped." in said
+        assert "Rows without a label are refused." in said
 
 
 def test_the_total_comes_first_and_is_the_budget_where_there_is_one() -> None:

@@ -58,7 +58,7 @@ def test_the_page_says_what_is_promised(release: Release, source: str) -> None:
     for said in (
         ranges_words.promise_in_words(release.guarantee, unit, number_protected(release)),
         words.guarantee_in_symbols(ranges_words.in_epsilon(release.guarantee)),
-        ranges_words.neighbours_in_words(mechanism.sensitivity),
+        ranges_words.neighbors_in_words(mechanism.sensitivity),
         ranges_words.errors_in_words(mechanism),
         str(release.guarantee),
         mechanism.description(),
@@ -214,7 +214,7 @@ def test_who_was_bounded_is_who_is_protected() -> None:
     for shown in (page, " ".join(summary_text(release).split())):
         assert f"Whether {unit}, is in the data" in shown
         assert "contribution" not in shown
-    assert words.neighbours_in_words(5, "one user") in page
+    assert words.neighbors_in_words(5, "one user") in page
 
 
 def test_thousands_of_bins_of_an_axis_are_numbered_once() -> None:

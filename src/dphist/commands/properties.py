@@ -22,7 +22,7 @@ from dphist.report.properties.words import interval_of, name_of, notes_of, value
 from dphist.report.text_table import WIDTH
 
 _NOT_PRIVATE = "computed from the data themselves, so what is printed is not private"
-_SAMPLING = "Intervals and standard errors are those of the records being a sample"
+_SAMPLING = "Intervals and standard errors are for the records as a sample of the population"
 
 
 def add_properties(commands: Commands) -> None:
@@ -177,9 +177,9 @@ def _errors(source: Source, resamples: int) -> str:
     if not isinstance(source, Release):
         covered = "."
     elif resamples == 0:
-        covered = "; the noise of the release comes on top of them."
+        covered = "; the noise of the release comes on top."
     else:
-        covered = ", and of the noise of the release."
+        covered = ", and for the noise of the release."
     return f"{_SAMPLING}{covered} ± stands for one standard error."
 
 

@@ -29,7 +29,7 @@ class Promise:
     headline : the guarantee that the page shows in large letters.
     unit : what is protected, in words.
     number : how many units there are, as far as released numbers show it.
-    neighbours : which data are neighbours, as a sentence.
+    neighbors : which data are neighbors, as a sentence.
     meaning : what the total means for one unit, in sentences.
     cost : name of the guarantee, as after "Released under".
     json : the guarantee for programs, exact.
@@ -41,7 +41,7 @@ class Promise:
     headline: Guarantee
     unit: str
     number: Number
-    neighbours: str
+    neighbors: str
     meaning: str
     cost: str
     json: dict[str, Any]
@@ -68,7 +68,7 @@ class Promise:
         return guarantee_in_symbols(self.total.guarantee)
 
 
-def promise_of_total(release: Release, *, unit: str, neighbours: str, number: Number) -> Promise:
+def promise_of_total(release: Release, *, unit: str, neighbors: str, number: Number) -> Promise:
     """Return a promise that states the total, for mechanisms whose epsilon is of one label."""
     mechanism, total = release.mechanism, total_of(release.mechanism)
     return Promise(
@@ -77,7 +77,7 @@ def promise_of_total(release: Release, *, unit: str, neighbours: str, number: Nu
         headline=total.guarantee,
         unit=unit,
         number=number,
-        neighbours=neighbours,
+        neighbors=neighbors,
         meaning=total_in_words(total, unit, number, release.guarantee),
         cost=in_all(total),
         json=total_json(total, unit),
@@ -89,7 +89,7 @@ def promise_of_records(
     release: Release,
     *,
     unit: str,
-    neighbours: str,
+    neighbors: str,
     number: Number,
     meaning: str | None = None,
     headline: Guarantee | None = None,
@@ -107,7 +107,7 @@ def promise_of_records(
         headline=headline or total.guarantee,
         unit=unit,
         number=number,
-        neighbours=neighbours,
+        neighbors=neighbors,
         meaning=meaning or total_in_words(total, unit, number, release.guarantee),
         cost=cost_of(release),
         json=records_json(mechanism, release.guarantee),

@@ -92,12 +92,12 @@ def inline_svg(chart: Chart, name: str, description: str, height: int = HEIGHT) 
 
 def _drawn(chart: Chart, name: str, height: int) -> str:
     settings = {"svg.fonttype": "none", "svg.hashsalt": name, "font.size": TEXT}
-    # Matplotlib's own defaults: a report may not depend on the settings of whoever makes it.
+    # Matplotlib's own defaults: a report must not depend on the settings of its author.
     with style.context(["default", settings]):
         figure = Figure(figsize=(WIDTH / 72, height / 72))
         ax = figure.add_subplot()
         file = io.StringIO()
-        with warnings.catch_warnings():  # of letters that the measuring font lacks, not the page's
+        with warnings.catch_warnings():  # matplotlib's font may lack letters that the page's has
             warnings.simplefilter("ignore", UserWarning)
             chart.draw(ax, _PALETTE)
             figure.subplots_adjust(**_margins(ax, height))
@@ -106,7 +106,7 @@ def _drawn(chart: Chart, name: str, height: int) -> str:
 
 
 def _margins(ax: Axes, height: int) -> dict[str, float]:
-    """Return the margins: as wide at any height, and wider on the left where ticks are words."""
+    """Return the margins: the same at any height, but wider on the left if ticks are words."""
     found = {name: at if name in ("left", "right") else 0.0 for name, at in _MARGINS.items()}
     found["bottom"] = _MARGINS["bottom"] * HEIGHT / height
     found["top"] = 1 - ((1 - _MARGINS["top"]) * HEIGHT + _LINE * (legend_rows(ax) - 1)) / height
@@ -151,5 +151,5 @@ def _drop_white_space(root: ElementTree.Element) -> None:
 
 
 def _local(name: str) -> str:
-    """Return a name without its namespace, which HTML knows by itself."""
+    """Return a name without its namespace, which HTML does not need."""
     return name.rpartition("}")[2]

@@ -25,7 +25,7 @@ class AnonymizedKind(Kind):
         return promise_of_records(
             release,
             unit=records.unit_of(release),
-            neighbours=words.neighbours_in_words(sensitivity, user),
+            neighbors=words.neighbors_in_words(sensitivity, user),
             number=records.number_of(release),
         )
 

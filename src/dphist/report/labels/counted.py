@@ -23,7 +23,7 @@ def counted_by(mechanism: LabelsMechanism, provenance: Mapping[str, str]) -> Cou
     """
     labels, most = _bounds(mechanism, provenance)
     if is_promised(provenance):
-        return Counted("records as the caller counted them, who may have cut users before")
+        return Counted("records as the caller counted them; users may have been cut before")
     unit = protected_unit(provenance)
     if unit == "one row":
         # Without a column of counts a row is one record.
@@ -98,7 +98,7 @@ def bounding_cost(release: Release) -> str:
     unit = str(release.provenance.get("unit", ""))
     if not counted_of(release).cut or unit == "one row":
         return ""
-    return "How many users had more than the bounds, the release does not tell."
+    return "The release does not tell how many users had more than the bounds."
 
 
 def _bounds(mechanism: LabelsMechanism, provenance: Mapping[str, str]) -> tuple[int | None, int]:

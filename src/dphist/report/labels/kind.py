@@ -9,7 +9,7 @@ from dphist.report.kind import Kind, Summary
 from dphist.report.labels.counted import counted_of, cut_users_json, cut_users_of
 from dphist.report.labels.summary import summary_of
 from dphist.report.labels.table import labels_csv
-from dphist.report.labels.words import neighbours_of, protected_unit
+from dphist.report.labels.words import neighbors_of, protected_unit
 from dphist.report.numbers_protected import most_shown, number_shown
 from dphist.report.page import Page
 from dphist.report.promise import Promise, promise_of_total
@@ -31,7 +31,7 @@ class LabelsKind(Kind):
         return promise_of_total(
             release,
             unit=protected_unit(release.provenance),
-            neighbours=neighbours_of(release.mechanism, release.provenance),
+            neighbors=neighbors_of(release.mechanism, release.provenance),
             number=_number(release),
         )
 

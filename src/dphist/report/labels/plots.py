@@ -57,7 +57,7 @@ def charts_of(release: Release) -> tuple[Chart, Chart]:
 
 
 def _threshold(release: Release) -> float | None:
-    """Return the threshold where it is a count; above another noisy count it cannot be drawn."""
+    """Return the threshold if it is a count; one above another noisy count cannot be drawn."""
     if threshold_base(release.mechanism) != "zero":
         return None
     return float(release.mechanism.threshold)
@@ -125,7 +125,7 @@ def _present(threshold: float | None) -> FloatArray:
 
 
 def _scale(ax: Axes, name: str, values: FloatArray, ticks_from: float = 0) -> None:
-    """Set limits and ticks of an axis: logarithmic where all values are positive and far apart."""
+    """Set limits and ticks of an axis, logarithmic if all values are positive and far apart."""
     axis = ax.xaxis if name == "x" else ax.yaxis
     low, high = (values.min(), values.max()) if len(values) else (0.0, 1.0)
     limits = ax.set_xlim if name == "x" else ax.set_ylim

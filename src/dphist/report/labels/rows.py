@@ -16,8 +16,8 @@ class Row:
     Attributes
     ----------
     rank : place in the order released, from 1.
-    label : as text; None for the row that says that there were too few.
-    count, low, high : released count and 95 % interval, records; None where not released.
+    label : as text; None in the row that says that too few labels were found.
+    count, low, high : released count and 95 % interval, records; None if there are no counts.
     """
 
     rank: int
@@ -41,9 +41,9 @@ def rows_of(release: Release, most: int) -> list[Row]:
 
 
 def least_count(release: Release) -> int:
-    """Return where intervals end below.
+    """Return the lowest end of intervals.
 
-    A label that nobody listed occurs, so its count is at least 1. The released counts of listed
-    labels may be negative, and their intervals stay around them.
+    A label that nobody listed occurs in the data, so its count is at least 1. The noisy count of a
+    listed label may be negative, and so may its interval.
     """
     return -LARGEST_COUNT if threshold_base(release.mechanism) is None else 1

@@ -46,7 +46,7 @@ def short_edges(edges: AnyArray) -> list[str]:
 
 
 def place_text(edges: AnyArray, place: Any) -> str:
-    """Write a place between edges with the digits that its bins are worth.
+    """Write a place between edges with as many digits as the width of its bin justifies.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def place_text(edges: AnyArray, place: Any) -> str:
 
 
 def axis_text(histogram: RangeHistogram, axis: int) -> str:
-    """Name an axis: by its column, which cannot command a terminal or a page.
+    """Name an axis by its column, made safe for terminals and pages.
 
     >>> axis_text(RangeHistogram(np.array([[1, 2]])), 1)
     'axis 2'

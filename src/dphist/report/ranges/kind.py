@@ -12,7 +12,7 @@ from dphist.report.page import Page
 from dphist.report.promise import Promise, promise_of_records
 from dphist.report.ranges.summary import summary_of
 from dphist.report.ranges.table import ranges_csv
-from dphist.report.ranges.words import neighbours_in_words, promise_in_words
+from dphist.report.ranges.words import neighbors_in_words, promise_in_words
 
 if TYPE_CHECKING:
     from dphist.report.plots import Panels
@@ -30,7 +30,7 @@ class RangesKind(Kind):
         return promise_of_records(
             release,
             unit=unit,
-            neighbours=neighbours_in_words(mechanism.sensitivity, release.provenance.get("unit")),
+            neighbors=neighbors_in_words(mechanism.sensitivity, release.provenance.get("unit")),
             number=number,
             meaning=promise_in_words(guarantee, unit, number, total_of(mechanism)),
             headline=guarantee if isinstance(guarantee, ZCDP) else None,

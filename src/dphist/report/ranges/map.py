@@ -1,4 +1,4 @@
-"""A map of two axes as few areas, each of one shade: small as SVG, and in the reader's colors."""
+"""A map of two axes: a few areas, each of one shade, so that its SVG is small."""
 
 import math
 
@@ -21,7 +21,7 @@ _SHADES = 5
 def cells_of(
     histogram: RangeHistogram,
 ) -> tuple[FloatArray, list[IntArray]]:
-    """Return the counts of at most 48 by 48 cells, and the places of their edges in each axis."""
+    """Return the counts of at most 48 by 48 cells, and where their edges are in each axis."""
     places = [grouped(bins, CELLS) for bins in histogram.bins.shape]
     found = histogram.bins.astype(np.float64)
     for axis, ends in enumerate(places):
@@ -30,7 +30,7 @@ def cells_of(
 
 
 def shades_of(top: float) -> list[float]:
-    """Return where shades begin, in records a cell: a third of the next, or half of it.
+    """Return the records a cell at which each shade begins: 1, 3, 10, 30 and so on.
 
     >>> shades_of(900), shades_of(2)
     ([3, 10, 30, 100, 300], [1])

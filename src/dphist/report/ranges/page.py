@@ -109,7 +109,7 @@ def _figure(chart: Chart, release: Release) -> Figure:
         together = bins_a_step(value)
         text = f"Records in each bin{after}."
         if together > 1:
-            text = f"Records a bin, as the mean of {together:,} neighbouring bins each{after}."
+            text = f"Records a bin, as the mean of {together:,} neighboring bins each{after}."
         return figure(chart, "bins", text)
     if chart.title == SUMS_TITLE:
         return figure(chart, "sums", f"Records below each edge of the bins{after}.")

@@ -59,7 +59,7 @@ def charts_of(release: Release) -> list[Chart]:
 
 
 def bins_a_step(histogram: RangeHistogram) -> int:
-    """Return how many neighbouring bins a drawn step is the mean of; the last may have fewer."""
+    """Return how many neighboring bins a drawn step is the mean of; the last may have fewer."""
     return int(steps_of(histogram.edges[0], MOST)[1])
 
 

@@ -1,4 +1,4 @@
-"""What a universal release says, as rows: ranges, quantiles, and what lies in no bin."""
+"""What a histogram over ranges says, as rows: ranges, quantiles, and records in no bin."""
 
 import math
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ _PLACES = 4096  # edges that are tried as ends of a quantile's interval
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Records of a range, or of what a text says, and how far off they may be (95 %)."""
+    """Records of a range, or of a group named by `start`, and their error (95 %)."""
 
     start: str
     stop: str
@@ -38,7 +38,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Quantile:
-    """Where a share of the records lies below, and between which edges that is (95 %)."""
+    """The place that a share of the records lies below, and its interval (95 %)."""
 
     share: float
     place: str
@@ -56,7 +56,7 @@ class Quantile:
 
 
 def count_text(count: float) -> str:
-    """Write an estimate of a count: whole, or as least squares give it, to a tenth.
+    """Write an estimate of a count: as a whole number, or to a tenth if it is none.
 
     >>> count_text(1234), count_text(-0.25)
     ('1,234', '-0.2')
@@ -65,7 +65,7 @@ def count_text(count: float) -> str:
 
 
 def error_text(error: float) -> str:
-    """Write how far off a count may be, rounded up to two digits, and to 0.01.
+    """Write an error, rounded up to two digits, and at least 0.01.
 
     >>> error_text(27.4), error_text(123_456.0), error_text(1.25), error_text(0.0)
     ('28', '130,000', '1.3', '0.01')
@@ -78,7 +78,7 @@ def error_text(error: float) -> str:
 
 
 def parts(bins: int, most: int) -> IntArray:
-    """Return edges' places of at most `most` parts of nearly equal numbers of bins.
+    """Divide bins into at most `most` parts of nearly equal size; return the places of their edges.
 
     >>> parts(10, 4), parts(2, 4)
     (array([ 0,  2,  5,  8, 10]), array([0, 1, 2]))
@@ -87,7 +87,7 @@ def parts(bins: int, most: int) -> IntArray:
 
 
 def sums(histogram: RangeHistogram, axis: int, places: IntArray) -> tuple[NumberArray, FloatArray]:
-    """Return counts between neighbouring places of one axis, and their errors (95 %)."""
+    """Return counts between neighboring places of one axis, and their errors (95 %)."""
     lo: list[Any] = [0] * histogram.bins.ndim
     hi: list[Any] = list(histogram.bins.shape)
     lo[axis], hi[axis] = places[:-1], places[1:]
@@ -96,7 +96,7 @@ def sums(histogram: RangeHistogram, axis: int, places: IntArray) -> tuple[Number
 
 
 def rows_of(histogram: RangeHistogram, axis: int, most: int) -> list[Row]:
-    """Return an axis in at most `most` parts; all other axes are added up."""
+    """Return one axis in at most `most` parts, summed over all other axes."""
     places = parts(histogram.bins.shape[axis], most)
     texts = short_edges(histogram.edges[axis][places])
     counts, errors = sums(histogram, axis, places)
@@ -111,7 +111,7 @@ def whole_of(histogram: RangeHistogram) -> Row:
 
 
 def outside_of(release: Release) -> list[Row]:
-    """Return what lies in no bin; empty where the data came without edges."""
+    """Return the records in no bin; empty if the data came without edges."""
     histogram = release.value
     error = ERRORS * release.mechanism.budget.variance(Fraction(1)) ** 0.5
     first, last = histogram.edges[0][[0, -1]]
@@ -124,7 +124,7 @@ def outside_of(release: Release) -> list[Row]:
         "null": f"without a value of {name}",
     }
     if first == -np.inf:
-        del said["below"]  # there is nothing
+        del said["below"]  # nothing is below minus infinity
     counts = histogram.outside
     return [Row(text, "", counts[kind], error) for kind, text in said.items() if kind in counts]
 
@@ -132,9 +132,9 @@ def outside_of(release: Release) -> list[Row]:
 def quantiles_of(histogram: RangeHistogram) -> list[Quantile]:
     """Return the quantiles of the only axis; empty if there are no records by the estimates.
 
-    A place is below a quantile if fewer records lie before it than the share of all: as each
-    of the two numbers is off by its own error, the interval holds all edges where that cannot be
-    told, and ends at the next ones.
+    A place is below a quantile if less than that share of all records lies before it. The counts
+    before and after a place each have an error, so for some edges this is undecided. The interval
+    holds these edges, and ends at the next edges on both sides.
     """
     edges = histogram.edges[0]
     if np.isnan(histogram.cdf()[-1]):

@@ -1,4 +1,4 @@
-"""Edges along the x axis of a figure: numbers, dates, or one step after the other."""
+"""Where the edges of bins stand along an axis of a figure, and what is written there."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +15,7 @@ from dphist.report.ranges.axis_texts import short_edges
 _dates: Any = dates  # it has no types
 _NONE = np.timedelta64(0, "D")
 _TICKS = 5
-_THIN = 1 / 300  # of the axis; bins less wide than this would not be seen
+_THIN = 1 / 300  # of the axis; narrower bins would not be seen
 _LETTERS = 44  # of all ticks together
 
 
@@ -57,10 +57,11 @@ class Scale:
 
 
 def steps_of(edges: AnyArray, most: int) -> IntArray:
-    """Return edges' places of about `most` steps, each of some neighbouring bins.
+    """Group neighboring bins into about `most` steps; return the places of their edges.
 
-    Of hours, and of other bins of which some make a day, a step is whole days, and of days whole
-    weeks, where it would be more than half of that: otherwise nights and days would make waves.
+    Steps of hours, or of other bins that divide a day, become whole days if they are longer than
+    half a day; steps of days become whole weeks if they are longer than half a week. Otherwise
+    nights and weekends would draw waves.
 
     >>> steps_of(np.arange(0, 8760 * 3600, 3600).astype("M8[s]").astype("M8[us]"), 200)[:3]
     array([ 0, 48, 96])
@@ -80,8 +81,8 @@ def steps_of(edges: AnyArray, most: int) -> IntArray:
 def scale_of(edges: AnyArray, places: IntArray) -> Scale:
     """Return the scale of an axis of which the edges at some places are drawn.
 
-    Numbers and dates stand where they are. If that would make a step too thin to be seen, or one
-    of them is endless, all steps are drawn equally wide, with their edges written below.
+    Edges stand where their number or date is. If a step would be too thin to be seen, or is
+    infinite, all steps are drawn equally wide, with their edges written below.
     """
     drawn = edges[places]
     if edges.dtype.kind == "M":
@@ -112,7 +113,7 @@ def _by_date(x: FloatArray) -> Scale:
 
 
 def _by_place(drawn: AnyArray) -> Scale:
-    """Return steps of one width; as many edges are written as there is room for."""
+    """Return steps of equal width, with as many edges written as there is room for."""
     texts = short_edges(drawn)
     last = len(drawn) - 1
     room = max(_LETTERS // (max(map(len, texts)) + 2), 2)

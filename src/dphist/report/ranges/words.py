@@ -1,4 +1,7 @@
-"""What a universal release promises, in sentences: functions of parameters and released values."""
+"""What a histogram over ranges promises, in sentences.
+
+As in `dphist.report.words`: functions of parameters and released values.
+"""
 
 from typing import Any
 
@@ -12,7 +15,7 @@ from dphist.report.ranges.axis_texts import axis_text, short_edges
 
 
 def in_epsilon(guarantee: Guarantee) -> PureDP | ApproxDP:
-    """Return the guarantee in epsilon that people are told: of zCDP what it implies at 1e-6.
+    """Return the guarantee in epsilon; for zCDP, what it implies at delta 1e-6.
 
     >>> in_epsilon(ZCDP("0.1"))
     ApproxDP(epsilon=2.14193892839, delta=1e-6)
@@ -25,7 +28,7 @@ def in_epsilon(guarantee: Guarantee) -> PureDP | ApproxDP:
 def promise_in_words(
     guarantee: Guarantee, unit: str, number: Number = UNKNOWN, total: Target | None = None
 ) -> str:
-    """Say what the guarantee means to a person who must answer for the release.
+    """Say what the guarantee means to a person who is responsible for the release.
 
     Parameters
     ----------
@@ -38,15 +41,15 @@ def promise_in_words(
     return f"The release satisfies {guarantee}, which implies {total}. {told}"
 
 
-def neighbours_in_words(sensitivity: int, unit: str | None = None) -> str:
-    """State the neighbouring relation; `unit` is who was bounded, if anybody was."""
+def neighbors_in_words(sensitivity: int, unit: str | None = None) -> str:
+    """State which data are neighbors; `unit` is whose records were bounded, if they were."""
     if sensitivity == 1 and unit is None:
         return (
-            "D and D′ are neighbours if one of them is the other with one record added or "
-            "removed. A record that moves to another bin is one removed and one added, and costs "
-            "twice as much epsilon."
+            "D and D′ are neighbors if adding or removing one record turns one into the other. "
+            "Moving a record to another bin removes one and adds one, which costs twice the "
+            "epsilon."
         )
-    return words.neighbours_in_words(sensitivity, unit)
+    return words.neighbors_in_words(sensitivity, unit)
 
 
 def limits_in_words(unit: str, histogram: RangeHistogram) -> list[tuple[str, str]]:
@@ -57,8 +60,8 @@ def limits_in_words(unit: str, histogram: RangeHistogram) -> list[tuple[str, str
     }
     public = (
         "The edges." if histogram.axes is not None else "The number of bins.",
-        "They are published, and must be fixed without a look at the data; the guarantee does not "
-        "cover what edges or numbers that were taken from the data reveal.",
+        "They are published, and must be fixed without a look at the data. If they were taken from "
+        "the data, the guarantee does not cover what they reveal.",
     )
     return [public] + [(name, told.get(name, how)) for name, how in words.limits_in_words(unit)]
 
@@ -78,7 +81,7 @@ def axes_in_words(histogram: RangeHistogram) -> str:
         if histogram.axes is not None:
             first, last = short_edges(histogram.edges[axis][[0, -1]])
             text += f" from {first} to {last}"
-        # Of a single axis the number stands before, and need not be said twice.
+        # The number of bins of a single axis stands before this text already.
         number = f", {bins:,} bin{'s'[: bins > 1]}" if histogram.bins.ndim > 1 else ""
         described.append(text + number)
     return "; ".join(described)
@@ -96,20 +99,20 @@ def names_in_words(histogram: RangeHistogram) -> str:
 
 
 def errors_in_words(mechanism: Any) -> str:
-    """Say what errors mean, and where they come from."""
+    """Say what errors mean and what determines them."""
     start = (
-        "What stands after ± is 1.96 standard errors: for each number by itself, the true one is "
-        "within it in about 95 % of releases or more. "
+        "The number after ± is 1.96 standard errors. The true number is within it in about 95 % of "
+        "releases or more, for each number by itself. "
     )
     if isinstance(mechanism, AdaptiveTree):
         return (
-            f"{start}It follows from the noisy counts that were taken and from their noise, and "
-            "assumes nothing of how records lie within stretches that were counted as one: there "
-            "it is as wide as what may lie in them."
+            f"{start}It follows from the noisy counts and from their noise. It assumes nothing "
+            "about how records are spread over bins that were counted together: there it is as "
+            "wide as the count of all these bins allows."
         )
     if getattr(mechanism, "nonnegative", False):
         return (
-            f"{start}It is known from the mechanism for estimates before they were made "
-            "non-negative, and is wider by what that changed."
+            f"{start}The mechanism alone determines it for estimates that may be negative; it is "
+            "widened by as much as making them non-negative changed them."
         )
-    return f"{start}It is known from the mechanism alone."
+    return f"{start}The mechanism alone determines it."

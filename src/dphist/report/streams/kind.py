@@ -12,7 +12,7 @@ from dphist.report.promise import Promise, promise_of_total
 from dphist.report.streams.counted import counted_by
 from dphist.report.streams.summary import summary_of
 from dphist.report.streams.table import streams_csv
-from dphist.report.streams.words import neighbours_in_words, protected_unit
+from dphist.report.streams.words import neighbors_in_words, protected_unit
 
 if TYPE_CHECKING:
     from dphist.report.plots import Panels
@@ -28,7 +28,7 @@ class StreamsKind(Kind):
         return promise_of_total(
             release,
             unit=protected_unit(mechanism, release.provenance),
-            neighbours=neighbours_in_words(mechanism),
+            neighbors=neighbors_in_words(mechanism),
             number=_number(release),
         )
 

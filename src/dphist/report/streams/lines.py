@@ -1,4 +1,4 @@
-"""Which lines of running counts are drawn, in how many points, and where their names stand."""
+"""The lines of running counts: which ones, with how many points, and where names stand."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ _POINTS = 200  # readings that are drawn; a figure is some 400 units wide
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One label's running count; NaN where the label was not in a reading.
+    """The running count of one label; NaN if the label was not in a reading.
 
     Attributes
     ----------
@@ -42,8 +42,8 @@ class Line:
 def lines_of(release: Release) -> list[Line]:
     """Return the lines of the labels with the largest last counts.
 
-    Of many readings some are drawn: the same for all labels, with those at which a drawn label
-    is first released.
+    If there are many readings, some are drawn, the same for all labels. Those at which a drawn
+    label first appears are among them.
     """
     value = release.value
     found = [(label, *value.line(label)) for label in value.labels[:MOST_LINES]]
@@ -65,10 +65,10 @@ def _band(release: Release, counts: FloatArray) -> tuple[FloatArray, FloatArray]
 
 
 def apart(wanted: FloatArray, gap: float, low: float, high: float) -> FloatArray:
-    """Return places near the wanted ones that are `gap` apart or more, in the same order.
+    """Return places near the wanted ones, in the same order, at least `gap` apart.
 
-    They lie between `low` and `high`, where there is room for all. Those that are too close
-    make a group around the mean of what they want.
+    They lie between `low` and `high` if there is room for all. Places that would be too close
+    form a group around the mean of the wanted ones.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ from dphist.report.svg import figure
 
 _MOST_ROWS = 50
 _HEIGHT = 380
-_HAIR = 1 / 400  # of the height: a band that reaches no further is hidden by its line
+_HAIR = 1 / 400  # of the height; a narrower band is hidden by its line
 
 _MEANINGS = {
     "epsilon": "Privacy parameter of a single label; what all readings cost together stands above.",
@@ -105,7 +105,7 @@ def _figure(release: Release) -> Figure:
 
 
 def _caption(release: Release) -> str:
-    """Say what the lines are, and what it means where there is none."""
+    """Say what the lines are, and what a missing line means."""
     labels, mechanism = release.value.labels, release.mechanism
     which = "Released counts of the labels" if len(labels) <= MOST_LINES else (
         f"Released counts of the {MOST_LINES} labels with the largest last counts"
@@ -117,9 +117,9 @@ def _caption(release: Release) -> str:
     if mechanism.threshold is None:
         return text
     return (
-        f"{text} A line begins where the label was first released: a label below the threshold, "
-        f"{words.threshold_text(mechanism)}, is not shown, which does not mean that its "
-        "count is zero. A gap is where it fell below again."
+        f"{text} A line begins where the label was first released, and has a gap where the label "
+        f"fell below the threshold, {words.threshold_text(mechanism)}. A label without a line need "
+        "not have a count of zero."
     )
 
 
