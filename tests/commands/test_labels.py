@@ -37,7 +37,7 @@ def test_summary_states_the_total_first(records, capsys) -> None:
     total = out.index("(1, 1e-6)-differential privacy in all, for one user")
     assert total < out.index("zero-concentrated") < out.index("Per label") < out.index("Threshold")
     assert "at most 1 to each of at most 3 labels" in out
-    assert "Rows without a user: none were accepted." in out
+    assert "Rows without a user are refused." in out
     assert "common" in out
     assert "also" in out
     assert "own" not in out.replace("shown", "")

@@ -71,7 +71,7 @@ def test_a_release_in_words(release: dh.Release, saved: Path, capsys) -> None:
     opened = 100 * properties.guessing(release, guesses=10)
     assert f"Share of 10 commonest labels {opened:.2f} % " in text
     assert "Share of 100,000 commonest" not in text
-    assert "and of the noise of the release." in text
+    assert "and for the noise of the release." in text
     assert "by 100 further releases" in text
     assert "Method wu-yang. Number of labels: Chao's lower bound" in text
 
@@ -196,19 +196,19 @@ def other_releases() -> dict[str, dh.Release]:
     table = dh.LabelCounts.from_counts(["a", "b"], [5, 6], max_labels=1, max_count=1)
     labelled = dh.ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=1)
     return {
-        "labelled": labelled.release(table),
-        "universal": dh.LeafCounts(epsilon=1, bins=counts.bins).release(counts),
+        "labels": labelled.release(table),
+        "ranges": dh.LeafCounts(epsilon=1, bins=counts.bins).release(counts),
     }
 
 
-@pytest.mark.parametrize("kind", ["labelled", "universal"])
+@pytest.mark.parametrize("kind", ["labels", "ranges"])
 @pytest.mark.parametrize("how", [[], ["--json"]])
 def test_other_kinds_are_refused(kind: str, how: list[str], tmp_path: Path, capsys) -> None:
     other_releases()[kind].save(tmp_path / "r.json")
     assert run("properties", tmp_path / "r.json", *how) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert f"is a release of a {kind} histogram" in captured.err
+    assert f"is a release of kind '{kind}'" in captured.err
     assert "dphist anonymize" in captured.err
 
 

@@ -156,7 +156,7 @@ def test_all_outputs_hold_all_readings(monkeypatch, capsys) -> None:
     assert dh.Release.load("r.json").value.times.tolist() == [100, 200, 300, 350]
     assert len(Path("t.csv").read_text().splitlines()) == 5
     assert main(["show", "r.json"]) == 0
-    assert "Running histogram" in capsys.readouterr().out
+    assert "Running counts of a stream" in capsys.readouterr().out
     assert not list(Path().glob("*.part"))
 
 
@@ -463,7 +463,7 @@ def test_dry_run_reads_nothing_and_makes_nothing(capsys) -> None:
     for said in (
         "(1, 1e-6)-differential privacy in all, for one event",
         "Threshold: ",
-        "with a chance of 95 % or more from a count of ",
+        "a label is in it with a chance of 95 % or more.",
         "of 100,000 events are ",
         "Standard error of a count: at most ",
         "numbers, ",
@@ -483,8 +483,8 @@ def test_dry_run_reads_nothing_and_makes_nothing(capsys) -> None:
     assert main(texts(*asked, "--horizon", 9, "--max-events-per-user", 1, "--readings", 2,
                       "--format", "csv", "--user", "who")) == 0  # fmt: skip
     out = capsys.readouterr().out
-    assert "Of a user, at most one event is counted over the whole stream" in out
-    assert "at most 2, whenever they are made" in out
+    assert "At most 1 event of a user counts over the whole stream" in out
+    assert "for all readings together, at most 2, over the whole stream" in out
     # Nothing has happened yet but this run, which its last line is about.
     assert not re.search(r"\b(was|were|had)\b", out.removesuffix(out.splitlines(True)[-1]))
     assert main(texts(*asked[:4])) == 2

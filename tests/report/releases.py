@@ -18,10 +18,17 @@ from dphist import (
     SortedCounts,
 )
 from dphist.anonymized.band import Band
+from dphist.report.delta_words import Number
+from dphist.report.kinds import kind_of
 
 # Counts that stand nowhere but in the true data: releases at this epsilon miss them.
 SENTINELS = (918273645, 564738291, 192837465)
 HOSTILE = "<script>alert('x')</script> & \"quoted\""
+
+
+def number_protected(release: Release) -> Number:
+    """How many there are of what is protected, as far as released numbers show it."""
+    return kind_of(release).promise(release).number
 
 
 def secret_release() -> Release:

@@ -13,8 +13,8 @@ from dphist.privacy import Target
 from dphist.report import report_html, words
 from dphist.report.delta_words import Number, delta_in_words
 from dphist.report.kinds import kind_of
-from dphist.report.numbers_protected import number_protected
 from dphist.report.summary import summary_text
+from tests.report.releases import number_protected
 
 MILLIONTH = Fraction(1, 10**6)
 STRONG = "is a strong promise."

@@ -11,8 +11,8 @@ import pytest
 from dphist import OutputFileError, ParameterError, Profile, Release, write_report
 from dphist.release.release import parameters_of
 from dphist.report import report_html, words
-from dphist.report.numbers_protected import number_protected
 from tests.report import releases
+from tests.report.releases import number_protected
 
 _VOID = {"meta", "link", "br", "img", "hr", "input"}
 
@@ -97,7 +97,7 @@ def test_says_what_is_promised(release: Release, source: str) -> None:
     number = number_protected(release)
     assert words.guarantee_in_words(release.guarantee, mechanism.sensitivity, number) in text
     assert words.guarantee_in_symbols(release.guarantee) in text
-    assert words.neighbours_in_words(mechanism.sensitivity) in text
+    assert words.neighbors_in_words(mechanism.sensitivity) in text
     assert words.privacy_unit(mechanism.sensitivity) in text
     assert mechanism.description in text
     for name in parameters_of(mechanism):
@@ -108,7 +108,7 @@ def test_says_what_is_promised(release: Release, source: str) -> None:
     assert "95 %" in text
     bars = mechanism.pointwise_band(release)
     assert words.bars_in_words(bars) in text
-    assert ("no bound" in text) == (bars is not None)
+    assert ("not a bound" in text) == (bars is not None)
 
 
 def test_says_how_to_cite_and_reload(release: Release, source: str) -> None:

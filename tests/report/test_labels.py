@@ -27,14 +27,14 @@ from dphist import (
 from dphist.noise import rounded_gaussian, two_sided_geometric
 from dphist.privacy import Target
 from dphist.release.release import parameters_of
-from dphist.report import described, report_html, words
-from dphist.report.chances import chances, half_width
+from dphist.report import mechanism_facts, report_html, words
 from dphist.report.guarantees import total_in_words, total_of
-from dphist.report.labels import words as labelled_words
+from dphist.report.labels import words as labels_words
+from dphist.report.labels.appearance import appearances, half_width
 from dphist.report.labels.rows import rows_of
-from dphist.report.numbers_protected import number_protected
 from dphist.report.summary import summary_text
 from dphist.report.table import table_csv
+from tests.report.releases import number_protected
 from tests.report.test_html import Page
 
 HOSTILE = [
@@ -118,27 +118,27 @@ def test_the_page_says_what_is_promised(release: Release, source: str) -> None:
         total_in_words(total, "one user", number_protected(release), release.guarantee),
         words.guarantee_in_symbols(total.guarantee),
         str(release.guarantee),
-        labelled_words.bounds_in_words(mechanism),
-        labelled_words.threshold_in_words(mechanism),
+        labels_words.bounds_in_words(mechanism),
+        labels_words.threshold_in_words(mechanism),
         mechanism.description,
-        "is a promise of whoever counted the labels",
+        "Whoever counted the labels promises that no user adds more",
         f"dphist {release.version}",
         "arXiv:2309.09170",
         'dphist.Release.load("release.json")',
         "dphist show release.json",
     ):
         assert said in text
-    for about, how in labelled_words.labelled_limits(mechanism, {}):
+    for about, how in labels_words.limits_of(mechanism, {}):
         assert f"{about} {how}" in text
     for name in parameters_of(mechanism):
         assert f"{name} " in text
-    for parameter in described.parameters(mechanism):
+    for parameter in mechanism_facts.parameters(mechanism):
         assert parameter.meaning
 
 
 def test_limits_fit_the_mechanism() -> None:
     def about(mechanism: object) -> set[str]:
-        return {name for name, _ in labelled_words.labelled_limits(mechanism, {"unit": "one user"})}
+        return {name for name, _ in labels_words.limits_of(mechanism, {"unit": "one user"})}
 
     assert {"Labels that are missing.", "Counts near the threshold."} <= about(LAPLACE)
     assert "The bounds." not in about(LAPLACE)
@@ -150,15 +150,15 @@ def test_limits_fit_the_mechanism() -> None:
 
 def test_the_promise_is_stated_unless_users_were_bounded() -> None:
     release = ALL["laplace"]()
-    promised = "is a promise of whoever counted"
+    promised = "Whoever counted the labels promises"
     asked = {"unit": "one user", "null_users": "drop", "null_labels": "refuse"}
     bounded = replace(release, provenance=asked)
     for shown in (summary_text, lambda r: Page(report_html(r)).text):
         assert promised in " ".join(shown(release).split())
         said = " ".join(shown(bounded).split())
         assert promised not in said
-        assert "Rows without a user: dropped, if there were any." in said
-        assert "Rows without a label: none were accepted." in said
+        assert "Rows without a user are dropped." in said
+        assert "Rows without a label are refused." in said
 
 
 def test_the_total_comes_first_and_is_the_budget_where_there_is_one() -> None:
@@ -291,7 +291,7 @@ def test_chances_above_the_next_count_are_those_of_the_release(mechanism: object
     """One label so far above the next count, many times."""
     size = 1500
     draw = random.Random(5).randbytes
-    for chance in chances(mechanism):
+    for chance in appearances(mechanism):
         if isinstance(mechanism, TopLabels):
             found = [len(mechanism.choose([chance.count], draw)) for _ in range(size)]
         else:

@@ -50,7 +50,7 @@ def test_its_numbers_are_those_of_the_functions() -> None:
 def test_its_intervals_have_the_noise_of_the_release() -> None:
     release = releases.usual_release()
     text = Page(report_html(release)).text
-    assert "and of the noise of the release" in text
+    assert "and for the noise of the release" in text
     assert "dphist properties release.json" in text
     bound = properties.support_size(release, method="chao1", full=True, resamples=40)
     bare = properties.support_size(release.value, method="chao1", full=True)
@@ -72,7 +72,7 @@ def test_of_very_many_records_it_does_not_run_the_mechanism(monkeypatch) -> None
         raise AssertionError
 
     monkeypatch.setattr(RankSplit, "release", refuse)
-    assert "comes on top of them" in population(many).errors
+    assert "comes on top" in population(many).errors
 
 
 def test_what_is_too_large_is_left_out() -> None:

@@ -14,14 +14,14 @@ import pytest
 
 from dphist import AdaptiveTree, Axis, HierarchicalTree, LeafCounts, Release, bin_counts
 from dphist.release.range_histogram import RangeHistogram
-from dphist.report import described, report_html, words
-from dphist.report.numbers_protected import number_protected
+from dphist.report import mechanism_facts, report_html, words
 from dphist.report.ranges import words as ranges_words
 from dphist.report.ranges.axis_texts import edge_texts
 from dphist.report.ranges.rows import outside_of, parts, quantiles_of, rows_of
 from dphist.report.summary import summary_text
 from dphist.report.table import table_csv
 from tests.report.ranges_releases import AGES, ALL, ENDLESS, HOSTILE, HOURS, bell, binned, released
+from tests.report.releases import number_protected
 from tests.report.test_html import Page
 
 
@@ -57,20 +57,20 @@ def test_the_page_says_what_is_promised(release: Release, source: str) -> None:
     unit = words.privacy_unit(mechanism.sensitivity)
     for said in (
         ranges_words.promise_in_words(release.guarantee, unit, number_protected(release)),
-        words.guarantee_in_symbols(ranges_words.stated(release.guarantee)),
-        ranges_words.neighbours_in_words(mechanism.sensitivity),
+        words.guarantee_in_symbols(ranges_words.in_epsilon(release.guarantee)),
+        ranges_words.neighbors_in_words(mechanism.sensitivity),
         ranges_words.errors_in_words(mechanism),
         str(release.guarantee),
         mechanism.description,
         f"dphist {release.version}",
-        described.paper(mechanism),
+        mechanism_facts.paper(mechanism),
         'dphist.Release.load("release.json")',
         "dphist show release.json",
     ):
         assert said in text
     for about, how in ranges_words.limits_in_words(unit, release.value):
         assert f"{about} {how}" in text
-    for parameter in described.parameters(mechanism):
+    for parameter in mechanism_facts.parameters(mechanism):
         assert f"{parameter.name} {parameter.value} {parameter.meaning}" in text
         assert parameter.meaning
 
@@ -78,11 +78,11 @@ def test_the_page_says_what_is_promised(release: Release, source: str) -> None:
 def test_the_page_tells_counts_with_their_errors(release: Release, source: str) -> None:
     text, value = Page(source).text, release.value
     for row in outside_of(release):
-        assert f"{row.start[0].upper()}{row.start[1:]} {ranges_words.counted(row)}" in text
+        assert f"{row.start[0].upper()}{row.start[1:]} {row.text}" in text
     most = 4 if value.bins.ndim == 1 else 12
     for axis in range(value.bins.ndim):
         for row in rows_of(value, axis, most):
-            assert f"{row.start} {row.stop} {ranges_words.counted(row)}" in text
+            assert f"{row.start} {row.stop} {row.text}" in text
     if value.bins.ndim == 1:
         for found in quantiles_of(value):
             assert f"{found.place} {found.low} to {found.high}" in text
@@ -214,7 +214,7 @@ def test_who_was_bounded_is_who_is_protected() -> None:
     for shown in (page, " ".join(summary_text(release).split())):
         assert f"Whether {unit}, is in the data" in shown
         assert "contribution" not in shown
-    assert words.neighbours_in_words(5, "one user") in page
+    assert words.neighbors_in_words(5, "one user") in page
 
 
 def test_thousands_of_bins_of_an_axis_are_numbered_once() -> None:

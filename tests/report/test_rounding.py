@@ -15,11 +15,11 @@ import dphist as dh
 from dphist import ApproxDP, Profile, PureDP
 from dphist.noise.magnitude import geometric_standard_deviation
 from dphist.privacy.as_text import down, float_up, plain, short_exact, up
-from dphist.report import described, words
+from dphist.report import mechanism_facts, words
 from dphist.report.guarantees import guarantee_json
 from dphist.report.kinds import kind_of
-from dphist.report.labels import words as labelled_words
-from dphist.report.streams import words as running_words
+from dphist.report.labels import words as labels_words
+from dphist.report.streams import words as streams_words
 from dphist.report.summary import summary_text
 
 EPSILONS = [
@@ -113,11 +113,11 @@ def test_up_and_down_enclose(number: Fraction, digits: int) -> None:
 
 def test_thresholds_are_stated_so_that_what_is_above_is_released() -> None:
     mechanism = dh.ThresholdHistogram(epsilon="0.37", delta="1e-6", max_labels=7, noise="gaussian")
-    provenance = labelled_words.threshold_in_words(mechanism).split()[1]
+    provenance = labels_words.threshold_in_words(mechanism).split()[1]
     assert mechanism.threshold <= read(provenance) < mechanism.threshold * Fraction(100002, 100000)
     assert Fraction(float_up(mechanism.threshold)) >= mechanism.threshold
     stream = dh.ContinualMechanism(epsilon="0.37", delta="1e-6", horizon=1000)
-    text = running_words.threshold_in_words(stream)
+    text = streams_words.threshold_in_words(stream)
     found = re.search(r"Threshold: ([0-9.,]+);", text)
     assert found is not None
     assert stream.threshold <= read(found[1]) <= stream.threshold + Fraction(1, 10)
@@ -125,16 +125,16 @@ def test_thresholds_are_stated_so_that_what_is_above_is_released() -> None:
 
 def test_noise_that_protects_is_rounded_down_and_error_up() -> None:
     mechanism = dh.ThresholdHistogram(epsilon="0.37", delta="1e-6", max_labels=7, noise="gaussian")
-    provenance = read(labelled_words.per_label(mechanism).split()[-1])
+    provenance = read(labels_words.per_label(mechanism).split()[-1])
     assert provenance <= mechanism.noise_scale < provenance * Fraction(100002, 100000)
-    noise = described.noise(dh.RankSplit(epsilon="1/3"))
+    noise = mechanism_facts.noise(dh.RankSplit(epsilon="1/3"))
     assert noise is not None
     said = re.search(r"standard deviation ([0-9.,]+) records", noise.meaning)
     assert said is not None
     true = geometric_standard_deviation(dh.RankSplit(epsilon="1/3").cell_epsilon)
     assert read(said[1]) <= Fraction(true) < read(said[1]) * Fraction(102, 100)
     stream = dh.ContinualMechanism(epsilon="0.37", delta="1e-6", horizon=1000)
-    assert stream.standard_error <= float(running_words.error_text(stream).replace(",", ""))
+    assert stream.standard_error <= float(streams_words.error_text(stream).replace(",", ""))
 
 
 @pytest.mark.parametrize(

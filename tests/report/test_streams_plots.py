@@ -11,7 +11,7 @@ import dphist as dh
 from dphist import Release
 from dphist.release.running_counts import RunningCounts
 from dphist.report import report_html
-from dphist.report.streams import words as running_words
+from dphist.report.streams import words as streams_words
 from dphist.report.streams.colors import DARK, DASHES, LIGHT, STAND_INS
 from dphist.report.streams.lines import MOST_LINES, apart, lines_of
 from tests.report.test_streams_report import ALL, KNOWN, UNKNOWN
@@ -31,7 +31,7 @@ def test_a_line_begins_where_its_label_was_first_released_and_has_gaps() -> None
     np.testing.assert_array_equal(b.counts, [np.nan, 1, 800, 810])
     np.testing.assert_array_equal(a.alone, [False, False, False, True])
     assert not b.alone.any()
-    width = running_words.half_width(UNKNOWN)
+    width = streams_words.half_width(UNKNOWN)
     np.testing.assert_array_equal(a.high - a.counts, [width, width, np.nan, width])
     assert b.low[1] == 1
 
@@ -124,4 +124,4 @@ def test_colours_are_legible_as_text(colours: tuple[str, ...], ground: str) -> N
 def test_negative_counts_of_listed_labels_are_in_the_picture() -> None:
     value = RunningCounts([5, 10], [{"tea": -30, "milk": 2, "<b>rum": 1}] * 2)
     low, _ = dh.plot(Release(value, KNOWN.guarantee, KNOWN))[0].get_ylim()
-    assert low < -30 - running_words.half_width(KNOWN)
+    assert low < -30 - streams_words.half_width(KNOWN)

@@ -14,14 +14,14 @@ from dphist.privacy import Target
 from dphist.release.release import parameters_of
 from dphist.release.running_counts import RunningCounts
 from dphist.report import report_html, words
-from dphist.report.guarantees import total_of
+from dphist.report.guarantees import total_in_words, total_of
 from dphist.report.kinds import kind_of
-from dphist.report.numbers_protected import number_protected
-from dphist.report.streams import words as running_words
+from dphist.report.streams import words as streams_words
 from dphist.report.streams.rows import rows_of
 from dphist.report.summary import summary_text
 from dphist.report.table import table_csv
 from dphist.streams import ContinualMechanism
+from tests.report.releases import number_protected
 from tests.report.test_html import Page
 from tests.report.test_labels import HOSTILE
 
@@ -100,35 +100,36 @@ def test_the_page_says_what_is_promised(release: Release, source: str) -> None:
     text, mechanism = Page(source).text, release.mechanism
     total = total_of(mechanism)
     for said in (
-        running_words.promise_in_words(
-            total, mechanism.unit, release.guarantee, number_protected(release)
-        ),
+        total_in_words(total, mechanism.unit, number_protected(release), release.guarantee),
         words.guarantee_in_symbols(total.guarantee),
-        running_words.coverage_in_words(mechanism),
+        streams_words.coverage_in_words(mechanism),
         str(release.guarantee),
-        running_words.neighbours_in_words(mechanism),
-        running_words.threshold_in_words(mechanism),
-        running_words.intervals_in_words(mechanism),
+        streams_words.neighbors_in_words(mechanism),
+        streams_words.threshold_in_words(mechanism),
+        streams_words.intervals_in_words(mechanism),
         mechanism.description,
         f"dphist {release.version}",
         "arXiv:2309.09170",
         "dphist show release.json",
         f"{mechanism.horizon:,}",
         f"{int(release.value.times[-1]):,}",
-        f"standard error {running_words.error_text(mechanism)}",
+        f"standard error {streams_words.error_text(mechanism)}",
     ):
         assert said in text
-    for about, how in running_words.running_limits(mechanism, mechanism.unit):
+    for about, how in streams_words.limits_of(mechanism, mechanism.unit):
         assert f"{about} {how}" in text
     for name in parameters_of(mechanism):
         assert re.search(rf"\b{name} .{{1,200}}?\.", text)
     assert text.index(words.guarantee_in_short(total.guarantee)) < text.index("Threshold")
-    assert "does not mean that its count is zero" in text or mechanism.threshold is None
+    assert (
+        "A label without a line need not have a count of zero." in text
+        or mechanism.threshold is None
+    )
 
 
 def test_the_limits_fit_the_mechanism() -> None:
     def about(mechanism: ContinualMechanism) -> set[str]:
-        return {name for name, _ in running_words.running_limits(mechanism, mechanism.unit)}
+        return {name for name, _ in streams_words.limits_of(mechanism, mechanism.unit)}
 
     assert "Labels that are missing." in about(UNKNOWN)
     assert "Labels that are missing." not in about(KNOWN)
@@ -151,7 +152,7 @@ def test_the_total_comes_first_and_is_the_budget_where_there_is_one() -> None:
 
 def test_the_last_reading_is_the_table_of_the_page() -> None:
     release = ALL["unknown"]()
-    text, width = Page(report_html(release)).text, running_words.half_width(UNKNOWN)
+    text, width = Page(report_html(release)).text, streams_words.half_width(UNKNOWN)
     table = release.value.latest
     pairs = list(zip(table.labels, table.counts.tolist(), strict=True))
     assert len(pairs) > 50
@@ -165,7 +166,7 @@ def test_the_last_reading_is_the_table_of_the_page() -> None:
 
 def test_intervals_of_listed_labels_may_be_below_zero() -> None:
     value = RunningCounts([10], [{"tea": 3, "milk": -4, "<b>rum": 0}])
-    width = running_words.half_width(KNOWN)
+    width = streams_words.half_width(KNOWN)
     rows = rows_of(Release(value, KNOWN.guarantee, KNOWN), 9)
     assert [(row.low, row.high) for row in rows] == [(c - width, c + width) for c in (3, 0, -4)]
     value = RunningCounts([10], [{"tea": 3}])
@@ -176,8 +177,8 @@ def test_intervals_of_listed_labels_may_be_below_zero() -> None:
 def test_the_chance_of_a_likely_count_is_95_percent() -> None:
     draw, size = random.Random(8), 20_000
     for mechanism in (UNKNOWN, BINARY, USERS):
-        count, error = running_words.likely_count(mechanism), mechanism.standard_error
-        threshold, width = mechanism.threshold, running_words.half_width(mechanism)
+        count, error = streams_words.likely_count(mechanism), mechanism.standard_error
+        threshold, width = mechanism.threshold, streams_words.half_width(mechanism)
         noisy = [count + draw.gauss(0, error) for _ in range(size)]
         share = sum(each > threshold for each in noisy) / size
         assert 0.945 < share < 0.97

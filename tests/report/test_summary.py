@@ -6,8 +6,7 @@ from fractions import Fraction
 import pytest
 
 from dphist import ApproxDP, Profile, PureDP, RankSplit, Release
-from dphist.release import release
-from dphist.report import described, kinds, words
+from dphist.report import mechanism_facts, words
 from dphist.report.summary import summary_text
 from tests.report import releases
 
@@ -26,7 +25,7 @@ def test_fits_a_terminal_with_the_longest_numbers() -> None:
     release = Release(value, mechanism.guarantee, mechanism, 2**62)
     lines = summary_text(release).splitlines()
     assert max(map(len, lines)) <= 78
-    assert any("not foretold" in line for line in lines)
+    assert any("not predicted" in line for line in lines)
 
 
 def test_says_what_matters() -> None:
@@ -37,7 +36,7 @@ def test_says_what_matters() -> None:
     assert f"{release.total:,} (private estimate)" in text
     assert f"{release.value.labels:,}" in text
     assert "records off in all" in text
-    assert described.call(release.mechanism) in text
+    assert mechanism_facts.call(release.mechanism) in text
     largest = int(release.value.counts[-1])
     assert f"{largest:,} 1 1" in text
     assert f"{len(release.value.counts) - 10:,} more rows" in text
@@ -95,11 +94,7 @@ def test_symbols_round_to_the_safe_side() -> None:
 def test_the_call_makes_the_mechanism_again(mechanism: object) -> None:
     import dphist
 
-    call = described.call(mechanism)
+    call = mechanism_facts.call(mechanism)
     name, _, arguments = call.partition("(")
     made = eval(f"make({arguments}", {"make": getattr(dphist, name)})  # noqa: S307
     assert made == mechanism
-
-
-def test_every_kind_of_release_has_a_report() -> None:
-    assert kinds._KINDS.keys() == set(release._KINDS.values())

@@ -12,9 +12,9 @@ import dphist as dh
 from dphist.labels.threshold.cut_users import CutUsers
 from dphist.report import kinds, report_html
 from dphist.report.delta_words import Number
-from dphist.report.numbers_protected import number_protected
+from dphist.report.labels.counted import cut_users_in_words
 from dphist.report.summary import summary_text
-from dphist.report.what_is_counted import cut_users_in_words
+from tests.report.releases import number_protected
 
 ROWS = pd.DataFrame({"who": np.arange(3000) % 700, "x": np.arange(3000) // 9 % 50, "w": "a"})
 TEXTS = ROWS.assign(w=ROWS["x"].astype(str))
@@ -147,7 +147,7 @@ def test_how_many_users_were_cut_stands_beside_the_intervals() -> None:
     }
     assert abs(cut.share - 1) < 0.2  # each of the 700 has three labels or more
     without = labelled()
-    assert "the release does not tell" in read(report_html(without))
+    assert "The release does not tell how many users" in read(report_html(without))
     assert "cut_users" not in kinds.kind_of(without).as_json(without)
 
 

@@ -19,10 +19,10 @@ from dphist.report.guarantees import cost_of, for_tests_json
 from dphist.report.kinds import kind_of
 from dphist.report.properties.rows import Property, properties_of
 from dphist.report.properties.words import interval_of, name_of, notes_of, value_of
-from dphist.report.summary import WIDTH
+from dphist.report.text_table import WIDTH
 
 _NOT_PRIVATE = "computed from the data themselves, so what is printed is not private"
-_SAMPLING = "Intervals and standard errors are those of the records being a sample"
+_SAMPLING = "Intervals and standard errors are for the records as a sample of the population"
 
 
 def add_properties(commands: Commands) -> None:
@@ -96,10 +96,9 @@ def _read(name: str) -> Source:
         return Profile.read(name)
     release = Release.load(name)
     if not isinstance(release.value, Profile):
-        kind = kind_of(release).name.lower()
         raise UsageError(
-            f"{name} is a release of a {kind} histogram; properties are estimated from an "
-            "anonymized one, which 'dphist anonymize' makes"
+            f"{name} is a release of kind '{kind_of(release).name}'; properties are estimated from "
+            "an anonymized histogram, which 'dphist anonymize' makes"
         )
     return release
 
@@ -119,7 +118,7 @@ def _as_json(source: Source, found: Sequence[Property]) -> dict[str, Any]:
     release = source if isinstance(source, Release) else None
     return {
         "private": release is not None and not release.for_tests,
-        "guarantee": None if release is None else kind_of(release).guarantee(release),
+        "guarantee": None if release is None else kind_of(release).promise(release).json,
         **({} if release is None else for_tests_json(release)),
         "records": profile.total,
         "labels": profile.labels,
@@ -177,9 +176,9 @@ def _errors(source: Source, resamples: int) -> str:
     if not isinstance(source, Release):
         covered = "."
     elif resamples == 0:
-        covered = "; the noise of the release comes on top of them."
+        covered = "; the noise of the release comes on top."
     else:
-        covered = ", and of the noise of the release."
+        covered = ", and for the noise of the release."
     return f"{_SAMPLING}{covered} ± stands for one standard error."
 
 

@@ -1,7 +1,7 @@
 """Plots, the HTML report and the terminal's summary, from Release objects only.
 
-What draws is imported when something is drawn: matplotlib takes half of the time to start,
-and writes into the user's home, which a command that draws nothing should not do.
+Matplotlib and jinja2 are imported only when something is drawn. Matplotlib takes long to import
+and writes into the user's home directory, which a command that draws nothing should not do.
 """
 
 from pathlib import Path
@@ -18,28 +18,30 @@ __all__ = ["plot", "report_html", "write_report"]
 def plot(release: Release) -> "Panels":
     """Plot a release.
 
-    An anonymized one: count over rank, and labels with count r or more over r. A labelled one:
-    the largest counts by label, and all of them by rank, with 95 % intervals and the threshold.
-    A universal one of one axis: the bins, of which many are drawn as means of neighbouring ones,
-    and the records below each edge, with 95 % bands; of two axes: a map. Running counts: those
-    of the labels with the largest last counts over the events, with 95 % bands.
+    | kind | what is drawn |
+    |---|---|
+    | anonymized | count over rank; labels with count r or more over r |
+    | ranges, one axis | the bins, or means of neighboring ones; records below each edge |
+    | ranges, two axes | a map |
+    | labels | the largest counts by label; all counts by rank; the threshold |
+    | streams | counts over events, of the labels with the largest last counts |
 
     Parameters
     ----------
-    release : what a mechanism returned; a profile is refused, for it may be secret, and so are
-        ranked labels without counts and histograms of more than two axes.
+    release : what a mechanism returned. A profile is refused, as it may be secret. So are rankings
+        without counts and histograms of more than two axes.
 
     Returns
     -------
-    (2,) array of matplotlib Axes, (1,) of a map or of running counts
-        `axes[0].figure.savefig("release.png")` saves the picture; as the last line of a
-        notebook's cell the array shows it.
+    (2,) array of matplotlib Axes, or (1,) for a map or running counts
+        `axes[0].figure.savefig("release.png")` saves the picture. In a notebook, the last line
+        of a cell shows it.
 
     Notes
     -----
-    The bands come from `release.mechanism.band(release)`, that is from the noise the
-    mechanism is known to add, and enclose the true curves all at once. The intervals of
-    labelled releases hold for each label by itself, the bands of universal ones for each place.
+    Bands and intervals are of 95 %, and come from the noise that the mechanism adds. The bands of
+    anonymized histograms enclose the whole true curves at once. All others hold for each label,
+    place or time by itself.
     """
     from dphist.report.kinds import kind_of
     from dphist.report.words import checked_release
@@ -49,10 +51,10 @@ def plot(release: Release) -> "Panels":
 
 
 def write_report(release: Release, path: str | Path) -> None:
-    """Write a report about a release, to be read in a browser or printed.
+    """Write a report about a release as a page for a browser or for paper.
 
-    The file holds the mechanism's parameters and functions of released values, nothing else,
-    and may be published with the release. It loads nothing and runs no script.
+    The file holds only the mechanism's parameters and functions of released values. It may be
+    published with the release. It loads nothing and runs no script.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""What a delta is worth among so many: delta times their number should be far below 1.
+"""What a delta is worth: delta times the number of protected units should be far below 1.
 
-A mechanism that publishes all that it holds of each person with probability delta keeps
-(0, delta)-DP. Among n persons some delta n of them are then exposed.
+A mechanism that publishes all data of each person with probability delta satisfies (0, delta)-DP.
+Among n persons it exposes delta * n on average.
 """
 
 from dataclasses import dataclass
@@ -10,21 +10,21 @@ from fractions import Fraction
 from dphist.privacy.as_text import down, plain, up
 
 MENTIONED = Fraction(1, 100)
-"""From here on delta times the number is named."""
+"""From here on, delta times the number is mentioned."""
 
 TOO_LARGE = Fraction(1, 10)
-"""From here on it is warned of, and no promise is called strong."""
+"""From here on, a warning is given, and no promise is called strong."""
 
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """How many there are of what is protected, as far as it is public.
+    """How many protected units there are, as far as it is public.
 
     Attributes
     ----------
-    units : a guess, or what released numbers show; None where nothing does.
+    units : a guess, or what released numbers show; None if nothing shows it.
     noun : what they are, in the plural, such as "users".
-    at_least : whether there may be more, as released counts show a part of all.
+    at_least : whether there may be more: released counts may show a part only.
     """
 
     units: int | None = None
@@ -36,17 +36,17 @@ UNKNOWN = Number()
 
 
 def is_too_large(delta: Fraction, number: Number) -> bool:
-    """Whether delta times the number is so large that epsilon does not say what is promised."""
+    """Whether delta times the number is so large that epsilon means little."""
     return number.units is not None and delta * number.units >= TOO_LARGE
 
 
 def advised(number: Number) -> Fraction | None:
-    """Return a delta that is small among so many; None where their number is unknown, or 0."""
+    """Return a delta that is small for this number of units; None if it is unknown or 0."""
     return Fraction(down(MENTIONED / number.units, 1)) if number.units else None
 
 
 def delta_in_words(delta: Fraction, number: Number) -> str:
-    """Say what delta is worth among so many; nothing where it is small.
+    """Say what delta is worth for a number of units; empty if it is small.
 
     >>> delta_in_words(Fraction(1, 10**6), Number(9_000))
     ''
@@ -74,6 +74,6 @@ def delta_in_words(delta: Fraction, number: Number) -> str:
         return f"{said}; below 0.01 is usual."
     small = plain(down(advised(number) or delta))
     return (
-        f"Warning: {said}. A mechanism that publishes all it holds of {times} {number.noun} on "
-        f"average keeps this promise too, so it is no strong one. Choose δ of {small} or less."
+        f"Warning: {said}. A mechanism that publishes all data of {times} {number.noun} on average "
+        f"keeps this promise too, so the promise is not strong. Choose δ of {small} or less."
     )

@@ -1,4 +1,4 @@
-"""Guarantees as they are stated: in all, in words and as JSON."""
+"""Guarantees as people and programs read them: totals, sentences and JSON."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -16,9 +16,11 @@ USUAL_DELTA = Fraction(1, 10**6)
 def total_of(mechanism: Any) -> Target:
     """Return the guarantee in epsilon that is stated first, and of how many releases.
 
-    That is what the mechanism was calibrated to cost, if it was, or a pure guarantee that says
-    more. Else it is what the mechanism promises directly; else the least epsilon known at twice
-    its own delta, or at 1e-6 if it has none.
+    It is the first of these that exists:
+
+    1. what the mechanism was calibrated to cost, or its pure guarantee if that says more;
+    2. the guarantee in epsilon that the mechanism proves;
+    3. the smallest epsilon known at twice its own delta, or at 1e-6 if it has no delta.
 
     >>> from dphist.labels import TopLabels
     >>> total_of(TopLabels(k=10, epsilon="0.1", delta="5e-7"))
@@ -46,7 +48,7 @@ def total_of(mechanism: Any) -> Target:
 
 
 def _direct(mechanism: Any) -> PureDP | ApproxDP | None:
-    """Return what a mechanism promises in epsilon without a conversion."""
+    """Return the guarantee in epsilon that a mechanism proves without a conversion."""
     direct: Guarantee | None = getattr(mechanism, "epsilon_guarantee", None)
     for known in (direct, mechanism.guarantee):
         if isinstance(known, PureDP | ApproxDP):
@@ -74,12 +76,12 @@ def cost_of(release: Release) -> str:
 
 
 def total_in_words(total: Target, unit: str, number: Number, guarantee: Guarantee) -> str:
-    """Say what a total means to a person who must answer for the release.
+    """Say what a total means to a person who is responsible for the release.
 
     Parameters
     ----------
-    guarantee : what one release satisfies. If that has no delta of its own, the total's was only
-        chosen, and among very many another one says more.
+    guarantee : of one release. If it has no delta of its own, the delta of the total was a choice,
+        and for a large number of units the sentence states a smaller one.
     """
     suited = advised(number)
     if isinstance(guarantee, ZCDP) and suited is not None and suited < delta_of(total.guarantee):
@@ -90,7 +92,7 @@ def total_in_words(total: Target, unit: str, number: Number, guarantee: Guarante
 
 
 def warnings_of(mechanism: Any, number: Number) -> list[str]:
-    """Return what a reader of JSON is warned of; empty where there is nothing."""
+    """Return what a reader of JSON is warned of."""
     if number.units is None or isinstance(mechanism.guarantee, ZCDP):
         return []
     said = delta_in_words(delta_of(total_of(mechanism).guarantee), number)
@@ -98,7 +100,7 @@ def warnings_of(mechanism: Any, number: Number) -> list[str]:
 
 
 def guarantee_json(guarantee: Guarantee) -> dict[str, Any]:
-    """Return a guarantee, exactly, and whom it protects.
+    """Return a guarantee, exactly, and its unit.
 
     >>> guarantee_json(ApproxZCDP("0.5", "1e-9", unit="one user"))
     {'name': 'ApproxZCDP', 'rho': '0.5', 'delta': '0.000000001', 'unit': 'one user'}
@@ -114,7 +116,7 @@ def guarantee_json(guarantee: Guarantee) -> dict[str, Any]:
 
 
 def total_json(total: Target, unit: str) -> dict[str, Any]:
-    """Return a total, exactly; `unit` says in words whom it protects."""
+    """Return a total, exactly; `unit` names in words what it protects."""
     found = {**guarantee_json(total.guarantee), "unit": unit}
     return found if total.releases == 1 else {**found, "releases": total.releases}
 
@@ -129,10 +131,10 @@ def records_json(mechanism: Any, guarantee: Guarantee) -> dict[str, Any]:
 
 
 def guarantee_for(guarantee: Guarantee, unit: str | None) -> Guarantee:
-    """Return a guarantee for whom the data will state, before there are any."""
+    """Return a guarantee for the unit that the data will name, before they are read."""
     return guarantee if unit is None else replace(guarantee, unit=guarantee.unit.named(unit))
 
 
 def for_tests_json(release: Release) -> dict[str, str]:
-    """Return what marks a release whose random bits were the caller's; nothing of others."""
+    """Return the mark of a release whose random bits the caller supplied; empty for others."""
     return {"random_bits": SUPPLIED} if release.for_tests else {}

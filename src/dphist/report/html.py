@@ -2,13 +2,16 @@
 
 from pathlib import Path
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, Template
 
 from dphist.atomic_files import check_output_path, write_text
 from dphist.release.release import FOR_TESTS, Release
-from dphist.report import words
+from dphist.report import mechanism_facts, words
+from dphist.report.kind import Kind
 from dphist.report.kinds import kind_of
-from dphist.report.what_is_counted import counted_of
+from dphist.report.labels_shown import harmless
+
+_LONGEST = 120  # letters of a label
 
 
 def write_report(release: Release, path: str | Path) -> None:
@@ -21,24 +24,33 @@ def report_html(release: Release) -> str:
     """Return the report as the text of an HTML page."""
     checked = words.checked_release(release)
     kind = kind_of(checked)
-    marked = {
-        "for_tests": FOR_TESTS if checked.for_tests else None,
-        "counts_of": counted_of(checked),
-    }
-    return _environment().get_template(kind.template).render({**kind.page(checked), **marked})
+    return _template_of(kind).render(
+        title=kind.title_of(checked),
+        version=checked.version,
+        for_tests=FOR_TESTS if checked.for_tests else None,
+        promise=kind.promise(checked),
+        counts_of=kind.counted(checked),
+        made=checked.mechanism.description,
+        call=mechanism_facts.call(checked.mechanism),
+        page=kind.page(checked),
+    )
 
 
-def _environment() -> Environment:
+def _template_of(kind: Kind) -> Template:
+    """Return the template beside the module of a kind; what it extends may be in this package."""
+    beside = type(kind).__module__.rpartition(".")[0]
     environment = Environment(
-        loader=PackageLoader("dphist", "report"),
+        loader=ChoiceLoader([PackageLoader(beside, "."), PackageLoader("dphist", "report")]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["sentence"] = lambda text: f"{text[0].upper()}{text[1:]}."
+    environment.filters["harmless"] = lambda label: harmless(label, _LONGEST)
     environment.filters["number"] = lambda number: f"{number:,}"
     environment.filters["typeset"] = _typeset
-    return environment
+    return environment.get_template("page.html.j2")
 
 
 def _typeset(text: str) -> str:

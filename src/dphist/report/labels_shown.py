@@ -1,4 +1,4 @@
-"""Released labels as text: exact for tables, harmless for people."""
+"""Released labels as text: exact for tables, safe for terminals and pages."""
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -6,7 +6,7 @@ from rich.cells import cell_len, set_cell_size
 
 from dphist.release.label_table import LabelTable
 
-EMPTY = '""'  # the empty text, where nothing would be seen
+EMPTY = '""'  # shown for the empty text
 
 
 def label_texts(value: LabelTable) -> list[str | None]:
@@ -21,7 +21,7 @@ def label_texts(value: LabelTable) -> list[str | None]:
 
 
 def harmless(label: str, length: int) -> str:
-    """Return a label in which nothing can command a terminal or a page, of limited length.
+    """Return a label of limited length that cannot control a terminal or a page.
 
     >>> harmless("a\\x1b[2Jb", 20), harmless("abcdef", 4), harmless("", 4)
     ('a\\\\x1b[2Jb', 'abc…', '""')
@@ -35,7 +35,7 @@ def harmless(label: str, length: int) -> str:
 
 
 def in_columns(text: str, columns: int) -> str:
-    """Pad or cut a text to the columns that a terminal gives it."""
+    """Pad or cut a text to a number of columns of a terminal."""
     if cell_len(text) > columns:
         return set_cell_size(text, columns - 1) + "…"
     return set_cell_size(text, columns)

@@ -1,61 +1,33 @@
-"""How many there are of what a release protects, as far as released numbers show it."""
+"""How many units a release protects, as far as released numbers show it; it costs nothing."""
 
-from typing import Any
-
-from dphist.data.profile import Profile
 from dphist.privacy import PrivacyUnit
-from dphist.release.label_table import LabelTable
-from dphist.release.range_histogram import RangeHistogram
 from dphist.release.release import Release
-from dphist.release.running_counts import RunningCounts
 from dphist.report.delta_words import Number
-from dphist.report.what_is_counted import cut_users_of
 
 
-def number_protected(release: Release) -> Number:
-    """Return how many units there are at least, by released numbers; it costs nothing.
+def number_shown(release: Release, records: int, most: int = 1, *, exact: bool = False) -> Number:
+    """Return how many units a number of released records shows.
 
-    A release may say how many users there are. Else, who counts with up to m records is one for
-    every m of them: so many there are at least, noise apart. Nothing is told of rankings without
-    counts.
+    Parameters
+    ----------
+    records : a released number of records.
+    most : records of one unit, at most; `records` are of `records / most` units or more.
+    exact : whether there are no further units.
     """
     unit = release.guarantee.unit
     noun = "units" if unit.at_most > 1 else PrivacyUnit(unit.who).plural
-    users = cut_users_of(release)
-    if users is not None:
-        return Number(max(users.within, 0) + max(users.cut, 0) or None, noun)
-    records, most = _counted(release)
-    units = -(-records // most)
-    if isinstance(release.value, RunningCounts) and unit.who == "event":
-        return Number(units or None, noun)
-    exact = unit.compared == ("record", 1) and not isinstance(release.value, LabelTable)
-    return Number(units or None, noun, at_least=not exact)
+    return Number(-(-records // most) or None, noun, at_least=not exact)
 
 
-def _counted(release: Release) -> tuple[int, int]:
-    """Return a number of records, and how many of them one unit has at most."""
-    value, mechanism = release.value, release.mechanism
-    if isinstance(value, Profile | RangeHistogram):
-        records = getattr(value, "total", 0) if release.total is None else release.total
-        return max(records, 0), int(getattr(mechanism, "sensitivity", 1))
-    if isinstance(value, RunningCounts):
-        return _running(value, mechanism)
-    found = value.counts
-    if found is None:
-        return 0, 1
-    return _largest(found.tolist(), mechanism.max_labels, mechanism.max_count)
+def most_shown(counts: list[int], labels: int | None, most: int) -> tuple[int, int]:
+    """Return the records, and the records of one unit, that show the most units.
 
-
-def _running(value: RunningCounts, mechanism: Any) -> tuple[int, int]:
-    if mechanism.max_events_per_user is None:
-        return int(value.times[-1]), 1
-    found = value.latest.counts
-    counts = [] if found is None else found.tolist()
-    return _largest(counts, mechanism.changed_labels, mechanism.max_events_per_user)
-
-
-def _largest(counts: list[int], labels: int | None, most: int) -> tuple[int, int]:
-    """Return a number of records and a bound that show the most units: of one label, or of all."""
+    Parameters
+    ----------
+    counts : released counts of labels.
+    labels : how many labels one unit counts for, at most; None for any number.
+    most : records of one unit in one label, at most.
+    """
     one = max([*counts, 0]), most
     if labels is None:
         return one

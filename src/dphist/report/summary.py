@@ -3,19 +3,19 @@
 import textwrap
 
 from dphist.release.release import FOR_TESTS, Release
-from dphist.report import words
 from dphist.report.kinds import kind_of
-
-WIDTH = 78
+from dphist.report.text_table import WIDTH
+from dphist.report.words import checked_release
 
 
 def summary_text(release: Release) -> str:
     """Return what was released and what it promises, in lines of at most 78 columns."""
-    release = words.checked_release(release)
+    release = checked_release(release)
     kind = kind_of(release)
     summary = kind.summary(release)
     lines = _wrapped(
-        f"{kind.name} histogram, released with differential privacy (dphist {release.version})", ""
+        f"{kind.title_of(release)}, released with differential privacy (dphist {release.version})",
+        "",
     )
     if release.for_tests:
         lines += _wrapped(f"{FOR_TESTS.capitalize()}. It protects nobody.", "")

@@ -1,8 +1,8 @@
-"""A panel as SVG for a page: text stays text, colours follow the reader's scheme.
+"""A chart as SVG for a page: text stays text, colors follow the reader's scheme.
 
-Matplotlib writes colours and fonts into each element. Here they are drawn with stand-in
-colours, which become CSS variables; fonts are left to the page; and every id gets the
-figure's name in front, since two figures share one page.
+Matplotlib writes colors and fonts into each element. Charts are drawn with stand-in colors, which
+become CSS variables; fonts are left to the page; and every id begins with the figure's name, as
+two figures share one page.
 """
 
 import io
@@ -16,7 +16,8 @@ from matplotlib import style
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from dphist.report.plots import Palette, Panel, draw, legend_rows
+from dphist.report.page import Figure as PageFigure
+from dphist.report.plots import Chart, Palette, legend_rows
 
 # Units of the drawing. A phone 390 pixels wide shows them at 0.9, so that text of 13 units
 # stays above 11 pixels there.
@@ -35,36 +36,39 @@ _PALETTE = Palette(line="#010101", band="#020202", grid="#030303", text="#040404
 _NUMBER = re.compile(r"-?\d+\.\d{3,}")
 
 
-def inline_svg(panel: Panel, name: str, description: str) -> Markup:
-    """Draw a panel as an `<svg>` element to be put into a page: see `inline_chart`."""
-    return inline_chart(
-        panel.title, lambda ax, palette: draw(ax, panel, palette), name, description
-    )
-
-
-def inline_chart(
-    title: str,
-    drawing: Callable[[Axes, Palette], None],
+def figure(
+    chart: Chart,
     name: str,
-    description: str,
+    text: str,
     height: int = HEIGHT,
-) -> Markup:
-    """Draw into axes and return an `<svg>` element to be put into a page.
+    recolor: Callable[[Markup], Markup] | None = None,
+) -> PageFigure:
+    """Draw a chart as a figure of a page: see `inline_svg`.
 
     Parameters
     ----------
-    drawing : draws into the axes with the colours it is given. Where it names ticks of the y
-        axis by words, the figure makes room for them.
+    text : what the figure shows, for its caption and for readers who do not see it.
+    recolor : changes the drawing at the end.
+    """
+    svg = inline_svg(chart, name, text, height)
+    return PageFigure(chart.title, text, svg if recolor is None else recolor(svg))
+
+
+def inline_svg(chart: Chart, name: str, description: str, height: int = HEIGHT) -> Markup:
+    """Draw a chart and return an `<svg>` element to be put into a page.
+
+    Parameters
+    ----------
+    chart : if it names the ticks of the y axis by words, the figure makes room for them.
     name : goes in front of every id; different for each figure of a page.
     description : what a reader who does not see the figure should know.
 
     Returns
     -------
     Markup
-        The same for the same panel: no dates, no random ids. Nothing in it is loaded from
-        anywhere.
+        The same for the same chart: no dates, no random ids. It loads nothing.
     """
-    root = ElementTree.fromstring(_drawn(drawing, name, height))  # noqa: S314 - written a line ago, by us
+    root = ElementTree.fromstring(_drawn(chart, name, height))  # noqa: S314 - written a line ago, by us
     for element in root.iter():
         element.tag = _local(element.tag)
     for parent in list(root.iter()):
@@ -78,7 +82,7 @@ def inline_chart(
         root.attrib.pop(attribute, None)
     root.set("role", "img")
     root.set("aria-labelledby", f"{name}-title {name}-desc")
-    for place, (tag, text) in enumerate((("title", title), ("desc", description))):
+    for place, (tag, text) in enumerate((("title", chart.title), ("desc", description))):
         element = ElementTree.Element(tag, {"id": f"{name}-{tag}"})
         element.text = text
         root.insert(place, element)
@@ -86,23 +90,23 @@ def inline_chart(
     return Markup(ElementTree.tostring(root, encoding="unicode"))  # noqa: S704 - escaped by it
 
 
-def _drawn(drawing: Callable[[Axes, Palette], None], name: str, height: int) -> str:
+def _drawn(chart: Chart, name: str, height: int) -> str:
     settings = {"svg.fonttype": "none", "svg.hashsalt": name, "font.size": TEXT}
-    # Matplotlib's own defaults: a report may not depend on the settings of whoever makes it.
+    # Matplotlib's own defaults: a report must not depend on the settings of its author.
     with style.context(["default", settings]):
         figure = Figure(figsize=(WIDTH / 72, height / 72))
         ax = figure.add_subplot()
         file = io.StringIO()
-        with warnings.catch_warnings():  # of letters that the measuring font lacks, not the page's
+        with warnings.catch_warnings():  # matplotlib's font may lack letters that the page's has
             warnings.simplefilter("ignore", UserWarning)
-            drawing(ax, _PALETTE)
+            chart.draw(ax, _PALETTE)
             figure.subplots_adjust(**_margins(ax, height))
             figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
     return file.getvalue()
 
 
 def _margins(ax: Axes, height: int) -> dict[str, float]:
-    """Return the margins: as wide at any height, and wider on the left where ticks are words."""
+    """Return the margins: the same at any height, but wider on the left if ticks are words."""
     found = {name: at if name in ("left", "right") else 0.0 for name, at in _MARGINS.items()}
     found["bottom"] = _MARGINS["bottom"] * HEIGHT / height
     found["top"] = 1 - ((1 - _MARGINS["top"]) * HEIGHT + _LINE * (legend_rows(ax) - 1)) / height
@@ -114,7 +118,7 @@ def _margins(ax: Axes, height: int) -> dict[str, float]:
 
 
 def _adapt(element: ElementTree.Element, name: str) -> None:
-    """Give one element the page's ids, colours and fonts, and shorter numbers."""
+    """Give one element the page's ids, colors and fonts, and shorter numbers."""
     for key in list(element.attrib):
         value = element.attrib.pop(key)
         if key == "id":
@@ -147,5 +151,5 @@ def _drop_white_space(root: ElementTree.Element) -> None:
 
 
 def _local(name: str) -> str:
-    """Return a name without its namespace, which HTML knows by itself."""
+    """Return a name without its namespace, which HTML does not need."""
     return name.rpartition("}")[2]

@@ -1,4 +1,4 @@
-"""What a release promises, in sentences: for the summary, the report and the dry run.
+"""What a release promises, in sentences, for summaries, reports and dry runs.
 
 Everything here is a function of a mechanism's parameters and of released values. Numbers
 that state a promise are rounded to the side that promises less.
@@ -11,11 +11,14 @@ from typing import Any
 from dphist.anonymized.band import Band
 from dphist.data.profile import ONE_EDGE
 from dphist.errors import ParameterError
-from dphist.privacy import ApproxDP, Guarantee, PureDP, delta_of
+from dphist.privacy import ZCDP, ApproxDP, Guarantee, PureDP, delta_of
 from dphist.privacy.as_text import percent, short_exact
 from dphist.privacy.rounding import DOWN, UP, decimal, exp_up
 from dphist.release.release import Release
 from dphist.report.delta_words import UNKNOWN, Number, delta_in_words, is_too_large
+
+LEVEL = 0.95
+"""Probability with which the noise of a count stays within its interval, at least."""
 
 _LOG_OF_A_MILLION = Fraction(13815511, 10**6)  # ln(10**6), rounded up
 _ENDLESS = 30  # above this the chances are certainty to thirteen digits
@@ -36,8 +39,8 @@ def privacy_unit(sensitivity: int, unit: str | None = None) -> str:
 
     Parameters
     ----------
-    unit : who that is, where records were bounded for each, or an edge of a graph; otherwise a
-        promise was made.
+    unit : whose records were bounded, or an edge of a graph. Without it the bound is a promise of
+        the caller.
 
     >>> privacy_unit(1), privacy_unit(20)
     ('one record', 'one contribution of up to 20 records')
@@ -70,7 +73,8 @@ def guarantee_in_words(
         return f"The release satisfies {guarantee}."
     epsilon, delta = guarantee.epsilon, delta_of(guarantee)
     unit = protected if isinstance(protected, str) else privacy_unit(protected)
-    start = f"Whether {unit}{',' if ',' in unit else ''} is in the data or not,"
+    verb = "are" if unit.startswith("all ") else "is"  # "all events of one user"
+    start = f"Whether {unit}{',' if ',' in unit else ''} {verb} in the data or not,"
     results, seeing = "result", "the release"
     if releases > 1:
         results, seeing = f"result of {releases:,} such releases together", "all of them"
@@ -83,9 +87,9 @@ def guarantee_in_words(
     else:
         words = (
             f"{start} every possible {results} is "
-            f"at most {_factor(epsilon)} as likely in one case as in the other. Someone who knows "
-            "everything else in the data, and thinks the chances even that this is in them too, "
-            f"{_certainty(epsilon)} after seeing {seeing}."
+            f"at most {_factor(epsilon)} as likely in one case as in the other. Suppose someone "
+            "knows all other data, and is 50 % sure that this is in them too. After seeing "
+            f"{seeing}, they {_certainty(epsilon)}."
         )
     worth = delta_in_words(delta, number)
     judged = _judgement(epsilon, strong=not is_too_large(delta, number))
@@ -97,7 +101,7 @@ def _factor(epsilon: Fraction) -> str:
     if epsilon > _LOG_OF_A_MILLION:
         return f"e^{short_exact(epsilon)} times (more than a million)"
     value = exp_up(decimal(epsilon, UP))
-    # 1.001 may not become 1.01: small epsilons are told apart by the first digits after 1.
+    # 1.001 must not become 1.01: small epsilons differ in the first digits after 1.
     digits = 1 if value >= 10 else 2 if value >= Decimal("1.1") else 2 - (value - 1).adjusted()
     return f"{_up(value, min(digits, _MOST_DIGITS)):,f} times"
 
@@ -108,8 +112,8 @@ def _certainty(epsilon: Fraction) -> str:
         odds = exp_up(decimal(epsilon, UP))
         percent = _up(UP.divide(UP.multiply(Decimal(100), odds), DOWN.add(odds, Decimal(1))), 1)
         if percent <= Decimal("99.9"):
-            return f"can be at most {percent:f} % sure of it"
-    return "may be all but certain of it"
+            return f"can be at most {percent:f} % sure"
+    return "may be all but certain"
 
 
 def _judgement(epsilon: Fraction, *, strong: bool) -> str:
@@ -122,25 +126,34 @@ def _judgement(epsilon: Fraction, *, strong: bool) -> str:
 
 
 def _up(value: Decimal, places: int) -> Decimal:
-    """Round up to so many decimal places."""
+    """Round up to a number of decimal places."""
     return value.quantize(Decimal(1).scaleb(-places), rounding=ROUND_CEILING, context=UP)
 
 
 def guarantee_in_short(guarantee: Guarantee) -> str:
     """Name the guarantee by its parameter, for a headline.
 
-    >>> guarantee_in_short(PureDP("0.1"))
-    'ε = 0.1'
+    >>> guarantee_in_short(PureDP("0.1")), guarantee_in_short(ZCDP("0.1"))
+    ('ε = 0.1', 'ρ = 0.1')
     """
     if isinstance(guarantee, PureDP):
         return f"ε = {short_exact(guarantee.epsilon)}"
     if isinstance(guarantee, ApproxDP):
         return f"ε = {short_exact(guarantee.epsilon)}, δ = {short_exact(guarantee.delta)}"
+    if isinstance(guarantee, ZCDP):
+        return f"ρ = {short_exact(guarantee.rho)}"
     return str(guarantee)
 
 
 def guarantee_kind(guarantee: Guarantee, releases: int = 1) -> str:
-    """Name the kind of guarantee without its parameters."""
+    """Name the kind of guarantee without its parameters.
+
+    Parameters
+    ----------
+    releases : how many releases a guarantee in epsilon is for; rho is always of one.
+    """
+    if isinstance(guarantee, ZCDP):
+        return "zero-concentrated differential privacy"
     many = "" if releases == 1 else f" of {releases:,} releases together"
     if isinstance(guarantee, PureDP):
         return f"pure differential privacy{many}"
@@ -160,28 +173,28 @@ def guarantee_in_symbols(guarantee: Guarantee) -> str:
     return str(guarantee)
 
 
-def neighbours_in_words(sensitivity: int, unit: str | None = None) -> str:
-    """State the neighbouring relation."""
+def neighbors_in_words(sensitivity: int, unit: str | None = None) -> str:
+    """State which data are neighbors."""
     if unit == ONE_EDGE:
         return (
-            "D and D′ are neighbours if one of them is the other with one edge added or removed: "
-            f"one row of the table. It adds at most {sensitivity:,} to all counts together."
+            "D and D′ are neighbors if adding or removing one edge, a row of the table, turns one "
+            f"into the other. An edge adds at most {sensitivity:,} to all counts together."
         )
     if unit is not None:
         return (
-            f"D and D′ are neighbours if one of them is the other with {unit} added or removed, "
-            f"with all records. Of each, at most {sensitivity:,} were kept, chosen at random."
+            f"D and D′ are neighbors if adding or removing {unit}, with all records, turns one "
+            f"into the other. At most {sensitivity:,} records of each were kept, chosen at random."
         )
     if sensitivity == 1:
         return (
-            "D and D′ are neighbours if one of them is the other with one record added or "
-            "removed. A record that changes its label is one removed and one added, and costs "
-            "epsilon twice."
+            "D and D′ are neighbors if adding or removing one record turns one into the other. "
+            "Changing the label of a record removes one and adds one, which costs twice the "
+            "epsilon."
         )
     return (
-        "D and D′ are neighbours if one can be made from the other by adding and removing "
-        f"at most {sensitivity:,} records in all. That no unit has more is a promise of whoever "
-        "made the data; the mechanism cannot check it."
+        f"D and D′ are neighbors if adding and removing at most {sensitivity:,} records in all "
+        "turns one into the other. Whoever made the data promises that no unit has more; the "
+        "mechanism cannot check it."
     )
 
 
@@ -231,13 +244,13 @@ def band_in_words(band: Band) -> str:
 
 
 def bars_in_words(bars: Band | None) -> str:
-    """Say what the error bars are, or nothing where there are none."""
+    """Say what the error bars mean; empty if there are none."""
     if bars is None:
         return ""
     return (
-        "The darker part says how far off each point is likely to be, taken by itself: about "
-        f"{percent(bars.level)} of a curve's points lie within it. That is an estimate, from the "
-        "noise and from how the curves were fitted, and no bound."
+        "The darker part shows how far off each point by itself is likely to be: about "
+        f"{percent(bars.level)} of a curve's points lie within it. It is an estimate from the "
+        "noise and from the fit of the curves, not a bound."
     )
 
 
@@ -252,7 +265,7 @@ def limits_in_words(protected: int | str, public: tuple[str, ...] = ()) -> list[
     unit = protected if isinstance(protected, str) else privacy_unit(protected)
     more = "someone with m times as much in the data"
     if unit.startswith(ONE_EDGE):
-        more = "a node with m edges, all of them together,"
+        more = "a node with m edges, all of them together"
     limits = [
         (
             "Other releases.",
@@ -261,13 +274,13 @@ def limits_in_words(protected: int | str, public: tuple[str, ...] = ()) -> list[
         ),
         (
             "More than the unit.",
-            f"The guarantee is for {unit}; {more} is protected with m times the epsilon, and a "
-            "delta, if there is one, that grows faster still.",
+            f"The guarantee is for {unit}. For {more}, epsilon is m times as large, and delta, if "
+            "there is one, grows even faster.",
         ),
         (
             "What holds for everybody.",
-            "The release is meant to show the overall pattern, and what follows from the "
-            "pattern follows for each person, in the data or not.",
+            "The release shows the overall pattern. What follows from the pattern can be "
+            "concluded about each person, in the data or not.",
         ),
         (
             "Errors of the data.",
@@ -283,7 +296,7 @@ def limits_in_words(protected: int | str, public: tuple[str, ...] = ()) -> list[
         limits.append(
             (
                 f"The parameter {name}.",
-                "It was given as public knowledge; if it was taken from the data, the guarantee "
+                "It was given as public knowledge. If it was taken from the data, the guarantee "
                 "does not cover what it reveals.",
             )
         )

@@ -12,11 +12,11 @@ from dphist.data.label_counts import LabelCounts
 from dphist.errors import ParameterError
 from dphist.labels import TopLabels
 from dphist.privacy.as_text import float_up
-from dphist.report.chances import chances, half_width
 from dphist.report.delta_words import Number
 from dphist.report.guarantees import in_all, total_in_words, total_json, total_of, warnings_of
-from dphist.report.labels import words as labelled_words
-from dphist.report.what_is_counted import counted_by
+from dphist.report.labels import words as labels_words
+from dphist.report.labels.appearance import appearances, half_width
+from dphist.report.labels.counted import counted_by
 
 EPILOG = (
     "FILE has one row a record, with a column of labels and, if people have several rows, one of "
@@ -160,8 +160,8 @@ def _print_dry_run(mechanism: Any, options: argparse.Namespace, others: Mapping[
     if options.quiet:
         return
     provenance = _stated(options)
-    unit = labelled_words.protected_unit(provenance)
-    total, likely = total_of(mechanism), chances(mechanism)
+    unit = labels_words.protected_unit(provenance)
+    total, likely = total_of(mechanism), appearances(mechanism)
     noun = "users" if options.user else "rows"
     number = Number(options.expect_users, noun)
     threshold = mechanism.threshold
@@ -172,9 +172,9 @@ def _print_dry_run(mechanism: Any, options: argparse.Namespace, others: Mapping[
             "guarantee": total_json(total, unit),
             "zcdp": str(mechanism.guarantee),
             "mechanism": type(mechanism).__name__,
-            "noise": labelled_words.noise_name(mechanism),
+            "noise": labels_words.noise_name(mechanism),
             "threshold": None if threshold is None else float_up(threshold),
-            "threshold_above": labelled_words.threshold_base(mechanism),
+            "threshold_above": labels_words.threshold_base(mechanism),
             "released_with_chance": {f"{c.chance:g}": c.count for c in likely},
             **({"counts_of": of.whole} if of else {}),
             "other_max_labels": {str(cap): _likely(other) for cap, other in others.items()},
@@ -188,15 +188,15 @@ def _print_dry_run(mechanism: Any, options: argparse.Namespace, others: Mapping[
     print(f"Guarantee: {in_all(total)}, for {unit}.")
     print(total_in_words(total, unit, number, mechanism.guarantee))
     print(f"In zCDP: {mechanism.guarantee}.")
-    for line in labelled_words.bounding_in_words(mechanism, provenance):
+    for line in labels_words.bounding_in_words(mechanism, provenance):
         print(line)
-    print(f"Per label: {labelled_words.per_label(mechanism)}.")
+    print(f"Per label: {labels_words.per_label(mechanism)}.")
     print(mechanism.description)
-    print(labelled_words.threshold_in_words(mechanism))
+    print(labels_words.threshold_in_words(mechanism))
     for chance in likely:
-        print(labelled_words.chance_in_words(mechanism, chance))
+        print(labels_words.appearance_in_words(mechanism, chance))
         if options.expect_users is not None:
-            print(labelled_words.share_of_users(chance, options.expect_users))
+            print(labels_words.share_of_users(chance, options.expect_users))
     if of:
         print(of.sentence)
     for line in _caps_in_words(mechanism, others):
@@ -207,7 +207,7 @@ def _print_dry_run(mechanism: Any, options: argparse.Namespace, others: Mapping[
 
 def _likely(mechanism: Any) -> int | None:
     """Return the count that is released with 95 %; None where all listed labels are."""
-    likely = chances(mechanism)
+    likely = appearances(mechanism)
     return likely[-1].count if likely else None
 
 

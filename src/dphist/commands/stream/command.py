@@ -18,8 +18,9 @@ from dphist.commands.stream.stop import Stopping
 from dphist.errors import ParameterError
 from dphist.parameters import positive_delta, positive_number
 from dphist.privacy.calibration import calibrate
+from dphist.report.counted import how_many
 from dphist.report.guarantees import in_all, total_of
-from dphist.report.streams.words import how_many, protected_unit
+from dphist.report.streams.words import protected_unit
 from dphist.streams import ContinualHistogram, ContinualMechanism
 
 _EPILOG = (

@@ -9,20 +9,20 @@ from typing import Any
 from dphist.commands.publishing import in_the_way, say_in_the_way
 from dphist.privacy.as_text import float_up, plain, up
 from dphist.report.delta_words import Number
-from dphist.report.guarantees import in_all, total_json, total_of, warnings_of
-from dphist.report.streams import words as running_words
+from dphist.report.guarantees import in_all, total_in_words, total_json, total_of, warnings_of
+from dphist.report.streams import words as streams_words
 from dphist.streams import ContinualMechanism
 
 
 def print_dry_run(mechanism: ContinualMechanism, options: argparse.Namespace) -> None:
     """State guarantee, threshold and error; nothing is read or made."""
     total = total_of(mechanism)
-    unit = running_words.protected_unit(mechanism, {})
+    unit = streams_words.protected_unit(mechanism, {})
     threshold, guess = mechanism.threshold, options.expect_events
     number = Number(noun="users")
     if mechanism.max_events_per_user is None:
         number = Number(guess or mechanism.horizon, "events")
-    likely = None if threshold is None else running_words.likely_count(mechanism)
+    likely = None if threshold is None else streams_words.likely_count(mechanism)
     if options.quiet:
         return
     goes_on = Path(options.state).exists()  # with outputs that it may replace
@@ -44,17 +44,17 @@ def print_dry_run(mechanism: ContinualMechanism, options: argparse.Namespace) ->
         print(json.dumps(shown))
         return
     print(f"Guarantee: {in_all(total)}, for {unit}.")
-    print(running_words.promise_in_words(total, unit, mechanism.guarantee, number))
-    print(running_words.coverage_in_words(mechanism))
+    print(total_in_words(total, unit, number, mechanism.guarantee))
+    print(streams_words.coverage_in_words(mechanism))
     print(f"In zCDP: {mechanism.guarantee}.")
-    for line in running_words.bounding_in_words(mechanism):
+    for line in streams_words.bounding_in_words(mechanism):
         print(line)
     print(mechanism.description)
-    print(running_words.threshold_in_words(mechanism))
+    print(streams_words.threshold_in_words(mechanism))
     if guess is not None and likely is not None:
         share = plain(up(Fraction(100 * likely, guess), 2))
         print(f"  {likely:,} of {guess:,} events are {share} % of them.")
-    error, width = running_words.error_text(mechanism), running_words.half_width(mechanism)
+    error, width = streams_words.error_text(mechanism), streams_words.half_width(mechanism)
     print(f"Standard error of a count: at most {error}, so ± {width:,} with 95 %.")
     width = mechanism.counter.width
     print(f"Noise kept for a label: {width:,} numbers, {8 * width:,} bytes.")

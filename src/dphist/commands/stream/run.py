@@ -27,8 +27,8 @@ from dphist.errors import (
     OutputFileError,
     ParameterError,
 )
+from dphist.report.counted import how_many
 from dphist.report.labels_shown import harmless, in_columns
-from dphist.report.streams.words import how_many
 from dphist.streams import ContinualHistogram
 
 _READ = 2**20  # bytes at once: a chunk that is counted takes a fraction of a second

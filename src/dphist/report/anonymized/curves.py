@@ -1,23 +1,20 @@
 """A profile as curves that can be drawn: exact corners, then few of them.
 
-Both curves are staircases. Step i of a curve reaches from i - 1/2 to i + 1/2, so that even
-a single label has a width on a logarithmic axis and the vertical edges lie between whole
-numbers, where the curve has no value. Nothing here expands labels: a profile of 34 million
-labels has as many corners as it has distinct counts, twice.
+Both curves are staircases. Step i reaches from i - 1/2 to i + 1/2. So even a single label has a
+width on a logarithmic axis, and the vertical edges lie between whole numbers, where the curve has
+no value. Labels are not expanded: a profile of 34 million labels has two corners for each distinct
+count.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from dphist.arrays import FloatArray, IntArray
 from dphist.data.profile import Profile
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-
-# Cells a logarithmic axis is divided into. A figure is some 400 units wide, so a corner
-# that is left out is at most about one unit away from one that is kept.
+# Cells of a logarithmic axis. A figure is some 400 units wide, so a corner that is left out
+# is about one unit or less away from one that is kept.
 CELLS = 320
 
 
@@ -49,13 +46,13 @@ def counts_by_rank(profile: Profile) -> Curve:
 def labels_by_count(profile: Profile) -> Curve:
     """Return the number of labels with count r or more over r: corners (2d,), all of them.
 
-    It is the mirror image of the other curve, as columns of a diagram are of its rows.
+    It is the mirror image of `counts_by_rank`.
     """
     return counts_by_rank(profile.conjugate())
 
 
 def thin(curve: Curve, cells: int = CELLS) -> Curve:
-    """Keep the corners that can be told apart on logarithmic axes.
+    """Keep the corners that are distinguishable on logarithmic axes.
 
     Both axes are divided into `cells`; of the corners within one cell the first and the
     last are kept. A falling curve meets at most 2 * cells cells, and a straight line between
@@ -72,8 +69,8 @@ def thin(curve: Curve, cells: int = CELLS) -> Curve:
 def outline(lower: Curve, upper: Curve, floor: float) -> tuple[FloatArray, FloatArray]:
     """Return the polygon between two curves, as x and y; its bottom is at `floor`.
 
-    Where `lower` has ended it is 0, which no logarithmic axis shows; the polygon then
-    reaches down to `floor`, the axis' own bottom, so that the band visibly opens.
+    Beyond its end `lower` is 0, which no logarithmic axis shows. There the polygon reaches down to
+    `floor`, the bottom of the axis, so that the band visibly opens.
     """
     if len(upper.x) == 0:
         return np.zeros(0), np.zeros(0)
@@ -85,7 +82,7 @@ def outline(lower: Curve, upper: Curve, floor: float) -> tuple[FloatArray, Float
 
 
 def _cell(values: FloatArray, cells: int) -> IntArray:
-    """Number the cell of each value, logarithmically between the least and the greatest."""
+    """Return the cell of each value, on a logarithmic scale from the smallest to the largest."""
     logs = np.log(values)
     low, span = logs.min(), np.ptp(logs)
     if span == 0:

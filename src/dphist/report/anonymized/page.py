@@ -1,63 +1,67 @@
-"""What the report says about an anonymized release."""
+"""What the page says about an anonymized histogram."""
 
-from typing import Any
+from dataclasses import dataclass
 
-from dphist.anonymized.band import Band
 from dphist.release.release import Release
-from dphist.report import described, words
-from dphist.report.guarantees import total_in_words, total_of
-from dphist.report.head import head
-from dphist.report.numbers_protected import number_protected
-from dphist.report.plots import panels
-from dphist.report.properties.section import population
-from dphist.report.svg import inline_svg
-from dphist.report.what_is_counted import counted_of
+from dphist.report import mechanism_facts, words
+from dphist.report.anonymized.plots import bands_of, charts_of
+from dphist.report.anonymized.rows import Ends, ends_of
+from dphist.report.page import Page
+from dphist.report.properties.section import Section, population
+from dphist.report.records import unit_of
+from dphist.report.svg import figure
 
 _BY_RANK = "Labels are ranked by their count, the most common first; the curve falls to the rarest."
 _BY_COUNT = "For every count r, how many labels have r records or more."
 
 
-def content(release: Release) -> dict[str, Any]:
-    """Return what the page says, as text, numbers and figures."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnonymizedPage(Page):
+    """What the page says about an anonymized histogram.
+
+    Attributes
+    ----------
+    labels, records : in the released histogram.
+    total : private estimate of the number of records, if there is one.
+    error, error_share : expected error in records, and as a share of all; None if not predicted.
+    band, bars : what the bands of the figures mean.
+    ends : rows of the table.
+    population : estimated properties.
+    """
+
+    labels: int
+    records: int
+    total: int | None
+    error: str | None
+    error_share: str | None
+    band: str
+    bars: str
+    ends: Ends
+    population: Section
+
+
+def content(release: Release) -> AnonymizedPage:
+    """Return what the page says."""
     mechanism, value = release.mechanism, release.value
-    band: Band = mechanism.band(release)
-    bars: Band | None = mechanism.pointwise_band(release)
-    by_rank, by_count = panels(value, band, bars, counted_of(release).released)
-    error = described.expected_error(release)
+    bands = bands_of(release)
+    by_rank, by_count = charts_of(release, bands)
+    error = mechanism_facts.expected_error(release)
     reference = value.total if release.total is None else release.total
-    sensitivity, user = mechanism.sensitivity, release.provenance.get("unit")
-    unit = words.privacy_unit(sensitivity, user)
-    total = total_of(mechanism)
-    stated = total.guarantee
-    return {
-        "version": release.version,
-        "labels": value.labels,
-        "records": value.total,
-        "total": release.total,
-        "guarantee_short": words.guarantee_in_short(stated),
-        "guarantee_kind": words.guarantee_kind(stated, total.releases),
-        "guarantee_name": f"{total}",
-        "guarantee_words": total_in_words(
-            total, unit, number_protected(release), release.guarantee
+    return AnonymizedPage(
+        labels=value.labels,
+        records=value.total,
+        total=release.total,
+        error=None if error is None else words.error_in_short(error),
+        error_share=words.share_in_words(error, reference) if error and reference else None,
+        figures=[figure(by_rank, "rank", _BY_RANK), figure(by_count, "count", _BY_COUNT)],
+        band=words.band_in_words(bands.band),
+        bars=words.bars_in_words(bands.bars),
+        ends=ends_of(value),
+        population=population(release),
+        parameters=mechanism_facts.parameters(mechanism),
+        noise=mechanism_facts.noise(mechanism),
+        paper=mechanism_facts.paper(mechanism),
+        limits=words.limits_in_words(
+            unit_of(release), mechanism_facts.public_parameters(mechanism)
         ),
-        "guarantee_symbols": words.guarantee_in_symbols(stated),
-        "neighbours": words.neighbours_in_words(sensitivity, user),
-        "unit": unit,
-        "error_short": None if error is None else words.error_in_short(error),
-        "error_share": words.share_in_words(error, reference) if error and reference else None,
-        "figures": [
-            {"panel": by_rank, "svg": inline_svg(by_rank, "rank", _BY_RANK), "text": _BY_RANK},
-            {"panel": by_count, "svg": inline_svg(by_count, "count", _BY_COUNT), "text": _BY_COUNT},
-        ],
-        "band": words.band_in_words(band),
-        "bars": words.bars_in_words(bars),
-        "head": head(value),
-        "population": population(release),
-        "made": mechanism.description,
-        "mechanism": type(mechanism).__name__,
-        "call": described.call(mechanism),
-        "parameters": described.parameters(mechanism),
-        "noise": described.noise(mechanism),
-        "paper": described.paper(mechanism),
-        "limits": words.limits_in_words(unit, described.public_parameters(mechanism)),
-    }
+    )

@@ -1,92 +1,92 @@
-"""What the report says about a labelled release."""
+"""What the page says about label counts and rankings."""
 
-from typing import Any
+from dataclasses import dataclass
 
 from dphist.release.release import Release
-from dphist.report import described, words
-from dphist.report.chances import chances, half_width
-from dphist.report.guarantees import total_in_words, total_of
-from dphist.report.labels import words as labelled_words
+from dphist.report import mechanism_facts
+from dphist.report.labels import words
+from dphist.report.labels.appearance import appearances, half_width
+from dphist.report.labels.counted import bounding_cost, counted_of, cut_users_of, share_in_short
 from dphist.report.labels.plots import charts_of
-from dphist.report.labels.rows import rows_of
-from dphist.report.labels_shown import harmless
-from dphist.report.numbers_protected import number_protected
-from dphist.report.svg import inline_chart
-from dphist.report.what_is_counted import bounding_cost, counted_of, cut_users_of, share_in_short
+from dphist.report.labels.rows import Row, rows_of
+from dphist.report.page import Figure, Page
+from dphist.report.svg import figure
 
 _MOST_ROWS = 200
-_LONGEST = 120
 _HEIGHT = 430  # of a figure, so that twenty labels are legible
 
 
-def content(release: Release) -> dict[str, Any]:
-    """Return what the page says, as text, numbers and figures."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelsPage(Page):
+    """What the page says about label counts and rankings.
+
+    Attributes
+    ----------
+    has_counts : whether counts are released; a ranking has none.
+    labels : how many are released.
+    too_few : whether fewer labels than wanted were found.
+    rows, left_out : the first rows, and how many more there are.
+    threshold, threshold_base : and from what it is measured; None if there is none.
+    threshold_words : where the threshold lies, and which counts are released with what chance.
+    half_width, intervals : of a count's interval, and what intervals mean.
+    cut_share : share of users who had more than the bounds, if the release tells.
+    bounding, bounding_cost : how contributions were bounded, and what that cost.
+    per_label : privacy parameters of a single label.
+    """
+
+    has_counts: bool
+    labels: int
+    too_few: bool
+    rows: list[Row]
+    left_out: int
+    threshold: str | None
+    threshold_base: str | None
+    threshold_words: str
+    half_width: int | None
+    intervals: str
+    cut_share: str | None
+    bounding: str
+    bounding_cost: str
+    per_label: str
+
+
+def content(release: Release) -> LabelsPage:
+    """Return what the page says."""
     mechanism, provenance, value = release.mechanism, release.provenance, release.value
-    total = total_of(mechanism)
-    unit = labelled_words.protected_unit(provenance)
-    counted = value.counts is not None
+    has_counts = value.counts is not None
     released = sum(label is not None for label in value.labels)
-    likely = chances(mechanism)
-    base = labelled_words.threshold_base(mechanism)
-    cut = cut_users_of(release)
-    return {
-        "version": release.version,
-        "labels": released,
-        "rows": rows_of(release, _MOST_ROWS),
-        "left_out": max(len(value) - _MOST_ROWS, 0),
-        "show": lambda label: harmless(label, _LONGEST),
-        "counted": counted,
-        "too_few": released < len(value),
-        "guarantee_short": words.guarantee_in_short(total.guarantee),
-        "guarantee_kind": words.guarantee_kind(total.guarantee, total.releases),
-        "guarantee_name": f"{total}",
-        "guarantee_words": total_in_words(
-            total, unit, number_protected(release), release.guarantee
-        ),
-        "guarantee_symbols": words.guarantee_in_symbols(total.guarantee),
-        "zcdp": str(release.guarantee),
-        "neighbours": labelled_words.neighbours_of(mechanism, provenance),
-        "unit": unit,
-        "bounding": labelled_words.bounding_in_words(mechanism, provenance),
-        "threshold": None if base is None else labelled_words.number(mechanism.threshold),
-        "threshold_base": base,
-        "threshold_words": labelled_words.threshold_in_words(mechanism),
-        "chances": [labelled_words.chance_in_words(mechanism, each) for each in likely],
-        "bounding_cost": bounding_cost(release),
-        "cut_share": None if cut is None else share_in_short(cut),
-        "half_width": half_width(mechanism) if counted else None,
-        "intervals": labelled_words.intervals_in_words(mechanism) if counted else "",
-        "per_label": labelled_words.per_label(mechanism),
-        "figures": _figures(release) if counted else [],
-        "made": mechanism.description,
-        "mechanism": type(mechanism).__name__,
-        "call": described.call(mechanism),
-        "parameters": described.parameters(mechanism),
-        "noise": None,
-        "paper": described.paper(mechanism),
-        "limits": labelled_words.labelled_limits(mechanism, provenance),
-    }
+    base, cut = words.threshold_base(mechanism), cut_users_of(release)
+    likely = [words.appearance_in_words(mechanism, each) for each in appearances(mechanism)]
+    return LabelsPage(
+        has_counts=has_counts,
+        labels=released,
+        too_few=released < len(value),
+        rows=rows_of(release, _MOST_ROWS),
+        left_out=max(len(value) - _MOST_ROWS, 0),
+        threshold=None if base is None else words.number(mechanism.threshold),
+        threshold_base=base,
+        threshold_words=" ".join([words.threshold_in_words(mechanism), *likely]),
+        half_width=half_width(mechanism) if has_counts else None,
+        intervals=words.intervals_in_words(mechanism) if has_counts else "",
+        cut_share=None if cut is None else share_in_short(cut),
+        bounding=" ".join(words.bounding_in_words(mechanism, provenance)),
+        bounding_cost=bounding_cost(release),
+        per_label=words.per_label(mechanism),
+        figures=_figures(release) if has_counts else [],
+        parameters=mechanism_facts.parameters(mechanism),
+        paper=mechanism_facts.paper(mechanism),
+        limits=words.limits_of(mechanism, provenance),
+    )
 
 
-def _figures(release: Release) -> list[dict[str, Any]]:
+def _figures(release: Release) -> list[Figure]:
     largest, everything = charts_of(release)
-    mechanism = release.mechanism
-    of, drawn = counted_of(release).whole, ""
-    if labelled_words.threshold_base(mechanism) == "zero":
-        drawn = f" The dashed line is the threshold, {labelled_words.number(mechanism.threshold)}."
-    texts = [
-        (
-            largest,
-            "largest",
-            f"The labels with the largest released counts, by name: {of}.{drawn}",
-        ),
-        (everything, "all", f"The released counts, the largest first: {of}.{drawn}"),
-    ]
+    mechanism, of, drawn = release.mechanism, counted_of(release).whole, ""
+    if words.threshold_base(mechanism) == "zero":
+        drawn = f" The dashed line is the threshold, {words.number(mechanism.threshold)}."
+    by_name = f"The labels with the largest released counts, by name: {of}.{drawn}"
+    by_rank = f"The released counts, the largest first: {of}.{drawn}"
     return [
-        {
-            "panel": chart,
-            "svg": inline_chart(chart.title, chart.draw, name, text, _HEIGHT),
-            "text": text,
-        }
-        for chart, name, text in texts
+        figure(largest, "largest", by_name, _HEIGHT),
+        figure(everything, "all", by_rank, _HEIGHT),
     ]

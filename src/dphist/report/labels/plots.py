@@ -1,22 +1,28 @@
-"""Released labels with their error bars and the threshold, drawn with matplotlib."""
+"""Released labels with their intervals and the threshold, as plots."""
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
+from dphist.arrays import FloatArray
 from dphist.errors import ParameterError
 from dphist.release.release import Release
-from dphist.report.chances import half_width
+from dphist.report.counted import Counted
+from dphist.report.labels.appearance import half_width
+from dphist.report.labels.counted import counted_of
 from dphist.report.labels.rows import Row, least_count, rows_of
 from dphist.report.labels.words import threshold_base
 from dphist.report.labels_shown import harmless
-from dphist.report.plots import Chart, Palette, Panels, add_title, finish, log_ticks, short_number
-from dphist.report.what_is_counted import Counted, counted_of
-
-FloatArray = npt.NDArray[np.float64]
+from dphist.report.plots import (
+    Chart,
+    Palette,
+    Panels,
+    draw_charts,
+    finish,
+    log_ticks,
+    say_empty,
+    short_number,
+)
 
 LARGEST_TITLE = "Largest counts"
 ALL_TITLE = "All released counts"
@@ -27,19 +33,12 @@ _NARROW = 10  # a logarithmic axis needs a range of more than this factor
 
 
 def plot(release: Release) -> Panels:
-    """Draw both charts of a labelled release: see `dphist.plot`."""
+    """Draw both charts: see `dphist.plot`."""
     if release.value.counts is None:
         raise ParameterError(
             "release must hold counts to be plotted; this one holds ranked labels alone"
         )
-    figure = Figure(
-        figsize=(11, 5.4), layout=ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1, wspace=0.04)
-    )
-    axes = figure.subplots(1, 2)
-    for ax, chart in zip(axes, charts_of(release), strict=True):
-        chart.draw(ax, Palette())
-        add_title(ax, chart.title)
-    return np.asarray(axes, object).view(Panels)
+    return draw_charts(charts_of(release), 11, 5.4)
 
 
 def charts_of(release: Release) -> tuple[Chart, Chart]:
@@ -58,7 +57,7 @@ def charts_of(release: Release) -> tuple[Chart, Chart]:
 
 
 def _threshold(release: Release) -> float | None:
-    """Return the threshold where it is a count; above another noisy count it cannot be drawn."""
+    """Return the threshold if it is a count; one above another noisy count cannot be drawn."""
     if threshold_base(release.mechanism) != "zero":
         return None
     return float(release.mechanism.threshold)
@@ -126,7 +125,7 @@ def _present(threshold: float | None) -> FloatArray:
 
 
 def _scale(ax: Axes, name: str, values: FloatArray, ticks_from: float = 0) -> None:
-    """Set limits and ticks of an axis: logarithmic where all values are positive and far apart."""
+    """Set limits and ticks of an axis, logarithmic if all values are positive and far apart."""
     axis = ax.xaxis if name == "x" else ax.yaxis
     low, high = (values.min(), values.max()) if len(values) else (0.0, 1.0)
     limits = ax.set_xlim if name == "x" else ax.set_ylim
@@ -146,6 +145,6 @@ def _scale(ax: Axes, name: str, values: FloatArray, ticks_from: float = 0) -> No
 
 def _finish(ax: Axes, palette: Palette, rows: int) -> None:
     if not rows:
-        ax.text(0.5, 0.5, "no label was released", transform=ax.transAxes, ha="center", va="center")
+        say_empty(ax)
     named = not ax.get_ylabel()  # ticks on the left are labels
     finish(ax, palette, spacing=1.0, right=named and bool(ax.get_yticklabels()[:1]))

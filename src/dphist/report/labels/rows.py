@@ -1,10 +1,10 @@
-"""Rows of a labelled release with their intervals."""
+"""Released labels as rows, with the intervals of their counts."""
 
 from dataclasses import dataclass
 
 from dphist.labels.mechanism import LARGEST_COUNT
 from dphist.release.release import Release
-from dphist.report.chances import half_width
+from dphist.report.labels.appearance import half_width
 from dphist.report.labels.words import threshold_base
 from dphist.report.labels_shown import label_texts
 
@@ -16,8 +16,8 @@ class Row:
     Attributes
     ----------
     rank : place in the order released, from 1.
-    label : as text; None for the row that says that there were too few.
-    count, low, high : released count and 95 % interval, records; None where not released.
+    label : as text; None in the row that says that too few labels were found.
+    count, low, high : released count and 95 % interval, records; None if there are no counts.
     """
 
     rank: int
@@ -28,7 +28,7 @@ class Row:
 
 
 def rows_of(release: Release, most: int) -> list[Row]:
-    """Return the first `most` rows of a labelled release."""
+    """Return the first `most` rows of a release."""
     texts = label_texts(release.value)[:most]
     counts = release.value.counts
     if counts is None:
@@ -41,9 +41,9 @@ def rows_of(release: Release, most: int) -> list[Row]:
 
 
 def least_count(release: Release) -> int:
-    """Return where intervals end below.
+    """Return the lowest end of intervals.
 
-    A label that nobody listed occurs, so its count is at least 1. The released counts of listed
-    labels may be negative, and their intervals stay around them.
+    A label that nobody listed occurs in the data, so its count is at least 1. The noisy count of a
+    listed label may be negative, and so may its interval.
     """
     return -LARGEST_COUNT if threshold_base(release.mechanism) is None else 1

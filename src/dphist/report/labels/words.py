@@ -1,4 +1,4 @@
-"""What a labelled release promises, in sentences.
+"""What a release of label counts promises, in sentences.
 
 As in `words`: functions of a mechanism's parameters, of what was stated before data were seen,
 and of released values.
@@ -9,21 +9,20 @@ from fractions import Fraction
 from typing import Any
 
 from dphist.labels import ThresholdHistogram, TopLabels, TopThreshold
-from dphist.labels.mechanism import LEVEL
 from dphist.privacy.as_text import down, plain, short_exact, up
-from dphist.report.chances import Chance, half_width
-from dphist.report.words import limits_in_words
+from dphist.report.labels.appearance import Appearance, half_width
+from dphist.report.words import LEVEL, limits_in_words
 
 _PROMISED = "one user, as promised by the caller"
 _CHOICES = {
-    "refuse": "none were accepted",
-    "drop": "dropped, if there were any",
-    "separate": "each kept as a user of its own, if there were any",
+    "refuse": "are refused",
+    "drop": "are dropped",
+    "separate": "each count as a user of their own",
 }
 
 
 def protected_unit(provenance: Mapping[str, str]) -> str:
-    """Name who is protected.
+    """Name what is protected.
 
     >>> protected_unit({"unit": "one row"}), protected_unit({})
     ('one row', 'one user')
@@ -33,12 +32,12 @@ def protected_unit(provenance: Mapping[str, str]) -> str:
 
 
 def is_promised(provenance: Mapping[str, str]) -> bool:
-    """Whether the bounds are a promise of whoever counted, as for a bare table of counts."""
+    """Whether the caller promises the bounds, as for a plain table of counts."""
     return provenance.get("unit", _PROMISED) == _PROMISED
 
 
 def bounds_in_words(mechanism: Any) -> str:
-    """Say what one user may change.
+    """Say how much one user may add.
 
     >>> bounds_in_words(ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=10))
     'at most 1 to each of at most 10 labels'
@@ -51,33 +50,32 @@ def bounds_in_words(mechanism: Any) -> str:
 
 
 def bounding_in_words(mechanism: Any, provenance: Mapping[str, str]) -> list[str]:
-    """Say how contributions were bounded, and what became of missing users and labels."""
+    """Say how contributions are bounded, and what becomes of rows without a user or label."""
     unit = protected_unit(provenance)
     who = unit[0].upper() + unit[1:]
     lines = [f"{who} adds {bounds_in_words(mechanism)}."]
     if is_promised(provenance):
         lines.append(
-            "That no user adds more is a promise of whoever counted the labels; nothing could "
-            "check it."
+            "Whoever counted the labels promises that no user adds more; dphist cannot check it."
         )
     elif unit == "one row":
-        lines.append("Each row was taken for a user of its own: who has m rows is protected less.")
+        lines.append("Each row counts as a user of its own: someone with m rows is protected less.")
     else:
-        chosen = "" if mechanism.max_labels is None else ", its labels chosen evenly at random"
-        lines.append(f"Of a user with more, that much was counted{chosen}.")
+        chosen = "" if mechanism.max_labels is None else ", with labels chosen at random"
+        lines.append(f"If a user has more, that much is counted{chosen}.")
     for name, column in (("null_users", "user"), ("null_labels", "label")):
         if name in provenance:
             chosen = _CHOICES.get(provenance[name], provenance[name])
-            lines.append(f"Rows without a {column}: {chosen}.")
+            lines.append(f"Rows without a {column} {chosen}.")
     return lines
 
 
-def neighbours_of(mechanism: Any, provenance: Mapping[str, str]) -> str:
-    """State the neighbouring relation."""
+def neighbors_of(mechanism: Any, provenance: Mapping[str, str]) -> str:
+    """State which data are neighbors."""
     unit = protected_unit(provenance)
     return (
-        f"D and D′ are neighbours if one of them is the other with {unit} added or removed, adding "
-        f"{bounds_in_words(mechanism)}."
+        f"D and D′ are neighbors if adding or removing {unit} turns one into the other. "
+        f"{unit[0].upper()}{unit[1:]} adds {bounds_in_words(mechanism)}."
     )
 
 
@@ -105,7 +103,7 @@ def per_label(mechanism: Any) -> str:
 
 
 def threshold_base(mechanism: Any) -> str | None:
-    """Name what a threshold is measured from, or None where there is no threshold."""
+    """Name what a threshold is measured from; None if there is no threshold."""
     if isinstance(mechanism, TopLabels):
         return f"count number {mechanism.candidates + 1:,}"
     if isinstance(mechanism, TopThreshold):
@@ -114,7 +112,7 @@ def threshold_base(mechanism: Any) -> str | None:
 
 
 def number(value: int | Fraction | float) -> str:
-    """Write a threshold in up to six digits, rounded up: so that what is above it is released.
+    """Write a threshold in up to six digits, rounded up: counts above it are released.
 
     >>> number(155), number(Fraction(796549, 10000)), number(1234567), number(Fraction(2, 3))
     ('155', '79.6549', '1,234,567', '0.666667')
@@ -133,65 +131,63 @@ def threshold_in_words(mechanism: Any) -> str:
             "released."
         )
     return (
-        f"Threshold: {number(threshold)} records above {base}, the largest first, with noise of "
-        "its own; labels whose noisy count is above it are released."
+        f"Threshold: {number(threshold)} records above {base} (from the largest, with its own "
+        "noise); labels whose noisy count is above it are released."
     )
 
 
-def chance_in_words(mechanism: Any, chance: Chance) -> str:
-    """Say what a count needs to be released with a chance."""
-    percent = f"{100 * chance.chance:g} %"
+def appearance_in_words(mechanism: Any, appearance: Appearance) -> str:
+    """Say what count a label needs to be released with some chance."""
+    percent, count = f"{100 * appearance.chance:g} %", appearance.count
     base = threshold_base(mechanism)
     if base == "zero":
-        return (
-            f"A label is released with a chance of {percent} from a count of {chance.count:,} on."
-        )
+        return f"From a count of {count:,} on, a label is released with a chance of {percent}."
     also = ", if no k labels come before it" if isinstance(mechanism, TopLabels) else ""
     return (
-        f"A label is released with a chance of {percent} if its count is {chance.count:,} above "
+        f"A label is released with a chance of {percent} if its count is {count:,} above "
         f"{base}{also}."
     )
 
 
-def share_of_users(chance: Chance, users: int) -> str:
+def share_of_users(appearance: Appearance, users: int) -> str:
     """Say what share of a guessed number of users such a count is.
 
-    >>> share_of_users(Chance(80, 0.5), 10_000)
+    >>> share_of_users(Appearance(80, 0.5), 10_000)
     '  80 of 10,000 users are 0.8 % of them, if each adds 1.'
     """
-    percent = 100 * chance.count / users
-    if percent > 100:
+    count = appearance.count
+    if count > users:
         return f"  {users:,} users are too few for that, if each adds 1."
-    share = f"{plain(up(Fraction(100 * chance.count, users), 2))} %"
-    return f"  {chance.count:,} of {users:,} users are {share} of them, if each adds 1."
+    share = f"{plain(up(Fraction(100 * count, users), 2))} %"
+    return f"  {count:,} of {users:,} users are {share} of them, if each adds 1."
 
 
 def intervals_in_words(mechanism: Any) -> str:
     """Say what the error bars mean."""
     width, percent = half_width(mechanism), f"{100 * LEVEL:g} %"
     start = (
-        f"Each interval reaches {width:,} to both sides of the released count, from the law of the "
-        f"noise, which stays within it with a probability of {percent} or more"
+        f"Each interval reaches {width:,} to both sides of the released count. The noise stays "
+        f"within that with a probability of {percent} or more, for each label by itself."
     )
     if isinstance(mechanism, ThresholdHistogram) and mechanism.threshold is None:
-        return f"{start}, for each label by itself."
+        return start
     return (
-        f"{start}, for each label by itself, and does not go below 1. So no label has a chance "
-        f"above {100 - 100 * LEVEL:g} % to be released with an interval that misses its count. "
-        "Among the released labels near the threshold, though, intervals miss more often: such a "
-        "label is there because its noise was large."
+        f"{start} No interval goes below 1. So no label has a chance above "
+        f"{100 - 100 * LEVEL:g} % of being released with an interval that misses its count. Among "
+        "the released labels near the threshold, however, intervals miss more often: such a label "
+        "is there because its noise was large."
     )
 
 
-def labelled_limits(mechanism: Any, provenance: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Say what the release does not tell and the guarantee does not cover."""
+def limits_of(mechanism: Any, provenance: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Say what the release leaves out and the guarantee does not cover."""
     limits = []
     if threshold_base(mechanism) is not None:
         limits.append(
             (
                 "Labels that are missing.",
-                "A label that is not here need not be rare: whether it is released depends on the "
-                "noise too, and labels below the threshold are missing however many there are.",
+                "A missing label need not be rare: noise may have hidden it. Labels below the "
+                "threshold are missing, however many there are.",
             )
         )
     if threshold_base(mechanism) is not None and not isinstance(mechanism, TopLabels):
@@ -204,37 +200,40 @@ def labelled_limits(mechanism: Any, provenance: Mapping[str, str]) -> list[tuple
         )
     if isinstance(mechanism, TopLabels):
         limits.append(
-            ("Ranks.", "Labels are ranked by noisy counts; two close ones may have changed places.")
+            (
+                "Ranks.",
+                "Labels are ranked by noisy counts; two labels with close counts may swap places.",
+            )
         )
     if is_promised(provenance):
         limits.append(
             (
                 "The bounds.",
-                f"That a user adds {bounds_in_words(mechanism)} is a promise of whoever counted "
-                "the labels; someone who adds more is protected less.",
+                "Whoever counted the labels promises that a user adds "
+                f"{bounds_in_words(mechanism)}. A user who adds more is protected less.",
             )
         )
     elif protected_unit(provenance) != "one row":
         limits.append(
             (
                 "What users had beyond the bounds.",
-                f"A user added {bounds_in_words(mechanism)}; what users had beyond that is in no "
-                "count, so counts may be smaller than in the data, apart from noise.",
+                f"A user adds {bounds_in_words(mechanism)}. What users had beyond that is in no "
+                "count, so counts may be too small even without noise.",
             )
         )
     if provenance.get("null_users") == "separate":
         limits.append(
             (
                 "Rows without a user.",
-                "Each was taken for a user of its own: a person behind several is protected for "
-                "one of them.",
+                "Each counts as a user of its own: a person with several such rows is protected "
+                "for one of them.",
             )
         )
     if getattr(mechanism, "labels", None) is not None:
         limits.append(
             (
                 "The listed labels.",
-                "They were given as public knowledge; if they were taken from the data, the "
+                "They were given as public knowledge. If they were taken from the data, the "
                 "guarantee does not cover what they reveal.",
             )
         )
@@ -242,7 +241,7 @@ def labelled_limits(mechanism: Any, provenance: Mapping[str, str]) -> list[tuple
 
 
 def _general(provenance: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Return what holds for every kind of release."""
+    """Return the limits of every kind of release."""
     told = {
         "Errors of the data.": "Intervals describe the noise added here, not how the data were "
         "gathered, sampled or cleaned."

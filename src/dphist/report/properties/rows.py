@@ -50,7 +50,7 @@ class Property:
 
 
 def can_be_estimated(profile: Profile) -> bool:
-    """Whether there is something to estimate from, of a size that the estimators are made for."""
+    """Whether a histogram has records, and not more than the estimators can take."""
     return 0 < profile.total < MOST_RECORDS
 
 
@@ -63,19 +63,19 @@ def properties_of(
     base: Exact = 2,
     resamples: int = RESAMPLES,
 ) -> list[Property]:
-    """Estimate everything that can be said about the population behind a histogram.
+    """Estimate properties of the population behind a histogram.
 
     Parameters
     ----------
     source : Profile or Release of one.
     labels : how many labels the population has, if known; the distance to uniformity needs it.
-    p_min : least probability of a label, if known: gives an estimate of the number of labels
-        beside the lower bound.
+    p_min : smallest probability of a label, if known. With it, the number of labels is estimated
+        and not only bounded from below.
     extra : further records to look ahead, in units of those there are; 1 and 2 by default.
-        How many new labels there are cannot be told, and is NaN, farther than the records allow.
+        Farther ahead than the records allow, the number of new labels is NaN.
     base : of the logarithms.
-    resamples : how often a release's mechanism is run to learn what its noise does, 10 to 10,000
-        times; or 0 to leave the noise out of errors and intervals.
+    resamples : how often the mechanism of a release is run again to estimate the effect of its
+        noise, 10 to 10,000 times; 0 leaves the noise out of errors and intervals.
 
     Raises
     ------
@@ -95,10 +95,10 @@ def properties_of(
         raise ParameterError(f"resamples must be at least {FEWEST}, or 0 to leave the noise out")
     if isinstance(source, Release):
         if runs:
-            # In milliseconds it is found what is wrong with the arguments; the runs take seconds.
+            # This finds wrong arguments in milliseconds; the runs take seconds.
             properties_of(profile, labels=labels, p_min=p_min, extra=extra, base=base, resamples=0)
         source = source if runs else profile
-    again = max(runs, FEWEST)  # is not looked at for a profile, but checked
+    again = max(runs, FEWEST)  # checked, but not used for a profile
     return [
         *_entropies(source, again, labels, base),
         *_sizes(source, again, p_min),
@@ -155,7 +155,7 @@ def _distances(source: Source, runs: int, labels: int | None) -> list[Property]:
 
 
 def _guesses(source: Source, runs: int) -> list[Property]:
-    """What the commonest labels hold: of passwords, what so many guesses open."""
+    """Return shares of the commonest labels; for passwords, what that many guesses open."""
     have = profile_of(source).labels
     found = []
     for tries in [tries for tries in _GUESSES if tries < have] or [1]:

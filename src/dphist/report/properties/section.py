@@ -1,4 +1,4 @@
-"""What the report of an anonymized release says about the population behind it."""
+"""What the page of an anonymized histogram says about the population behind it."""
 
 from dataclasses import dataclass
 
@@ -7,12 +7,12 @@ from dphist.release.release import Release
 from dphist.report.properties.rows import can_be_estimated, properties_of
 from dphist.report.properties.words import interval_of, name_of, notes_of, value_of
 
-# A page must not take long. So many further releases tell the noise's size to 11 %; of more records
-# than this they take too long, and the noise is nothing beside them.
+# A page must not take long. 40 further releases estimate the size of the noise to 11 %. For more
+# records than this they take too long, and the noise is negligible.
 _RESAMPLES, _MOST_RECORDS = 40, 2**30
-_ERRORS = "Intervals and standard errors are those of the records being a sample"
-_WITH_NOISE = ", and of the noise of the release. This command prints them too:"
-_WITHOUT_NOISE = "; the noise of the release comes on top of them. This command includes it:"
+_ERRORS = "Intervals and standard errors are for the records as a sample of the population"
+_WITH_NOISE = ", and for the noise of the release. This command prints them too:"
+_WITHOUT_NOISE = "; the noise of the release comes on top. This command includes it:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +26,11 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """The section: its table, and what each row rests on, by name.
+    """The section: its table, and what each estimate rests on.
 
     Attributes
     ----------
-    lines : empty where the release holds nothing to estimate from.
+    lines : empty if the release holds nothing to estimate from.
     notes : (name, text).
     errors : what intervals and standard errors cover.
     """
@@ -41,7 +41,7 @@ class Section:
 
 
 def population(release: Release) -> Section:
-    """Return what an anonymized release says about its population: functions of it alone."""
+    """Return what the released histogram says about its population."""
     if not can_be_estimated(release.value):
         return Section([], [], "")
     noise = release.value.total <= _MOST_RECORDS and can_be_run_again(release)

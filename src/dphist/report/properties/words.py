@@ -1,4 +1,4 @@
-"""Estimated properties as text: numbers with the digits they deserve, and what they rest on."""
+"""Estimated properties as text: numbers with as many digits as they justify, and notes."""
 
 import math
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ _WHOLE_FROM = 1e3  # of labels: fractions of a label are shown below, for small 
 
 
 def name_of(item: Property) -> str:
-    """Return the name with the unit, where the number does not say it.
+    """Return the name, with the unit if the number does not show it.
 
     >>> name_of(Property("entropy", "Shannon entropy", Estimate(2.0, "", None, None, "bits", ())))
     'Shannon entropy (bits)'
@@ -49,7 +49,7 @@ def interval_of(estimate: Estimate) -> str:
 
 
 def error_of(estimate: Estimate) -> str:
-    """Return the standard error with two digits, or a dash where there is none."""
+    """Return the standard error with two digits, or a dash if there is none."""
     error = estimate.standard_error
     if error is None or not math.isfinite(error):
         return NONE
@@ -57,7 +57,7 @@ def error_of(estimate: Estimate) -> str:
 
 
 def notes_of(items: Sequence[Property]) -> list[tuple[str, str]]:
-    """Return names and what they rest on; names of one method and the same notes are joined."""
+    """Return names and notes; properties with the same method and notes share an entry."""
     found: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for item in items:
         found.setdefault((item.estimate.method, item.estimate.notes), []).append(item.name)

@@ -4,15 +4,15 @@ import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from dphist.arrays import AnyArray
 from dphist.release.range_histogram import RangeHistogram
 from dphist.report.labels_shown import harmless
 
 _LONGEST_NAME = 40
 
 
-def edge_texts(edges: npt.NDArray[Any]) -> list[str]:
+def edge_texts(edges: AnyArray) -> list[str]:
     """Write edges so that they can be read back: numbers, or ISO dates and times of UTC.
 
     >>> edge_texts(np.array([0.1, 2.0, np.inf])), edge_texts(np.array(["2024-01-31"], "M8[D]"))
@@ -28,7 +28,7 @@ def edge_texts(edges: npt.NDArray[Any]) -> list[str]:
     return list(np.datetime_as_string(edges, unit="s" if whole else "us").tolist())
 
 
-def short_edges(edges: npt.NDArray[Any]) -> list[str]:
+def short_edges(edges: AnyArray) -> list[str]:
     """Write edges for people: times to the minute where that is exact.
 
     >>> short_edges(np.array([0.0, 0.25, np.inf])), short_edges(np.array([2013, 10**6]))
@@ -45,8 +45,8 @@ def short_edges(edges: npt.NDArray[Any]) -> list[str]:
     return [text.replace("T", " ") for text in texts]
 
 
-def place_text(edges: npt.NDArray[Any], place: Any) -> str:
-    """Write a place between edges with the digits that its bins are worth.
+def place_text(edges: AnyArray, place: Any) -> str:
+    """Write a place between edges with as many digits as the width of its bin justifies.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def place_text(edges: npt.NDArray[Any], place: Any) -> str:
 
 
 def axis_text(histogram: RangeHistogram, axis: int) -> str:
-    """Name an axis: by its column, which cannot command a terminal or a page.
+    """Name an axis by its column, made safe for terminals and pages.
 
     >>> axis_text(RangeHistogram(np.array([[1, 2]])), 1)
     'axis 2'

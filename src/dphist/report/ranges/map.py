@@ -1,18 +1,18 @@
-"""A map of two axes as few areas, each of one shade: small as SVG, and in the reader's colours."""
+"""A map of two axes: a few areas, each of one shade, so that its SVG is small."""
 
 import math
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch, PathPatch
 from matplotlib.path import Path
 
+from dphist.arrays import BoolArray, FloatArray, IntArray
 from dphist.release.range_histogram import RangeHistogram
 from dphist.release.range_histogram.picture import grouped
-from dphist.report.plots import Palette, colour_text
+from dphist.report.plots import Palette, color_text, short_number
 from dphist.report.ranges.axis_texts import axis_text
-from dphist.report.ranges.scale import compact, scale_of
+from dphist.report.ranges.scale import scale_of
 
 CELLS = 48  # of each axis that are drawn
 _SHADES = 5
@@ -20,8 +20,8 @@ _SHADES = 5
 
 def cells_of(
     histogram: RangeHistogram,
-) -> tuple[npt.NDArray[np.float64], list[npt.NDArray[np.int64]]]:
-    """Return the counts of at most 48 by 48 cells, and the places of their edges in each axis."""
+) -> tuple[FloatArray, list[IntArray]]:
+    """Return the counts of at most 48 by 48 cells, and where their edges are in each axis."""
     places = [grouped(bins, CELLS) for bins in histogram.bins.shape]
     found = histogram.bins.astype(np.float64)
     for axis, ends in enumerate(places):
@@ -30,7 +30,7 @@ def cells_of(
 
 
 def shades_of(top: float) -> list[float]:
-    """Return where shades begin, in records a cell: a third of the next, or half of it.
+    """Return the records a cell at which each shade begins: 1, 3, 10, 30 and so on.
 
     >>> shades_of(900), shades_of(2)
     ([3, 10, 30, 100, 300], [1])
@@ -41,7 +41,7 @@ def shades_of(top: float) -> list[float]:
 
 
 def draw_map(ax: Axes, palette: Palette, histogram: RangeHistogram) -> None:
-    """Draw cells in shades of the line's colour; the first axis goes to the right."""
+    """Draw cells in shades of the line's color; the first axis goes to the right."""
     cells, places = cells_of(histogram)
     across, up = (scale_of(e, p) for e, p in zip(histogram.edges, places, strict=True))
     shades = shades_of(float(cells.max()))
@@ -54,7 +54,7 @@ def draw_map(ax: Axes, palette: Palette, histogram: RangeHistogram) -> None:
             ax.add_patch(
                 PathPatch(area, facecolor=palette.line, alpha=strength, linewidth=0, aa=False)
             )
-        label = f"≥ {compact(least)}"
+        label = f"≥ {short_number(least)}"
         keys.append(Patch(facecolor=palette.line, alpha=strength, linewidth=0, label=label))
     across.apply(ax)
     up.apply(ax, "y")
@@ -66,12 +66,10 @@ def draw_map(ax: Axes, palette: Palette, histogram: RangeHistogram) -> None:
         borderpad=0, borderaxespad=0.4, handlelength=0.8, handletextpad=0.3, columnspacing=0.7,
     )  # fmt: skip
     if palette.text is not None:
-        colour_text(ax, palette.text)
+        color_text(ax, palette.text)
 
 
-def _area(
-    inside: npt.NDArray[np.bool_], x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]
-) -> Path | None:
+def _area(inside: BoolArray, x: FloatArray, y: FloatArray) -> Path | None:
     """Return the rectangles that make up an area, runs of cells joined; None if it is empty."""
     padded = np.zeros((inside.shape[0], inside.shape[1] + 2), np.int8)
     padded[:, 1:-1] = inside

@@ -1,24 +1,20 @@
-"""A universal release drawn with matplotlib: its bins and sums of them, or a map of two axes."""
+"""A histogram over ranges as plots: its bins and their sums, or a map of two axes."""
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from dphist.arrays import FloatArray
 from dphist.errors import ParameterError
 from dphist.release.range_histogram import RangeHistogram
-from dphist.release.range_histogram.picture import ERRORS, band, closed, draw
+from dphist.release.range_histogram.picture import ERRORS, band, closed
 from dphist.release.release import Release
-from dphist.report.plots import Chart, Palette, Panels, add_title, finish
+from dphist.report.plots import Chart, Palette, Panels, draw_charts, finish, short_number
 from dphist.report.ranges.axis_texts import axis_text
 from dphist.report.ranges.map import draw_map
 from dphist.report.ranges.rows import sums
-from dphist.report.ranges.scale import Scale, compact, scale_of, steps_of
-from dphist.report.what_is_counted import counted_of
-
-FloatArray = npt.NDArray[np.float64]
+from dphist.report.ranges.scale import Scale, scale_of, steps_of
+from dphist.report.records import counted_of
 
 BINS_TITLE = "Histogram"
 SUMS_TITLE = "Cumulative curve"
@@ -28,22 +24,13 @@ _BAND = "95 % band"
 
 
 def plot(release: Release) -> Panels:
-    """Draw a universal release of one axis or two: see `dphist.plot`."""
+    """Draw a histogram of one axis or two: see `dphist.plot`."""
     histogram: RangeHistogram = release.value
     if histogram.bins.ndim > 2:
         raise ParameterError("release must be of one axis or two to be plotted")
-    layout = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1, wspace=0.04)
     if histogram.bins.ndim == 2:
-        figure = Figure(figsize=(7, 5.4), layout=layout)
-        axes = np.array([figure.subplots()], object)
-        draw(histogram, axes[0])
-    else:
-        figure = Figure(figsize=(11, 4.6), layout=layout)
-        axes = figure.subplots(1, 2)
-        for ax, chart in zip(axes, charts_of(release), strict=True):
-            chart.draw(ax, Palette())
-            add_title(ax, chart.title)
-    return np.asarray(axes, object).view(Panels)
+        return draw_charts(charts_of(release), 7, 5.4)
+    return draw_charts(charts_of(release), 11, 4.6)
 
 
 def charts_of(release: Release) -> list[Chart]:
@@ -72,7 +59,7 @@ def charts_of(release: Release) -> list[Chart]:
 
 
 def bins_a_step(histogram: RangeHistogram) -> int:
-    """Return how many neighbouring bins a drawn step is the mean of; the last may have fewer."""
+    """Return how many neighboring bins a drawn step is the mean of; the last may have fewer."""
     return int(steps_of(histogram.edges[0], MOST)[1])
 
 
@@ -121,6 +108,6 @@ def _finish(ax: Axes, palette: Palette, scale: Scale, low: FloatArray, high: Flo
     margin = 0.04 * (top - bottom)
     ax.set_ylim(bottom - margin if bottom < 0 else 0, top + margin)
     ax.yaxis.set_major_locator(MaxNLocator(nbins=5))
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: compact(value)))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: short_number(value)))
     scale.apply(ax)
     finish(ax, palette)

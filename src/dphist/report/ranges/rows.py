@@ -1,4 +1,4 @@
-"""What a universal release says, as rows: ranges, quantiles, and what lies in no bin."""
+"""What a histogram over ranges says, as rows: ranges, quantiles, and records in no bin."""
 
 import math
 from dataclasses import dataclass
@@ -6,9 +6,8 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from dphist.arrays import IntArray, NumberArray
+from dphist.arrays import FloatArray, IntArray, NumberArray
 from dphist.mechanism import Mechanism
 from dphist.ranges import RangesMechanism
 from dphist.release.range_histogram import RangeHistogram
@@ -22,26 +21,66 @@ _PLACES = 4096  # edges that are tried as ends of a quantile's interval
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Records of a range, or of what a text says, and how far off they may be (95 %)."""
+    """Records of a range, or of a group named by `start`, and their error (95 %)."""
 
     start: str
     stop: str
     count: float
     error: float
 
+    @property
+    def text(self) -> str:
+        """The count with its error.
+
+        >>> Row("", "", 336_776, 27.4).text
+        '336,776 ± 28'
+        """
+        return f"{count_text(self.count)} ± {error_text(self.error)}"
+
 
 @dataclass(frozen=True, slots=True)
 class Quantile:
-    """Where a share of the records lies below, and between which edges that is (95 %)."""
+    """The place that a share of the records lies below, and its interval (95 %)."""
 
     share: float
     place: str
     low: str
     high: str
 
+    @property
+    def meaning(self) -> str:
+        """What the quantile says about the records.
+
+        >>> Quantile(0.05, "3", "2", "4").meaning
+        '5 % below, 95 % not'
+        """
+        return f"{100 * self.share:g} % below, {100 - 100 * self.share:g} % not"
+
+
+def count_text(count: float) -> str:
+    """Write an estimate of a count: as a whole number, or to a tenth if it is none.
+
+    >>> count_text(1234), count_text(-0.25)
+    ('1,234', '-0.2')
+    """
+    return f"{count:,}" if isinstance(count, int) else f"{count:,.1f}"
+
+
+def error_text(error: float) -> str:
+    """Write an error, rounded up to two digits, and at least 0.01.
+
+    >>> error_text(27.4), error_text(123_456.0), error_text(1.25), error_text(0.0)
+    ('28', '130,000', '1.3', '0.01')
+    """
+    if not error > 0.01:
+        return "0.01"
+    step = 10.0 ** (math.floor(math.log10(error)) - 1)
+    rounded = math.ceil(error / step - 1e-9) * step
+    return f"{rounded:,.0f}" if rounded >= 10 else f"{rounded:.2g}"
+
 
 def parts(bins: int, most: int) -> IntArray:
-    """Return edges' places of at most `most` parts of nearly equal numbers of bins.
+    """Divide bins into at most `most` parts of nearly equal size; return the places of their edges.
 
     >>> parts(10, 4), parts(2, 4)
     (array([ 0,  2,  5,  8, 10]), array([0, 1, 2]))
@@ -49,10 +88,8 @@ def parts(bins: int, most: int) -> IntArray:
     return np.rint(np.linspace(0, bins, min(bins, most) + 1)).astype(np.int64)
 
 
-def sums(
-    histogram: RangeHistogram, axis: int, places: IntArray
-) -> tuple[NumberArray, npt.NDArray[np.float64]]:
-    """Return counts between neighbouring places of one axis, and their errors (95 %)."""
+def sums(histogram: RangeHistogram, axis: int, places: IntArray) -> tuple[NumberArray, FloatArray]:
+    """Return counts between neighboring places of one axis, and their errors (95 %)."""
     lo: list[Any] = [0] * histogram.bins.ndim
     hi: list[Any] = list(histogram.bins.shape)
     lo[axis], hi[axis] = places[:-1], places[1:]
@@ -61,7 +98,7 @@ def sums(
 
 
 def rows_of(histogram: RangeHistogram, axis: int, most: int) -> list[Row]:
-    """Return an axis in at most `most` parts; all other axes are added up."""
+    """Return one axis in at most `most` parts, summed over all other axes."""
     places = parts(histogram.bins.shape[axis], most)
     texts = short_edges(histogram.edges[axis][places])
     counts, errors = sums(histogram, axis, places)
@@ -76,7 +113,7 @@ def whole_of(histogram: RangeHistogram) -> Row:
 
 
 def outside_of(release: Release) -> list[Row]:
-    """Return what lies in no bin; empty where the data came without edges."""
+    """Return the records in no bin; empty if the data came without edges."""
     histogram = release.value
     error = ERRORS * _error_of_one(release.mechanism)
     first, last = histogram.edges[0][[0, -1]]
@@ -89,7 +126,7 @@ def outside_of(release: Release) -> list[Row]:
         "null": f"without a value of {name}",
     }
     if first == -np.inf:
-        del said["below"]  # there is nothing
+        del said["below"]  # nothing is below minus infinity
     counts = histogram.outside
     return [Row(text, "", counts[kind], error) for kind, text in said.items() if kind in counts]
 
@@ -105,9 +142,9 @@ def _error_of_one(mechanism: Mechanism) -> float:
 def quantiles_of(histogram: RangeHistogram) -> list[Quantile]:
     """Return the quantiles of the only axis; empty if there are no records by the estimates.
 
-    A place is below a quantile if fewer records lie before it than the share of all: as each
-    of the two numbers is off by its own error, the interval holds all edges where that cannot be
-    told, and ends at the next ones.
+    A place is below a quantile if less than that share of all records lies before it. The counts
+    before and after a place each have an error, so for some edges this is undecided. The interval
+    holds these edges, and ends at the next edges on both sides.
     """
     edges = histogram.edges[0]
     if np.isnan(histogram.cdf()[-1]):

@@ -1,23 +1,21 @@
-"""Edges along the x axis of a figure: numbers, dates, or one step after the other."""
+"""Where the edges of bins stand along an axis of a figure, and what is written there."""
 
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib import dates
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, MaxNLocator
 
+from dphist.arrays import AnyArray, FloatArray, IntArray
 from dphist.release.range_histogram.picture import finite
 from dphist.report.ranges.axis_texts import short_edges
-
-FloatArray = npt.NDArray[np.float64]
 
 _dates: Any = dates  # it has no types
 _NONE = np.timedelta64(0, "D")
 _TICKS = 5
-_THIN = 1 / 300  # of the axis; bins less wide than this would not be seen
+_THIN = 1 / 300  # of the axis; narrower bins would not be seen
 _LETTERS = 44  # of all ticks together
 
 
@@ -58,11 +56,12 @@ class Scale:
             )
 
 
-def steps_of(edges: npt.NDArray[Any], most: int) -> npt.NDArray[np.int64]:
-    """Return edges' places of about `most` steps, each of some neighbouring bins.
+def steps_of(edges: AnyArray, most: int) -> IntArray:
+    """Group neighboring bins into about `most` steps; return the places of their edges.
 
-    Of hours, and of other bins of which some make a day, a step is whole days, and of days whole
-    weeks, where it would be more than half of that: otherwise nights and days would make waves.
+    Steps of hours, or of other bins that divide a day, become whole days if they are longer than
+    half a day; steps of days become whole weeks if they are longer than half a week. Otherwise
+    nights and weekends would draw waves.
 
     >>> steps_of(np.arange(0, 8760 * 3600, 3600).astype("M8[s]").astype("M8[us]"), 200)[:3]
     array([ 0, 48, 96])
@@ -79,11 +78,11 @@ def steps_of(edges: npt.NDArray[Any], most: int) -> npt.NDArray[np.int64]:
     return np.append(np.arange(0, bins, together), bins)
 
 
-def scale_of(edges: npt.NDArray[Any], places: npt.NDArray[np.int64]) -> Scale:
+def scale_of(edges: AnyArray, places: IntArray) -> Scale:
     """Return the scale of an axis of which the edges at some places are drawn.
 
-    Numbers and dates stand where they are. If that would make a step too thin to be seen, or one
-    of them is endless, all steps are drawn equally wide, with their edges written below.
+    Edges stand where their number or date is. If a step would be too thin to be seen, or is
+    infinite, all steps are drawn equally wide, with their edges written below.
     """
     drawn = edges[places]
     if edges.dtype.kind == "M":
@@ -113,23 +112,11 @@ def _by_date(x: FloatArray) -> Scale:
     return Scale(x, inside.tolist(), list(texts), formatter.get_offset())
 
 
-def _by_place(drawn: npt.NDArray[Any]) -> Scale:
-    """Return steps of one width; as many edges are written as there is room for."""
+def _by_place(drawn: AnyArray) -> Scale:
+    """Return steps of equal width, with as many edges written as there is room for."""
     texts = short_edges(drawn)
     last = len(drawn) - 1
     room = max(_LETTERS // (max(map(len, texts)) + 2), 2)
     wanted = np.unique(np.rint(np.linspace(0, last, min(room, last + 1))).astype(int)).tolist()
     x = np.arange(last + 1, dtype=np.float64)
     return Scale(x, [float(place) for place in wanted], [texts[place] for place in wanted])
-
-
-def compact(value: float) -> str:
-    """Write a tick's number in the width a phone has.
-
-    >>> [compact(n) for n in (0, 150, 1_500, -20_000, 2_500_000)]
-    ['0', '150', '1.5k', '-20k', '2.5M']
-    """
-    for unit, letter in ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k")):
-        if abs(value) >= unit:
-            return f"{value / unit:g}{letter}"
-    return f"{value:g}"

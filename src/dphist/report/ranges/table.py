@@ -1,4 +1,4 @@
-"""The table of a universal release as CSV."""
+"""The table of a histogram over ranges as CSV."""
 
 import csv
 import io
@@ -13,8 +13,8 @@ from dphist.report.ranges.axis_texts import edge_texts
 def ranges_csv(histogram: RangeHistogram) -> str:
     """Return a row a bin: columns start,stop,count,error; of several axes start_x,stop_x,...
 
-    Edges are numbers or ISO text, errors standard errors in records to six digits. Rows are in
-    the order of the bins, the last axis fastest.
+    Edges are numbers or ISO dates and times. Errors are standard errors in records, to six digits.
+    Rows are in the order of the bins; the last axis varies fastest.
     """
     names = []
     for axis in range(histogram.bins.ndim):

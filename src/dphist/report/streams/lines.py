@@ -1,16 +1,13 @@
-"""Which lines of running counts are drawn, in how many points, and where their names stand."""
+"""The lines of running counts: which ones, with how many points, and where names stand."""
 
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from dphist.arrays import BoolArray, FloatArray
 from dphist.release.release import Release
 from dphist.report.streams.rows import least_count
 from dphist.report.streams.words import half_width
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 MOST_LINES = 8
 _POINTS = 200  # readings that are drawn; a figure is some 400 units wide
@@ -18,7 +15,7 @@ _POINTS = 200  # readings that are drawn; a figure is some 400 units wide
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One label's running count; NaN where the label was not in a reading.
+    """The running count of one label; NaN if the label was not in a reading.
 
     Attributes
     ----------
@@ -34,19 +31,19 @@ class Line:
     high: FloatArray
 
     @property
-    def alone(self) -> npt.NDArray[np.bool_]:
+    def alone(self) -> BoolArray:
         """Which points have no neighbour, so that no line shows them."""
         there = np.isfinite(self.counts)
         beside = np.append(there[1:], False) | np.append(False, there[:-1])
-        alone: npt.NDArray[np.bool_] = there & ~beside
+        alone: BoolArray = there & ~beside
         return alone
 
 
 def lines_of(release: Release) -> list[Line]:
     """Return the lines of the labels with the largest last counts.
 
-    Of many readings some are drawn: the same for all labels, with those at which a drawn label
-    is first released.
+    If there are many readings, some are drawn, the same for all labels. Those at which a drawn
+    label first appears are among them.
     """
     value = release.value
     found = [(label, *value.line(label)) for label in value.labels[:MOST_LINES]]
@@ -68,10 +65,10 @@ def _band(release: Release, counts: FloatArray) -> tuple[FloatArray, FloatArray]
 
 
 def apart(wanted: FloatArray, gap: float, low: float, high: float) -> FloatArray:
-    """Return places near the wanted ones that are `gap` apart or more, in the same order.
+    """Return places near the wanted ones, in the same order, at least `gap` apart.
 
-    They lie between `low` and `high`, where there is room for all. Those that are too close
-    make a group around the mean of what they want.
+    They lie between `low` and `high` if there is room for all. Places that would be too close
+    form a group around the mean of the wanted ones.
 
     Parameters
     ----------

@@ -1,92 +1,97 @@
-"""What the report says about running counts."""
+"""What the page says about running counts of a stream."""
 
-from typing import Any
+from dataclasses import dataclass
 
 from dphist.release.release import Release
-from dphist.report import described, words
-from dphist.report.guarantees import total_of
-from dphist.report.labels_shown import harmless
-from dphist.report.numbers_protected import number_protected
-from dphist.report.streams import words as running_words
+from dphist.report import mechanism_facts
+from dphist.report.page import Figure, Page
+from dphist.report.streams import words
 from dphist.report.streams.colors import STAND_INS, with_variables
 from dphist.report.streams.lines import MOST_LINES
 from dphist.report.streams.plots import chart_of
-from dphist.report.streams.rows import rows_of
-from dphist.report.svg import inline_chart
+from dphist.report.streams.rows import Row, rows_of
+from dphist.report.svg import figure
 
 _MOST_ROWS = 50
-_LONGEST = 120
 _HEIGHT = 380
-_HAIR = 1 / 400  # of the height: a band that reaches no further is hidden by its line
+_HAIR = 1 / 400  # of the height; a narrower band is hidden by its line
 
 
-def content(release: Release) -> dict[str, Any]:
-    """Return what the page says, as text, numbers and figures."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamsPage(Page):
+    """What the page says about running counts of a stream.
+
+    Attributes
+    ----------
+    coverage : that the guarantee is for all readings together.
+    bounding : how events are bounded.
+    time, horizon : events so far, and how many the guarantee covers.
+    readings : how many there are.
+    rows, left_out : the first rows of the last reading, and how many more there are.
+    threshold, threshold_words : where the threshold lies; None if there is none.
+    error, half_width, intervals : standard error, reach of an interval, and what it means.
+    method : how the noise goes on from one event to the next.
+    """
+
+    coverage: str
+    bounding: str
+    time: int
+    horizon: int
+    readings: int
+    rows: list[Row]
+    left_out: int
+    threshold: str | None
+    threshold_words: str
+    error: str
+    half_width: int
+    intervals: str
+    method: str
+
+
+def content(release: Release) -> StreamsPage:
+    """Return what the page says."""
     mechanism, value = release.mechanism, release.value
-    total = total_of(mechanism)
-    unit = running_words.protected_unit(mechanism, release.provenance)
-    latest = len(value.latest)
-    return {
-        "version": release.version,
-        "guarantee_short": words.guarantee_in_short(total.guarantee),
-        "guarantee_kind": words.guarantee_kind(total.guarantee, total.releases),
-        "guarantee_name": f"{total}",
-        "guarantee_words": running_words.promise_in_words(
-            total, unit, release.guarantee, number_protected(release)
-        ),
-        "guarantee_symbols": words.guarantee_in_symbols(total.guarantee),
-        "coverage": running_words.coverage_in_words(mechanism),
-        "zcdp": str(release.guarantee),
-        "neighbours": running_words.neighbours_in_words(mechanism),
-        "unit": unit,
-        "bounding": running_words.bounding_in_words(mechanism),
-        "time": int(value.times[-1]),
-        "horizon": mechanism.horizon,
-        "readings": len(value),
-        "labels": latest,
-        "threshold": None
-        if mechanism.threshold is None
-        else running_words.threshold_text(mechanism),
-        "threshold_words": running_words.threshold_in_words(mechanism),
-        "error": running_words.error_text(mechanism),
-        "half_width": running_words.half_width(mechanism),
-        "intervals": running_words.intervals_in_words(mechanism),
-        "method": running_words.method_in_words(mechanism),
-        "figure": _figure(release),
-        "rows": rows_of(release, _MOST_ROWS),
-        "left_out": max(latest - _MOST_ROWS, 0),
-        "show": lambda label: harmless(label, _LONGEST),
-        "made": mechanism.description,
-        "mechanism": type(mechanism).__name__,
-        "call": described.call(mechanism),
-        "parameters": described.parameters(mechanism),
-        "noise": None,
-        "paper": described.paper(mechanism),
-        "limits": running_words.running_limits(mechanism, unit),
-    }
+    unit = words.protected_unit(mechanism, release.provenance)
+    return StreamsPage(
+        coverage=words.coverage_in_words(mechanism),
+        bounding=" ".join(words.bounding_in_words(mechanism)),
+        time=int(value.times[-1]),
+        horizon=mechanism.horizon,
+        readings=len(value),
+        rows=rows_of(release, _MOST_ROWS),
+        left_out=max(len(value.latest) - _MOST_ROWS, 0),
+        threshold=None if mechanism.threshold is None else words.threshold_text(mechanism),
+        threshold_words=words.threshold_in_words(mechanism),
+        error=words.error_text(mechanism),
+        half_width=words.half_width(mechanism),
+        intervals=words.intervals_in_words(mechanism),
+        method=words.method_in_words(mechanism),
+        figures=[_figure(release)],
+        parameters=mechanism_facts.parameters(mechanism),
+        paper=mechanism_facts.paper(mechanism),
+        limits=words.limits_of(mechanism, unit),
+    )
 
 
-def _figure(release: Release) -> dict[str, Any]:
+def _figure(release: Release) -> Figure:
     chart = chart_of(release, STAND_INS)
-    text = _caption(release)
-    svg = with_variables(inline_chart(chart.title, chart.draw, "running", text, _HEIGHT))
-    return {"title": chart.title, "svg": svg, "text": text}
+    return figure(chart, "running", _caption(release), _HEIGHT, with_variables)
 
 
 def _caption(release: Release) -> str:
-    """Say what the lines are, and what it means where there is none."""
+    """Say what the lines are, and what a missing line means."""
     labels, mechanism = release.value.labels, release.mechanism
     which = "Released counts of the labels" if len(labels) <= MOST_LINES else (
         f"Released counts of the {MOST_LINES} labels with the largest last counts"
     )  # fmt: skip
     text = f"{which}, over the events read so far; around each its 95 % band."
     largest = max(release.value.latest.counts.tolist(), default=0)
-    if running_words.half_width(mechanism) < _HAIR * largest:
+    if words.half_width(mechanism) < _HAIR * largest:
         text += " Here it is narrower than the lines."
     if mechanism.threshold is None:
         return text
     return (
-        f"{text} A line begins where the label was first released: a label below the threshold, "
-        f"{running_words.threshold_text(mechanism)}, is not shown, which does not mean that its "
-        "count is zero. A gap is where it fell below again."
+        f"{text} A line begins where the label was first released, and has a gap where the label "
+        f"fell below the threshold, {words.threshold_text(mechanism)}. A label without a line need "
+        "not have a count of zero."
     )

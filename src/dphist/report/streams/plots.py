@@ -1,4 +1,4 @@
-"""Running counts over the events of a stream, with error bands, drawn with matplotlib."""
+"""Running counts over the events of a stream, with error bands, as a plot."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,19 +6,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 from rich.cells import cell_len
 
 from dphist.release.release import Release
 from dphist.report.labels_shown import harmless, in_columns
-from dphist.report.plots import Chart, Palette, Panels, add_title, finish
-from dphist.report.ranges.scale import compact
+from dphist.report.plots import Chart, Palette, Panels, draw_charts, finish, say_empty, short_number
 from dphist.report.streams.colors import DASHES, LIGHT
+from dphist.report.streams.counted import counted_by
 from dphist.report.streams.lines import Line, apart, lines_of
 from dphist.report.streams.rows import least_count
-from dphist.report.what_is_counted import counted_of
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -31,26 +28,20 @@ _FEW = 12  # readings up to which each is marked
 
 def plot(release: Release) -> Panels:
     """Draw the running counts of a stream: see `dphist.plot`."""
-    layout = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1)
-    figure = Figure(figsize=(8, 5), layout=layout)
-    ax = figure.subplots()
-    chart = chart_of(release)
-    chart.draw(ax, Palette())
-    add_title(ax, chart.title)
-    return np.array([ax], object).view(Panels)
+    return draw_charts([chart_of(release)], 8, 5)
 
 
-def chart_of(release: Release, colours: Sequence[str] = LIGHT) -> Chart:
-    """Return the chart of a release: the lines of its top labels, in these colours."""
+def chart_of(release: Release, colors: Sequence[str] = LIGHT) -> Chart:
+    """Return the chart of a release: the lines of its top labels, in these colors."""
     lines = lines_of(release)
     threshold = release.mechanism.threshold
     limit = None if threshold is None else float(threshold)
-    end, of = float(release.value.times[-1]), counted_of(release)
+    end, of = float(release.value.times[-1]), counted_by(release.mechanism)
     name = f"95 % band, {of.who}" if of.who else "95 % band"
     least = least_count(release)
     return Chart(
         TITLE,
-        lambda ax, palette: _draw(ax, palette, lines, limit, end, least, tuple(colours), name),
+        lambda ax, palette: _draw(ax, palette, lines, limit, end, least, tuple(colors), name),
     )
 
 
@@ -61,36 +52,36 @@ def _draw(
     threshold: float | None,
     end: float,
     least: int | None,
-    colours: tuple[str, ...],
+    colors: tuple[str, ...],
     band: str,
 ) -> None:
     bottom, top = _limits(lines, threshold, least)
-    for line, colour, dashes in zip(lines, colours, DASHES, strict=False):
-        _draw_line(ax, line, colour, dashes)
-    # Entries of the legend alone: the bands have the colours of their lines.
+    for line, color, dashes in zip(lines, colors, DASHES, strict=False):
+        _draw_line(ax, line, color, dashes)
+    # Entries of the legend alone: the bands have the colors of their lines.
     if lines:
         ax.fill_between([], [], facecolor=palette.grid, alpha=0.5, linewidth=0, label=band)
     if threshold is not None:
         ax.plot([0, end], [threshold] * 2, color=palette.grid, linestyle="--", linewidth=1.2,
                 label="Threshold")  # fmt: skip
     if not lines:
-        ax.text(0.5, 0.5, "no label was released", transform=ax.transAxes, ha="center", va="center")
+        say_empty(ax)
     ax.set_ylim(bottom, top)
     names = [in_columns(harmless(line.label, _COLUMNS), _COLUMNS).rstrip() for line in lines]
     _scale(ax, end, _LEADER + _LETTER * max(map(cell_len, names), default=0))
     finish(ax, palette)
     _draw_grid(ax, palette, end)
-    _draw_names(ax, lines, names, colours, end)
+    _draw_names(ax, lines, names, colors, end)
 
 
-def _draw_line(ax: Axes, line: Line, colour: str, dashes: object) -> None:
-    ax.fill_between(line.times, line.low, line.high, facecolor=colour, alpha=0.15, linewidth=0)
-    ax.plot(line.times, line.counts, color=colour, linestyle=dashes, linewidth=1.7)
+def _draw_line(ax: Axes, line: Line, color: str, dashes: object) -> None:
+    ax.fill_between(line.times, line.low, line.high, facecolor=color, alpha=0.15, linewidth=0)
+    ax.plot(line.times, line.counts, color=color, linestyle=dashes, linewidth=1.7)
     marked = np.isfinite(line.counts) if len(line.times) <= _FEW else line.alone
-    ax.plot(line.times[marked], line.counts[marked], "o", color=colour, markersize=3.5)
+    ax.plot(line.times[marked], line.counts[marked], "o", color=color, markersize=3.5)
     # A band of one reading has no width.
     alone = line.alone
-    ax.vlines(line.times[alone], line.low[alone], line.high[alone], color=colour, alpha=0.3,
+    ax.vlines(line.times[alone], line.low[alone], line.high[alone], color=color, alpha=0.3,
               linewidth=3)  # fmt: skip
 
 
@@ -112,7 +103,7 @@ def _scale(ax: Axes, end: float, names: float) -> None:
     ax.xaxis.set_major_locator(FixedLocator([tick for tick in ticks if 0 <= tick <= last]))
     ax.yaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
     for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_formatter(FuncFormatter(lambda value, _: compact(value)))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: short_number(value)))
     ax.set_xlabel("Time (events)")
     ax.set_ylabel("Count (events)")
 
@@ -129,7 +120,7 @@ def _draw_grid(ax: Axes, palette: Palette, end: float) -> None:
 
 
 def _draw_names(
-    ax: Axes, lines: list[Line], names: list[str], colours: tuple[str, ...], end: float
+    ax: Axes, lines: list[Line], names: list[str], colors: tuple[str, ...], end: float
 ) -> None:
     """Write each label at the end of its line, moved where two would overlap, with a leader."""
     if not lines:
@@ -140,9 +131,9 @@ def _draw_names(
     ends = [line.counts[at] for line, at in zip(lines, shown, strict=True)]
     gap = _GAP * height
     places = apart(np.array(ends, np.float64), gap, low + gap / 2, high)
-    each = zip(lines, names, shown, ends, places, colours, strict=False)
-    for line, name, at, y, place, colour in each:
+    each = zip(lines, names, shown, ends, places, colors, strict=False)
+    for line, name, at, y, place, color in each:
         start = line.times[at]
         corners = [start, last * 1.015, last * 1.045], [y, y if start == end else place, place]
-        ax.plot(*corners, color=colour, linewidth=0.7, alpha=0.8)
-        ax.text(last * 1.055, place, name, color=colour, va="center", parse_math=False)
+        ax.plot(*corners, color=color, linewidth=0.7, alpha=0.8)
+        ax.text(last * 1.055, place, name, color=color, va="center", parse_math=False)

@@ -1,4 +1,4 @@
-"""Rows of the last reading of running counts, with their intervals."""
+"""Labels of the last reading as rows, with the intervals of their counts."""
 
 from dataclasses import dataclass
 
@@ -43,9 +43,9 @@ def interval(release: Release, count: int) -> tuple[int, int]:
 
 
 def least_count(release: Release) -> int | None:
-    """Return where intervals end below.
+    """Return the lowest end of intervals; None if there is none.
 
-    A label that nobody listed occurs, so its count is at least 1; that of a listed one may be
-    negative once there is noise.
+    A label that nobody listed occurs in the stream, so its count is at least 1. The noisy count of
+    a listed label may be negative.
     """
     return None if release.mechanism.threshold is None else 1

@@ -1,19 +1,16 @@
-"""What a release of running counts promises, in sentences.
+"""What running counts of a stream promise, in sentences.
 
-As in `words`: functions of a mechanism's parameters and of what was stated before data were seen.
+As in `dphist.report.words`: functions of parameters and of what was stated before data were seen.
 """
 
 import math
 from collections.abc import Mapping
 from typing import Any
 
-from dphist.privacy import Guarantee, Target
 from dphist.privacy.as_text import plain, up
 from dphist.release.release import Release
-from dphist.report.delta_words import UNKNOWN, Number
-from dphist.report.guarantees import total_in_words
-from dphist.report.words import limits_in_words
-from dphist.streams.mechanism import LEVEL
+from dphist.report.counted import how_many
+from dphist.report.words import LEVEL, limits_in_words
 
 _METHODS = {
     "autoregressive": "noise that is a sum of a few processes, slow and fast ones",
@@ -26,71 +23,41 @@ def protected_unit(mechanism: Any, provenance: Mapping[str, str]) -> str:
     return provenance.get("unit", str(mechanism.unit))
 
 
-def promise_in_words(
-    total: Target, unit: str, guarantee: Guarantee, number: Number = UNKNOWN
-) -> str:
-    """Say what the guarantee means to a person who must answer for the release.
-
-    >>> from dphist.privacy import ApproxDP
-    >>> total = ApproxDP(1, "1e-6")
-    >>> promise_in_words(Target(total), "all events of one user", total).split(",")[0]
-    'Whether all events of one user are in the data or not'
-    """
-    said = total_in_words(total, unit, number, guarantee)
-    # Events of one user are many; everywhere else the unit is one.
-    return said.replace(" is in the data", " are in the data") if unit.startswith("all ") else said
-
-
-def how_many(number: int, noun: str) -> str:
-    """Write a number of things.
-
-    >>> how_many(1, "event"), how_many(2000, "label")
-    ('1 event', '2,000 labels')
-    """
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
 def coverage_in_words(mechanism: Any) -> str:
     """Say that the guarantee is for all readings together."""
-    if mechanism.readings is None:
-        readings = "however many there are and whenever"
-    else:
-        readings = f"at most {mechanism.readings:,}, whenever they are made"
+    readings = "however many there are"
+    if mechanism.readings is not None:
+        readings = f"at most {mechanism.readings:,}"
     return (
-        f"That holds for all readings together, {readings}: for the whole stream of up to "
+        f"That holds for all readings together, {readings}, over the whole stream of up to "
         f"{how_many(mechanism.horizon, 'event')}."
     )
 
 
-def neighbours_in_words(mechanism: Any) -> str:
-    """State the neighbouring relation."""
+def neighbors_in_words(mechanism: Any) -> str:
+    """State which data are neighbors."""
     bound = mechanism.max_events_per_user
     if bound is None:
-        replaced = "one event replaced by an event without labels"
+        replaced, kept = "one event by an event without labels", ""
     else:
-        replaced = (
-            "the events of one user replaced by events without labels; of each user, at most "
-            f"{how_many(bound, 'event')} {'is' if bound == 1 else 'are'} counted"
-        )
+        replaced = "the events of one user by events without labels"
+        kept = f" At most {how_many(bound, 'event')} of each user count."
     return (
-        f"D and D′ are neighbours if one of them is the other with {replaced}. How many events "
-        "there are, and when, is public."
+        f"D and D′ are neighbors if replacing {replaced} turns one into the other.{kept} The "
+        "number and the times of events are public."
     )
 
 
 def bounding_in_words(mechanism: Any) -> list[str]:
-    """Say how events are bounded, of a stream that goes on or is only planned.
-
-    Each sentence holds for any mechanism of the kind.
-    """
+    """Say how events are bounded, for a stream that goes on or is only planned."""
     labels, bound = mechanism.max_labels, mechanism.max_events_per_user
-    most = "one label is" if labels == 1 else f"{labels:,} labels are"
-    lines = [f"Of an event, at most {most} counted, chosen at random where it has more."]
+    lines = [f"At most {how_many(labels, 'label')} of an event counts, chosen at random."]
+    if labels > 1:
+        lines = [f"At most {labels:,} labels of an event count, chosen at random if it has more."]
     if bound is not None:
-        most = "one event is" if bound == 1 else f"{bound:,} events are"
         lines.append(
-            f"Of a user, at most {most} counted over the whole stream; a further one is counted "
-            "as an event without labels."
+            f"At most {how_many(bound, 'event')} of a user {'counts' if bound == 1 else 'count'} "
+            "over the whole stream; a further one counts as an event without labels."
         )
     return lines
 
@@ -106,14 +73,14 @@ def threshold_in_words(mechanism: Any) -> str:
     if mechanism.threshold is None:
         return "There is no threshold: all listed labels are in each reading."
     return (
-        f"Threshold: {threshold_text(mechanism)}; labels whose noisy count is above "
-        "it are in a reading. A label is in it with a chance of 95 % or more from a count of "
-        f"{likely_count(mechanism):,} on."
+        f"Threshold: {threshold_text(mechanism)}; labels whose noisy count is above it are in a "
+        f"reading. From a count of {likely_count(mechanism):,} on, a label is in it with a chance "
+        "of 95 % or more."
     )
 
 
 def threshold_text(mechanism: Any) -> str:
-    """Write the threshold with one digit after the point, not below what it is."""
+    """Write the threshold with one decimal place, rounded up."""
     return f"{math.ceil(mechanism.threshold * 10) / 10:,.1f}"
 
 
@@ -128,18 +95,18 @@ def half_width(mechanism: Any) -> int:
 
 
 def error_text(mechanism: Any) -> str:
-    """Write the standard error in three digits, rounded up: it is stated as the most there is."""
+    """Write the largest standard error in three digits, rounded up."""
     return plain(up(mechanism.standard_error, 3))
 
 
 def intervals_in_words(mechanism: Any) -> str:
     """Say what the error bands mean."""
     start = (
-        f"Bands and intervals reach {half_width(mechanism):,} to both sides of a released count: "
-        f"1.96 standard errors, of {error_text(mechanism)} at most. The noise stays within that "
-        "with a probability of 95 % or more, for each label and each time by itself. At times that "
-        "are close together the noise is partly the same: a line that is too high now is likely "
-        "to be so a little later."
+        f"Bands and intervals reach {half_width(mechanism):,} to both sides of a released count. "
+        f"That is 1.96 standard errors, and a standard error is at most {error_text(mechanism)}. "
+        "The noise stays within that with a probability of 95 % or more, for each label and each "
+        "time by itself. At times that are close together the noise is partly the same: a line "
+        "that is too high now is likely too high a little later."
     )
     if mechanism.threshold is None:
         return start
@@ -149,36 +116,35 @@ def intervals_in_words(mechanism: Any) -> str:
     )
 
 
-def running_limits(mechanism: Any, unit: str) -> list[tuple[str, str]]:
-    """Say what the release does not tell and the guarantee does not cover."""
+def limits_of(mechanism: Any, unit: str) -> list[tuple[str, str]]:
+    """Say what the release leaves out and the guarantee does not cover."""
     limits = []
     if mechanism.threshold is not None:
         limits.append(
             (
                 "Labels that are missing.",
-                "A label that is not in a reading was below the threshold then, which is not zero: "
-                "its count may be anything up to about the threshold, and noise may hide it longer "
-                "or again.",
+                "A label that is not in a reading was below the threshold. Its count need not have "
+                "been zero. Noise may hide a label longer, or hide it again.",
             )
         )
     limits.append(
         (
             "The number and times of events.",
-            "They are public: how many events there were at each reading is exact.",
+            "They are public: the release holds the exact number of events at each reading.",
         )
     )
     if mechanism.max_events_per_user is not None:
         limits.append(
             (
                 "What users had beyond the bound.",
-                "It is in no count, so counts may be smaller than in the data, apart from noise.",
+                "It is in no count, so counts may be too small even without noise.",
             )
         )
     if mechanism.labels is not None:
         limits.append(
             (
                 "The listed labels.",
-                "They were given as public knowledge; if they were taken from the data, the "
+                "They were given as public knowledge. If they were taken from the data, the "
                 "guarantee does not cover what they reveal.",
             )
         )

@@ -1,4 +1,4 @@
-"""The head of a released table: its largest and its smallest counts."""
+"""Rows of an anonymized histogram: those of its largest and of its smallest counts."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from dphist.data.profile import Profile
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One distinct count, in records per label.
+    """One distinct count.
 
     Attributes
     ----------
@@ -22,13 +22,13 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
-    """The largest counts, from the largest, and the smallest ones, down to the smallest.
+class Ends:
+    """Both ends of the table, each from its largest count down.
 
     Attributes
     ----------
-    largest, smallest : rows; `smallest` is empty where `largest` holds the whole table.
-    rows : of the whole table, which is released in full.
+    largest, smallest : rows; `smallest` is empty if `largest` holds the whole table.
+    rows : how many rows the whole table has.
     """
 
     largest: list[Row]
@@ -36,15 +36,12 @@ class Head:
     rows: int
 
 
-def head(profile: Profile, size: int = 10) -> Head:
+def ends_of(profile: Profile, size: int = 10) -> Ends:
     """Return the first `size` rows of each end; all of a table of at most `2 * size` rows."""
     rows = len(profile.counts)
-    whole = rows <= 2 * size
-    return Head(
-        _rows(profile, range(rows if whole else size)),
-        [] if whole else _rows(profile, range(rows - size, rows)),
-        rows,
-    )
+    if rows <= 2 * size:
+        return Ends(_rows(profile, range(rows)), [], rows)
+    return Ends(_rows(profile, range(size)), _rows(profile, range(rows - size, rows)), rows)
 
 
 def _rows(profile: Profile, places: range) -> list[Row]:

@@ -102,9 +102,9 @@ def paper(mechanism: Mechanism) -> str:
 
 
 def expected_error(release: Release) -> float | None:
-    """Foretell the error from parameters and the private or released total, never from data.
+    """Predict the error from parameters and the private or released total, never from data.
 
-    None where the total is too large for a public profile of that size to be tried.
+    None if the total is too large for the mechanism to be tried on a public profile of that size.
     """
     try:
         total = release.value.total if release.total is None else release.total

@@ -1,0 +1,79 @@
+"""How label counts and rankings are shown."""
+
+from typing import TYPE_CHECKING, Any
+
+from dphist.release.release import Release
+from dphist.report.counted import Counted
+from dphist.report.delta_words import Number
+from dphist.report.kind import Kind, Summary
+from dphist.report.labels.counted import counted_of, cut_users_json, cut_users_of
+from dphist.report.labels.summary import summary_of
+from dphist.report.labels.table import labels_csv
+from dphist.report.labels.words import neighbors_of, protected_unit
+from dphist.report.numbers_protected import most_shown, number_shown
+from dphist.report.page import Page
+from dphist.report.promise import Promise, promise_of_total
+
+if TYPE_CHECKING:
+    from dphist.report.plots import Panels
+
+
+class LabelsKind(Kind):
+    """Which labels are common, and how common."""
+
+    name, title = "labels", "Label counts"
+
+    def title_of(self, release: Release) -> str:
+        """Return the heading of a release; a ranking has no counts."""
+        return "Top labels" if release.value.counts is None else self.title
+
+    def promise(self, release: Release) -> Promise:
+        return promise_of_total(
+            release,
+            unit=protected_unit(release.provenance),
+            neighbors=neighbors_of(release.mechanism, release.provenance),
+            number=_number(release),
+        )
+
+    def counted(self, release: Release) -> Counted:
+        return counted_of(release)
+
+    def counted_json(self, release: Release) -> dict[str, Any]:
+        if release.value.counts is None:
+            return {}
+        return {**super().counted_json(release), **cut_users_json(release)}
+
+    def size(self, release: Release) -> dict[str, Any]:
+        return {"labels": len(release.value)}
+
+    def summary(self, release: Release) -> Summary:
+        return summary_of(release, self.promise(release))
+
+    def table(self, release: Release) -> str:
+        return labels_csv(release.value)
+
+    def plot(self, release: Release) -> "Panels":
+        from dphist.report.labels import plots
+
+        return plots.plot(release)
+
+    def page(self, release: Release) -> Page:
+        from dphist.report.labels import page
+
+        return page.content(release)
+
+
+def _number(release: Release) -> Number:
+    """Return how many users there are: a released number of users, or what counts show."""
+    users = cut_users_of(release)
+    if users is not None:
+        return number_shown(release, max(users.within, 0) + max(users.cut, 0), exact=True)
+    counts = release.value.counts
+    if counts is None:
+        return number_shown(release, 0)
+    mechanism = release.mechanism
+    shown = most_shown(counts.tolist(), mechanism.max_labels, mechanism.max_count)
+    return number_shown(release, *shown)
+
+
+KIND = LabelsKind()

@@ -1,0 +1,62 @@
+"""How histograms over ranges are shown."""
+
+from typing import TYPE_CHECKING, Any
+
+from dphist.privacy import ZCDP
+from dphist.release.release import Release
+from dphist.report import records
+from dphist.report.counted import Counted
+from dphist.report.guarantees import total_of
+from dphist.report.kind import Kind, Summary
+from dphist.report.page import Page
+from dphist.report.promise import Promise, promise_of_records
+from dphist.report.ranges.summary import summary_of
+from dphist.report.ranges.table import ranges_csv
+from dphist.report.ranges.words import neighbors_in_words, promise_in_words
+
+if TYPE_CHECKING:
+    from dphist.report.plots import Panels
+
+
+class RangesKind(Kind):
+    """How many records lie in any range."""
+
+    name, title = "ranges", "Histogram over ranges"
+
+    def promise(self, release: Release) -> Promise:
+        """Return what a release promises; of zCDP, rho stands in large letters."""
+        mechanism, guarantee = release.mechanism, release.guarantee
+        unit, number = records.unit_of(release), records.number_of(release)
+        return promise_of_records(
+            release,
+            unit=unit,
+            neighbors=neighbors_in_words(mechanism.sensitivity, release.provenance.get("unit")),
+            number=number,
+            meaning=promise_in_words(guarantee, unit, number, total_of(mechanism)),
+            headline=guarantee if isinstance(guarantee, ZCDP) else None,
+        )
+
+    def counted(self, release: Release) -> Counted:
+        return records.counted_of(release)
+
+    def size(self, release: Release) -> dict[str, Any]:
+        return {"total": release.total, "bins": list(release.value.bins.shape)}
+
+    def summary(self, release: Release) -> Summary:
+        return summary_of(release, self.promise(release))
+
+    def table(self, release: Release) -> str:
+        return ranges_csv(release.value)
+
+    def plot(self, release: Release) -> "Panels":
+        from dphist.report.ranges import plots
+
+        return plots.plot(release)
+
+    def page(self, release: Release) -> Page:
+        from dphist.report.ranges import page
+
+        return page.content(release)
+
+
+KIND = RangesKind()

@@ -1,0 +1,75 @@
+"""How running counts of a stream are shown."""
+
+from typing import TYPE_CHECKING, Any
+
+from dphist.release.release import Release
+from dphist.report.counted import Counted
+from dphist.report.delta_words import Number
+from dphist.report.kind import Kind, Summary
+from dphist.report.numbers_protected import most_shown, number_shown
+from dphist.report.page import Page
+from dphist.report.promise import Promise, promise_of_total
+from dphist.report.streams.counted import counted_by
+from dphist.report.streams.summary import summary_of
+from dphist.report.streams.table import streams_csv
+from dphist.report.streams.words import neighbors_in_words, protected_unit
+
+if TYPE_CHECKING:
+    from dphist.report.plots import Panels
+
+
+class StreamsKind(Kind):
+    """How often each label has occurred, again and again as events arrive."""
+
+    name, title = "streams", "Running counts of a stream"
+
+    def promise(self, release: Release) -> Promise:
+        mechanism = release.mechanism
+        return promise_of_total(
+            release,
+            unit=protected_unit(mechanism, release.provenance),
+            neighbors=neighbors_in_words(mechanism),
+            number=_number(release),
+        )
+
+    def counted(self, release: Release) -> Counted:
+        return counted_by(release.mechanism)
+
+    def size(self, release: Release) -> dict[str, Any]:
+        value = release.value
+        return {
+            "time": int(value.times[-1]),
+            "readings": len(value),
+            "labels": len(value.latest),
+        }
+
+    def summary(self, release: Release) -> Summary:
+        return summary_of(release, self.promise(release))
+
+    def table(self, release: Release) -> str:
+        return streams_csv(release.value)
+
+    def plot(self, release: Release) -> "Panels":
+        from dphist.report.streams import plots
+
+        return plots.plot(release)
+
+    def page(self, release: Release) -> Page:
+        from dphist.report.streams import page
+
+        return page.content(release)
+
+
+def _number(release: Release) -> Number:
+    """Return how many events there are, or how many users the counts show."""
+    value, mechanism = release.value, release.mechanism
+    events = release.guarantee.unit.who == "event"
+    if mechanism.max_events_per_user is None:
+        return number_shown(release, int(value.times[-1]), exact=events)
+    found = value.latest.counts
+    counts = [] if found is None else found.tolist()
+    shown = most_shown(counts, mechanism.changed_labels, mechanism.max_events_per_user)
+    return number_shown(release, *shown, exact=events)
+
+
+KIND = StreamsKind()

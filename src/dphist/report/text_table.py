@@ -1,0 +1,44 @@
+"""Tables of plain text in aligned columns, for a terminal."""
+
+from collections.abc import Sequence
+
+from dphist.report.labels_shown import in_columns
+
+WIDTH = 78
+GAP = "   "
+
+
+def left(texts: Sequence[str], width: int | None = None) -> list[str]:
+    """Pad a column on the right, to the given number of cells or to its widest text.
+
+    >>> left(["a", "bcd"]), left(["a", "bcd"], 2)
+    (['a  ', 'bcd'], ['a ', 'b…'])
+    """
+    widest = max(map(len, texts), default=0) if width is None else width
+    if width is None:
+        return [text.ljust(widest) for text in texts]
+    return [in_columns(text, width) for text in texts]
+
+
+def right(texts: Sequence[str], width: int = 0) -> list[str]:
+    """Pad a column of numbers on the left to its widest text, or to `width` if that is more.
+
+    >>> right(["1", "100"])
+    ['  1', '100']
+    """
+    widest = max([width, *map(len, texts)])
+    return [text.rjust(widest) for text in texts]
+
+
+def beside(*columns: Sequence[str], gap: str = GAP) -> list[str]:
+    """Return the lines of a table of padded columns, indented and cut to the terminal's width.
+
+    >>> beside(["a", "b"], right(["1", "100"]))
+    ['  a     1', '  b   100']
+    """
+    return [f"  {gap.join(cells)}"[:WIDTH].rstrip() for cells in zip(*columns, strict=True)]
+
+
+def left_out(rows: int) -> list[str]:
+    """Return the line that says how many rows a table leaves out; nothing if none."""
+    return [f"  ... {rows:,} more rows ..."] if rows else []
