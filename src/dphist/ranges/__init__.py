@@ -1,4 +1,4 @@
-"""Universal histograms: how many records lie in any range of an ordered domain."""
+"""Histograms over ranges: how many records lie in any range of an ordered domain."""
 
 from dphist.ranges.adaptive_tree.mechanism import AdaptiveTree
 from dphist.ranges.hierarchical_tree.mechanism import HierarchicalTree

@@ -1,4 +1,4 @@
-"""What every mechanism for universal histograms shares."""
+"""What every mechanism over ordered bins shares."""
 
 import math
 from abc import abstractmethod
