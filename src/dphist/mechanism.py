@@ -23,7 +23,8 @@ from dphist.privacy import (
     least_epsilon,
 )
 from dphist.privacy.unit import ONE_RECORD
-from dphist.release.release import Release, parameters_of, savable
+from dphist.release.mechanisms import savable
+from dphist.release.release import Release, parameters_of
 
 M = TypeVar("M")
 

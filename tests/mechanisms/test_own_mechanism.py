@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import dphist as dh
-from dphist.release.release import package_of, savable
+from dphist.release.mechanisms import package_of, savable
 from tests.support.installing import install
 
 ROOT = Path(__file__).parents[2]
@@ -134,7 +134,7 @@ def test_what_is_no_mechanism_is_not_registered() -> None:
 
 
 def test_a_mechanism_is_loaded_once_it_is_registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    from dphist.release import release as module
+    from dphist.release import mechanisms as module
 
     monkeypatch.setattr(module, "_OTHERS", {})
     text = Whole().release([]).to_json()
@@ -146,7 +146,7 @@ def test_a_mechanism_is_loaded_once_it_is_registered(monkeypatch: pytest.MonkeyP
 
 def test_names_of_ours_are_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     """A class of another package has our name beside ours, not in its place."""
-    from dphist.release import release as module
+    from dphist.release import mechanisms as module
 
     monkeypatch.setattr(module, "_OTHERS", {})
     other = dataclass(frozen=True)(type("LeafCounts", (Whole,), {"__module__": "elsewhere"}))

@@ -23,7 +23,8 @@ from dphist.mechanism import Meaning
 from dphist.noise import Source, two_sided_geometric
 from dphist.noise.magnitude import geometric_simultaneous_bound
 from dphist.parameters import Exact, whole_number
-from dphist.release.release import Release, savable
+from dphist.release.mechanisms import savable
+from dphist.release.release import Release
 
 
 @savable

@@ -31,7 +31,8 @@ from dphist.noise.magnitude import (
 )
 from dphist.parameters import Exact, optional_whole
 from dphist.privacy.as_text import down, plain
-from dphist.release.release import Release, savable
+from dphist.release.mechanisms import savable
+from dphist.release.release import Release
 
 # Share of epsilon spent on the total when none is public. A larger one costs error
 # everywhere, a smaller one widens the regions for small data at small epsilon; 1/40 lies

@@ -30,7 +30,7 @@ from dphist.parameters import Exact, optional_whole, whole_number
 from dphist.privacy import ApproxZCDP
 from dphist.privacy.as_text import down, plain
 from dphist.release.label_table import LabelTable
-from dphist.release.release import savable
+from dphist.release.mechanisms import savable
 
 _LARGEST_RHO = 10**9
 _GRID = 32  # a quantile is rounded up to a multiple of 2**-32 or so

@@ -32,7 +32,7 @@ from dphist.parameters import Exact, whole_number
 from dphist.privacy import ApproxZCDP
 from dphist.privacy.as_text import down, plain
 from dphist.release.label_table import LabelTable
-from dphist.release.release import savable
+from dphist.release.mechanisms import savable
 
 _GRID = 32
 

@@ -11,9 +11,9 @@ from dphist.arrays import FloatArray, IntArray, NumberArray
 from dphist.noise import Source
 from dphist.parameters import Exact
 from dphist.ranges.mechanism import BINS, EPSILON, RHO, SENSITIVITY, Noisy, RangesMechanism
+from dphist.release.mechanisms import savable
 from dphist.release.range_histogram import Answers
 from dphist.release.range_histogram.boxes import box_sums, summed
-from dphist.release.release import savable
 
 
 @savable

@@ -7,15 +7,12 @@ it costs no further privacy.
 
 import hashlib
 import json
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
-from functools import lru_cache
-from importlib.metadata import entry_points, packages_distributions
 from importlib.metadata import version as installed_version
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
@@ -27,6 +24,7 @@ from dphist.errors import DphistError, ReleaseFileError
 from dphist.parameters import decimal_text
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, Guarantee, PrivacyUnit, PureDP, Target
 from dphist.release.label_table import LabelTable
+from dphist.release.mechanisms import find_mechanism, known_in, package_of
 from dphist.release.range_histogram import RangeHistogram
 from dphist.release.running_counts import RunningCounts
 
@@ -38,8 +36,6 @@ SUPPLIED = "supplied by the caller: for tests"
 FOR_TESTS = f"random bits {SUPPLIED}"
 """Note of a release with randomness from elsewhere than the operating system."""
 
-
-M = TypeVar("M")
 Value: TypeAlias = Profile | LabelTable | RangeHistogram | RunningCounts
 
 _KINDS: dict[str, type[Any]] = {
@@ -49,33 +45,7 @@ _KINDS: dict[str, type[Any]] = {
     "running histogram": RunningCounts,
 }
 
-_MECHANISMS: dict[str, type[Any]] = {}  # ours, by name
-_OTHERS: dict[tuple[str, str], type[Any]] = {}  # of others, by package and name
-_ENTRY_POINTS = "dphist.mechanisms"
-_SCRIPT = "__main__"
 _GUARANTEES: dict[str, type[Any]] = {g.__name__: g for g in (PureDP, ZCDP, ApproxDP, ApproxZCDP)}
-
-
-def savable(mechanism: type[M]) -> type[M]:
-    """Class decorator: releases of this mechanism can be saved and loaded."""
-    package = package_of(mechanism)
-    if package is None:
-        _MECHANISMS[mechanism.__name__] = mechanism
-    else:
-        _OTHERS[package, mechanism.__name__] = mechanism
-    return mechanism
-
-
-def package_of(mechanism: type[Any]) -> str | None:
-    """Return the name of the package, as pip knows it, that defines a class; None of dphist's."""
-    top = mechanism.__module__.partition(".")[0]
-    return None if top == "dphist" else _distribution(top)
-
-
-@lru_cache
-def _distribution(module: str) -> str:
-    found = packages_distributions().get(module)
-    return found[0] if found else module
 
 
 @runtime_checkable
@@ -226,7 +196,7 @@ class Release:
     def from_json(cls, text: str, name: str = "the text") -> "Release":
         """Read a release from the text of `to_json`; error messages use `name`."""
         content = _checked_content(text, name)
-        _find_mechanism(content, name)
+        find_mechanism(content, name)
         try:
             release = _decode(content)
         except (DphistError, KeyError, TypeError, ValueError, AttributeError, OverflowError):
@@ -298,7 +268,7 @@ def _exact(value: Any) -> Any:
 
 
 def _decode(content: dict[str, Any]) -> Release:
-    mechanism = _construct(_known_in(content.get("package")), content["mechanism"])
+    mechanism = _construct(known_in(content.get("package")), content["mechanism"])
     guarantee = _construct(_GUARANTEES, content["guarantee"])
     guarantee = replace(guarantee, unit=mechanism.guarantee.unit)
     if guarantee != mechanism.guarantee:
@@ -354,39 +324,6 @@ def _with_answers(value: RangeHistogram, decoded: RangeHistogram) -> RangeHistog
     if decoded.bins.shape != value.bins.shape:
         raise ValueError("the bins are not those of the noisy counts")
     return replace(value, answers=decoded.answers)
-
-
-def _find_mechanism(content: dict[str, Any], name: str) -> None:
-    """Import the mechanism of another package, or say which package to install."""
-    package, made_by = content.get("package"), content.get("mechanism")
-    wanted = made_by.get("name") if isinstance(made_by, dict) else None
-    if not isinstance(package, str) or not isinstance(wanted, str):
-        return
-    if not re.fullmatch(r"[\w.-]{1,100}", package) or not wanted.isidentifier():
-        return  # such a file is not valid, and its words are not shown
-    if (package, wanted) in _OTHERS:
-        return
-    for point in entry_points(group=_ENTRY_POINTS, name=wanted):
-        if point.dist is not None and point.dist.name == package:
-            point.load()  # registers it
-    if (package, wanted) in _OTHERS:
-        return
-    if package == _SCRIPT:
-        raise ReleaseFileError(
-            f"{name} was made by {wanted}, which a script defined; call dphist.register({wanted}) "
-            "before loading it"
-        )
-    raise ReleaseFileError(
-        f"{name} was made by {wanted} of the package {package}; install it with "
-        f"'pip install {package}' and import it before loading the release"
-    )
-
-
-def _known_in(package: object) -> Mapping[str, type[Any]]:
-    """Return the mechanisms of a package by name; those of dphist for None."""
-    if package is None:
-        return _MECHANISMS
-    return {name: held for (owner, name), held in _OTHERS.items() if owner == package}
 
 
 def _text(said: Any) -> str:

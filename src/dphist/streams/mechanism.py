@@ -22,7 +22,8 @@ from dphist.parameters import (
     whole_number,
 )
 from dphist.privacy import ZCDP, ApproxZCDP, PrivacyUnit
-from dphist.release.release import Release, savable
+from dphist.release.mechanisms import savable
+from dphist.release.release import Release
 from dphist.release.running_counts import RunningCounts
 from dphist.streams.counters.autoregressive import LARGEST_DISTANCE, autoregressive_counter
 from dphist.streams.counters.binary import BinaryCounter, levels

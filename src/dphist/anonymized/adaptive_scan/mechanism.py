@@ -30,7 +30,8 @@ from dphist.errors import ParameterError
 from dphist.noise import Source, two_sided_geometric
 from dphist.noise.magnitude import geometric_stopped_bound
 from dphist.parameters import Exact
-from dphist.release.release import Release, savable
+from dphist.release.mechanisms import savable
+from dphist.release.release import Release
 
 _DRAWS_AT_ONCE = 1024
 

@@ -25,7 +25,8 @@ from dphist.mechanism import Meaning
 from dphist.noise import Source
 from dphist.parameters import Exact, positive_delta
 from dphist.privacy import ApproxDP
-from dphist.release.release import Release, savable
+from dphist.release.mechanisms import savable
+from dphist.release.release import Release
 from dphist.tables import redact_errors
 
 # Below this, even an empty table would need gigabytes.

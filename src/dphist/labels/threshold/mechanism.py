@@ -40,7 +40,7 @@ from dphist.noise.geometric import SMALLEST_EPSILON
 from dphist.parameters import Exact, probability, whole_number
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PureDP
 from dphist.release.label_table import LabelTable
-from dphist.release.release import savable
+from dphist.release.mechanisms import savable
 
 Noise: TypeAlias = Literal["laplace", "gaussian"]
 

@@ -36,8 +36,8 @@ from dphist.ranges.mechanism import (
     RangesMechanism,
 )
 from dphist.ranges.nonnegative import whole_intervals
+from dphist.release.mechanisms import savable
 from dphist.release.range_histogram import RangeHistogram
-from dphist.release.release import savable
 
 Workload: TypeAlias = Literal["ranges", "prefix"]
 

@@ -21,8 +21,8 @@ from dphist.ranges.leaf_counts import BinAnswers
 from dphist.ranges.mechanism import BINS, EPSILON, RHO, SENSITIVITY, Noisy, RangesMechanism
 from dphist.ranges.nonnegative import nonnegative, whole_bins
 from dphist.ranges.shape import TreeShape
+from dphist.release.mechanisms import savable
 from dphist.release.range_histogram import Answers, RangeHistogram
-from dphist.release.release import savable
 
 Nonnegative: TypeAlias = bool | Literal["subtrees"]
 
