@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEMO_DATA := data/passwords_yahoo.csv
 
-.PHONY: demo test check verify audit mutants bench format clean
+.PHONY: demo test coverage check verify audit mutants bench format clean
 
 demo: $(VENV)/.run
 	@mkdir -p demo
@@ -13,6 +13,11 @@ demo: $(VENV)/.run
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -m "not audit and not verify" -n 2 --dist loadfile
+
+# Lines and branches that the tests of `make test` do not run.
+coverage: $(VENV)/.dev
+	$(BIN)/python -m pytest -m "not audit and not verify" -n 2 --dist loadfile \
+	  --cov=dphist --cov-branch --cov-report=term-missing:skip-covered
 
 verify: $(VENV)/.verify
 	$(BIN)/python -m pytest -m verify -n 2
