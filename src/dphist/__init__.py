@@ -135,8 +135,6 @@ _HOMES = {
     "labels": ("PayWhatYouGet", "ThresholdHistogram", "TopLabels", "TopThreshold"),
 }
 _SUBMODULES = ("noise", "properties")
-# A release may be of any mechanism, and is loaded by those that have been imported.
-_MECHANISMS = ("anonymized", "ranges", "labels", "streams")
 
 if not TYPE_CHECKING:  # to a type checker any name would exist
 
@@ -150,8 +148,6 @@ if not TYPE_CHECKING:  # to a type checker any name would exist
             home = next((home for home, names in _HOMES.items() if name in names), None)
             if home is None:
                 raise AttributeError(f"module 'dphist' has no attribute {name!r}")
-            for module in _MECHANISMS if name == "Release" else ():
-                importlib.import_module(f"dphist.{module}")
             found = getattr(importlib.import_module(f"dphist.{home}"), name)
         globals()[name] = found
         return found

@@ -120,7 +120,7 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
     chosen = next((word for word in given if word in _COMMANDS), None)
     for name, (summary, module, add) in _COMMANDS.items():
         if name == chosen:
-            getattr(import_module(f"dphist.commands.{module}"), add)(commands)
+            getattr(import_module(f"dphist.commands.{module}"), add)(commands, summary)
         else:
             commands.add_parser(name, help=summary)
     return parser

@@ -183,7 +183,8 @@ class Intervals:
     Attributes
     ----------
     lower, upper : arrays in the shape and order of the released counts, in records.
-    level : probability, over the noise alone, with which a true count is between the two.
+    level : probability, over the noise alone, with which a true count is between the two; about
+        that for ranges, whose noise is taken for normal.
     """
 
     lower: Any

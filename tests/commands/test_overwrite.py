@@ -98,7 +98,7 @@ def test_a_file_that_appears_meanwhile_is_left_alone(
     assert run(*COMMANDS[command], *ALL) == 1
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert "appeared meanwhile; nothing was written" in captured.err
+    assert "was created meanwhile by another program; nothing was written" in captured.err
     assert Path(OUTPUTS[option]).read_text() == "of somebody else"
     assert sorted(map(str, Path().iterdir())) == sorted(["data.csv", OUTPUTS[option]])
 
@@ -127,7 +127,7 @@ def test_show_replaces_nothing_either(capsys) -> None:
 def test_a_dry_run_says_so(command, capsys) -> None:
     dry = ((*NEW,) if command == "stream" else COMMANDS[command]) + (*ALL, "--dry-run")
     assert run(*dry) == 0
-    assert "refused" not in capsys.readouterr().out
+    assert "would be refused" not in capsys.readouterr().out
     assert run(*dry, "--json") == 0
     assert json.loads(capsys.readouterr().out)["refused_outputs"] == []
     for path in ("r.json", "t.csv"):
@@ -154,7 +154,7 @@ def test_a_stream_replaces_its_own_outputs(monkeypatch, capsys) -> None:
     assert "r.html exists; name another" in capsys.readouterr().err
     assert fed(monkeypatch, "", *STREAM, *ALL, "--quiet") == 0
     assert run(*STREAM, *ALL, "--dry-run", *NEW[3:]) == 0
-    assert "refused" not in capsys.readouterr().out
+    assert "would be refused" not in capsys.readouterr().out
 
 
 def test_a_new_stream_replaces_nothing(monkeypatch, capsys) -> None:

@@ -443,7 +443,7 @@ def test_a_new_state_needs_all_and_an_old_one_nothing_else(monkeypatch, capsys) 
         ([*BUDGET, "--output", "input.tmp"], "is the input"),
         ([*BUDGET, "--state", "input.tmp"], "is the input"),
         ([*BUDGET, "--state", "no/s.db"], "folder"),
-        ([*BUDGET, "--state", "."], "not a file"),
+        ([*BUDGET, "--state", "."], "not a regular file"),
     ],
 )
 def test_bad_use_exits_2_with_a_reason(arguments, said, monkeypatch, capsys) -> None:

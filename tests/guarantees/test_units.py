@@ -395,8 +395,8 @@ def test_edges_are_said_to_be_protected_and_not_to_be_cut(directed: bool) -> Non
         assert f"one edge{counted}" in text
         for wrong in ("chosen at random", "was cut", "who counts", "users", "edges cut"):
             assert wrong not in text
-    assert "with one edge added or removed: one row of the table" in page
-    assert "a node with m edges, all of them together, is protected with m times" in page
+    assert "if adding or removing one edge, a row of the table, turns one" in page
+    assert "For a node with m edges, all of them together, epsilon is m times as large" in page
     told = kind_of(release).as_json(release)
     assert (told["guarantee"]["unit"], told["counts_of"]) == ("one edge", "edges")
 

@@ -86,7 +86,7 @@ def test_a_fresh_process_loads_shows_and_reports_it(
 def test_without_the_package_it_says_which_to_install(saved: Path) -> None:
     said = run(REFUSED, saved)
     assert "made by GeometricBins of the package geometric-bins" in said
-    assert "pip install geometric-bins" in said
+    assert "the package geometric-bins; install that package" in said
 
 
 @dataclass(frozen=True)

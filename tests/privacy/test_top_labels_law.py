@@ -43,7 +43,7 @@ class Recorder:
     def __init__(
         self, law: Any, scale: Fraction, centres: Sequence[Any], source: Any = None
     ) -> None:
-        self.noise_scale, self.centres = scale, [Fraction(c) for c in centres]
+        self.scale, self.centres = scale, [Fraction(c) for c in centres]
         Recorder.asked = self
 
     def values(self) -> list[float]:

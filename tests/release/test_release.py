@@ -7,6 +7,8 @@ import decimal
 import hashlib
 import json
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 
 import jsonschema
@@ -398,3 +400,36 @@ def test_the_schema_refuses_what_is_no_universal_histogram(place, value, seeded)
     schema = json.loads((ROOT / "docs" / "release-1.schema.json").read_text())
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(content, schema)
+
+
+OF_EACH_KIND = {
+    "anonymized": lambda: dh.RankSplit(epsilon=1).release(dh.Profile.from_counts([5, 4])),
+    "ranges": lambda: dh.LeafCounts(epsilon=1, bins=2).release([3, 5]),
+    "labels": lambda: dh.ThresholdHistogram(epsilon=1, labels=["a"], max_labels=1).release(
+        dh.LabelCounts.from_counts(["a"], [9], max_labels=1, max_count=1)
+    ),
+    "streams": lambda: stream_of_one(),
+}
+
+
+def stream_of_one() -> dh.Release:
+    running = dh.ContinualHistogram(epsilon=1, horizon=4, max_labels=1, labels=["a"])
+    running.update(["a"])
+    running.counts()
+    return running.release()
+
+
+@pytest.mark.parametrize("kind", OF_EACH_KIND)
+def test_a_process_that_has_imported_nothing_else_shows_any_release(
+    kind: str, tmp_path: Path
+) -> None:
+    """A command imports its own modules alone, and a release may be of any mechanism."""
+    OF_EACH_KIND[kind]().save(tmp_path / "r.json")
+    done = subprocess.run(
+        [sys.executable, "-m", "dphist", "show", str(tmp_path / "r.json")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "released with differential privacy" in done.stdout

@@ -20,10 +20,11 @@ from dphist.data.profile import Profile
 from dphist.report import words
 
 
-def add_anonymize(commands: Commands) -> None:
-    """Add the command."""
+def add_anonymize(commands: Commands, summary: str) -> None:
+    """Add the command; the list of commands shows the summary."""
     command = commands.add_parser(
         "anonymize",
+        help=summary,
         description=(
             "Release an anonymized histogram: how many labels have each count, such as how many "
             "passwords are used by exactly 7 people."

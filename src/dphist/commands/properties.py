@@ -25,10 +25,11 @@ _NOT_PRIVATE = "computed from the data themselves, so what is printed is not pri
 _SAMPLING = "Intervals and standard errors are for the records as a sample of the population"
 
 
-def add_properties(commands: Commands) -> None:
-    """Add the command."""
+def add_properties(commands: Commands, summary: str) -> None:
+    """Add the command; the list of commands shows the summary."""
     command = commands.add_parser(
         "properties",
+        help=summary,
         description=(
             "Estimate properties of the population behind an anonymized histogram: entropy, how "
             "many labels there are, how many new ones further records would bring, and what so "

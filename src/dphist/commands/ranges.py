@@ -35,10 +35,11 @@ _PUBLIC = (
 )
 
 
-def add_ranges(commands: Commands) -> None:
-    """Add the command."""
+def add_ranges(commands: Commands, summary: str) -> None:
+    """Add the command; the list of commands shows the summary."""
     command = commands.add_parser(
         "ranges",
+        help=summary,
         description=(
             "Release a histogram over one ordered column or several, such as records by hour, by "
             "age or by place, from which the records in any range can be told."

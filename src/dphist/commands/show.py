@@ -7,10 +7,11 @@ from dphist.commands.publishing import check_paths, publish
 from dphist.release.release import Release
 
 
-def add_show(commands: Commands) -> None:
-    """Add the command."""
+def add_show(commands: Commands, summary: str) -> None:
+    """Add the command; the list of commands shows the summary."""
     command = commands.add_parser(
         "show",
+        help=summary,
         description="Summarise a saved release, or write its table or report again.",
         allow_abbrev=False,
     )

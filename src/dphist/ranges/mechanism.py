@@ -169,10 +169,11 @@ class RangesMechanism(MechanismBase):
         return float(np.sqrt(np.mean(np.square(np.array(errors, np.float64)))))
 
     def intervals(self, release: Release, level: float = 0.95) -> Intervals:
-        """Return bounds on the true count of each bin, for each bin by itself.
+        """Return approximate bounds on the true count of each bin, for each bin by itself.
 
-        They reach the normal quantile of `level` in standard errors to both sides. At 95 %,
-        `RangeHistogram.interval` is narrower where a mechanism knows more.
+        They reach the normal quantile of `level` in standard errors to both sides, which is too
+        short where a bin is one count with geometric noise: of `LeafCounts` they hold 93 % at 95 %,
+        and 99.1 % at 99.9 %. `RangeHistogram.interval` has the bars of 95 % of a mechanism.
 
         Raises
         ------

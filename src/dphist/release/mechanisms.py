@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from functools import lru_cache
+from importlib import import_module
 from importlib.metadata import entry_points, packages_distributions
 from typing import Any, TypeVar
 
@@ -14,6 +15,9 @@ _OURS: dict[str, type[Any]] = {}
 _OTHERS: dict[tuple[str, str], type[Any]] = {}
 _ENTRY_POINTS = "dphist.mechanisms"
 _SCRIPT = "__main__"
+# A release may be of any mechanism of ours. They are imported by name, as those of others are by
+# their entry points: the mechanisms know releases, releases know none of them.
+_KINDS = ("anonymized", "ranges", "labels", "streams")
 
 
 def savable(mechanism: type[M]) -> type[M]:
@@ -22,7 +26,7 @@ def savable(mechanism: type[M]) -> type[M]:
     if package is None:
         _OURS[mechanism.__name__] = mechanism
     else:
-        _OTHERS[package, mechanism.__name__] = mechanism
+        _OTHERS[_normal(package), mechanism.__name__] = mechanism
     return mechanism
 
 
@@ -34,8 +38,16 @@ def package_of(mechanism: type[Any]) -> str | None:
 
 @lru_cache
 def _distribution(module: str) -> str:
+    for point in entry_points(group=_ENTRY_POINTS):  # also of an editable installation
+        if point.dist is not None and point.module.partition(".")[0] == module:
+            return point.dist.name
     found = packages_distributions().get(module)
     return found[0] if found else module
+
+
+def _normal(package: str) -> str:
+    """Return the name of a package as package indexes compare them (PEP 503)."""
+    return re.sub(r"[-_.]+", "-", package).lower()
 
 
 def find_mechanism(content: dict[str, Any], name: str) -> None:
@@ -44,14 +56,12 @@ def find_mechanism(content: dict[str, Any], name: str) -> None:
     wanted = made_by.get("name") if isinstance(made_by, dict) else None
     if not isinstance(package, str) or not isinstance(wanted, str):
         return
-    if not re.fullmatch(r"[\w.-]{1,100}", package) or not wanted.isidentifier():
+    if not re.fullmatch(r"[A-Za-z0-9_][\w.-]{0,99}", package) or not wanted.isidentifier():
         return  # such a file is not valid, and its words are not shown
-    if (package, wanted) in _OTHERS:
-        return
-    for point in entry_points(group=_ENTRY_POINTS, name=wanted):
-        if point.dist is not None and point.dist.name == package:
-            point.load()  # registers it
-    if (package, wanted) in _OTHERS:
+    key = _normal(package), wanted
+    if key not in _OTHERS:
+        _import_from(package, wanted, name)
+    if key in _OTHERS:
         return
     if package == _SCRIPT:
         raise ReleaseFileError(
@@ -59,13 +69,30 @@ def find_mechanism(content: dict[str, Any], name: str) -> None:
             "before loading it"
         )
     raise ReleaseFileError(
-        f"{name} was made by {wanted} of the package {package}; install it with "
-        f"'pip install {package}' and import it before loading the release"
+        f"{name} was made by {wanted} of the package {package}; install that package, from where "
+        "the maker of the release says, and import it before loading the release"
     )
+
+
+def _import_from(package: str, wanted: str, name: str) -> None:
+    """Import a mechanism by its entry point, which registers it."""
+    for point in entry_points(group=_ENTRY_POINTS, name=wanted):
+        if point.dist is None or _normal(point.dist.name) != _normal(package):
+            continue
+        try:
+            point.load()
+        except Exception as error:
+            raise ReleaseFileError(
+                f"{name} was made by {wanted} of the package {package}, which cannot be imported "
+                f"({type(error).__name__}); install it again"
+            ) from None
 
 
 def known_in(package: object) -> Mapping[str, type[Any]]:
     """Return the mechanisms of a package by name; those of dphist for None."""
     if package is None:
+        for kind in _KINDS:
+            import_module(f"dphist.{kind}")
         return _OURS
-    return {name: held for (owner, name), held in _OTHERS.items() if owner == package}
+    wanted = _normal(package) if isinstance(package, str) else None
+    return {name: held for (owner, name), held in _OTHERS.items() if owner == wanted}

@@ -21,10 +21,11 @@ from dphist.privacy.calibration import calibrate
 from dphist.tables import redact_errors
 
 
-def add_labels(commands: Commands) -> None:
-    """Add the command."""
+def add_labels(commands: Commands, summary: str) -> None:
+    """Add the command; the list of commands shows the summary."""
     command = commands.add_parser(
         "labels",
+        help=summary,
         description=(
             "Release the labels that are common, which nobody listed beforehand, with their "
             "counts; or the counts of labels that are known."

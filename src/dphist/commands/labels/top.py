@@ -14,10 +14,11 @@ from dphist.labels import TopLabels
 from dphist.privacy.calibration import calibrate
 
 
-def add_top(commands: Commands) -> None:
-    """Add the command."""
+def add_top(commands: Commands, summary: str) -> None:
+    """Add the command; the list of commands shows the summary."""
     command = commands.add_parser(
         "top",
+        help=summary,
         description=(
             "Release the k most common labels in noisy order, without counts; a last empty row "
             "says that fewer were found."

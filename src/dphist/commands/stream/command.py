@@ -40,10 +40,11 @@ _NEW = ("epsilon", "delta", "horizon")
 _OTHERS = ("max_labels", "method", "max_events_per_user", "readings")
 
 
-def add_stream(commands: Commands) -> None:
-    """Add the command."""
+def add_stream(commands: Commands, summary: str) -> None:
+    """Add the command; the list of commands shows the summary."""
     command = commands.add_parser(
         "stream",
+        help=summary,
         description=(
             "Count the labels of events as they come, and release the running counts of the common "
             "ones as often as wanted, under one guarantee for the whole stream."

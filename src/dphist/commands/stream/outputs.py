@@ -139,7 +139,7 @@ def _is_table_of(value: RunningCounts, text: str) -> bool:
 
 def _is_page(text: str) -> bool:
     """Whether a text is a page about running counts."""
-    return text.startswith("<!doctype html>") and "Running counts</h1>" in text
+    return text.startswith("<!doctype html>") and "<h1>Running counts" in text
 
 
 def check_stream_paths(options: argparse.Namespace) -> None:
