@@ -24,17 +24,20 @@ if TYPE_CHECKING:
     from dphist.data.profile import Profile
     from dphist.errors import (
         BoundsError,
+        BudgetError,
         ColumnError,
         DataError,
         DphistError,
         HorizonError,
         InputFileError,
+        LedgerError,
         OutputFileError,
         ParameterError,
         ReleaseFileError,
         StateError,
     )
     from dphist.labels import PayWhatYouGet, ThresholdHistogram, TopLabels, TopThreshold
+    from dphist.ledger.ledger import Ledger
     from dphist.mechanism import Mechanism, register
     from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PrivacyUnit, PureDP, compose
     from dphist.privacy.calibration import calibrate
@@ -55,6 +58,7 @@ __all__ = [
     "Axis",
     "BinnedCounts",
     "BoundsError",
+    "BudgetError",
     "ColumnError",
     "ContinualHistogram",
     "ContinualMechanism",
@@ -66,6 +70,8 @@ __all__ = [
     "InputFileError",
     "LabelCounts",
     "LeafCounts",
+    "Ledger",
+    "LedgerError",
     "Mechanism",
     "OutputFileError",
     "ParameterError",
@@ -114,11 +120,13 @@ _HOMES = {
     "streams": ("ContinualHistogram", "ContinualMechanism"),
     "errors": (
         "BoundsError",
+        "BudgetError",
         "ColumnError",
         "DataError",
         "DphistError",
         "HorizonError",
         "InputFileError",
+        "LedgerError",
         "OutputFileError",
         "ParameterError",
         "ReleaseFileError",
@@ -127,6 +135,7 @@ _HOMES = {
     "data.label_counts": ("LabelCounts",),
     "privacy": ("ZCDP", "ApproxDP", "ApproxZCDP", "PrivacyUnit", "PureDP", "compose"),
     "data.profile": ("Profile",),
+    "ledger.ledger": ("Ledger",),
     "mechanism": ("Mechanism", "register"),
     "release.release": ("Release",),
     "report": ("plot", "write_report"),

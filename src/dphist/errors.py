@@ -42,5 +42,13 @@ class StateError(DphistError):
     """The saved state of a stream is in use elsewhere, taken over, copied, damaged or edited."""
 
 
+class LedgerError(DphistError):
+    """A ledger is damaged, in use, of a later version, closed, or asked for what it has not."""
+
+
+class BudgetError(LedgerError):
+    """A release would cost more than an account, or a cap, has left; nothing was charged."""
+
+
 class HorizonError(DphistError):
     """A stream has reached the number of events, or readings, that its guarantee covers."""

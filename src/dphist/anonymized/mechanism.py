@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, final
 from dphist.anonymized.band import Band
 from dphist.anonymized.reference import Shape
 from dphist.arrays import IntArray
+from dphist.data.guard import refuse_guarded
 from dphist.data.profile import Profile
 from dphist.errors import BoundsError, ParameterError
 from dphist.mechanism import Meaning, MechanismBase, check_kind, provenance_of_unit
@@ -145,6 +146,7 @@ class AnonymizedMechanism(MechanismBase):
 
 def checked_profile(profile: Profile) -> Profile:
     """Refuse anything but a profile."""
+    refuse_guarded(profile)
     if not isinstance(profile, Profile):
         raise ParameterError("profile must be a dphist.Profile; see Profile.from_table")
     return profile

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from dphist.arrays import IntArray
+from dphist.data.guard import refuse_guarded
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import BoundsError, ParameterError
 from dphist.mechanism import ExpectedError, Intervals, Meaning, MechanismBase, check_kind
@@ -175,6 +176,7 @@ class LabelsMechanism(MechanismBase):
 
         The bounds of a bare frame are the caller's promise: they are the mechanism's.
         """
+        refuse_guarded(table)
         if not isinstance(table, LabelCounts):
             return LabelCounts.promised(table, self.max_labels, self.max_count)
         if not _within(table.max_labels, self._protected_labels()):

@@ -9,6 +9,7 @@ import numpy as np
 from dphist.arrays import IntArray
 from dphist.data.axis.axis import Axis
 from dphist.data.binned_counts import BinnedCounts
+from dphist.data.guard import refuse_guarded
 from dphist.errors import DataError, ParameterError
 from dphist.tables import redact_errors
 from dphist.tables.checks import LARGEST, check_counts, check_grid
@@ -49,6 +50,7 @@ def load_counts(data: Any, bins: tuple[int, ...]) -> Counts:
     Clamping keeps every sum below 2**62, so that nothing wraps, and keeps neighbors neighbors:
     min(x, c) changes by at most 1 if x does. No error message depends on a sum.
     """
+    refuse_guarded(data)
     if isinstance(data, BinnedCounts):
         counts = _cut_off(_shaped(data.counts, bins), bins)
         return Counts(counts, data.axes, data.outside, data.sensitivity, data.unit)

@@ -146,7 +146,7 @@ class Release:
             "kind": _kind(self.value),
             "guarantee": _described_guarantee(self.guarantee),
             "unit": _described_unit(self.guarantee.unit),
-            "mechanism": _described(self.mechanism),
+            "mechanism": described(self.mechanism),
             "total": self.total,
             "value": _content_of(self.value),
             "noisy": {name: counts.tolist() for name, counts in self.noisy.items()},
@@ -244,7 +244,7 @@ def _checksum(content: dict[str, Any]) -> str:
     return "sha256:" + hashlib.sha256(canonical.encode()).hexdigest()
 
 
-def _described(value: Any) -> dict[str, Any]:
+def described(value: Any) -> dict[str, Any]:
     """Return a mechanism's name and parameters, exact numbers as text."""
     parameters = {name: _exact(each) for name, each in parameters_of(value).items()}
     return {"name": type(value).__name__, "parameters": parameters}
@@ -252,9 +252,9 @@ def _described(value: Any) -> dict[str, Any]:
 
 def _described_guarantee(guarantee: Guarantee) -> dict[str, Any]:
     """Return a guarantee's name and numbers; its unit is stored separately, for older readers."""
-    described = _described(guarantee)
-    del described["parameters"]["unit"]
-    return described
+    content = described(guarantee)
+    del content["parameters"]["unit"]
+    return content
 
 
 def _described_unit(unit: PrivacyUnit) -> dict[str, Any]:

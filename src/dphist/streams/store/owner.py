@@ -128,6 +128,11 @@ class Owner:
         return self._descriptor is None or self.commits >= commits
 
     @property
+    def is_open(self) -> bool:
+        """Whether this object still owns the file, in the process that made it."""
+        return self._connection is not None and self._process == os.getpid()
+
+    @property
     def connection(self) -> sqlite3.Connection:
         """The connection, for its owner.
 

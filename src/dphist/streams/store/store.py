@@ -216,6 +216,21 @@ class Store:
         return self._owner.is_noted(self._header.commits)
 
     @property
+    def is_open(self) -> bool:
+        """Whether this object, in this process, still owns the file."""
+        return self._owner.is_open
+
+    @property
+    def commits(self) -> int:
+        """How many transactions there were; those of an older content are fewer."""
+        return self._header.commits
+
+    @property
+    def secret(self) -> bytes:
+        """Random bytes that no other state has."""
+        return self._header.key
+
+    @property
     def uncertain(self) -> bool:
         """Whether a commit failed of which it is open if it reached the disk."""
         return self._uncertain

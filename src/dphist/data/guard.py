@@ -1,0 +1,58 @@
+"""Guarded: data that only their ledger releases, so that nobody goes around it by mistake."""
+
+from typing import Any, NoReturn
+
+from dphist.errors import LedgerError
+
+
+class Guarded:
+    """Data of a ledger; `Ledger.guard` makes them.
+
+    Nothing can be read from them: a mechanism, or anything else, that tries is told to release
+    through the ledger. This prevents mistakes. It is no protection from somebody who means to go
+    around it: whoever has the data in memory can read them.
+    """
+
+    __slots__ = ("__data", "__ledger", "__place")
+
+    def __init__(self, data: Any, ledger: str, place: str) -> None:
+        self.__data, self.__ledger, self.__place = data, ledger, place
+
+    def open_for(self, ledger: str) -> Any:
+        """Return the data for the ledger with this id; LedgerError for any other."""
+        if ledger != self.__ledger:
+            raise LedgerError(f"the data are guarded by another ledger, {self.__place}; use that")
+        return self.__data
+
+    def refusal(self) -> LedgerError:
+        """Return the error that says how these data are released."""
+        return LedgerError(
+            f"the data are guarded by the ledger {self.__place}: release them with "
+            "ledger.release(mechanism, data, by=..., key=...)"
+        )
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__"):  # Python asks objects for optional parts of its own
+            raise AttributeError(name)
+        raise self.refusal()
+
+    def __array__(self, *_: Any, **__: Any) -> NoReturn:
+        raise self.refusal()
+
+    def __iter__(self) -> NoReturn:
+        raise self.refusal()
+
+    def __len__(self) -> NoReturn:
+        raise self.refusal()
+
+    def __reduce__(self) -> NoReturn:
+        raise self.refusal()
+
+    def __repr__(self) -> str:
+        return f"Guarded(by {self.__place}; not shown)"
+
+
+def refuse_guarded(data: object) -> None:
+    """Refuse guarded data, where a mechanism looks at what it was given."""
+    if isinstance(data, Guarded):
+        raise data.refusal()

@@ -1,0 +1,108 @@
+"""What an entry costs, and what entries cost together: exact fractions, never rounded down."""
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from dphist.parameters import decimal_text
+from dphist.privacy.guarantees import Guarantee, PureDP, delta_of, rho_of
+
+PLACES = 60
+"""Decimal places kept of a sum whose exact form is too long; it is rounded up."""
+_LONGEST = 10**200
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """The cost of one entry to one account.
+
+    Attributes
+    ----------
+    epsilon : of a pure guarantee; None for any other.
+    rho : of the guarantee, or of the zCDP that it implies.
+    delta : of the guarantee.
+    alone : the smallest epsilon at the account's delta if this is the only entry; None if unknown.
+    """
+
+    epsilon: Fraction | None
+    rho: Fraction
+    delta: Fraction
+    alone: Fraction | None = None
+
+    @classmethod
+    def of(cls, guarantee: Guarantee, alone: Fraction | None = None) -> "Cost":
+        """Return what a guarantee, for the unit of the account, costs."""
+        epsilon = guarantee.epsilon if isinstance(guarantee, PureDP) else None
+        return cls(epsilon, rho_of(guarantee), delta_of(guarantee), alone)
+
+    def to_content(self) -> dict[str, Any]:
+        """Return the cost as exact text, for an entry."""
+        return {
+            name: None if value is None else decimal_text(value)
+            for name, value in (
+                ("epsilon", self.epsilon),
+                ("rho", self.rho),
+                ("delta", self.delta),
+                ("alone", self.alone),
+            )
+        }
+
+    @classmethod
+    def from_content(cls, content: dict[str, Any]) -> "Cost":
+        """Return the cost that `to_content` wrote."""
+        found = {
+            name: None if text is None else Fraction(text)
+            for name, text in content.items()
+            if name in ("epsilon", "rho", "delta", "alone")
+        }
+        return cls(**found)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """The sums over the live entries of an account, or of one person in it.
+
+    Attributes
+    ----------
+    entries : number of live entries: all except reservations that were canceled.
+    mixed : how many of them are not pure.
+    epsilon : sum over the pure ones.
+    rho, delta : sums over all of them.
+    """
+
+    entries: int = 0
+    mixed: int = 0
+    epsilon: Fraction = Fraction(0)
+    rho: Fraction = Fraction(0)
+    delta: Fraction = Fraction(0)
+
+    def plus(self, cost: Cost) -> "Totals":
+        """Return the totals with one more entry."""
+        return Totals(
+            self.entries + 1,
+            self.mixed + (cost.epsilon is None),
+            _kept(self.epsilon + (cost.epsilon or 0)),
+            _kept(self.rho + cost.rho),
+            _kept(self.delta + cost.delta),
+        )
+
+    def minus(self, cost: Cost) -> "Totals":
+        """Return the totals without an entry that never looked at data.
+
+        A sum that was rounded up stays at least the sum of what is left.
+        """
+        return replace(
+            self,
+            entries=self.entries - 1,
+            mixed=self.mixed - (cost.epsilon is None),
+            epsilon=_kept(self.epsilon - (cost.epsilon or 0)),
+            rho=_kept(self.rho - cost.rho),
+            delta=_kept(self.delta - cost.delta),
+        )
+
+
+def _kept(total: Fraction) -> Fraction:
+    """Return a sum exactly, or rounded up where its denominator has grown too long to store."""
+    if total.denominator <= _LONGEST:
+        return total
+    return Fraction(-(-total.numerator * 10**PLACES // total.denominator), 10**PLACES)

@@ -1,0 +1,242 @@
+"""What an entry changes: accounts, sums and keys are a function of the entries.
+
+A store applies each new entry to its tables in the transaction that appends it; verifying applies
+all of them to empty tables and compares.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from dphist.errors import LedgerError
+from dphist.ledger import entries
+from dphist.ledger.amounts import Cost, Totals
+from dphist.ledger.budget import Budget
+from dphist.ledger.entries import Entry
+from dphist.privacy import PrivacyUnit
+
+EVERYBODY = ""
+"""Holder of the totals of a whole account."""
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """An account: whom it protects, in which data, and how much they may lose.
+
+    Attributes
+    ----------
+    name : of the account.
+    unit : the privacy unit.
+    budget : fixed when the account was opened.
+    dataset : what the data are, in the words of whoever opened the account.
+    closed : whether nothing more can be charged.
+    """
+
+    name: str
+    unit: PrivacyUnit
+    budget: Budget
+    dataset: str = ""
+    closed: bool = False
+
+    def to_content(self) -> dict[str, Any]:
+        """Return the account for its entry."""
+        return {
+            "name": self.name,
+            "unit": {"who": self.unit.who, "at_most": self.unit.at_most},
+            "budget": self.budget.to_content(),
+            "dataset": self.dataset,
+        }
+
+    @classmethod
+    def from_content(cls, content: Any, closed: bool = False) -> "Account":
+        """Return the account that `to_content` wrote."""
+        unit = PrivacyUnit(content["unit"]["who"], content["unit"]["at_most"])
+        budget = Budget.from_content(content["budget"])
+        return cls(content["name"], unit, budget, content["dataset"], closed)
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """What is known of a key.
+
+    Attributes
+    ----------
+    key : chosen by the caller, once for each release.
+    entry : number of the entry that charged or reserved it.
+    state : `reserved`, `charged`, `finished` or `canceled`.
+    fingerprint : hash of what the key was charged for: mechanism and accounts.
+    sha256 : hash of the finished release as JSON text; None of a stream or session.
+    noted : number of the last entry that notes the state of a stream.
+    release : that text. A store keeps it beside the entries, which hold its hash.
+    """
+
+    key: str
+    entry: int
+    state: str
+    fingerprint: str
+    sha256: str | None = None
+    noted: int | None = None
+    release: str | None = field(default=None, compare=False, repr=False)
+
+
+class Tables(Protocol):
+    """The tables that entries change."""
+
+    def account(self, name: str) -> Account | None: ...
+    def put_account(self, account: Account) -> None: ...
+    def cap(self, account: str, holder: str) -> Budget | None: ...
+    def put_cap(self, account: str, holder: str, cap: Budget | None) -> None: ...
+    def totals(self, account: str, holder: str) -> Totals: ...
+    def put_totals(self, account: str, holder: str, totals: Totals) -> None: ...
+    def charge(self, key: str) -> Charge | None: ...
+    def put_charge(self, charge: Charge) -> None: ...
+    def entry(self, number: int) -> Entry: ...
+
+
+class MemoryTables:
+    """The tables in memory, for verifying."""
+
+    def __init__(self) -> None:
+        self.accounts: dict[str, Account] = {}
+        self.caps: dict[tuple[str, str], Budget] = {}
+        self.sums: dict[tuple[str, str], Totals] = {}
+        self.charges: dict[str, Charge] = {}
+        self.entries: list[Entry] = []
+
+    def account(self, name: str) -> Account | None:
+        return self.accounts.get(name)
+
+    def put_account(self, account: Account) -> None:
+        self.accounts[account.name] = account
+
+    def cap(self, account: str, holder: str) -> Budget | None:
+        return self.caps.get((account, holder))
+
+    def put_cap(self, account: str, holder: str, cap: Budget | None) -> None:
+        if cap is None:
+            self.caps.pop((account, holder), None)
+        else:
+            self.caps[account, holder] = cap
+
+    def totals(self, account: str, holder: str) -> Totals:
+        return self.sums.get((account, holder), Totals())
+
+    def put_totals(self, account: str, holder: str, totals: Totals) -> None:
+        self.sums[account, holder] = totals
+
+    def charge(self, key: str) -> Charge | None:
+        return self.charges.get(key)
+
+    def put_charge(self, charge: Charge) -> None:
+        self.charges[charge.key] = charge
+
+    def entry(self, number: int) -> Entry:
+        return self.entries[number - 1]
+
+
+def apply(entry: Entry, tables: Tables) -> None:
+    """Change the tables as the entry says.
+
+    Raises
+    ------
+    LedgerError
+        If the entry cannot follow those before it: it would overspend, or name what is not there.
+    """
+    content = entry.content
+    if entry.action == entries.ACCOUNT:
+        if tables.account(content["name"]) is not None:
+            raise LedgerError(f"the account {content['name']!r} exists; choose another name")
+        tables.put_account(Account.from_content(content))
+    elif entry.action == entries.ALLOWED:
+        cap = content["cap"]
+        account_of(tables, content["account"])
+        allowed = None if cap is None else Budget.from_content(cap)
+        tables.put_cap(content["account"], content["by"], allowed)
+    elif entry.action == entries.CLOSED:
+        account = account_of(tables, content["account"])
+        tables.put_account(replace(account, closed=True))
+    elif entry.action in (entries.RESERVED, entries.CHARGED):
+        _spend(entry, tables)
+    elif entry.action == entries.CANCELED:
+        _cancel(entry, tables)
+    elif entry.action == entries.FINISHED:
+        charge = charge_of(tables, content["key"])
+        if charge.state != entries.CHARGED:
+            raise LedgerError(f"the key {charge.key!r} is {charge.state}, so it cannot be finished")
+        tables.put_charge(replace(charge, state=entries.FINISHED, sha256=content["sha256"]))
+    elif entry.action == entries.NOTED:
+        charge = charge_of(tables, content["key"])
+        if charge.state != entries.CHARGED:
+            raise LedgerError(f"the key {charge.key!r} is {charge.state}: it pays for no stream")
+        tables.put_charge(replace(charge, noted=entry.number))
+    elif entry.action != entries.OPENED:
+        raise LedgerError("an entry has an action that this version of dphist does not know")
+
+
+def costs_of(entry: Entry) -> Iterable[tuple[str, Cost]]:
+    """Yield the accounts that an entry charges, with the cost to each."""
+    for part in entry.content["costs"]:
+        yield part["account"], Cost.from_content(part["cost"])
+
+
+def account_of(tables: Tables, name: str) -> Account:
+    """Return an account; LedgerError if there is none of this name."""
+    account = tables.account(name)
+    if account is None:
+        raise LedgerError(f"there is no account {name!r} in the ledger; see `accounts`")
+    return account
+
+
+def charge_of(tables: Tables, key: str) -> Charge:
+    """Return what is known of a key; LedgerError if nothing is."""
+    charge = tables.charge(key)
+    if charge is None:
+        raise LedgerError(f"there is no entry with the key {key!r} in the ledger")
+    return charge
+
+
+def _open_account(tables: Tables, name: str) -> Account:
+    account = account_of(tables, name)
+    if account.closed:
+        raise LedgerError(f"the account {name!r} is closed: nothing more can be charged to it")
+    return account
+
+
+def _spend(entry: Entry, tables: Tables) -> None:
+    """Add the costs, or turn a reservation of the same costs into a charge."""
+    content = entry.content
+    key = content["key"]
+    known = tables.charge(key)
+    if known is not None and known.state == entries.RESERVED and entry.action == entries.CHARGED:
+        if known.fingerprint != content["fingerprint"]:
+            raise LedgerError(f"the key {key!r} was reserved for something else")
+        for name, _ in costs_of(entry):
+            _open_account(tables, name)
+        tables.put_charge(replace(known, entry=entry.number, state=entries.CHARGED))
+        return
+    if known is not None and known.state != entries.CANCELED:
+        raise LedgerError(f"the key {key!r} is in use; choose another one")
+    for name, cost in costs_of(entry):
+        account = _open_account(tables, name)
+        for holder in dict.fromkeys((EVERYBODY, content["by"])):
+            budget = account.budget if holder == EVERYBODY else tables.cap(name, holder)
+            totals = tables.totals(name, holder)
+            if budget is not None and not budget.admits(totals, cost):
+                raise LedgerError(f"the entry costs more than {name!r} has left")
+            tables.put_totals(name, holder, totals.plus(cost))
+    tables.put_charge(Charge(key, entry.number, entry.action, content["fingerprint"]))
+
+
+def _cancel(entry: Entry, tables: Tables) -> None:
+    """Give back what was reserved and never looked at data."""
+    charge = charge_of(tables, entry.content["key"])
+    if charge.state != entries.RESERVED:
+        raise LedgerError(
+            f"the key {charge.key!r} is {charge.state}: only a reservation can be canceled, "
+            "because a charge may have looked at data"
+        )
+    reserved = tables.entry(charge.entry)
+    for name, cost in costs_of(reserved):
+        for holder in dict.fromkeys((EVERYBODY, reserved.content["by"])):
+            tables.put_totals(name, holder, tables.totals(name, holder).minus(cost))
+    tables.put_charge(replace(charge, state=entries.CANCELED))

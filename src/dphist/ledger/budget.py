@@ -1,0 +1,191 @@
+"""Budgets of accounts, and the filter that decides which entry still fits.
+
+The rules, and the proof that they hold when costs are chosen on the way, are in
+docs/proofs/ledger.md.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import Any
+
+from dphist.errors import ParameterError
+from dphist.ledger.amounts import Cost, Totals
+from dphist.parameters import Exact, decimal_text, privacy_parameter, short_number
+from dphist.parameters import probability as _probability
+from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PureDP
+from dphist.privacy.conversion import pure_to_rho, rho_to_epsilon
+from dphist.privacy.rounding import readable
+
+_DIGITS = 12
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Budget:
+    """The most that an account, or one person in it, may cost: fixed when it is opened.
+
+    Parameters
+    ----------
+    epsilon, delta : of a pure account (epsilon alone), or of an (epsilon, delta) account.
+    rho, delta : of a zCDP account (rho alone), or of a delta-approximate zCDP account.
+    delta_of_entries : the part of delta of an (epsilon, delta) account that the entries' own deltas
+        may add up to (default: half). The rest converts rho to epsilon.
+    """
+
+    epsilon: Fraction | None
+    rho: Fraction | None
+    delta: Fraction
+    delta_of_entries: Fraction
+
+    def __init__(
+        self,
+        *,
+        epsilon: Exact | None = None,
+        rho: Exact | None = None,
+        delta: Exact | None = None,
+        delta_of_entries: Exact | None = None,
+    ) -> None:
+        if (epsilon is None) == (rho is None):
+            raise ParameterError("epsilon or rho must be given, and not both")
+        total = Fraction(0) if delta is None else _small(delta, "delta")
+        if rho is not None and delta_of_entries is not None:
+            raise ParameterError("delta_of_entries is for accounts of epsilon and delta; omit it")
+        if rho is not None:
+            part = total
+        elif delta_of_entries is None:
+            part = total / 2
+        else:
+            part = _small(delta_of_entries, "delta_of_entries")
+            if not part < total:
+                raise ParameterError("delta_of_entries must be below delta")
+        values = (
+            ("epsilon", None if epsilon is None else privacy_parameter(epsilon, "epsilon")),
+            ("rho", None if rho is None else privacy_parameter(rho, "rho")),
+            ("delta", total),
+            ("delta_of_entries", part),
+        )
+        for name, value in values:
+            object.__setattr__(self, name, value)
+
+    def __repr__(self) -> str:
+        return f"Budget({self})"
+
+    def __str__(self) -> str:
+        named = [("epsilon", self.epsilon), ("rho", self.rho), ("delta", self.delta or None)]
+        return ", ".join(f"{name}={readable(value)}" for name, value in named if value is not None)
+
+    @property
+    def guarantee(self) -> PureDP | ApproxDP | ZCDP | ApproxZCDP:
+        """What the account guarantees, whatever is released through it; for one of its units."""
+        if self.epsilon is not None:
+            return ApproxDP(self.epsilon, self.delta) if self.delta else PureDP(self.epsilon)
+        assert self.rho is not None  # noqa: S101 - the constructor has set one of the two
+        return ApproxZCDP(self.rho, self.delta) if self.delta else ZCDP(self.rho)
+
+    @cached_property
+    def most_rho(self) -> Fraction:
+        """The largest sum of rhos that rule (b) admits; 0 of a pure account."""
+        if self.rho is not None:
+            return self.rho
+        assert self.epsilon is not None  # noqa: S101
+        if not self.delta:
+            return Fraction(0)
+        return _largest_rho(self.epsilon, self.delta - self.delta_of_entries)
+
+    def admits(self, totals: Totals, cost: Cost) -> bool:
+        """Whether one more entry keeps the guarantee, whatever was seen before: rules a, b, c."""
+        after = totals.plus(cost)
+        return (
+            self.keeps_epsilon(after)
+            or self.keeps_rho(after)
+            or (after.entries == 1 and self._covers_alone(cost))
+        )
+
+    def keeps_epsilon(self, totals: Totals) -> bool:
+        """Rule (a): all entries are pure, and their epsilons add up to at most epsilon."""
+        return self.epsilon is not None and totals.mixed == 0 and totals.epsilon <= self.epsilon
+
+    def keeps_rho(self, totals: Totals) -> bool:
+        """Rule (b): rhos add up to at most `most_rho`, deltas to at most `delta_of_entries`."""
+        return totals.rho <= self.most_rho and totals.delta <= self.delta_of_entries
+
+    def _covers_alone(self, cost: Cost) -> bool:
+        """Rule (c): the only entry keeps (epsilon, delta) by its own, sharper, statement."""
+        return self.epsilon is not None and cost.alone is not None and cost.alone <= self.epsilon
+
+    def largest_epsilon(self, totals: Totals) -> Fraction:
+        """Return the largest epsilon of one more pure release, rounded down; 0 if none fits."""
+        best = Fraction(0)
+        if self.epsilon is not None and totals.mixed == 0:
+            best = max(self.epsilon - totals.epsilon, best)
+        left = self.most_rho - totals.rho
+        if left > 0 and totals.delta <= self.delta_of_entries:
+            best = max(_largest_pure(left), best)
+        return best
+
+    def to_content(self) -> dict[str, Any]:
+        """Return the budget as exact text, for an entry."""
+        content = {
+            "epsilon": self.epsilon,
+            "rho": self.rho,
+            "delta": self.delta,
+            "delta_of_entries": None if self.rho is not None else self.delta_of_entries,
+        }
+        return {k: None if v is None else decimal_text(v) for k, v in content.items()}
+
+    @classmethod
+    def from_content(cls, content: dict[str, Any]) -> "Budget":
+        """Return the budget that `to_content` wrote."""
+        part = content["delta_of_entries"]
+        if content["delta"] == "0":
+            part = None
+        return cls(**{**content, "delta_of_entries": part})
+
+
+def _small(value: Exact, name: str) -> Fraction:
+    return short_number(_probability(value, name), name)
+
+
+@lru_cache(maxsize=256)
+def _largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """Return the largest rho of 12 digits that converts to at most `epsilon` at `delta`."""
+    low, high = Fraction(0), epsilon  # alpha > 1 in the conversion, so rho is below epsilon
+    while high - low > high / 10 ** (_DIGITS + 2):
+        middle = (low + high) / 2
+        if rho_to_epsilon(middle, delta) <= epsilon:
+            low = middle
+        else:
+            high = middle
+        if high < Fraction(1, 10**30):
+            return Fraction(0)
+    rounded = _round_down(low)
+    # The conversion grows with rho up to its rounding; the claim is that of this very number.
+    return rounded if rounded and rho_to_epsilon(rounded, delta) <= epsilon else Fraction(0)
+
+
+def _largest_pure(rho: Fraction) -> Fraction:
+    """Return the largest epsilon of 12 digits that costs at most `rho` as zCDP."""
+    low, high = Fraction(0), 2 * rho + 2  # e tanh(e/2) >= e - 2/(e + 1) for all e
+    while high - low > high / 10 ** (_DIGITS + 2):
+        middle = (low + high) / 2
+        if pure_to_rho(middle) <= rho:
+            low = middle
+        else:
+            high = middle
+        if high < Fraction(1, 10**30):
+            return Fraction(0)
+    rounded = _round_down(low)
+    return rounded if rounded and pure_to_rho(rounded) <= rho else Fraction(0)
+
+
+def _round_down(number: Fraction) -> Fraction:
+    """Round down to 12 significant digits."""
+    if not number:
+        return number
+    exponent = 0
+    while number * 10**exponent < 10 ** (_DIGITS - 1):
+        exponent += 1
+    while number * Fraction(10) ** exponent >= 10**_DIGITS:
+        exponent -= 1
+    scale = Fraction(10) ** exponent
+    return Fraction(int(number * scale)) / scale

@@ -1,0 +1,181 @@
+"""Deciding what a release costs, and whether it fits, before any data are read."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from dphist.errors import BudgetError, LedgerError, ParameterError
+from dphist.ledger.amounts import Cost, Totals
+from dphist.ledger.book import EVERYBODY, Account, Tables, account_of
+from dphist.ledger.budget import Budget
+from dphist.ledger.entries import canonical, digest
+from dphist.ledger.units import DataUnit, cost_for
+from dphist.privacy import Guarantee
+from dphist.privacy.calibration import calibrate
+from dphist.privacy.rounding import readable
+from dphist.release.release import described, parameters_of, target_of
+
+_MOST_WORDS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a release costs one account.
+
+    Attributes
+    ----------
+    account : that is charged.
+    guarantee : of the release, for one unit of the account.
+    cost : as the account counts it.
+    """
+
+    account: Account
+    guarantee: Guarantee
+    cost: Cost
+
+    def to_content(self) -> dict[str, Any]:
+        """Return the price for its entry."""
+        return {
+            "account": self.account.name,
+            "guarantee": str(self.guarantee),
+            "unit": str(self.account.unit),
+            "cost": self.cost.to_content(),
+        }
+
+
+def prices(
+    tables: Tables, names: Sequence[str], mechanism: Any, data: DataUnit
+) -> list[Price]:
+    """Return what a mechanism costs each of these accounts.
+
+    Raises
+    ------
+    LedgerError
+        If there is no such account, or the release protects another unit.
+    """
+    found = []
+    for name in names:
+        account = account_of(tables, name)
+        guarantee, cost = cost_for(mechanism, data, account.unit, account.budget.delta, name)
+        found.append(Price(account, guarantee, cost))
+    return found
+
+
+def check_budget(tables: Tables, priced: Sequence[Price], by: str, mechanism: Any) -> None:
+    """Refuse what one of the accounts, or a cap of `by` in it, cannot pay.
+
+    Raises
+    ------
+    BudgetError
+        If it does not fit: the message says what was asked, what is left, and what fits.
+    LedgerError
+        If an account is closed.
+    """
+    for price in priced:
+        name = price.account.name
+        if price.account.closed:
+            raise LedgerError(f"the account {name!r} is closed: nothing more can be charged to it")
+        for holder in (EVERYBODY, by):
+            budget = price.account.budget if holder == EVERYBODY else tables.cap(name, holder)
+            totals = tables.totals(name, holder)
+            if budget is None or budget.admits(totals, price.cost):
+                continue
+            whose = f"the account {name!r}" if holder == EVERYBODY else f"the cap of {by!r}"
+            raise BudgetError(
+                f"the release costs {price.guarantee}, and {whose} has {left_in_words(budget, totals)}"
+                f" left of {budget}: {_fitting(budget, totals, price, mechanism)}. Nothing was charged"
+            )
+
+
+def left_in_words(budget: Budget, totals: Totals) -> str:
+    """Return what is left of a budget, in its own terms."""
+    parts = []
+    if budget.epsilon is not None and totals.mixed == 0:
+        parts.append(f"epsilon={readable(max(budget.epsilon - totals.epsilon, Fraction(0)))}")
+    if budget.most_rho:
+        rho = max(budget.most_rho - totals.rho, Fraction(0))
+        parts.append(f"rho={readable_down(rho)}")
+        if budget.delta_of_entries:
+            delta = max(budget.delta_of_entries - totals.delta, Fraction(0))
+            parts.append(f"delta={readable_down(delta)}")
+    return " or ".join(parts[:1] + [" and ".join(parts[1:])]) if len(parts) > 1 else parts[0]
+
+
+def readable_down(number: Fraction) -> str:
+    """Format what is left: at most the number itself."""
+    if not number:
+        return "0"
+    scale = Fraction(10) ** 6
+    while number * scale < 10**5:
+        scale *= 10
+    short = Fraction(int(number * scale)) / scale
+    return readable(number if len(readable(number)) <= 10 else short)
+
+
+def largest_fitting(budget: Budget, totals: Totals, price: Price, mechanism: Any) -> Any:
+    """Return the largest epsilon with which this mechanism would fit; None if none does.
+
+    For a calibrated mechanism it is the epsilon of its target at the same delta, to three digits;
+    for a pure one the epsilon itself; for others that of a pure release.
+    """
+    target = target_of(mechanism)
+    if target is None or price.cost.epsilon is not None:
+        found = budget.largest_epsilon(totals)
+        return found or None
+    asked = target.guarantee
+    parameters = parameters_of(mechanism)
+    parameters.pop("epsilon", None)
+    parameters.pop("delta", None)
+    low, high = Fraction(0), Fraction(asked.epsilon)
+    while high - low > high / 500:
+        middle = (low + high) / 2
+        try:
+            tried = calibrate(
+                type(mechanism),
+                epsilon=middle,
+                delta=getattr(asked, "delta", 0),
+                releases=target.releases,
+                **parameters,
+            )
+            _, cost = cost_for(
+                tried, DataUnit(), tried.guarantee.unit, budget.delta, price.account.name
+            )
+            fits = budget.admits(totals, cost)
+        except ParameterError:
+            fits = False
+        low, high = (middle, high) if fits else (low, middle)
+        if high < Fraction(1, 1000):
+            return None
+    return low
+
+
+def _fitting(budget: Budget, totals: Totals, price: Price, mechanism: Any) -> str:
+    found = largest_fitting(budget, totals, price, mechanism)
+    if found is None:
+        return "no epsilon fits"
+    return f"the largest epsilon that fits is {readable_down(found)}"
+
+
+def fingerprint(mechanism: Any, priced: Sequence[Price]) -> str:
+    """Return a hash of what a key is charged for: the mechanism, and what each account pays."""
+    return digest(canonical([mechanism_in_words(mechanism), [p.to_content() for p in priced]]))
+
+
+def mechanism_in_words(mechanism: Any) -> dict[str, Any]:
+    """Return a mechanism's name and parameters for an entry; its guarantee if it has no fields."""
+    try:
+        found: dict[str, Any] = described(mechanism)
+        canonical(found)
+    except (TypeError, ValueError):  # somebody else's, which need not be a dataclass
+        found = {"name": type(mechanism).__name__, "guarantee": str(mechanism.guarantee)}
+    return found
+
+
+def checked_words(text: object, name: str, *, empty: bool = False) -> str:
+    """Return words of a user that an entry keeps: one line, of at most 1,000 characters."""
+    if not isinstance(text, str) or len(text) > _MOST_WORDS or not (text.isprintable()):
+        raise ParameterError(f"{name} must be one line of text of at most {_MOST_WORDS} characters")
+    if not empty and not text.strip():
+        raise ParameterError(f"{name} must not be empty")
+    return text

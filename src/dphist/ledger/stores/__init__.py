@@ -1,0 +1,1 @@
+"""Where a ledger is kept: a SQLite file, or a PostgreSQL database."""

@@ -1,0 +1,344 @@
+"""A ledger in a SQLite file: nothing to install, for the users of one machine.
+
+No connection outlives a transaction, so threads and forked processes share nothing.
+"""
+
+import contextlib
+import os
+import random
+import secrets
+import sqlite3
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from importlib.metadata import version as installed_version
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from dphist.errors import InputFileError, LedgerError, OutputFileError
+from dphist.ledger.entries import FIRST
+from dphist.ledger.stores.network import check_local
+from dphist.ledger.stores.schema import FORMAT, TABLES, VERSION
+from dphist.ledger.stores.transaction import Head, Rows, Transaction
+from dphist.streams.store import identity
+from dphist.streams.store.creation import sync_folder
+from dphist.streams.store.database import primary_code
+
+if sys.platform == "linux":
+    import fcntl
+
+PATIENCE = 60.0
+"""Seconds to wait for other users of the file."""
+
+# A rollback journal, and not a write-ahead log: a lost or left-behind log would bring back an older
+# ledger that looks whole (see the store of streams). TRUNCATE with synchronous=FULL syncs the
+# journal before the file changes, the file before the journal is emptied, and that before COMMIT
+# returns.
+_SETTINGS = (
+    "PRAGMA trusted_schema = OFF",
+    "PRAGMA journal_mode = TRUNCATE",
+    "PRAGMA synchronous = FULL",
+    "PRAGMA fullfsync = ON",
+    "PRAGMA temp_store = MEMORY",
+)
+
+
+class SqliteStore:
+    """The tables of a ledger in one SQLite file on a local disk."""
+
+    def __init__(self, path: Path) -> None:
+        """Take an existing file; use `create` or `open`."""
+        self.path = path
+
+    @property
+    def name(self) -> str:
+        """The path of the file."""
+        return str(self.path)
+
+    @classmethod
+    def create(cls, path: str | Path, name: str) -> "SqliteStore":
+        """Make a ledger without entries, whole or not at all.
+
+        Raises
+        ------
+        LedgerError
+            If there is a file already, or the journal of one that was there, or the disk is not
+            local.
+        OutputFileError
+            If the file cannot be written.
+        """
+        target = Path(os.path.realpath(path))
+        for file in (target, target.with_name(f"{target.name}-journal")):
+            if os.path.lexists(file):
+                raise LedgerError(f"{file} exists; open it, or name another file")
+        check_local(target.parent)
+        try:
+            _write_new(target, name)
+            sync_folder(target.parent)
+        except FileExistsError:
+            raise LedgerError(f"{target} exists; open it, or name another file") from None
+        except OSError as error:
+            raise _refused(target, error) from None
+        except sqlite3.Error as error:
+            raise _explained(target, error) from None
+        return cls(target)
+
+    @classmethod
+    def open(cls, path: str | Path, *, moved: bool = False) -> "SqliteStore":
+        """Open an existing ledger and check that it is one, and no copy.
+
+        Parameters
+        ----------
+        moved : accept a file that is not the one that was created, and make it the one from now
+            on. For a ledger whose original is gone and was not used after it was copied.
+        """
+        target = Path(os.path.realpath(path))
+        if not target.exists():
+            raise InputFileError(f"there is no ledger at {target}; make it with Ledger.create")
+        if not target.is_file():
+            raise LedgerError(f"{target} is not a file; name the file of a ledger")
+        check_local(target.parent)
+        store = cls(target)
+        if moved:
+            store._adopt()
+        with store.transaction(write=False):
+            pass
+        return store
+
+    @contextlib.contextmanager
+    def transaction(self, *, write: bool) -> Iterator[Transaction]:
+        """Begin a transaction: one writer at a time, and no readers beside it."""
+        with self._locked(write) as descriptor:
+            with self._connected(write) as connection:
+                head = self._head(connection)
+                self._check_original(descriptor, head)
+                made = Transaction(_executor(connection), head)
+                yield made
+                if write:
+                    connection.execute("COMMIT")
+            if write and made.head.entries != head.entries:
+                identity.note_commits(descriptor, made.head.entries)
+
+    def check(self) -> None:
+        """Check the structure of the file, and that it has our tables and nothing else."""
+        with self._locked(write=False), self._connected(write=False) as connection:
+            whole = connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+            held = dict(
+                connection.execute("SELECT name, sql FROM sqlite_schema WHERE sql NOT NULL")
+            )
+            if not whole or held != TABLES:
+                raise _damaged(self.path)
+
+    def close(self) -> None:
+        """Do nothing: no connection outlives a transaction."""
+
+    def _adopt(self) -> None:
+        """Make this copy the ledger from now on."""
+        with self._locked(write=True) as descriptor, self._connected(write=True) as connection:
+            head = self._head(connection)
+            if head.entries < identity.noted_commits(descriptor):
+                raise self._older()
+            identity.mark(descriptor)
+            known = identity.as_text(identity.facts(descriptor))
+            connection.execute("UPDATE dphist_ledger SET identity = ?", (known,))
+            connection.execute("COMMIT")
+            identity.note_commits(descriptor, head.entries)
+
+    def _check_original(self, descriptor: int, head: Head) -> None:
+        """Refuse a copy, and an older content that was written back."""
+        if not identity.is_of(head.identity, identity.facts(descriptor)):
+            raise LedgerError(
+                f"{self.path} is a copy of a ledger, or was moved to another file system: two "
+                "copies of one ledger would spend the budget twice. If the original is gone and "
+                "was not used since, open this one with moved=True (--moved)"
+            )
+        if head.entries < identity.noted_commits(descriptor):
+            raise self._older()
+
+    def _older(self) -> LedgerError:
+        return LedgerError(
+            f"{self.path} holds an older content than it had, as from a backup: it does not know "
+            "of releases that were made since. Restore the latest content; if it is lost, close "
+            "the data set's budget: what was spent is not known"
+        )
+
+    @contextlib.contextmanager
+    def _locked(self, write: bool) -> Iterator[int]:
+        """Hold a lock on the file that no closing of other descriptors takes away.
+
+        The system drops a process's POSIX locks, which SQLite uses, as soon as the process closes
+        any descriptor of the file, such as another thread's. A lock of `flock` stays.
+        """
+        try:
+            descriptor = os.open(self.path, os.O_RDWR if write else os.O_RDONLY)
+        except FileNotFoundError:
+            raise LedgerError(f"{self.path} was moved or removed while in use") from None
+        except OSError as error:
+            if write and os.access(self.path, os.R_OK):
+                raise LedgerError(
+                    f"{self.path} cannot be written, so nothing can be charged; make it writable"
+                ) from None
+            raise _refused(self.path, error) from None
+        try:
+            if sys.platform == "linux":
+                _wait_for_lock(self.path, descriptor, write)
+            if not _is_at(self.path, descriptor):
+                raise LedgerError(f"{self.path} was replaced while in use; open it again")
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
+    @contextlib.contextmanager
+    def _connected(self, write: bool) -> Iterator[sqlite3.Connection]:
+        """Open the file in a transaction that is rolled back unless the block commits it."""
+        try:
+            # Also a reader may have to roll back what a crash left, if it is allowed to.
+            mode = "rw" if write or os.access(self.path, os.W_OK) else "ro"
+            connection = sqlite3.connect(
+                f"file:{quote(str(self.path))}?mode={mode}",
+                uri=True,
+                timeout=PATIENCE,
+                isolation_level=None,
+            )
+            try:
+                for setting in _SETTINGS if write else _SETTINGS[:1]:
+                    connection.execute(setting)
+                connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+                yield connection
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                connection.close()
+        except sqlite3.Error as error:
+            raise _explained(self.path, error) from None
+
+    def _head(self, connection: sqlite3.Connection) -> Head:
+        """Return what the ledger says of itself; LedgerError if it is none of this version."""
+        try:
+            rows = connection.execute("SELECT * FROM dphist_ledger").fetchall()
+        except sqlite3.Error as error:
+            if primary_code(error) in (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_NOTADB):
+                raise _not_ours(self.path) from None
+            raise
+        return checked_head(rows, self.name)
+
+
+def checked_head(rows: Sequence[Any], name: str) -> Head:
+    """Return the head of a ledger from the rows of its table.
+
+    Raises
+    ------
+    LedgerError
+        If it is no ledger, or of another version.
+    """
+    if len(rows) != 1 or rows[0][0] != FORMAT or type(rows[0][1]) is not int:
+        raise _not_ours(name)
+    if rows[0][1] > VERSION:
+        raise LedgerError(
+            f"{name} is of version {rows[0][1]} of the ledger's format, and this dphist knows "
+            f"version {VERSION}; install a later dphist"
+        )
+    try:
+        return Head(*rows[0])
+    except TypeError:
+        raise _not_ours(name) from None
+
+
+def new_head(name: str, identity_text: str) -> tuple[Any, ...]:
+    """Return the row of a ledger without entries."""
+    identifier = secrets.token_hex(8)
+    library = installed_version("dphist")
+    return (FORMAT, VERSION, library, identifier, name, identity_text, 0, FIRST, None)
+
+
+def _write_new(target: Path, name: str) -> None:
+    """Write the file under another name, and give it its own when it is whole."""
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
+    descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        identity.mark(descriptor)
+        known = identity.as_text(identity.facts(descriptor))
+        connection = sqlite3.connect(temporary, isolation_level=None)
+        try:
+            # Until it has its name, a file that is not whole is thrown away.
+            connection.execute("PRAGMA journal_mode = MEMORY")
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("PRAGMA fullfsync = ON")
+            connection.execute("BEGIN")
+            for table in TABLES.values():
+                connection.execute(table)
+            row = new_head(name, known)
+            marks = ", ".join("?" * len(row))
+            connection.execute(f"INSERT INTO dphist_ledger VALUES ({marks})", row)  # noqa: S608
+            connection.execute("COMMIT")
+        finally:
+            connection.close()
+        # A link, because a renaming would replace what somebody else has just put there.
+        os.link(temporary, target)
+    finally:
+        os.close(descriptor)
+        temporary.unlink()
+
+
+def _executor(connection: sqlite3.Connection) -> Any:
+    def execute(statement: str, parameters: Sequence[Any] = ()) -> Rows:
+        return connection.execute(statement, parameters)
+
+    return execute
+
+
+def _wait_for_lock(path: Path, descriptor: int, write: bool) -> None:
+    kind = fcntl.LOCK_EX if write else fcntl.LOCK_SH
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > end:
+                raise _in_use(path) from None
+            time.sleep(random.uniform(0.0005, 0.01))  # noqa: S311 - so that waiters do not march
+        except OSError as error:
+            raise _refused(path, error) from None
+        else:
+            return
+
+
+def _is_at(path: Path, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(descriptor))
+    except OSError:
+        return False
+
+
+def _explained(path: Path, error: sqlite3.Error) -> LedgerError | OutputFileError:
+    """Return our error for one of SQLite, without its text."""
+    code = primary_code(error)
+    if code == sqlite3.SQLITE_FULL:
+        return OutputFileError(f"no space left to write {path}; nothing was charged")
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return _in_use(path)
+    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
+        return LedgerError(f"{path} and its folder must be writable; nothing was charged")
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR):
+        return _damaged(path)
+    return OutputFileError(
+        f"could not write {path}: the system refused. Look at the ledger before trying again: "
+        "a charge may have been made"
+    )
+
+
+def _in_use(path: Path) -> LedgerError:
+    return LedgerError(f"{path} is in use by other processes for too long; try again")
+
+
+def _damaged(path: Path) -> LedgerError:
+    return LedgerError(f"{path} is damaged or was edited; restore it, and run `dphist ledger verify`")
+
+
+def _not_ours(path: str | Path) -> LedgerError:
+    return LedgerError(f"{path} is not a ledger of dphist, or is damaged; name another one")
+
+
+def _refused(path: Path, error: OSError) -> OutputFileError:
+    return OutputFileError(f"could not open {path}: {error.strerror or 'the system refused'}")

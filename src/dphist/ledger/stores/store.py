@@ -1,0 +1,28 @@
+"""What a ledger asks of the place where it is kept."""
+
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from dphist.ledger.stores.transaction import Transaction
+
+
+class Store(Protocol):
+    """A place for the tables of one ledger.
+
+    **Guarantee.** When the context of a writing transaction ends without an error, everything it
+    wrote is durable; otherwise nothing of it is ever seen. Writing transactions run one after the
+    other, whoever makes them: threads, processes, machines.
+    """
+
+    @property
+    def name(self) -> str:
+        """The name of the place, for messages; without a password."""
+
+    def transaction(self, *, write: bool) -> AbstractContextManager[Transaction]:
+        """Begin a transaction; it is committed at the end of the context, or rolled back."""
+
+    def check(self) -> None:
+        """Check the structure of the tables, for verifying; LedgerError if it is not ours."""
+
+    def close(self) -> None:
+        """Give up what is held open. May be called again."""

@@ -1,0 +1,252 @@
+"""One transaction on the tables of a ledger, in the SQL that SQLite and PostgreSQL share."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, Protocol, TypeAlias
+
+from dphist.ledger import entries
+from dphist.ledger.amounts import Totals
+from dphist.ledger.book import Account, Charge, apply
+from dphist.ledger.budget import Budget
+from dphist.ledger.entries import Entry, canonical
+
+_AT_ONCE = 1000
+
+
+class Rows(Protocol):
+    """The answer of a database to a statement."""
+
+    def fetchone(self) -> Any: ...
+    def fetchall(self) -> Sequence[Any]: ...
+    def fetchmany(self, size: int) -> Sequence[Any]: ...
+
+
+class Execute(Protocol):
+    """Run a statement whose parameters are question marks."""
+
+    def __call__(self, statement: str, parameters: Sequence[Any] = ()) -> Rows: ...
+
+
+Signer: TypeAlias = Callable[[str], str]
+"""Returns the signature of a hash, in hexadecimal digits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What a ledger says of itself.
+
+    Attributes
+    ----------
+    format, version : of the tables.
+    library : version of dphist that made the ledger.
+    id : random digits that no other ledger has.
+    name : as its maker called it.
+    identity : what the file system records of a SQLite file, so that a copy is noticed.
+    entries : number of entries.
+    hash, time : of the last one.
+    """
+
+    format: str
+    version: int
+    library: str
+    id: str
+    name: str
+    identity: str
+    entries: int
+    hash: str
+    time: str | None
+
+
+class Transaction:
+    """The tables within one transaction; `dphist.ledger.book.Tables` says what changes them."""
+
+    def __init__(self, execute: Execute, head: Head) -> None:
+        """Take a transaction that has read the head, and locked it if it is to write."""
+        self._execute = execute
+        self.head = head
+
+    def append(self, action: str, content: dict[str, Any], signer: Signer | None = None) -> Entry:
+        """Add an entry and what follows from it.
+
+        Parameters
+        ----------
+        signer : signs the hash of the entry, if entries are signed.
+
+        Raises
+        ------
+        LedgerError
+            If it cannot follow the entries before it; the transaction is then to be rolled back.
+        """
+        head = self.head
+        entry = Entry(head.entries + 1, entries.now(head.time), action, content, head.hash)
+        hashed = entry.hash
+        signature = None if signer is None else signer(hashed)
+        apply(entry, self)
+        self._execute(
+            "INSERT INTO dphist_entries (number, time, action, content, previous, signature) "
+            "VALUES (?, ?, ?, ?, ?, ?)",
+            (entry.number, entry.time, action, canonical(content), entry.previous, signature),
+        )
+        self._execute(
+            "UPDATE dphist_ledger SET entries = ?, head = ?, time = ?",
+            (entry.number, hashed, entry.time),
+        )
+        self.head = replace(head, entries=entry.number, hash=hashed, time=entry.time)
+        return entry
+
+    def entry(self, number: int) -> Entry:
+        """Return an entry by its number."""
+        (row,) = self._execute(f"{_ENTRIES} WHERE number = ?", (number,)).fetchall()
+        return _entry(row)
+
+    def entries(self, after: int = 0) -> Iterator[Entry]:
+        """Yield the entries with a number above `after`, in order."""
+        found = self._execute(f"{_ENTRIES} WHERE number > ? ORDER BY number", (after,))
+        while part := found.fetchmany(_AT_ONCE):
+            yield from map(_entry, part)
+
+    def account(self, name: str) -> Account | None:
+        """Return an account, or None."""
+        row = self._execute(
+            "SELECT content, closed FROM dphist_accounts WHERE name = ?", (name,)
+        ).fetchone()
+        return None if row is None else Account.from_content(json.loads(row[0]), bool(row[1]))
+
+    def accounts(self) -> list[Account]:
+        """Return all accounts, by name."""
+        rows = self._execute("SELECT content, closed FROM dphist_accounts ORDER BY name").fetchall()
+        return [Account.from_content(json.loads(row[0]), bool(row[1])) for row in rows]
+
+    def put_account(self, account: Account) -> None:
+        """Write an account, new or in place of the one of its name."""
+        self._put(
+            "dphist_accounts",
+            {"name": account.name},
+            {"content": canonical(account.to_content()), "closed": int(account.closed)},
+        )
+
+    def cap(self, account: str, holder: str) -> Budget | None:
+        """Return the cap of a person in an account, or None."""
+        row = self._execute(
+            "SELECT content FROM dphist_caps WHERE account = ? AND holder = ?", (account, holder)
+        ).fetchone()
+        return None if row is None else Budget.from_content(json.loads(row[0]))
+
+    def caps(self) -> dict[tuple[str, str], Budget]:
+        """Return all caps by account and person."""
+        rows = self._execute(
+            "SELECT account, holder, content FROM dphist_caps ORDER BY account, holder"
+        ).fetchall()
+        return {(row[0], row[1]): Budget.from_content(json.loads(row[2])) for row in rows}
+
+    def put_cap(self, account: str, holder: str, cap: Budget | None) -> None:
+        """Write a cap, or remove it."""
+        if cap is None:
+            self._execute(
+                "DELETE FROM dphist_caps WHERE account = ? AND holder = ?", (account, holder)
+            )
+            return
+        self._put(
+            "dphist_caps",
+            {"account": account, "holder": holder},
+            {"content": canonical(cap.to_content())},
+        )
+
+    def totals(self, account: str, holder: str) -> Totals:
+        """Return the sums of an account, or of one person in it."""
+        row = self._execute(
+            "SELECT entries, mixed, epsilon, rho, delta FROM dphist_totals "
+            "WHERE account = ? AND holder = ?",
+            (account, holder),
+        ).fetchone()
+        return Totals() if row is None else _totals(row)
+
+    def all_totals(self) -> dict[tuple[str, str], Totals]:
+        """Return all sums by account and person; the person "" stands for everybody."""
+        rows = self._execute(
+            "SELECT entries, mixed, epsilon, rho, delta, account, holder FROM dphist_totals "
+            "ORDER BY account, holder"
+        ).fetchall()
+        return {(row[5], row[6]): _totals(row[:5]) for row in rows}
+
+    def put_totals(self, account: str, holder: str, totals: Totals) -> None:
+        """Write the sums of an account, or of one person in it."""
+        self._put(
+            "dphist_totals",
+            {"account": account, "holder": holder},
+            {
+                "entries": totals.entries,
+                "mixed": totals.mixed,
+                "epsilon": str(totals.epsilon),
+                "rho": str(totals.rho),
+                "delta": str(totals.delta),
+            },
+        )
+
+    def charge(self, key: str) -> Charge | None:
+        """Return what is known of a key, without the text of its release."""
+        row = self._execute(
+            "SELECT name, entry, state, fingerprint, sha256, noted FROM dphist_charges WHERE name = ?",
+            (key,),
+        ).fetchone()
+        return None if row is None else Charge(*row)
+
+    def charges(self) -> Iterator[Charge]:
+        """Yield what is known of every key, with the text of its release."""
+        found = self._execute(
+            "SELECT name, entry, state, fingerprint, sha256, noted, release_text "
+            "FROM dphist_charges ORDER BY entry"
+        )
+        while part := found.fetchmany(1):
+            yield Charge(*part[0])
+
+    def put_charge(self, charge: Charge) -> None:
+        """Write what is known of a key; the text of a release is written by `put_release`."""
+        self._put(
+            "dphist_charges",
+            {"name": charge.key},
+            {
+                "entry": charge.entry,
+                "state": charge.state,
+                "fingerprint": charge.fingerprint,
+                "sha256": charge.sha256,
+                "noted": charge.noted,
+            },
+        )
+
+    def release_text(self, key: str) -> str | None:
+        """Return the text of the release stored under a key, or None."""
+        row = self._execute(
+            "SELECT release_text FROM dphist_charges WHERE name = ?", (key,)
+        ).fetchone()
+        return None if row is None else row[0]
+
+    def put_release(self, key: str, text: str) -> None:
+        """Store the text of a finished release."""
+        self._execute("UPDATE dphist_charges SET release_text = ? WHERE name = ?", (text, key))
+
+    def _put(self, table: str, key: dict[str, Any], values: dict[str, Any]) -> None:
+        """Write one row, new or in place of the one with its key."""
+        columns = [*key, *values]
+        marks = ", ".join("?" * len(columns))
+        changes = ", ".join(f"{name} = excluded.{name}" for name in values)
+        self._execute(
+            f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks}) "  # noqa: S608
+            f"ON CONFLICT ({', '.join(key)}) DO UPDATE SET {changes}",
+            (*key.values(), *values.values()),
+        )
+
+
+_ENTRIES = "SELECT number, time, action, content, previous, signature FROM dphist_entries"
+
+
+def _entry(row: Sequence[Any]) -> Entry:
+    number, time, action, content, previous, signature = row
+    return Entry(number, time, action, json.loads(content), previous, signature)
+
+
+def _totals(row: Sequence[Any]) -> Totals:
+    entries_, mixed, *sums = row
+    return Totals(entries_, mixed, *(Fraction(text) for text in sums))

@@ -1,0 +1,94 @@
+"""The entries of a ledger as a table."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from dphist.ledger.entries import Entry
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
+_SCHEMA = pa.schema(
+    [
+        ("entry", pa.int64()),
+        ("time", pa.string()),
+        ("action", pa.string()),
+        ("key", pa.string()),
+        ("by", pa.string()),
+        ("account", pa.string()),
+        ("mechanism", pa.string()),
+        ("epsilon", pa.float64()),
+        ("rho", pa.float64()),
+        ("delta", pa.float64()),
+        ("guarantee", pa.string()),
+        ("note", pa.string()),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class EntryTable:
+    """The entries of a ledger, the oldest first.
+
+    A release that several accounts paid for has a row for each. The numbers are rounded to floats;
+    `list(table)` has the entries with exact numbers.
+    """
+
+    held: list[Entry]
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self.held)
+
+    def __len__(self) -> int:
+        return len(self.held)
+
+    def __repr__(self) -> str:
+        return f"EntryTable({len(self)} entries)"
+
+    def to_arrow(self) -> pa.Table:
+        """Return columns entry, time, action, key, by, account, mechanism, costs and note."""
+        rows = [row for entry in self.held for row in _rows(entry)]
+        return pa.Table.from_pylist(rows, schema=_SCHEMA)
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """Return the table as a pandas frame."""
+        return self.to_arrow().to_pandas()
+
+    def to_polars(self) -> "pl.DataFrame":
+        """Return the table as a Polars frame."""
+        import polars as pl  # optional: only who asks for Polars needs it
+
+        found: Any = pl.from_arrow(self.to_arrow())
+        return found  # type: ignore[no-any-return]
+
+
+def _rows(entry: Entry) -> Iterator[dict[str, Any]]:
+    content = entry.content
+    row = {
+        "entry": entry.number,
+        "time": entry.time,
+        "action": entry.action,
+        "key": content.get("key"),
+        "by": content.get("by"),
+        "account": content.get("account") or content.get("name"),
+        "mechanism": content.get("mechanism", {}).get("name"),
+        "note": content.get("note") or content.get("dataset"),
+    }
+    parts = content.get("costs")
+    if not parts:
+        yield row
+        return
+    for part in parts:
+        cost = {name: _number(part["cost"][name]) for name in ("epsilon", "rho", "delta")}
+        yield {**row, "account": part["account"], "guarantee": part["guarantee"], **cost}
+
+
+def _number(text: str | None) -> float | None:
+    if text is None:
+        return None
+    above, _, below = text.partition("/")
+    return float(above) / float(below or 1)

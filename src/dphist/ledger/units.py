@@ -1,0 +1,104 @@
+"""The cost of a release for the unit that an account protects."""
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from dphist.data.binned_counts import BinnedCounts
+from dphist.data.label_counts import LabelCounts
+from dphist.data.profile import Profile
+from dphist.errors import LedgerError, ParameterError
+from dphist.ledger.amounts import Cost
+from dphist.mechanism import MechanismBase
+from dphist.privacy import Guarantee, PrivacyUnit
+
+_PROMISED = ", as promised by the caller"
+
+
+@dataclass(frozen=True, slots=True)
+class DataUnit:
+    """Whom data say that they protect. These are choices made without looking at the data.
+
+    Attributes
+    ----------
+    name : such as "one user"; None where the data name no unit.
+    records : maximum number of records of one such unit; None where there is no bound.
+    """
+
+    name: str | None = None
+    records: int | None = None
+
+    @classmethod
+    def of(cls, data: object) -> "DataUnit":
+        """Return the unit of a data object; nothing is known of other objects."""
+        if isinstance(data, LabelCounts):
+            if data.unit.endswith(_PROMISED):
+                return cls()
+            labels = data.max_labels
+            return cls(data.unit, None if labels is None else labels * data.max_count)
+        if isinstance(data, Profile | BinnedCounts):
+            return cls(data.unit, data.sensitivity)
+        return cls()
+
+
+def for_account(guarantee: Guarantee, data: DataUnit, unit: PrivacyUnit, name: str) -> Guarantee:
+    """Return what a release from these data costs one unit of an account.
+
+    Parameters
+    ----------
+    guarantee : of the mechanism, known before data.
+    unit : the privacy unit of the account `name`.
+
+    Raises
+    ------
+    LedgerError
+        If the release protects another unit, and the data carry no bound that relates the two.
+
+    Notes
+    -----
+    A release that protects m records enters an account of users who have at most k records with
+    ceil(k / m) steps: group privacy (docs/proofs/accounting.md, Lemma 9).
+    """
+    own = guarantee.unit
+    if data.name is not None:
+        named = own.named(data.name)
+        if own.who == "record" and named.who == unit.who != "record":
+            if data.records is None:
+                raise LedgerError(
+                    f"the account {name!r} protects {unit}, and the data do not bound the records "
+                    "of one; count the data with a bound, such as max_records"
+                )
+            return guarantee.for_unit(unit, has=data.records)
+        own = named
+        guarantee = replace(guarantee, unit=own)
+    if own.who != unit.who:
+        raise LedgerError(
+            f"the account {name!r} protects {unit}, and the release protects {own}; bound the "
+            f"data by a column of {unit.plural}, or use an account for the unit {own.who!r}"
+        )
+    return guarantee.for_unit(unit)
+
+
+def cost_for(
+    mechanism: Any, data: DataUnit, unit: PrivacyUnit, delta: Fraction, name: str
+) -> tuple[Guarantee, Cost]:
+    """Return the guarantee and the cost of a mechanism for an account of this unit and delta."""
+    guarantee = for_account(mechanism.guarantee, data, unit, name)
+    unchanged = _numbers(guarantee) == _numbers(mechanism.guarantee)
+    # A mechanism of dphist may state a smaller epsilon than its guarantee alone shows.
+    sharper = unchanged and isinstance(mechanism, MechanismBase)
+    return guarantee, Cost.of(guarantee, _alone(mechanism if sharper else guarantee, delta))
+
+
+def _alone(claims: Any, delta: Fraction) -> Fraction | None:
+    """Return the smallest epsilon that a mechanism, or a guarantee, states at `delta`."""
+    try:
+        epsilon: Fraction = claims.to_approx_dp(delta).epsilon
+    except ParameterError:
+        return None  # delta is too small for any
+    return epsilon
+
+
+def _numbers(guarantee: Guarantee) -> tuple[Any, ...]:
+    names = ("epsilon", "rho", "delta")
+    return tuple(getattr(guarantee, name, None) for name in names)
