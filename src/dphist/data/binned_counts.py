@@ -15,6 +15,7 @@ import numpy.typing as npt
 from dphist.arrays import AnyArray, IntArray
 from dphist.data.axis.axis import Axis
 from dphist.data.axis.edges import MOST_BINS, edges_of, public_only, regular_edges
+from dphist.data.guard import Guarding, guarded, unit_of_users
 from dphist.errors import ParameterError
 from dphist.parameters import whole_number
 from dphist.stopping import stoppable
@@ -157,6 +158,8 @@ def bin_counts(
     max_records: int | None = None,
     progress: Callable[[float], None] | None = None,
     delimiter: str | None = None,
+    unit: str | None = None,
+    ledger: Guarding | None = None,
 ) -> BinnedCounts:
     """Count the rows of a table in bins between public edges, in the table's own engine.
 
@@ -185,6 +188,9 @@ def bin_counts(
     progress : called with the fraction done while a file is read, from any thread.
     delimiter : field separator of a text file, one character (default: a comma, or a tab for
         .tsv).
+    unit : what a user is, such as "one patient", for guarantees and ledgers (default: "one
+        user").
+    ledger : a `dphist.Ledger`; the data are then guarded by it (see `Ledger.guard`).
 
     Returns
     -------
@@ -232,6 +238,7 @@ def bin_counts(
     if (user is None) != (max_records is None):
         raise ParameterError("user and max_records must be given together, or neither")
     most = 1 if user is None else whole_number(max_records, "max_records", 1)
+    one = unit_of_users(user, unit)
     if single:
         parts = [_edges_of_axis(edges, width, start, stop)]
     else:
@@ -251,8 +258,10 @@ def bin_counts(
     below, above, nulls = (int(slots[place]) for place in (0, -2, -1))
     several = {"outside": below, "null": nulls}
     outside = {"below": below, "above": above, "null": nulls} if len(axes) == 1 else several
-    unit = None if user is None else "one user"
-    return BinnedCounts(slots[1:-2].reshape(grid.shape), axes, outside, most, unit)
+    protected = None if user is None else one
+    counts = BinnedCounts(slots[1:-2].reshape(grid.shape), axes, outside, most, protected)
+    found: BinnedCounts = guarded(counts, ledger)
+    return found
 
 
 def _for_each(name: str, value: Any, axes: int) -> list[Any]:

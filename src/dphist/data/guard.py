@@ -1,8 +1,9 @@
 """Guarded: data that only their ledger releases, so that nobody goes around it by mistake."""
 
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
-from dphist.errors import LedgerError
+from dphist.errors import LedgerError, ParameterError
+from dphist.privacy import PrivacyUnit
 
 
 class Guarded:
@@ -56,3 +57,29 @@ def refuse_guarded(data: object) -> None:
     """Refuse guarded data, where a mechanism looks at what it was given."""
     if isinstance(data, Guarded):
         raise data.refusal()
+
+
+class Guarding(Protocol):
+    """A ledger, as far as data know it."""
+
+    def guard(self, data: Any) -> Guarded: ...
+
+
+def guarded(data: Any, ledger: Guarding | None) -> Any:
+    """Return data as the caller asked for them: guarded by a ledger, or as they are."""
+    return data if ledger is None else ledger.guard(data)
+
+
+def unit_of_users(user: str | None, unit: str | None) -> str:
+    """Return what a user is, in words: "one user" unless the caller named it.
+
+    Parameters
+    ----------
+    user : column of users, or None.
+    unit : such as "one patient"; refused without `user`.
+    """
+    if unit is None:
+        return "one user"
+    if user is None:
+        raise ParameterError("unit needs user: it says what the users of that column are")
+    return str(PrivacyUnit(unit))

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from dphist.arrays import AnyArray
+from dphist.data.guard import Guarding, guarded, unit_of_users
 from dphist.errors import ParameterError
 from dphist.noise import Source
 from dphist.noise.whose import is_for_tests
@@ -80,6 +81,8 @@ class LabelCounts:
         progress: Callable[[float], None] | None = None,
         delimiter: str | None = None,
         count_users: bool = False,
+        unit: str | None = None,
+        ledger: Guarding | None = None,
         source: Source | None = None,
     ) -> "LabelCounts":
         """Bound the contribution of each user, then count the labels of a table.
@@ -110,6 +113,9 @@ class LabelCounts:
         count_users : also count the users within the bounds and those over them, for a mechanism
             that releases these numbers (`count_cut_users`); needs `user`. With `max_count` 1, a
             count is a number of users, so repeating a label does not put a user over the bounds.
+        unit : what a user is, such as "one patient", for guarantees and ledgers (default: "one
+            user").
+        ledger : a `dphist.Ledger`; the data are then guarded by it (see `Ledger.guard`).
         source : `source(n)` returns n random bytes. For tests only: all releases say so.
 
         Raises
@@ -143,23 +149,26 @@ class LabelCounts:
                 "not rows"
             )
         bounds = replace(bounds, count_users=bool(count_users))
+        protected = _unit(user, null_users, unit_of_users(user, unit))
         columns = {"label": label, "user": user, "count": count}
         names = {role: name for role, name in columns.items() if name is not None}
         key = None if source is None else source(_KEY_BYTES).hex()
         store, users = count_labels(
             frame, names, bounds, key=key, progress=progress, delimiter=delimiter
         )
-        return cls(
+        counts = cls(
             store,
             bounds.max_labels,
             bounds.max_count,
-            unit=_unit(user, null_users),
+            unit=protected,
             null_users=None if user is None else null_users,
             null_labels=null_labels,
             _users=users,
             _is_cut=user is not None or count is not None,
             for_tests=is_for_tests(source),
         )
+        found: LabelCounts = guarded(counts, ledger)
+        return found
 
     def bounds_in_text(self) -> dict[str, str]:
         """Return the bounds applied to users, or rows, for a release to state; empty if none.
@@ -289,13 +298,13 @@ def _bounds(
     return Bounds(most_labels, most, null_users, null_labels)
 
 
-def _unit(user: str | None, null_users: str) -> str:
+def _unit(user: str | None, null_users: str, one: str) -> str:
     """Return the privacy unit, in words."""
     if user is None:
         return "one row"
     if null_users == "separate":
-        return "one user, or one row without a user"
-    return "one user"
+        return f"{one}, or one row without a {one.removeprefix('one ')}"
+    return one
 
 
 def _labels(labels: Any, label_type: pa.DataType | None) -> Any:

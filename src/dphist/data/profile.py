@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,7 @@ import numpy.typing as npt
 from dphist import tables
 from dphist.arrays import AnyArray, IntArray
 from dphist.data.diagram import Diagram, merged
+from dphist.data.guard import Guarding, guarded, unit_of_users
 from dphist.errors import DataError, ParameterError
 from dphist.parameters import whole_number
 from dphist.stopping import stoppable
@@ -162,6 +163,8 @@ class Profile(Diagram):
         sensitivity: int = 1,
         progress: Callable[[float], None] | None = None,
         delimiter: str | None = None,
+        unit: str | None = None,
+        ledger: Guarding | None = None,
     ) -> "Profile":
         """Count the labels of a table in the table's own engine.
 
@@ -181,6 +184,9 @@ class Profile(Diagram):
         progress : called with the fraction done while a file is read, from any thread.
         delimiter : field separator of a text file, one character (default: a comma, or a tab for
             .tsv).
+        unit : what a user is, such as "one patient", for guarantees and ledgers (default: "one
+            user").
+        ledger : a `dphist.Ledger`; the data are then guarded by it (see `Ledger.guard`).
 
         Raises
         ------
@@ -194,6 +200,7 @@ class Profile(Diagram):
         """
         if (user is None) != (max_records is None):
             raise ParameterError("user and max_records must be given together, or neither")
+        one = unit_of_users(user, unit)
         if user is not None:
             if count is not None or sensitivity != 1:
                 raise ParameterError(
@@ -208,14 +215,15 @@ class Profile(Diagram):
                 progress=progress,
                 delimiter=delimiter,
             )
-            return cls(*bounded, most, "one user")
+            profile = cls(*bounded, most, one)
+            return cast("Profile", guarded(profile, ledger))
         if count is None:
             pairs = tables.count_records(frame, label=label, progress=progress, delimiter=delimiter)
         else:
             pairs = tables.sum_counts(
                 frame, label=label, count=count, progress=progress, delimiter=delimiter
             )
-        return cls(*pairs, sensitivity)
+        return cast("Profile", guarded(cls(*pairs, sensitivity), ledger))
 
     @classmethod
     @stoppable

@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import Any
 
 from dphist.parameters import decimal_text
-from dphist.privacy.guarantees import Guarantee, PureDP, delta_of, rho_of
+from dphist.privacy.guarantees import ApproxDP, Guarantee, PureDP, delta_of, rho_of
 
 PLACES = 60
 """Decimal places kept of a sum whose exact form is too long; it is rounded up."""
@@ -18,7 +18,7 @@ class Cost:
 
     Attributes
     ----------
-    epsilon : of a pure guarantee; None for any other.
+    epsilon : that holds with `delta` on the same event as rho; None if only rho is known.
     rho : of the guarantee, or of the zCDP that it implies.
     delta : of the guarantee.
     alone : the smallest epsilon at the account's delta if this is the only entry; None if unknown.
@@ -30,9 +30,24 @@ class Cost:
     alone: Fraction | None = None
 
     @classmethod
-    def of(cls, guarantee: Guarantee, alone: Fraction | None = None) -> "Cost":
-        """Return what a guarantee, for the unit of the account, costs."""
-        epsilon = guarantee.epsilon if isinstance(guarantee, PureDP) else None
+    def of(
+        cls,
+        guarantee: Guarantee,
+        direct: PureDP | ApproxDP | None = None,
+        alone: Fraction | None = None,
+    ) -> "Cost":
+        """Return what a guarantee, for the unit of the account, costs.
+
+        Parameters
+        ----------
+        direct : a guarantee in epsilon that the mechanism has beside it, on the same event (see
+            `epsilon_guarantee`); it counts if its delta is the same.
+        """
+        if isinstance(guarantee, PureDP | ApproxDP):
+            direct = guarantee
+        elif direct is not None and delta_of(direct) != delta_of(guarantee):
+            direct = None
+        epsilon = None if direct is None else direct.epsilon
         return cls(epsilon, rho_of(guarantee), delta_of(guarantee), alone)
 
     def to_content(self) -> dict[str, Any]:
@@ -65,8 +80,8 @@ class Totals:
     Attributes
     ----------
     entries : number of live entries: all except reservations that were canceled.
-    mixed : how many of them are not pure.
-    epsilon : sum over the pure ones.
+    mixed : how many of them state no epsilon.
+    epsilon : sum over those that state one.
     rho, delta : sums over all of them.
     """
 

@@ -102,8 +102,16 @@ class Budget:
         )
 
     def keeps_epsilon(self, totals: Totals) -> bool:
-        """Rule (a): all entries are pure, and their epsilons add up to at most epsilon."""
-        return self.epsilon is not None and totals.mixed == 0 and totals.epsilon <= self.epsilon
+        """Rule (a): all entries state an epsilon; these and their deltas add up to what is allowed.
+
+        An account without a delta admits pure entries only.
+        """
+        return (
+            self.epsilon is not None
+            and totals.mixed == 0
+            and totals.epsilon <= self.epsilon
+            and totals.delta <= self.delta_of_entries
+        )
 
     def keeps_rho(self, totals: Totals) -> bool:
         """Rule (b): rhos add up to at most `most_rho`, deltas to at most `delta_of_entries`."""

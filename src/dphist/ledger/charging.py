@@ -11,7 +11,7 @@ from dphist.ledger.book import EVERYBODY, Account, Tables, account_of
 from dphist.ledger.budget import Budget
 from dphist.ledger.entries import canonical, digest
 from dphist.ledger.units import DataUnit, cost_for
-from dphist.privacy import Guarantee
+from dphist.privacy import Guarantee, PureDP
 from dphist.privacy.calibration import calibrate
 from dphist.privacy.rounding import readable
 from dphist.release.release import described, parameters_of, target_of
@@ -44,9 +44,7 @@ class Price:
         }
 
 
-def prices(
-    tables: Tables, names: Sequence[str], mechanism: Any, data: DataUnit
-) -> list[Price]:
+def prices(tables: Tables, names: Sequence[str], mechanism: Any, data: DataUnit) -> list[Price]:
     """Return what a mechanism costs each of these accounts.
 
     Raises
@@ -82,24 +80,26 @@ def check_budget(tables: Tables, priced: Sequence[Price], by: str, mechanism: An
             if budget is None or budget.admits(totals, price.cost):
                 continue
             whose = f"the account {name!r}" if holder == EVERYBODY else f"the cap of {by!r}"
+            left = left_in_words(budget, totals)
             raise BudgetError(
-                f"the release costs {price.guarantee}, and {whose} has {left_in_words(budget, totals)}"
-                f" left of {budget}: {_fitting(budget, totals, price, mechanism)}. Nothing was charged"
+                f"the release costs {price.guarantee}, and {whose} has {left} left of {budget}: "
+                f"{_fitting(budget, totals, price, mechanism)}. Nothing was charged"
             )
 
 
 def left_in_words(budget: Budget, totals: Totals) -> str:
     """Return what is left of a budget, in its own terms."""
+    none = Fraction(0)
     parts = []
     if budget.epsilon is not None and totals.mixed == 0:
-        parts.append(f"epsilon={readable(max(budget.epsilon - totals.epsilon, Fraction(0)))}")
+        parts.append(f"epsilon={readable_down(max(budget.epsilon - totals.epsilon, none))}")
     if budget.most_rho:
-        rho = max(budget.most_rho - totals.rho, Fraction(0))
-        parts.append(f"rho={readable_down(rho)}")
-        if budget.delta_of_entries:
-            delta = max(budget.delta_of_entries - totals.delta, Fraction(0))
-            parts.append(f"delta={readable_down(delta)}")
-    return " or ".join(parts[:1] + [" and ".join(parts[1:])]) if len(parts) > 1 else parts[0]
+        parts.append(f"rho={readable_down(max(budget.most_rho - totals.rho, none))}")
+    found = " or ".join(parts)
+    if budget.delta_of_entries:
+        left = max(budget.delta_of_entries - totals.delta, none)
+        found += f", with delta={readable_down(left)} for releases' own deltas,"
+    return found
 
 
 def readable_down(number: Fraction) -> str:
@@ -113,16 +113,17 @@ def readable_down(number: Fraction) -> str:
     return readable(number if len(readable(number)) <= 10 else short)
 
 
-def largest_fitting(budget: Budget, totals: Totals, price: Price, mechanism: Any) -> Any:
+def largest_fitting(
+    budget: Budget, totals: Totals, price: Price, mechanism: Any
+) -> Fraction | None:
     """Return the largest epsilon with which this mechanism would fit; None if none does.
 
     For a calibrated mechanism it is the epsilon of its target at the same delta, to three digits;
     for a pure one the epsilon itself; for others that of a pure release.
     """
     target = target_of(mechanism)
-    if target is None or price.cost.epsilon is not None:
-        found = budget.largest_epsilon(totals)
-        return found or None
+    if target is None or isinstance(price.guarantee, PureDP):
+        return budget.largest_epsilon(totals) or None
     asked = target.guarantee
     parameters = parameters_of(mechanism)
     parameters.pop("epsilon", None)
@@ -154,7 +155,8 @@ def _fitting(budget: Budget, totals: Totals, price: Price, mechanism: Any) -> st
     found = largest_fitting(budget, totals, price, mechanism)
     if found is None:
         return "no epsilon fits"
-    return f"the largest epsilon that fits is {readable_down(found)}"
+    of = "" if target_of(mechanism) or isinstance(price.guarantee, PureDP) else " of a pure release"
+    return f"the largest epsilon{of} that fits is {readable_down(found)}"
 
 
 def fingerprint(mechanism: Any, priced: Sequence[Price]) -> str:

@@ -403,7 +403,9 @@ class Ledger:
             _check_same(DataUnit.of(opened), deferred, data)
             release = _released(mechanism, opened, source)
         except BaseException:
-            _LOG.warning("%s: entry %d was charged, and its release failed", self.name, entry.number)
+            _LOG.warning(
+                "%s: entry %d was charged, and its release failed", self.name, entry.number
+            )
             raise
         return self._finish(release, key, entry)
 
@@ -541,7 +543,10 @@ class Ledger:
         """Charge a whole session of pay what you get, and open it. A key opens one session."""
         if not isinstance(mechanism, PayWhatYouGet):
             raise ParameterError("mechanism must be a dphist.PayWhatYouGet")
-        if mechanism.remaining != mechanism.budget or mechanism.remaining_queries != mechanism.queries:
+        if (
+            mechanism.remaining != mechanism.budget
+            or mechanism.remaining_queries != mechanism.queries
+        ):
             raise ParameterError("mechanism must be a session that has answered no query yet")
         self._charge(mechanism, _deferred(self, data), by, key, note, account)
         return LedgerSession(mechanism, self.id)
@@ -642,11 +647,15 @@ class Ledger:
     def _finish(self, release: Release, key: str, entry: Entry) -> Release:
         """Store a release, and return it with the entry that paid for it."""
         accounts = ", ".join(part["account"] for part in entry.content["costs"])
-        said = {"ledger": f"{self.name} ({self.id})", "account": accounts, "entry": str(entry.number)}
+        said = {
+            "ledger": f"{self.name} ({self.id})",
+            "account": accounts,
+            "entry": str(entry.number),
+        }
         release = replace(release, provenance={**release.provenance, **said})
         try:
             text = release.to_json()
-        except Exception:  # noqa: BLE001 - a value of somebody else's that cannot be saved
+        except Exception:
             text = None
         sha = None if text is None else digest(text)
         with self._writing() as tables:
@@ -753,4 +762,3 @@ def _signer(path: str | Path | None) -> Signer | None:
     from dphist.ledger.signing import signer_of  # needs the extra `sign`
 
     return signer_of(path)
-

@@ -3,7 +3,7 @@
 import hashlib
 import os
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from dphist.errors import LedgerError
 from dphist.ledger import entries

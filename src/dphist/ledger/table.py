@@ -2,15 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
 from dphist.ledger.entries import Entry
-
-if TYPE_CHECKING:
-    import pandas as pd
-    import polars as pl
 
 _SCHEMA = pa.schema(
     [
@@ -54,16 +50,15 @@ class EntryTable:
         rows = [row for entry in self.held for row in _rows(entry)]
         return pa.Table.from_pylist(rows, schema=_SCHEMA)
 
-    def to_pandas(self) -> "pd.DataFrame":
+    def to_pandas(self) -> Any:
         """Return the table as a pandas frame."""
         return self.to_arrow().to_pandas()
 
-    def to_polars(self) -> "pl.DataFrame":
+    def to_polars(self) -> Any:
         """Return the table as a Polars frame."""
-        import polars as pl  # optional: only who asks for Polars needs it
+        import polars as pl  # needed only here, and slow to import
 
-        found: Any = pl.from_arrow(self.to_arrow())
-        return found  # type: ignore[no-any-return]
+        return pl.from_arrow(self.to_arrow())
 
 
 def _rows(entry: Entry) -> Iterator[dict[str, Any]]:

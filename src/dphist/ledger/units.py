@@ -84,10 +84,12 @@ def cost_for(
 ) -> tuple[Guarantee, Cost]:
     """Return the guarantee and the cost of a mechanism for an account of this unit and delta."""
     guarantee = for_account(mechanism.guarantee, data, unit, name)
-    unchanged = _numbers(guarantee) == _numbers(mechanism.guarantee)
-    # A mechanism of dphist may state a smaller epsilon than its guarantee alone shows.
-    sharper = unchanged and isinstance(mechanism, MechanismBase)
-    return guarantee, Cost.of(guarantee, _alone(mechanism if sharper else guarantee, delta))
+    if _numbers(guarantee) != _numbers(mechanism.guarantee) or not isinstance(
+        mechanism, MechanismBase
+    ):  # group privacy, or somebody else's mechanism: what its guarantee says, and no more
+        return guarantee, Cost.of(guarantee, alone=_alone(guarantee, delta))
+    direct = getattr(mechanism, "epsilon_guarantee", None)
+    return guarantee, Cost.of(guarantee, direct, _alone(mechanism, delta))
 
 
 def _alone(claims: Any, delta: Fraction) -> Fraction | None:

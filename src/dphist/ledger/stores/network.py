@@ -35,7 +35,7 @@ def _file_system(folder: Path) -> str | None:
     if sys.platform != "linux":
         return None
     try:
-        device = os.stat(folder).st_dev
+        device = folder.stat().st_dev
         lines = _MOUNTS.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     except OSError:
         return None

@@ -1,10 +1,14 @@
 """Which store a place means: a SQLite file, or an address of a PostgreSQL database."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from dphist.errors import ParameterError
+from dphist.errors import LedgerError, ParameterError
 from dphist.ledger.stores.sqlite import SqliteStore
 from dphist.ledger.stores.store import Store
+
+if TYPE_CHECKING:
+    from dphist.ledger.stores.postgres import PostgresStore
 
 _POSTGRES = ("postgresql://", "postgres://")
 
@@ -30,6 +34,10 @@ def _is_address(place: str | Path) -> bool:
 
 
 def _postgres() -> "type[PostgresStore]":
-    from dphist.ledger.stores.postgres import PostgresStore  # needs the extra `postgres`
-
+    try:
+        from dphist.ledger.stores.postgres import PostgresStore  # needs the extra `postgres`
+    except ImportError:
+        raise LedgerError(
+            "a ledger in PostgreSQL needs psycopg: pip install 'dphist[postgres]'"
+        ) from None
     return PostgresStore

@@ -333,7 +333,9 @@ def _in_use(path: Path) -> LedgerError:
 
 
 def _damaged(path: Path) -> LedgerError:
-    return LedgerError(f"{path} is damaged or was edited; restore it, and run `dphist ledger verify`")
+    return LedgerError(
+        f"{path} is damaged or was edited; restore it, and run `dphist ledger verify`"
+    )
 
 
 def _not_ours(path: str | Path) -> LedgerError:

@@ -188,7 +188,8 @@ class Transaction:
     def charge(self, key: str) -> Charge | None:
         """Return what is known of a key, without the text of its release."""
         row = self._execute(
-            "SELECT name, entry, state, fingerprint, sha256, noted FROM dphist_charges WHERE name = ?",
+            "SELECT name, entry, state, fingerprint, sha256, noted FROM dphist_charges "
+            "WHERE name = ?",
             (key,),
         ).fetchone()
         return None if row is None else Charge(*row)
