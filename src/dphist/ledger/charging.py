@@ -159,9 +159,15 @@ def _fitting(budget: Budget, totals: Totals, price: Price, mechanism: Any) -> st
     return f"the largest epsilon{of} that fits is {readable_down(found)}"
 
 
-def fingerprint(mechanism: Any, priced: Sequence[Price]) -> str:
-    """Return a hash of what a key is charged for: the mechanism, and what each account pays."""
-    return digest(canonical([mechanism_in_words(mechanism), [p.to_content() for p in priced]]))
+def fingerprint(mechanism: Any, priced: Sequence[Price], about: str = "") -> str:
+    """Return a hash of what a key is charged for: the mechanism, and what each account pays.
+
+    Parameters
+    ----------
+    about : which data, in public words, if the caller says it.
+    """
+    charged = [mechanism_in_words(mechanism), [price.to_content() for price in priced]]
+    return digest(canonical([*charged, about] if about else charged))
 
 
 def mechanism_in_words(mechanism: Any) -> dict[str, Any]:
