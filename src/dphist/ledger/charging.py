@@ -83,7 +83,7 @@ def check_budget(tables: Tables, priced: Sequence[Price], by: str, mechanism: An
             left = left_in_words(budget, totals)
             raise BudgetError(
                 f"the release costs {price.guarantee}, and {whose} has {left} left of {budget}: "
-                f"{_fitting(budget, totals, price, mechanism)}. Nothing was charged"
+                f"{fitting_in_words(budget, totals, price, mechanism)}. Nothing was charged"
             )
 
 
@@ -98,7 +98,7 @@ def left_in_words(budget: Budget, totals: Totals) -> str:
     found = " or ".join(parts)
     if budget.delta_of_entries:
         left = max(budget.delta_of_entries - totals.delta, none)
-        found += f", with delta={readable_down(left)} for releases' own deltas,"
+        found += f" (and delta={readable_down(left)} for releases' own deltas)"
     return found
 
 
@@ -151,7 +151,8 @@ def largest_fitting(
     return low
 
 
-def _fitting(budget: Budget, totals: Totals, price: Price, mechanism: Any) -> str:
+def fitting_in_words(budget: Budget, totals: Totals, price: Price, mechanism: Any) -> str:
+    """Say which epsilon would fit."""
     found = largest_fitting(budget, totals, price, mechanism)
     if found is None:
         return "no epsilon fits"
