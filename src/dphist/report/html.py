@@ -51,6 +51,7 @@ def template_of(package: str) -> Template:
     environment.filters["harmless"] = lambda label: harmless(label, _LONGEST)
     environment.filters["number"] = lambda number: f"{number:,}"
     environment.filters["typeset"] = _typeset
+    environment.filters["unbroken"] = lambda text: text.replace(" ", "\u00a0")
     return environment.get_template("page.html.j2")
 
 

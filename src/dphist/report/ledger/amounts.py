@@ -1,11 +1,25 @@
 """Costs and what is left, as pages and tables show them: costs rounded up, the rest down."""
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 from dphist.ledger.amounts import Cost, Totals
 from dphist.ledger.budget import Budget
 from dphist.ledger.charging import readable_down
+from dphist.privacy.as_text import plain, up
 from dphist.privacy.rounding import readable
+
+_LONGEST = 10
+
+
+def short(number: Fraction) -> str:
+    """Format what was spent: exactly if that is short, else six digits, rounded up.
+
+    >>> short(Fraction(1, 3)), short(Fraction(1, 10**7)), short(Fraction(2**40, 3**26))
+    ('1/3', '1e-7', '0.432563')
+    """
+    text = readable(number)
+    return text if len(text) <= _LONGEST else plain(up(number))
 
 
 def cost_parts(cost: Cost) -> list[str]:
@@ -14,21 +28,32 @@ def cost_parts(cost: Cost) -> list[str]:
     >>> cost_parts(Cost(None, Fraction(1, 10), Fraction(1, 10**7)))
     ['ρ = 0.1', 'δ = 1e-7']
     """
-    first = f"ρ = {readable(cost.rho)}"
+    first = f"ρ = {short(cost.rho)}"
     if cost.epsilon is not None:
-        first = f"ε = {readable(cost.epsilon)}"
-    return [first, *([f"δ = {readable(cost.delta)}"] if cost.delta else [])]
+        first = f"ε = {short(cost.epsilon)}"
+    return [first, *([f"δ = {short(cost.delta)}"] if cost.delta else [])]
+
+
+def plain_text(parts: Sequence[str]) -> str:
+    """Return numbers as a terminal shows them.
+
+    >>> plain_text(["ε = 1", "δ = 1e-6"])
+    'epsilon=1, delta=1e-6'
+    """
+    names = {"ε": "epsilon", "ρ": "rho", "δ": "delta"}
+    pairs = (part.split(" = ") for part in parts)
+    return ", ".join(f"{names[name]}={number}" for name, number in pairs)
 
 
 def spent_parts(totals: Totals, budget: Budget) -> list[str]:
     """Return sums in the terms of a budget."""
     parts = []
     if budget.epsilon is not None and not totals.mixed:
-        parts.append(f"ε = {readable(totals.epsilon)}")
+        parts.append(f"ε = {short(totals.epsilon)}")
     if budget.most_rho:
-        parts.append(f"ρ = {readable(totals.rho)}")
+        parts.append(f"ρ = {short(totals.rho)}")
     if totals.delta:
-        parts.append(f"δ = {readable(totals.delta)}")
+        parts.append(f"δ = {short(totals.delta)}")
     return parts
 
 

@@ -10,16 +10,20 @@ from dphist.report.plots import Chart, Palette, finish
 
 TITLE = "What is left"
 _MOST = 300  # points of a line; of more, each stands for several
-_NAMES = {"ε": "Sum of ε", "ρ": "Sum of ρ", "δ": "Releases' own δ"}
+_NAMES = {"ε": "Sum of ε", "ρ": "Sum of ρ", "δ": "Own δ"}
 _STYLES = {"ε": "-", "ρ": "--", "δ": ":"}
 
 Line = list[tuple[int, float]]
 
 
-def chart_of(history: AccountHistory) -> Chart:
-    """Return the chart of an account: each sum of its budget falls from 100 % to 0."""
-    lines, last = lines_of(history), max([history.opened, *(s.entry for s in history.steps)])
-    start = history.opened
+def chart_of(history: AccountHistory, last: int) -> Chart:
+    """Return the chart of an account: each sum of its budget falls from 100 % to 0.
+
+    Parameters
+    ----------
+    last : number of the last entry of the ledger.
+    """
+    lines, start = lines_of(history), history.opened
     return Chart(TITLE, lambda ax, palette: _draw(ax, palette, lines, start, last))
 
 
@@ -46,7 +50,7 @@ def _draw(ax: Axes, palette: Palette, lines: dict[str, Line], start: int, last: 
         end = last if line[-1][0] == _end(lines) else line[-1][0]
         ax.step([*entries, end], [*left, left[-1]], where="post", label=_NAMES[name],
                 linestyle=_STYLES[name], linewidth=1.9, color=color)  # fmt: skip
-    ax.set_xlim(start, max(last, start + 1))
+    ax.set_xlim(start, max(last, start + 1) + 0.02 * (last - start))
     ax.set_ylim(0, 104)
     ax.xaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
     ax.yaxis.set_major_locator(MaxNLocator(nbins=5))

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 from dphist.ledger import Ledger
 from dphist.ledger.history import AccountHistory, histories
-from dphist.privacy import PureDP
+from dphist.privacy import PrivacyUnit, PureDP
 from dphist.release.release import VERSION
+from dphist.report.delta_words import Number
 from dphist.report.html import template_of
 from dphist.report.ledger.amounts import budget_parts, largest_text, spent_parts
 from dphist.report.ledger.chart import chart_of
@@ -27,7 +28,7 @@ _CAPTION = (
     "sum of ε, or by the sum of ρ; either is enough."
 )
 _CAPTION_OF_ONE = "How much of the account is left after each entry, in percent."
-_DELTA = " What releases have as δ of their own must fit as well."
+_DELTA = " The releases' own δ must fit as well."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +66,7 @@ class AccountPage:
 def ledger_html(ledger: Ledger) -> str:
     """Return the page about a ledger; what it says is computed from the entries anew."""
     entries = list(ledger.entries())
-    accounts = [_account(at, history) for at, history in enumerate(histories(entries))]
+    accounts = [_account(at, each, len(entries)) for at, each in enumerate(histories(entries))]
     return template_of("dphist.report.ledger").render(
         title=f"Ledger {words(ledger.name)}",
         identity=ledger.id,
@@ -78,10 +79,12 @@ def ledger_html(ledger: Ledger) -> str:
     )
 
 
-def _account(at: int, history: AccountHistory) -> AccountPage:
+def _account(at: int, history: AccountHistory, last: int) -> AccountPage:
     account, budget = history.account, history.account.budget
     rules = bool(budget.epsilon is not None and budget.most_rho)
     caption = _CAPTION if rules else _CAPTION_OF_ONE
+    if rules and history.totals.mixed:
+        caption += " The line of ε ends where a release states no ε."
     if budget.delta_of_entries:
         caption += _DELTA
     return AccountPage(
@@ -98,15 +101,20 @@ def _account(at: int, history: AccountHistory) -> AccountPage:
         people=person_rows(history),
         payments=payment_rows(history, _MOST_ROWS),
         left_out=max(len(history.payments) - _MOST_ROWS, 0),
-        chart=figure(chart_of(history), f"left{at}", caption),
+        chart=figure(chart_of(history, last), f"left{at}", caption),
     )
+
+
+def _plural(unit: PrivacyUnit) -> str:
+    """Return what is counted, in the plural, where the unit has one."""
+    return unit.plural if unit.who.replace("-", "").isalpha() else "units"
 
 
 def _promise(history: AccountHistory) -> list[str]:
     """Say what all releases of an account guarantee together."""
     account = history.account
     guarantee, unit = account.budget.guarantee, words(str(account.unit))
-    meaning = guarantee_in_words(guarantee, unit)
+    meaning = guarantee_in_words(guarantee, unit, Number(noun=_plural(account.unit)))
     if isinstance(guarantee, PureDP):
         meaning = meaning.replace("the release, they", "all releases, they")
     return [

@@ -7,11 +7,11 @@ from dphist.ledger import Ledger
 from dphist.ledger.charging import left_in_words
 from dphist.ledger.history import AccountHistory, histories
 from dphist.parameters import decimal_text
-from dphist.report.ledger.amounts import largest_text, spent_parts
+from dphist.report.ledger.amounts import largest_text, plain_text, spent_parts
 from dphist.report.ledger.rows import date_of, person_rows, words
 from dphist.report.text_table import WIDTH, beside, left, right
 
-_NAME_COLUMNS = 24
+_NAME_COLUMNS = 20
 
 
 def ledger_text(ledger: Ledger) -> str:
@@ -44,7 +44,7 @@ def _account(history: AccountHistory) -> list[str]:
     facts = [("Budget", f"{budget}, for {words(str(account.unit))}.{closed}")]
     if account.dataset:
         facts.append(("Data", words(account.dataset)))
-    spent = ", ".join(spent_parts(totals, budget)) or "nothing"
+    spent = plain_text(spent_parts(totals, budget)) or "nothing"
     releases = "1 release" if totals.entries == 1 else f"{totals.entries:,} releases"
     facts += [
         ("Spent", f"{releases}: {spent}" if totals.entries else "nothing"),
@@ -66,11 +66,12 @@ def _people(history: AccountHistory) -> list[str]:
         return []
     return [
         "",
+        # The largest epsilon of one more pure release that the cap has left.
         *beside(
             left(["by", *(row.name for row in rows)], _NAME_COLUMNS),
             right(["releases", *(f"{row.releases:,}" for row in rows)]),
-            left(["cap", *(", ".join(row.cap) or "none" for row in rows)]),
-            left(["largest epsilon left", *(row.left for row in rows)]),
+            left(["cap", *(plain_text(row.cap) or "none" for row in rows)]),
+            left(["epsilon left", *(row.left for row in rows)]),
         ),
     ]
 
