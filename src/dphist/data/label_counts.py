@@ -17,6 +17,7 @@ from dphist.errors import ParameterError
 from dphist.noise import Source
 from dphist.noise.whose import is_for_tests
 from dphist.parameters import optional_whole, whole_number
+from dphist.privacy.as_text import with_article
 from dphist.stopping import stoppable
 from dphist.tables import LARGEST, check_counts, redact_errors
 from dphist.tables.counting.contributions import Bounds, count_labels
@@ -303,7 +304,7 @@ def _unit(user: str | None, null_users: str, one: str) -> str:
     if user is None:
         return "one row"
     if null_users == "separate":
-        return f"{one}, or one row without a {one.removeprefix('one ')}"
+        return f"{one}, or one row without {with_article(one.removeprefix('one '))}"
     return one
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from dphist.anonymized.band import Band
 from dphist.data.profile import ONE_EDGE
 from dphist.errors import ParameterError
-from dphist.privacy import ZCDP, ApproxDP, Guarantee, PureDP, delta_of
+from dphist.privacy import ZCDP, ApproxDP, Guarantee, PrivacyUnit, PureDP, delta_of
 from dphist.privacy.as_text import percent, short_exact
 from dphist.privacy.rounding import DOWN, UP, decimal, exp_up
 from dphist.release.release import Release
@@ -23,6 +23,15 @@ LEVEL = 0.95
 _LOG_OF_A_MILLION = Fraction(13815511, 10**6)  # ln(10**6), rounded up
 _ENDLESS = 30  # above this the chances are certainty to thirteen digits
 _MOST_DIGITS = 9  # of a factor near 1
+
+
+def plural_of(unit: PrivacyUnit) -> str:
+    """Name several of a unit; "units" where its name is no single word.
+
+    >>> plural_of(PrivacyUnit("patient")), plural_of(PrivacyUnit("one stay in a hospital"))
+    ('patients', 'units')
+    """
+    return "units" if "'" in unit.plural else unit.plural
 
 
 def checked_release(release: Any) -> Release:

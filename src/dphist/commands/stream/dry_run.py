@@ -47,7 +47,7 @@ def print_dry_run(mechanism: ContinualMechanism, options: argparse.Namespace) ->
     print(total_in_words(total, unit, number, mechanism.guarantee))
     print(streams_words.coverage_in_words(mechanism))
     print(f"In zCDP: {mechanism.guarantee}.")
-    for line in streams_words.bounding_in_words(mechanism):
+    for line in streams_words.bounding_in_words(mechanism, {}):
         print(line)
     print(mechanism.description)
     print(streams_words.threshold_in_words(mechanism))

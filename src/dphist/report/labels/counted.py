@@ -9,7 +9,8 @@ from dphist.labels.mechanism import LabelsMechanism
 from dphist.labels.threshold.cut_users import CutUsers
 from dphist.release.release import Release
 from dphist.report.counted import Counted, counted_after_cut, how_many
-from dphist.report.labels.words import is_promised, protected_unit
+from dphist.report.labels.words import bounded_unit, is_promised, protected_unit
+from dphist.report.words import plural_of
 
 
 def counted_by(mechanism: LabelsMechanism, provenance: Mapping[str, str]) -> Counted:
@@ -62,8 +63,12 @@ def share_in_short(found: CutUsers) -> str:
     return _percent(round(1000 * found.share))
 
 
-def cut_users_in_words(found: CutUsers, mechanism: Any) -> str:
+def cut_users_in_words(found: CutUsers, mechanism: Any, many: str = "users") -> str:
     """Say how many users had more than the bounds.
+
+    Parameters
+    ----------
+    many : what users are, in the plural.
 
     >>> mechanism = ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=10)
     >>> cut_users_in_words(CutUsers(9030, 970, 30), mechanism)  # doctest: +NORMALIZE_WHITESPACE
@@ -75,7 +80,7 @@ def cut_users_in_words(found: CutUsers, mechanism: Any) -> str:
     if mechanism.max_count > 1:
         more += f", or more than {mechanism.max_count:,} records of one"
     return (
-        f"About {share_in_short(found)} of users (95 % interval {_percent(low)[:-2]} to "
+        f"About {share_in_short(found)} of {many} (95 % interval {_percent(low)[:-2]} to "
         f"{_percent(high)}) had {more}; their surplus is missing from the counts."
     )
 
@@ -92,13 +97,13 @@ def cut_users_json(release: Release) -> dict[str, Any]:
 
 def bounding_cost(release: Release) -> str:
     """Say how many users were cut, or that the release does not tell; empty if none were."""
-    found = cut_users_of(release)
+    found, many = cut_users_of(release), plural_of(bounded_unit(release.provenance))
     if found is not None:
-        return cut_users_in_words(found, release.mechanism)
+        return cut_users_in_words(found, release.mechanism, many)
     unit = str(release.provenance.get("unit", ""))
     if not counted_of(release).cut or unit == "one row":
         return ""
-    return "The release does not tell how many users had more than the bounds."
+    return f"The release does not tell how many {many} had more than the bounds."
 
 
 def _bounds(mechanism: LabelsMechanism, provenance: Mapping[str, str]) -> tuple[int | None, int]:

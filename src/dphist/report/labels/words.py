@@ -9,15 +9,16 @@ from fractions import Fraction
 from typing import Any
 
 from dphist.labels import ThresholdHistogram, TopLabels, TopThreshold
-from dphist.privacy.as_text import down, plain, short_exact, up
+from dphist.privacy import PrivacyUnit
+from dphist.privacy.as_text import down, plain, short_exact, up, with_article
 from dphist.report.labels.appearance import Appearance, half_width
-from dphist.report.words import LEVEL, limits_in_words
+from dphist.report.words import LEVEL, limits_in_words, plural_of
 
 _PROMISED = "one user, as promised by the caller"
 _CHOICES = {
     "refuse": "are refused",
     "drop": "are dropped",
-    "separate": "each count as a user of their own",
+    "separate": "each count as {who} of their own",
 }
 
 
@@ -29,6 +30,15 @@ def protected_unit(provenance: Mapping[str, str]) -> str:
     """
     unit = provenance.get("unit", _PROMISED)
     return "one user" if unit == _PROMISED else unit
+
+
+def bounded_unit(provenance: Mapping[str, str]) -> PrivacyUnit:
+    """Name those whose contributions were bounded, without rows that belong to none of them.
+
+    >>> bounded_unit({"unit": "one patient, or one row without a patient"}).plural
+    'patients'
+    """
+    return PrivacyUnit(protected_unit(provenance).partition(", or one row without ")[0])
 
 
 def is_promised(provenance: Mapping[str, str]) -> bool:
@@ -51,9 +61,8 @@ def bounds_in_words(mechanism: Any) -> str:
 
 def bounding_in_words(mechanism: Any, provenance: Mapping[str, str]) -> list[str]:
     """Say how contributions are bounded, and what becomes of rows without a user or label."""
-    unit = protected_unit(provenance)
-    who = unit[0].upper() + unit[1:]
-    lines = [f"{who} adds {bounds_in_words(mechanism)}."]
+    unit, who = protected_unit(provenance), with_article(bounded_unit(provenance).who)
+    lines = [f"{unit[0].upper()}{unit[1:]} adds {bounds_in_words(mechanism)}."]
     if is_promised(provenance):
         lines.append(
             "Whoever counted the labels promises that no user adds more; dphist cannot check it."
@@ -62,11 +71,11 @@ def bounding_in_words(mechanism: Any, provenance: Mapping[str, str]) -> list[str
         lines.append("Each row counts as a user of its own: someone with m rows is protected less.")
     else:
         chosen = "" if mechanism.max_labels is None else ", with labels chosen at random"
-        lines.append(f"If a user has more, that much is counted{chosen}.")
-    for name, column in (("null_users", "user"), ("null_labels", "label")):
+        lines.append(f"If {who} has more, that much is counted{chosen}.")
+    for name, missing in (("null_users", who), ("null_labels", "a label")):
         if name in provenance:
-            chosen = _CHOICES.get(provenance[name], provenance[name])
-            lines.append(f"Rows without a {column} {chosen}.")
+            becomes = _CHOICES.get(provenance[name], provenance[name]).format(who=who)
+            lines.append(f"Rows without {missing} {becomes}.")
     return lines
 
 
@@ -149,7 +158,7 @@ def appearance_in_words(mechanism: Any, appearance: Appearance) -> str:
     )
 
 
-def share_of_users(appearance: Appearance, users: int) -> str:
+def share_of_users(appearance: Appearance, users: int, noun: str = "users") -> str:
     """Say what share of a guessed number of users such a count is.
 
     >>> share_of_users(Appearance(80, 0.5), 10_000)
@@ -157,9 +166,9 @@ def share_of_users(appearance: Appearance, users: int) -> str:
     """
     count = appearance.count
     if count > users:
-        return f"  {users:,} users are too few for that, if each adds 1."
+        return f"  {users:,} {noun} are too few for that, if each adds 1."
     share = f"{plain(up(Fraction(100 * count, users), 2))} %"
-    return f"  {count:,} of {users:,} users are {share} of them, if each adds 1."
+    return f"  {count:,} of {users:,} {noun} are {share} of them, if each adds 1."
 
 
 def intervals_in_words(mechanism: Any) -> str:
@@ -182,6 +191,8 @@ def intervals_in_words(mechanism: Any) -> str:
 def limits_of(mechanism: Any, provenance: Mapping[str, str]) -> list[tuple[str, str]]:
     """Say what the release leaves out and the guarantee does not cover."""
     limits = []
+    bounded = bounded_unit(provenance)
+    who = with_article(bounded.who)
     if threshold_base(mechanism) is not None:
         limits.append(
             (
@@ -214,18 +225,19 @@ def limits_of(mechanism: Any, provenance: Mapping[str, str]) -> list[tuple[str, 
             )
         )
     elif protected_unit(provenance) != "one row":
+        many = plural_of(bounded)
         limits.append(
             (
-                "What users had beyond the bounds.",
-                f"A user adds {bounds_in_words(mechanism)}. What users had beyond that is in no "
-                "count, so counts may be too small even without noise.",
+                f"What {many} had beyond the bounds.",
+                f"{who[0].upper()}{who[1:]} adds {bounds_in_words(mechanism)}. What {many} had "
+                "beyond that is in no count, so counts may be too small even without noise.",
             )
         )
     if provenance.get("null_users") == "separate":
         limits.append(
             (
-                "Rows without a user.",
-                "Each counts as a user of its own: a person with several such rows is protected "
+                f"Rows without {who}.",
+                f"Each counts as {who} of its own: a person with several such rows is protected "
                 "for one of them.",
             )
         )

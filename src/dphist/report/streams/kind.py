@@ -28,12 +28,12 @@ class StreamsKind(Kind):
         return promise_of_total(
             release,
             unit=protected_unit(mechanism, release.provenance),
-            neighbors=neighbors_in_words(mechanism),
+            neighbors=neighbors_in_words(mechanism, release.provenance),
             number=_number(release),
         )
 
     def counted(self, release: Release) -> Counted:
-        return counted_by(release.mechanism)
+        return counted_by(release.mechanism, release.provenance)
 
     def size(self, release: Release) -> dict[str, Any]:
         value = release.value

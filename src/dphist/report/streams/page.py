@@ -51,10 +51,9 @@ class StreamsPage(Page):
 def content(release: Release) -> StreamsPage:
     """Return what the page says."""
     mechanism, value = release.mechanism, release.value
-    unit = words.protected_unit(mechanism, release.provenance)
     return StreamsPage(
         coverage=words.coverage_in_words(mechanism),
-        bounding=" ".join(words.bounding_in_words(mechanism)),
+        bounding=" ".join(words.bounding_in_words(mechanism, release.provenance)),
         time=int(value.times[-1]),
         horizon=mechanism.horizon,
         readings=len(value),
@@ -69,7 +68,7 @@ def content(release: Release) -> StreamsPage:
         figures=[_figure(release)],
         parameters=mechanism_facts.parameters(mechanism),
         paper=mechanism_facts.paper(mechanism),
-        limits=words.limits_of(mechanism, unit),
+        limits=words.limits_of(mechanism, release.provenance),
     )
 
 

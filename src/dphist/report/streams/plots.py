@@ -36,7 +36,7 @@ def chart_of(release: Release, colors: Sequence[str] = LIGHT) -> Chart:
     lines = lines_of(release)
     threshold = release.mechanism.threshold
     limit = None if threshold is None else float(threshold)
-    end, of = float(release.value.times[-1]), counted_by(release.mechanism)
+    end, of = float(release.value.times[-1]), counted_by(release.mechanism, release.provenance)
     name = f"95 % band, {of.who}" if of.who else "95 % band"
     least = least_count(release)
     return Chart(

@@ -7,10 +7,12 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from dphist.privacy.as_text import plain, up
+from dphist.privacy import PrivacyUnit
+from dphist.privacy.as_text import plain, up, with_article
 from dphist.release.release import Release
 from dphist.report.counted import how_many
-from dphist.report.words import LEVEL, limits_in_words
+from dphist.report.words import LEVEL, limits_in_words, plural_of
+from dphist.streams import ContinualMechanism
 
 _METHODS = {
     "autoregressive": "noise that is a sum of a few processes, slow and fast ones",
@@ -21,6 +23,16 @@ _METHODS = {
 def protected_unit(mechanism: Any, provenance: Mapping[str, str]) -> str:
     """Name what is protected."""
     return provenance.get("unit", str(mechanism.unit))
+
+
+def user_of(mechanism: ContinualMechanism, provenance: Mapping[str, str]) -> PrivacyUnit:
+    """Name those whose events were bounded.
+
+    >>> said = {"unit": "all events of one patient, of which at most 5 count"}
+    >>> print(user_of(ContinualMechanism(epsilon=1, delta="1e-6", horizon=9), said))
+    one patient
+    """
+    return PrivacyUnit("user").named(protected_unit(mechanism, provenance))
 
 
 def coverage_in_words(mechanism: Any) -> str:
@@ -34,29 +46,31 @@ def coverage_in_words(mechanism: Any) -> str:
     )
 
 
-def neighbors_in_words(mechanism: Any) -> str:
+def neighbors_in_words(mechanism: Any, provenance: Mapping[str, str]) -> str:
     """State which data are neighbors."""
     bound = mechanism.max_events_per_user
     if bound is None:
         replaced, kept = "one event by an event without labels", ""
     else:
-        replaced = "the events of one user by events without labels"
-        kept = f" At most {how_many(bound, 'event')} of each user count."
+        user = user_of(mechanism, provenance)
+        replaced = f"the events of {user} by events without labels"
+        kept = f" At most {how_many(bound, 'event')} of each {user.who} count."
     return (
         f"D and D′ are neighbors if replacing {replaced} turns one into the other.{kept} The "
         "number and the times of events are public."
     )
 
 
-def bounding_in_words(mechanism: Any) -> list[str]:
+def bounding_in_words(mechanism: Any, provenance: Mapping[str, str]) -> list[str]:
     """Say how events are bounded, for a stream that goes on or is only planned."""
     labels, bound = mechanism.max_labels, mechanism.max_events_per_user
     lines = [f"At most {how_many(labels, 'label')} of an event counts, chosen at random."]
     if labels > 1:
         lines = [f"At most {labels:,} labels of an event count, chosen at random if it has more."]
     if bound is not None:
+        user = with_article(user_of(mechanism, provenance).who)
         lines.append(
-            f"At most {how_many(bound, 'event')} of a user {'counts' if bound == 1 else 'count'} "
+            f"At most {how_many(bound, 'event')} of {user} {'counts' if bound == 1 else 'count'} "
             "over the whole stream; a further one counts as an event without labels."
         )
     return lines
@@ -116,7 +130,7 @@ def intervals_in_words(mechanism: Any) -> str:
     )
 
 
-def limits_of(mechanism: Any, unit: str) -> list[tuple[str, str]]:
+def limits_of(mechanism: Any, provenance: Mapping[str, str]) -> list[tuple[str, str]]:
     """Say what the release leaves out and the guarantee does not cover."""
     limits = []
     if mechanism.threshold is not None:
@@ -136,7 +150,7 @@ def limits_of(mechanism: Any, unit: str) -> list[tuple[str, str]]:
     if mechanism.max_events_per_user is not None:
         limits.append(
             (
-                "What users had beyond the bound.",
+                f"What {plural_of(user_of(mechanism, provenance))} had beyond the bound.",
                 "It is in no count, so counts may be too small even without noise.",
             )
         )
@@ -154,6 +168,7 @@ def limits_of(mechanism: Any, unit: str) -> list[tuple[str, str]]:
         "Other releases.": "Further readings of this stream are covered. Each other release from "
         "the same data costs privacy again; the epsilons add up, and so do the deltas.",
     }
+    unit = protected_unit(mechanism, provenance)
     return limits + [(about, told.get(about, how)) for about, how in limits_in_words(unit)]
 
 
