@@ -549,21 +549,7 @@ class Ledger:
         ):
             raise ParameterError("mechanism must be a session that has answered no query yet")
         self._charge(mechanism, _deferred(self, data), by, key, note, account)
-        return LedgerSession(mechanism, self, key)
-
-    def named(self, release: Release, key: str) -> Release:
-        """Return what a stream or session of a key releases, with the entry that paid for it.
-
-        Its users are named as the accounts of that entry name them.
-        """
-        with self._reading() as tables:
-            entry = tables.entry(charge_of(tables, key).entry)
-            account = account_of(tables, entry.content["costs"][0]["account"])
-        unit = release.provenance.get("unit", "")
-        users = unit.replace("of one user", f"of one {account.unit.who}")
-        if users != unit:
-            release = replace(release, provenance={**release.provenance, "unit": users})
-        return self._named(release, entry)
+        return LedgerSession(mechanism, self.id)
 
     # Reading
 
@@ -660,7 +646,13 @@ class Ledger:
 
     def _finish(self, release: Release, key: str, entry: Entry) -> Release:
         """Store a release, and return it with the entry that paid for it."""
-        release = self._named(release, entry)
+        accounts = ", ".join(part["account"] for part in entry.content["costs"])
+        said = {
+            "ledger": f"{self.name} ({self.id})",
+            "account": accounts,
+            "entry": str(entry.number),
+        }
+        release = replace(release, provenance={**release.provenance, **said})
         try:
             text = release.to_json()
         except Exception:
@@ -672,16 +664,6 @@ class Ledger:
                 tables.put_release(key, text)
         _LOG.info("%s: entry %d is finished", self.name, entry.number)
         return release
-
-    def _named(self, release: Release, entry: Entry) -> Release:
-        """Return a release that names the ledger, accounts and entry that paid for it."""
-        accounts = ", ".join(part["account"] for part in entry.content["costs"])
-        said = {
-            "ledger": f"{self.name} ({self.id})",
-            "account": accounts,
-            "entry": str(entry.number),
-        }
-        return replace(release, provenance={**release.provenance, **said})
 
     @contextmanager
     def _reading(self) -> Iterator[Transaction]:

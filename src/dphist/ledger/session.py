@@ -1,6 +1,6 @@
 """A session of pay what you get that a ledger paid for."""
 
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn
 
 from dphist.data.guard import Guarded
 from dphist.errors import LedgerError
@@ -9,26 +9,21 @@ from dphist.noise.inversion import Source
 from dphist.release.release import Release
 
 
-class Paying(Protocol):
-    """A ledger, as far as a session uses it."""
-
-    @property
-    def id(self) -> str: ...
-
-    def named(self, release: Release, key: str) -> Release: ...
-
-
 class LedgerSession:
     """Queries of one `PayWhatYouGet`, charged in full when the ledger opened it.
 
-    Labels that are not returned by the end stay charged. Releases name ledger, account and entry.
+    Labels that are not returned by the end stay charged.
     """
 
-    def __init__(self, mechanism: PayWhatYouGet, ledger: Paying, key: str) -> None:
-        """Take a session that a ledger charged to a key; use `Ledger.session`."""
+    def __init__(self, mechanism: PayWhatYouGet, ledger: str) -> None:
+        """Take a session that was paid for; use `Ledger.session`.
+
+        Parameters
+        ----------
+        ledger : the id of the ledger, for the data it guards.
+        """
         self._mechanism = mechanism
         self._ledger = ledger
-        self._key = key
 
     @property
     def remaining(self) -> int:
@@ -45,9 +40,8 @@ class LedgerSession:
     ) -> Release:
         """Answer a query, as `PayWhatYouGet.top` does; guarded data are taken."""
         if isinstance(counts, Guarded):
-            counts = counts.open_for(self._ledger.id)
-        release = self._mechanism.top(counts, k, candidates, source)
-        return self._ledger.named(release, self._key)
+            counts = counts.open_for(self._ledger)
+        return self._mechanism.top(counts, k, candidates, source)
 
     def __reduce__(self) -> NoReturn:
         raise LedgerError("a session cannot be copied or pickled: it was paid for once")

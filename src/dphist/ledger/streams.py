@@ -9,7 +9,6 @@ from dphist.errors import LedgerError
 from dphist.ledger import entries
 from dphist.ledger.book import Charge
 from dphist.ledger.entries import Entry
-from dphist.release.release import Release
 from dphist.streams import ContinualHistogram, ContinualMechanism
 from dphist.streams.store.store import Store
 
@@ -20,23 +19,15 @@ class Noting(Protocol):
     def find(self, key: str) -> Charge: ...
     def note_state(self, key: str, state: str, commits: int) -> None: ...
     def last_note(self, key: str) -> Entry | None: ...
-    def named(self, release: Release, key: str) -> Release: ...
 
 
 class LedgerStream(ContinualHistogram):
-    """A durable stream that a ledger paid for; on closing, the ledger notes its commits.
-
-    Its releases name ledger, account and entry, and its users as the account does.
-    """
+    """A durable stream that a ledger paid for; on closing, the ledger notes its commits."""
 
     __slots__ = ("_key", "_ledger")
 
     _ledger: Noting
     _key: str
-
-    def released(self) -> Release:
-        """Release all recorded readings, without a new one; see `ContinualHistogram.released`."""
-        return self._ledger.named(super().released(), self._key)
 
     def close(self) -> None:
         """Note how many commits the state file has, and close it. May be called again."""
