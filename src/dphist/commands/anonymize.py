@@ -13,6 +13,7 @@ from dphist.commands.records import (
     check_unit,
     guesses_of,
     print_dry_run,
+    protected_of,
     sensitivity_of,
     unit_of,
 )
@@ -63,7 +64,7 @@ def _anonymize(options: argparse.Namespace) -> None:
     if options.dry_run:
         _print_dry_run(mechanism, options)
         return
-    release_file(mechanism, options, partial(_read, options))
+    release_file(mechanism, options, partial(_read, options), protected_of(options))
 
 
 def _check_options(options: argparse.Namespace) -> None:
@@ -88,6 +89,7 @@ def _read(options: argparse.Namespace, progress: Callable[[float], None] | None)
         count=options.count,
         user=options.user,
         max_records=options.max_records,
+        unit=options.unit,
         progress=progress,
         delimiter=options.delimiter,
     )

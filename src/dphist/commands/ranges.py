@@ -13,6 +13,7 @@ from dphist.commands.records import (
     check_unit,
     guesses_of,
     print_dry_run,
+    protected_of,
     sensitivity_of,
     unit_of,
 )
@@ -108,9 +109,12 @@ def _ranges(options: argparse.Namespace) -> None:
     if len(options.column) == 1:
         asked = {name: each[0] for name, each in asked.items()}
     asked |= {"user": options.user, "max_records": options.max_records}
-    asked["delimiter"] = options.delimiter
+    asked |= {"delimiter": options.delimiter, "unit": options.unit}
     release_file(
-        mechanism, options, lambda progress: bin_counts(options.file, progress=progress, **asked)
+        mechanism,
+        options,
+        lambda progress: bin_counts(options.file, progress=progress, **asked),
+        protected_of(options),
     )
 
 

@@ -5,15 +5,17 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+from dphist.commands.ledger.options import add_payment
+from dphist.commands.ledger.quoting import quote
 from dphist.commands.options import UsageError, add_dry_run, whole
-from dphist.commands.publishing import in_the_way, say_in_the_way
+from dphist.commands.publishing import Protected, in_the_way, say_in_the_way
+from dphist.commands.user_unit import add_user_unit, user_unit
 from dphist.errors import ParameterError
 from dphist.privacy import Guarantee
 from dphist.report import words
 from dphist.report.guarantees import guarantee_for, records_json
 
 _GUESSES = (10_000, 1_000_000, 100_000_000)  # records, where no guess was given
-_USER = "one user"
 
 
 class _OfRecords(Protocol):
@@ -34,6 +36,7 @@ def add_unit(command: argparse.ArgumentParser, user: str, sensitivity: str) -> N
     user, sensitivity : the help of these options.
     """
     command.add_argument("--user", metavar="COLUMN", help=user)
+    add_user_unit(command)
     command.add_argument(
         "--max-records",
         type=whole,
@@ -49,6 +52,7 @@ def add_records_dry_run(command: argparse.ArgumentParser) -> None:
     """Add the options of a dry run, and where the release is written."""
     guess = "the number of records, for the expected error of a dry run"
     add_dry_run(command, "guarantee and error", "--expect-total", guess)
+    add_payment(command)
 
 
 def check_unit(options: argparse.Namespace) -> None:
@@ -59,6 +63,7 @@ def check_unit(options: argparse.Namespace) -> None:
         raise UsageError("--sensitivity is set by --max-records: leave one of them out")
     if options.max_records is not None and options.max_records < 1:
         raise ParameterError("max_records must be at least 1")
+    user_unit(options)
     if options.expect_total is not None and not options.dry_run:
         raise UsageError("--expect-total is for --dry-run; a release knows its private total")
 
@@ -71,11 +76,18 @@ def sensitivity_of(options: argparse.Namespace) -> int:
 
 def unit_of(mechanism: _OfRecords, options: argparse.Namespace) -> tuple[Guarantee, str]:
     """Return the guarantee, and whom it protects, in words."""
-    user = _USER if options.user else None
+    user = user_unit(options) if options.user else None
     return (
         guarantee_for(mechanism.guarantee, user),
         words.privacy_unit(mechanism.sensitivity, user),
     )
+
+
+def protected_of(options: argparse.Namespace) -> Protected:
+    """Return whom the data will protect, as they will say themselves."""
+    if options.user is None:
+        return Protected(None, 1)
+    return Protected(user_unit(options), options.max_records)
 
 
 def guesses_of(options: argparse.Namespace) -> tuple[int, ...]:
@@ -98,6 +110,7 @@ def print_dry_run(
     said : the lines between the guarantee and the end.
     shown : what the JSON states beside guarantee, mechanism and errors.
     """
+    quoted = quote(mechanism, options, protected_of(options))
     if options.quiet:
         return
     guarantee, unit = unit_of(mechanism, options)
@@ -106,13 +119,14 @@ def print_dry_run(
             "guarantee": records_json(mechanism, guarantee),
             "mechanism": type(mechanism).__name__,
             **shown,
+            **quoted.shown,
             "expected_error": {str(guess): error for guess, error in errors.items()},
             "refused_outputs": in_the_way(options),
         }
         print(json.dumps(content))
         return
     print(f"Guarantee: {guarantee}, for {unit}.")
-    for line in said:
+    for line in (*said, *quoted.said):
         print(line)
     say_in_the_way(options)
     print("FILE was not opened.")

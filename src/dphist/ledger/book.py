@@ -183,7 +183,9 @@ def account_of(tables: Tables, name: str) -> Account:
     """Return an account; LedgerError if there is none of this name."""
     account = tables.account(name)
     if account is None:
-        raise LedgerError(f"there is no account {name!r} in the ledger; see `accounts`")
+        raise LedgerError(
+            f"there is no account {name!r} in the ledger; `dphist ledger show` lists them"
+        )
     return account
 
 

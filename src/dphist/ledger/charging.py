@@ -83,7 +83,7 @@ def check_budget(tables: Tables, priced: Sequence[Price], by: str, mechanism: An
             left = left_in_words(budget, totals)
             raise BudgetError(
                 f"the release costs {price.guarantee}, and {whose} has {left} left of {budget}: "
-                f"{_fitting(budget, totals, price, mechanism)}. Nothing was charged"
+                f"{fitting_in_words(budget, totals, price, mechanism)}. Nothing was charged"
             )
 
 
@@ -98,7 +98,7 @@ def left_in_words(budget: Budget, totals: Totals) -> str:
     found = " or ".join(parts)
     if budget.delta_of_entries:
         left = max(budget.delta_of_entries - totals.delta, none)
-        found += f", with delta={readable_down(left)} for releases' own deltas,"
+        found += f" (and delta={readable_down(left)} for releases' own deltas)"
     return found
 
 
@@ -151,7 +151,8 @@ def largest_fitting(
     return low
 
 
-def _fitting(budget: Budget, totals: Totals, price: Price, mechanism: Any) -> str:
+def fitting_in_words(budget: Budget, totals: Totals, price: Price, mechanism: Any) -> str:
+    """Say which epsilon would fit."""
     found = largest_fitting(budget, totals, price, mechanism)
     if found is None:
         return "no epsilon fits"
@@ -159,9 +160,15 @@ def _fitting(budget: Budget, totals: Totals, price: Price, mechanism: Any) -> st
     return f"the largest epsilon{of} that fits is {readable_down(found)}"
 
 
-def fingerprint(mechanism: Any, priced: Sequence[Price]) -> str:
-    """Return a hash of what a key is charged for: the mechanism, and what each account pays."""
-    return digest(canonical([mechanism_in_words(mechanism), [p.to_content() for p in priced]]))
+def fingerprint(mechanism: Any, priced: Sequence[Price], about: str = "") -> str:
+    """Return a hash of what a key is charged for: the mechanism, and what each account pays.
+
+    Parameters
+    ----------
+    about : which data, in public words, if the caller says it.
+    """
+    charged = [mechanism_in_words(mechanism), [price.to_content() for price in priced]]
+    return digest(canonical([*charged, about] if about else charged))
 
 
 def mechanism_in_words(mechanism: Any) -> dict[str, Any]:

@@ -56,11 +56,15 @@ class Deferred:
     open : function without parameters that returns the data.
     unit : whom the data will protect, such as "one user"; None where they name no unit.
     records : maximum number of records of one such unit, if bounded.
+    about : what is opened, in words that are public, such as a path and the names of columns. A key
+        that was used with other words is refused: the stored release is of other data. The ledger
+        keeps a hash of them.
     """
 
     open: Callable[[], Any]
     unit: str | None = None
     records: int | None = None
+    about: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -492,6 +496,7 @@ class Ledger:
         note: str = "",
         account: Accounts = None,
         unit: str | None = None,
+        moved: bool = False,
         **parameters: Any,
     ) -> LedgerStream:
         """Begin a stream that is charged in full, or continue one that was charged by this key.
@@ -501,6 +506,7 @@ class Ledger:
         path : the state file, as for `ContinualHistogram.open`.
         mechanism, **parameters : of the stream; omit both to continue.
         unit : what a user of the stream is, such as "one patient" (default: "one user").
+        moved : the state file is a copy of its last content, and the original is gone for good.
 
         Notes
         -----
@@ -514,9 +520,26 @@ class Ledger:
         if mechanism is None:
             self.find(key)  # says that it was never charged
         else:
+            if unit is not None and mechanism.max_events_per_user is None:
+                raise ParameterError(
+                    "unit needs max_events_per_user: without it the stream protects one event, "
+                    "and not what a user is"
+                )
             data = Deferred(lambda: None, unit)
             self._charge(mechanism, data, by, key, note, account, again=True)
-        return open_charged(self, path, mechanism, key)
+        return open_charged(self, path, mechanism, key, moved=moved)
+
+    def stated(self, key: str) -> dict[str, str]:
+        """Return what a release states of the entry that paid for it, and of whom it protects.
+
+        Returns
+        -------
+        dict with ``ledger``, ``account``, ``entry``, and ``unit``, one unit of the account.
+        """
+        with self._reading() as tables:
+            entry = tables.entry(charge_of(tables, key).entry)
+            account = account_of(tables, entry.content["costs"][0]["account"])
+        return {**self._paid_by(entry), "unit": f"one {account.unit.who}"}
 
     def note_state(self, key: str, state: str, commits: int) -> None:
         """Note how many commits the state file of a stream has; `LedgerStream` calls this."""
@@ -613,13 +636,13 @@ class Ledger:
         checked_words(note, "note", empty=True)
         with self._writing() as tables:
             priced = prices(tables, self._names(tables, account), mechanism, _unit_of(data))
-            mark = fingerprint(mechanism, priced)
+            mark = fingerprint(mechanism, priced, data.about)
             known = tables.charge(key)
             if known is not None and known.state != actions.CANCELED:
                 if known.fingerprint != mark:
                     raise LedgerError(
-                        f"the key {key!r} was used for another release (entry {known.entry}); "
-                        "choose another key"
+                        f"the key {key!r} was used for another release, or for other data (entry "
+                        f"{known.entry}); choose another key"
                     )
                 if action == actions.RESERVED:
                     raise LedgerError(f"the key {key!r} is {known.state}; choose another key")
@@ -646,13 +669,8 @@ class Ledger:
 
     def _finish(self, release: Release, key: str, entry: Entry) -> Release:
         """Store a release, and return it with the entry that paid for it."""
-        accounts = ", ".join(part["account"] for part in entry.content["costs"])
-        said = {
-            "ledger": f"{self.name} ({self.id})",
-            "account": accounts,
-            "entry": str(entry.number),
-        }
-        release = replace(release, provenance={**release.provenance, **said})
+        provenance = {**release.provenance, **self._paid_by(entry)}
+        release = replace(release, provenance=provenance)
         try:
             text = release.to_json()
         except Exception:
@@ -664,6 +682,15 @@ class Ledger:
                 tables.put_release(key, text)
         _LOG.info("%s: entry %d is finished", self.name, entry.number)
         return release
+
+    def _paid_by(self, entry: Entry) -> dict[str, str]:
+        """Return where a release was paid for, for its provenance."""
+        accounts = ", ".join(part["account"] for part in entry.content["costs"])
+        return {
+            "ledger": f"{self.name} ({self.id})",
+            "account": accounts,
+            "entry": str(entry.number),
+        }
 
     @contextmanager
     def _reading(self) -> Iterator[Transaction]:

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
@@ -9,6 +10,7 @@ from dphist.errors import LedgerError
 from dphist.ledger import entries
 from dphist.ledger.book import Charge
 from dphist.ledger.entries import Entry
+from dphist.release.release import Release
 from dphist.streams import ContinualHistogram, ContinualMechanism
 from dphist.streams.store.store import Store
 
@@ -19,6 +21,7 @@ class Noting(Protocol):
     def find(self, key: str) -> Charge: ...
     def note_state(self, key: str, state: str, commits: int) -> None: ...
     def last_note(self, key: str) -> Entry | None: ...
+    def stated(self, key: str) -> dict[str, str]: ...
 
 
 class LedgerStream(ContinualHistogram):
@@ -29,6 +32,15 @@ class LedgerStream(ContinualHistogram):
     _ledger: Noting
     _key: str
 
+    def released(self) -> Release:
+        """Release all recorded readings; the release names the entry that paid for the stream."""
+        release = super().released()
+        stated = self._ledger.stated(self._key)
+        who = stated.pop("unit")
+        if self.mechanism.max_events_per_user is not None:
+            stated["unit"] = self.mechanism.unit.replace("one user", who)
+        return replace(release, provenance={**release.provenance, **stated})
+
     def close(self) -> None:
         """Note how many commits the state file has, and close it. May be called again."""
         store = self._live.store
@@ -38,7 +50,12 @@ class LedgerStream(ContinualHistogram):
 
 
 def open_charged(
-    ledger: Noting, path: str | Path, mechanism: ContinualMechanism | None, key: str
+    ledger: Noting,
+    path: str | Path,
+    mechanism: ContinualMechanism | None,
+    key: str,
+    *,
+    moved: bool = False,
 ) -> LedgerStream:
     """Open the stream that was paid for by a key; begin it if it never began.
 
@@ -54,7 +71,9 @@ def open_charged(
             f"{noted.number}); restore its state file, or begin a stream with another key, which "
             "costs again"
         )
-    stream: LedgerStream = LedgerStream.open(path, mechanism=mechanism)  # type: ignore[assignment]
+    stream: LedgerStream = LedgerStream.open(  # type: ignore[assignment]
+        path, moved=moved, mechanism=mechanism
+    )
     stream._ledger, stream._key = ledger, key
     store = stream._live.store
     assert store is not None  # noqa: S101 - `open` has a file

@@ -6,8 +6,11 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+from dphist.commands.ledger.options import add_payment
+from dphist.commands.ledger.quoting import quote
 from dphist.commands.options import UsageError, add_dry_run, add_file, whole
-from dphist.commands.publishing import in_the_way, release_file, say_in_the_way
+from dphist.commands.publishing import Protected, in_the_way, release_file, say_in_the_way
+from dphist.commands.user_unit import add_user_unit, user_unit
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import ParameterError
 from dphist.labels import TopLabels
@@ -31,6 +34,7 @@ def add_data_options(command: argparse.ArgumentParser) -> None:
     add_file(command)
     command.add_argument("--label", required=True, metavar="COLUMN", help="column of labels")
     command.add_argument("--user", metavar="COLUMN", help="column of users: who is protected")
+    add_user_unit(command)
     command.add_argument(
         "--count", metavar="COLUMN", help="column of counts, if a row is several records"
     )
@@ -62,10 +66,12 @@ def add_data_options(command: argparse.ArgumentParser) -> None:
     )
     guess = "the number of users, for the chances of a dry run"
     add_dry_run(command, "guarantee, threshold and chances", "--expect-users", guess)
+    add_payment(command)
 
 
 def check_data_options(options: argparse.Namespace) -> None:
     """Refuse options that do not go together, before anything is calibrated."""
+    user_unit(options)
     if options.user is None:
         if options.null_users is not None:
             raise UsageError("--null-users needs --user: the column of users")
@@ -117,7 +123,7 @@ def run_labelled(
     if options.dry_run:
         _print_dry_run(mechanism, options, others or {})
         return
-    release_file(mechanism, options, partial(_counted, options))
+    release_file(mechanism, options, partial(_counted, options), _protected(options))
 
 
 def _counted(options: argparse.Namespace, progress: Callable[[float], None] | None) -> LabelCounts:
@@ -131,6 +137,7 @@ def _counted(options: argparse.Namespace, progress: Callable[[float], None] | No
         progress=progress,
         delimiter=options.delimiter,
         count_users=_counts_cut_users(options),
+        unit=options.unit,
         **bounds_of(options),
     )
 
@@ -140,6 +147,12 @@ def _counts_cut_users(options: argparse.Namespace) -> bool:
     return bool(getattr(options, "count_cut_users", False))
 
 
+def _protected(options: argparse.Namespace) -> Protected:
+    """Return whom the data will protect, as they will say themselves."""
+    labels, count = bounds_of(options)["max_labels"], bounds_of(options)["max_count"]
+    return Protected(_stated(options)["unit"], None if labels is None else labels * count)
+
+
 def _stated(options: argparse.Namespace) -> dict[str, str]:
     """Return what the release would state, as `LabelCounts.from_table` words it."""
     bounds = bounds_of(options)
@@ -147,9 +160,11 @@ def _stated(options: argparse.Namespace) -> dict[str, str]:
     if options.user is None:
         counted = {} if options.count is None else cut
         return {"unit": "one row", "null_labels": options.null_labels, **counted}
-    separate = options.null_users == "separate"
+    unit = user_unit(options)
+    if options.null_users == "separate":
+        unit = f"{unit}, or one row without a {unit.removeprefix('one ')}"
     return {
-        "unit": "one user, or one row without a user" if separate else "one user",
+        "unit": unit,
         "null_users": options.null_users or "refuse",
         "null_labels": options.null_labels,
         **cut,
@@ -157,6 +172,7 @@ def _stated(options: argparse.Namespace) -> dict[str, str]:
 
 
 def _print_dry_run(mechanism: Any, options: argparse.Namespace, others: Mapping[int, Any]) -> None:
+    quoted = quote(mechanism, options, _protected(options))
     if options.quiet:
         return
     provenance = _stated(options)
@@ -178,6 +194,7 @@ def _print_dry_run(mechanism: Any, options: argparse.Namespace, others: Mapping[
             "released_with_chance": {f"{c.chance:g}": c.count for c in likely},
             **({"counts_of": of.whole} if of else {}),
             "other_max_labels": {str(cap): _likely(other) for cap, other in others.items()},
+            **quoted.shown,
             "refused_outputs": in_the_way(options),
         }
         if options.expect_users is not None:
@@ -200,6 +217,8 @@ def _print_dry_run(mechanism: Any, options: argparse.Namespace, others: Mapping[
     if of:
         print(of.sentence)
     for line in _caps_in_words(mechanism, others):
+        print(line)
+    for line in quoted.said:
         print(line)
     say_in_the_way(options)
     print("FILE was not opened.")

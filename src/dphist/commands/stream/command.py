@@ -3,24 +3,28 @@
 import argparse
 import math
 import sys
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from dphist.commands.labels.command import known_labels
+from dphist.commands.ledger.options import add_payment, place_to_pay
 from dphist.commands.options import Commands, UsageError, add_dry_run, add_outputs, whole
 from dphist.commands.publishing import check_purpose
 from dphist.commands.stream.dry_run import print_dry_run
 from dphist.commands.stream.events import Form, Lines, Objects, Rows
 from dphist.commands.stream.outputs import check_new_outputs, check_stream_paths, replaceable
+from dphist.commands.stream.paying import open_paid_stream, reserve_stream
 from dphist.commands.stream.run import Run
 from dphist.commands.stream.state import removed_if_unused
 from dphist.commands.stream.stop import Stopping
+from dphist.commands.stream.unit import unit_in_words
+from dphist.commands.user_unit import add_user_unit, user_unit
 from dphist.errors import ParameterError
 from dphist.parameters import positive_delta, positive_number
 from dphist.privacy.calibration import calibrate
 from dphist.report.counted import how_many
 from dphist.report.guarantees import in_all, total_of
-from dphist.report.streams.words import protected_unit
 from dphist.streams import ContinualHistogram, ContinualMechanism
 
 _EPILOG = (
@@ -90,6 +94,7 @@ def add_stream(commands: Commands, summary: str) -> None:
         help="protect users and not events: this many events of each are counted; needs --user",
     )
     command.add_argument("--user", metavar="NAME", help="column or field of users")
+    add_user_unit(command)
     command.add_argument(
         "--readings",
         type=whole,
@@ -129,6 +134,7 @@ def add_stream(commands: Commands, summary: str) -> None:
         "the number of events, for a dry run",
         output="of all readings ",
     )
+    add_payment(command)
     add_outputs(
         command,
         "time,label,count",
@@ -142,6 +148,7 @@ def _stream(options: argparse.Namespace) -> None:
     if options.dry_run:
         print_dry_run(_made(options), options)
         return
+    place = place_to_pay(options)
     if sys.stdin is None:
         raise UsageError("standard input is closed; events are read from it")
     check_stream_paths(options)
@@ -152,18 +159,32 @@ def _stream(options: argparse.Namespace) -> None:
         raise UsageError("--user needs --max-events-per-user: how many events of each are counted")
     mechanism = None if options.epsilon is None and not new else _made(options)
     form = _form(options)
+    if place is not None and options.reserve:
+        reserve_stream(mechanism or _made(options), options, place)
+        return
+    # A state that was paid for is kept, also an unused one: it is the only one of its key.
+    unpaid = new and place is None
     stopping = Stopping()
     with (
         stopping.handled(),
-        ContinualHistogram.open(options.state, moved=options.moved, mechanism=mechanism) as stream,
-        removed_if_unused(stream, options.state, new),
+        _opened(options, mechanism, place) as stream,
+        removed_if_unused(stream, options.state, unpaid),
     ):
         _check_same(stream.mechanism, options)
         _check_users(stream.mechanism, options)
         replaced = replaceable(stream, options)
         _announce(stream, options)
         skip = stream.time if options.resume else 0
-        Run(stream, form, options, skip, stopping, new, replaced).run(sys.stdin.fileno())
+        Run(stream, form, options, skip, stopping, unpaid, replaced).run(sys.stdin.fileno())
+
+
+def _opened(
+    options: argparse.Namespace, mechanism: ContinualMechanism | None, place: str | None
+) -> AbstractContextManager[ContinualHistogram]:
+    """Open the stream, charged to a ledger if there is one."""
+    if place is not None:
+        return open_paid_stream(mechanism, options, place)
+    return ContinualHistogram.open(options.state, moved=options.moved, mechanism=mechanism)
 
 
 def _check_options(options: argparse.Namespace) -> None:
@@ -192,6 +213,7 @@ def _check_options(options: argparse.Namespace) -> None:
         raise UsageError("--separator must be text within a line")
     if options.user is not None and options.user == _label(options):
         raise UsageError("--user and --label must be different columns")
+    user_unit(options)
     if options.max_events_per_user is not None and options.user is None:
         raise UsageError("--max-events-per-user needs --user: the column or field of users")
     if options.expect_events is not None and not options.dry_run:
@@ -249,7 +271,7 @@ def _announce(stream: ContinualHistogram, options: argparse.Namespace) -> None:
     if options.quiet or options.json:
         return
     mechanism = stream.mechanism
-    unit = protected_unit(mechanism, {})
+    unit = unit_in_words(mechanism, options)
     print(f"Guarantee: {in_all(total_of(mechanism))}, for {unit}.")
     if stream.time:
         print(f"Going on from a state of {how_many(stream.time, 'event')}.")

@@ -6,7 +6,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from dphist.commands.publishing import in_the_way, say_in_the_way
+from dphist.commands.ledger.quoting import quote
+from dphist.commands.publishing import Protected, in_the_way, say_in_the_way
+from dphist.commands.stream.unit import unit_in_words
+from dphist.commands.user_unit import user_unit
 from dphist.privacy.as_text import float_up, plain, up
 from dphist.report.delta_words import Number
 from dphist.report.guarantees import in_all, total_in_words, total_json, total_of, warnings_of
@@ -17,7 +20,9 @@ from dphist.streams import ContinualMechanism
 def print_dry_run(mechanism: ContinualMechanism, options: argparse.Namespace) -> None:
     """State guarantee, threshold and error; nothing is read or made."""
     total = total_of(mechanism)
-    unit = streams_words.protected_unit(mechanism, {})
+    unit = unit_in_words(mechanism, options)
+    named = None if options.unit is None else user_unit(options)
+    quoted = quote(mechanism, options, Protected(named, None))
     threshold, guess = mechanism.threshold, options.expect_events
     number = Number(noun="users")
     if mechanism.max_events_per_user is None:
@@ -37,6 +42,7 @@ def print_dry_run(mechanism: ContinualMechanism, options: argparse.Namespace) ->
             "standard_error": mechanism.standard_error,
             "noise_bytes_per_label": 8 * mechanism.counter.width,
             "released_with_chance": {} if likely is None else {"0.95": likely},
+            **quoted.shown,
             "refused_outputs": [] if goes_on else in_the_way(options),
         }
         if guess is not None and likely is not None:
@@ -58,6 +64,8 @@ def print_dry_run(mechanism: ContinualMechanism, options: argparse.Namespace) ->
     print(f"Standard error of a count: at most {error}, so ± {width:,} with 95 %.")
     width = mechanism.counter.width
     print(f"Noise kept for a label: {width:,} numbers, {8 * width:,} bytes.")
+    for line in quoted.said:
+        print(line)
     if not goes_on:
         say_in_the_way(options)
     print("No input was read, and no state was made.")

@@ -14,6 +14,7 @@ from pathlib import Path
 from dphist.atomic_files import check_distinct, check_output_path, staged_outputs
 from dphist.commands.options import UsageError
 from dphist.commands.publishing import MAKERS, in_the_way, outputs_of, refusal
+from dphist.commands.stream.unit import named
 from dphist.errors import DphistError, OutputFileError, ParameterError
 from dphist.release.release import Release
 from dphist.release.running_counts import RunningCounts
@@ -31,7 +32,7 @@ def write_outputs(
     OutputFileError
         If the system refuses, or a file is there by now that is not of this stream.
     """
-    release, paths = stream.released(), outputs_of(options)
+    release, paths = named(stream.released(), options), outputs_of(options)
     with staged_outputs() as staged:
         for kind, path in paths.items():
             staged.write_text(path, MAKERS[kind](release), replace=path in replaced)

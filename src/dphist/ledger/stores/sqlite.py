@@ -151,7 +151,7 @@ class SqliteStore:
             raise LedgerError(
                 f"{self.path} is a copy of a ledger, or was moved to another file system: two "
                 "copies of one ledger would spend the budget twice. If the original is gone and "
-                "was not used since, open this one with moved=True (--moved)"
+                "was not used since, open this one with moved=True (`dphist ledger verify --moved`)"
             )
         if head.entries < identity.noted_commits(descriptor):
             raise self._older()
