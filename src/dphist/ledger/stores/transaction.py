@@ -2,10 +2,12 @@
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Protocol, TypeAlias
 
+from dphist.errors import LedgerError
 from dphist.ledger import entries
 from dphist.ledger.amounts import Totals
 from dphist.ledger.book import Account, Charge, apply
@@ -98,7 +100,9 @@ class Transaction:
 
     def entry(self, number: int) -> Entry:
         """Return an entry by its number."""
-        (row,) = self._execute(f"{_ENTRIES} WHERE number = ?", (number,)).fetchall()
+        row = self._execute(f"{_ENTRIES} WHERE number = ?", (number,)).fetchone()
+        if row is None:
+            raise LedgerError(f"entry {number} is missing; run `dphist ledger verify`")
         return _entry(row)
 
     def entries(self, after: int = 0) -> Iterator[Entry]:
@@ -112,12 +116,12 @@ class Transaction:
         row = self._execute(
             "SELECT content, closed FROM dphist_accounts WHERE name = ?", (name,)
         ).fetchone()
-        return None if row is None else Account.from_content(json.loads(row[0]), bool(row[1]))
+        return None if row is None else _account(row)
 
     def accounts(self) -> list[Account]:
         """Return all accounts, by name."""
         rows = self._execute("SELECT content, closed FROM dphist_accounts ORDER BY name").fetchall()
-        return [Account.from_content(json.loads(row[0]), bool(row[1])) for row in rows]
+        return [_account(row) for row in rows]
 
     def put_account(self, account: Account) -> None:
         """Write an account, new or in place of the one of its name."""
@@ -132,14 +136,14 @@ class Transaction:
         row = self._execute(
             "SELECT content FROM dphist_caps WHERE account = ? AND holder = ?", (account, holder)
         ).fetchone()
-        return None if row is None else Budget.from_content(json.loads(row[0]))
+        return None if row is None else _cap(row[0], account)
 
     def caps(self) -> dict[tuple[str, str], Budget]:
         """Return all caps by account and person."""
         rows = self._execute(
             "SELECT account, holder, content FROM dphist_caps ORDER BY account, holder"
         ).fetchall()
-        return {(row[0], row[1]): Budget.from_content(json.loads(row[2])) for row in rows}
+        return {(row[0], row[1]): _cap(row[2], row[0]) for row in rows}
 
     def put_cap(self, account: str, holder: str, cap: Budget | None) -> None:
         """Write a cap, or remove it."""
@@ -161,7 +165,7 @@ class Transaction:
             "WHERE account = ? AND holder = ?",
             (account, holder),
         ).fetchone()
-        return Totals() if row is None else _totals(row)
+        return Totals() if row is None else _totals(row, account)
 
     def all_totals(self) -> dict[tuple[str, str], Totals]:
         """Return all sums by account and person; the person "" stands for everybody."""
@@ -169,7 +173,7 @@ class Transaction:
             "SELECT entries, mixed, epsilon, rho, delta, account, holder FROM dphist_totals "
             "ORDER BY account, holder"
         ).fetchall()
-        return {(row[5], row[6]): _totals(row[:5]) for row in rows}
+        return {(row[5], row[6]): _totals(row[:5], row[5]) for row in rows}
 
     def put_totals(self, account: str, holder: str, totals: Totals) -> None:
         """Write the sums of an account, or of one person in it."""
@@ -192,7 +196,7 @@ class Transaction:
             "WHERE name = ?",
             (key,),
         ).fetchone()
-        return None if row is None else Charge(*row)
+        return None if row is None else _charge(row)
 
     def charges(self) -> Iterator[Charge]:
         """Yield what is known of every key, with the text of its release."""
@@ -201,7 +205,7 @@ class Transaction:
             "FROM dphist_charges ORDER BY entry"
         )
         while part := found.fetchmany(1):
-            yield Charge(*part[0])
+            yield _charge(part[0])
 
     def put_charge(self, charge: Charge) -> None:
         """Write what is known of a key; the text of a release is written by `put_release`."""
@@ -244,10 +248,46 @@ _ENTRIES = "SELECT number, time, action, content, previous, signature FROM dphis
 
 
 def _entry(row: Sequence[Any]) -> Entry:
-    number, time, action, content, previous, signature = row
-    return Entry(number, time, action, json.loads(content), previous, signature)
+    number, time, action, text, previous, signature = row
+    try:
+        content = json.loads(text)
+        # Another text of the same content would have the same hash.
+        whole = isinstance(content, dict) and canonical(content) == text
+    except (TypeError, ValueError, RecursionError):
+        whole = False
+    if not (whole and isinstance(number, int) and isinstance(time, str)):
+        raise LedgerError(f"entry {number} cannot be read: it was edited")
+    return Entry(number, time, action, content, previous, signature)
 
 
-def _totals(row: Sequence[Any]) -> Totals:
-    entries_, mixed, *sums = row
-    return Totals(entries_, mixed, *(Fraction(text) for text in sums))
+def _account(row: Sequence[Any]) -> Account:
+    with _readable("the table of accounts"):
+        return Account.from_content(json.loads(row[0]), {0: False, 1: True}[row[1]])
+
+
+def _cap(text: Any, account: str) -> Budget:
+    with _readable(f"a cap in {account!r}"):
+        return Budget.from_content(json.loads(text))
+
+
+def _totals(row: Sequence[Any], account: str) -> Totals:
+    with _readable(f"a sum of {account!r}"):
+        entries_, mixed, *sums = row
+        return Totals(int(entries_), int(mixed), *(Fraction(text) for text in sums))
+
+
+def _charge(row: Sequence[Any]) -> Charge:
+    with _readable("the table of keys"):
+        found = Charge(*row)
+        if not (isinstance(found.entry, int) and isinstance(found.noted, int | None)):
+            raise ValueError
+        return found
+
+
+@contextmanager
+def _readable(what: str) -> Iterator[None]:
+    """Refuse what a ledger does not write, without showing it."""
+    try:
+        yield
+    except (ArithmeticError, LookupError, TypeError, ValueError, RecursionError):
+        raise LedgerError(f"{what} cannot be read: the ledger was edited or is damaged") from None
