@@ -537,11 +537,6 @@ class Ledger:
         if mechanism is None:
             self.find(key)  # says that it was never charged
         else:
-            if unit is not None and mechanism.max_events_per_user is None:
-                raise ParameterError(
-                    "unit needs max_events_per_user: without it the stream protects one event, "
-                    "and not what a user is"
-                )
             data = Deferred(lambda: None, unit)
             self._charge(mechanism, data, by, key, note, account, again=True)
         return open_charged(self, path, mechanism, key, moved=moved)
@@ -607,7 +602,7 @@ class Ledger:
                     "open a session with data of this kind"
                 )
 
-        return LedgerSession(mechanism, self.id, check_paid)
+        return LedgerSession(mechanism, self.id, check_paid, self._paid_by(entry))
 
     # Reading
 

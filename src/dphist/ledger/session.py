@@ -1,7 +1,8 @@
 """A session of pay what you get that a ledger paid for."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, NoReturn
 
 from dphist.data.guard import Guarded
@@ -14,11 +15,15 @@ from dphist.release.release import Release
 class LedgerSession:
     """Queries of one `PayWhatYouGet`, charged in full when the ledger opened it.
 
-    Labels that are not returned by the end stay charged.
+    Labels that are not returned by the end stay charged. Releases name ledger, account and entry.
     """
 
     def __init__(
-        self, mechanism: PayWhatYouGet, ledger: str, check_paid: Callable[[Any], None]
+        self,
+        mechanism: PayWhatYouGet,
+        ledger: str,
+        check_paid: Callable[[Any], None],
+        paid_by: Mapping[str, str],
     ) -> None:
         """Take a session that was paid for; use `Ledger.session`.
 
@@ -26,10 +31,12 @@ class LedgerSession:
         ----------
         ledger : the id of the ledger, for the data it guards.
         check_paid : refuses tables that protect another unit than was paid for.
+        paid_by : where the session was paid for, for the provenance of its releases.
         """
         self._mechanism = mechanism
         self._ledger = ledger
         self._check_paid = check_paid
+        self._paid_by = paid_by
         self._process = os.getpid()
 
     @property
@@ -60,7 +67,8 @@ class LedgerSession:
         if isinstance(counts, Guarded):
             counts = counts.open_for(self._ledger)
         self._check_paid(counts)
-        return self._mechanism.top(counts, k, candidates, source)
+        release = self._mechanism.top(counts, k, candidates, source)
+        return replace(release, provenance={**release.provenance, **self._paid_by})
 
     def __reduce__(self) -> NoReturn:
         raise LedgerError("a session cannot be copied or pickled: it was paid for once")
