@@ -71,6 +71,27 @@ def test_readme_prints_what_it_shows(folder, capsys) -> None:
     assert printed == shown
 
 
+def test_ledger_guide_prints_what_it_shows(folder, capsys) -> None:
+    """Each python block of the guide that a text block follows prints exactly that."""
+    names: dict[str, object] = {}
+    shown = 0
+    pattern = r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```)?"
+    page = (ROOT / "docs" / "ledger.md").read_text()
+    for code, text in re.findall(pattern, page, re.DOTALL | re.MULTILINE):
+        exec(compile(code, "docs/ledger.md", "exec"), names)  # noqa: S102 - our own documentation
+        printed = capsys.readouterr().out
+        if text:
+            shown += 1
+            assert _stripped(printed) == _stripped(text)
+        else:
+            assert not printed
+    assert shown == len(blocks(ROOT / "docs" / "ledger.md", "text")) >= 14
+
+
+def _stripped(text: str) -> str:
+    return "\n".join(line.rstrip() for line in text.splitlines())
+
+
 def test_readme_is_short_and_in_order() -> None:
     """A newcomer meets install, an example, kinds, guarantee and limits, in that order."""
     text = (ROOT / "README.md").read_text()

@@ -284,3 +284,44 @@ def test_unseen_species_of_a_file(tmp_path: Path) -> None:
         assert done.stderr.startswith("error: ")
         assert "Traceback" not in done.stderr
         assert SENTINEL not in done.stderr
+
+
+def test_ledger_of_the_shop(tmp_path: Path) -> None:
+    """Run twice it spends once; a release that is too large is refused and changes nothing."""
+    folder = tmp_path / "new" / "folder"
+    first = run("ledger.py", PURCHASES, folder)
+    assert (first.returncode, first.stderr) == (0, "")
+    place = folder / "shop.ledger"
+    with dh.Ledger.open(place) as ledger:
+        spent, entries = ledger.spent, len(ledger.entries())
+        assert ledger.stored("items") == dh.Release.load(folder / "items.json")
+    assert f"Verified: {entries} entries" in first.stdout
+    release = dh.Release.load(folder / "items.json")
+    assert release.guarantee.unit == dh.PrivacyUnit("customer")
+    assert release.provenance["account"] == "main"
+    assert len(release.value) > 20
+    written = {path: path.read_bytes() for path in folder.glob("*.json")}
+    for arguments, code in (((), 0), (("--epsilon", "1"), 3)):
+        again = run("ledger.py", PURCHASES, folder, *arguments)
+        assert again.returncode == code
+        with dh.Ledger.open(place) as ledger:
+            assert (ledger.spent, len(ledger.entries())) == (spent, entries)
+        assert {path: path.read_bytes() for path in folder.glob("*.json")} == written
+    assert "refused: the release costs " in again.stderr
+    assert "Nothing was charged" in again.stderr
+    assert "Traceback" not in again.stderr
+
+
+def test_ledger_is_charged_before_the_purchases_are_opened(tmp_path: Path) -> None:
+    """A file that cannot be read costs what was charged, and is not read a second time."""
+    path = tmp_path / "purchases.csv"
+    path.write_text(f"customer,item\n,{SENTINEL}\n")
+    for _ in range(2):
+        done = run("ledger.py", path, tmp_path / "out")
+        assert done.returncode == 1
+        assert SENTINEL not in done.stderr
+        assert "Traceback" not in done.stderr
+    assert "was charged (entry 4) and has not finished" in done.stderr
+    with dh.Ledger.open(tmp_path / "out" / "shop.ledger") as ledger:
+        assert [entry.action for entry in ledger.entries()][3:] == ["charged"]
+    assert SENTINEL.encode() not in (tmp_path / "out" / "shop.ledger").read_bytes()

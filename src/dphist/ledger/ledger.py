@@ -40,6 +40,7 @@ from dphist.release.release import Release
 from dphist.streams import ContinualMechanism
 
 _LOG = logging.getLogger("dphist.ledger")
+_LOG.addHandler(logging.NullHandler())  # errors say the same: without logging, nothing is printed
 
 MAIN = "main"
 """Name of the account that `Ledger.create` opens."""
