@@ -28,13 +28,17 @@ class StagedOutputs:
 
         Without `replace`, `commit` fails if `path` exists by then.
         """
+        self.write_bytes(path, text.encode(), replace=replace)
+
+    def write_bytes(self, path: str | Path, content: bytes, *, replace: bool = True) -> None:
+        """Write bytes, as `write_text` writes text."""
         target = check_output_path(path)
         temporary = _beside(target)
         leftovers.remember(str(temporary))
         self._renames.append((temporary, target, replace))
         try:
-            with temporary.open("x", encoding="utf-8", newline="\n") as file:
-                file.write(text)
+            with temporary.open("xb") as file:
+                file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:

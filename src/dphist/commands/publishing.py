@@ -16,7 +16,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from dphist.atomic_files import check_distinct, check_output_path, staged_outputs
 from dphist.commands import ending
-from dphist.commands.ledger.options import place_to_pay
+from dphist.commands.ledger.options import is_file, place_to_pay
 from dphist.commands.options import UsageError
 from dphist.errors import DphistError, OutputFileError
 from dphist.release.release import Release
@@ -55,9 +55,15 @@ class _Releasing(Protocol[T_contra]):
     def release(self, data: T_contra, /) -> Release: ...
 
 
-def check_paths(options: argparse.Namespace) -> None:
-    """Find what is wrong with the paths before data are read or noise is drawn."""
-    inputs = [options.file, *filter(None, [getattr(options, "known_labels", None)])]
+def check_paths(options: argparse.Namespace, files: Sequence[str] | None = None) -> None:
+    """Find what is wrong with the paths before data are read or noise is drawn.
+
+    Parameters
+    ----------
+    files : that are read (default: FILE).
+    """
+    named = [getattr(options, "known_labels", None)]
+    inputs = [*([options.file] if files is None else files), *filter(None, named)]
     for name in inputs:
         if not Path(name).exists():
             raise UsageError(f"{name} does not exist")
@@ -96,7 +102,7 @@ def release_file(
     protected : whom the data will protect, for a ledger.
     """
     place = place_to_pay(options)
-    check_paths(options)
+    check_paths(options, [options.file, *([place] if place and is_file(place) else [])])
     if not options.reserve:
         check_purpose(options)
 

@@ -32,14 +32,17 @@ class LedgerStream(ContinualHistogram):
     _ledger: Noting
     _key: str
 
+    @property
+    def unit(self) -> str:
+        """What is protected, in words; users are called as in the account."""
+        who = self._ledger.stated(self._key)["unit"]
+        return self.mechanism.unit.replace("one user", who)
+
     def released(self) -> Release:
         """Release all recorded readings; the release names the entry that paid for the stream."""
         release = super().released()
-        stated = self._ledger.stated(self._key)
-        who = stated.pop("unit")
-        if self.mechanism.max_events_per_user is not None:
-            stated["unit"] = self.mechanism.unit.replace("one user", who)
-        return replace(release, provenance={**release.provenance, **stated})
+        provenance = {**self._ledger.stated(self._key), **release.provenance}
+        return replace(release, provenance=provenance)
 
     def close(self) -> None:
         """Note how many commits the state file has, and close it. May be called again."""

@@ -8,6 +8,7 @@ from dphist.release.release import Release
 from dphist.report.counted import Counted
 from dphist.report.guarantees import for_tests_json
 from dphist.report.page import Page
+from dphist.report.paid import paid_json
 from dphist.report.promise import Promise
 
 if TYPE_CHECKING:
@@ -89,5 +90,6 @@ class Kind(ABC):
             **self.size(release),
             **self.counted_json(release),
             **for_tests_json(release),
+            **paid_json(release.provenance),
             "warnings": promise.warnings,
         }

@@ -275,7 +275,7 @@ class ContinualHistogram(StreamProperties):
             raise ParameterError("no reading was recorded yet: call release or record first")
         readings = dict(sorted(self._state.readings.items()))
         value = RunningCounts(list(readings), list(readings.values()))
-        provenance = {"unit": self.mechanism.unit}
+        provenance = {"unit": self.unit}
         return self.mechanism._given_out(value, self, None, provenance=provenance)
 
     def save(self, path: str | Path) -> None:

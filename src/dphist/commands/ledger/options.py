@@ -131,6 +131,7 @@ def place_to_pay(options: argparse.Namespace) -> str | None:
         )
     if options.reserve and options.dry_run:
         raise UsageError("--reserve and --dry-run do not go together: leave one of them out")
+    options.ledger = place
     return existing(place)
 
 

@@ -271,7 +271,7 @@ def _announce(stream: ContinualHistogram, options: argparse.Namespace) -> None:
     if options.quiet or options.json:
         return
     mechanism = stream.mechanism
-    unit = unit_in_words(mechanism, options)
+    unit = unit_in_words(stream, options)
     print(f"Guarantee: {in_all(total_of(mechanism))}, for {unit}.")
     if stream.time:
         print(f"Going on from a state of {how_many(stream.time, 'event')}.")

@@ -8,9 +8,9 @@ from dphist.commands.user_unit import user_unit
 from dphist.release.release import Release
 
 
-def unit_in_words(mechanism: Any, options: argparse.Namespace) -> str:
-    """Return what a stream protects, with the name that --unit gives to a user."""
-    text = str(mechanism.unit)
+def unit_in_words(stream: Any, options: argparse.Namespace) -> str:
+    """Return what a stream, or its mechanism, protects, with the name that --unit gives a user."""
+    text = str(stream.unit)
     return text if options.unit is None else text.replace("one user", user_unit(options))
 
 
