@@ -16,14 +16,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from dphist.durable import identity
+from dphist.durable.files import sync_folder
+from dphist.durable.sqlite_codes import primary_code
 from dphist.errors import InputFileError, LedgerError, OutputFileError
 from dphist.ledger.entries import FIRST
 from dphist.ledger.stores.network import check_local
 from dphist.ledger.stores.schema import FORMAT, TABLES, VERSION
 from dphist.ledger.stores.transaction import Head, Rows, Transaction
-from dphist.streams.store import identity
-from dphist.streams.store.creation import sync_folder
-from dphist.streams.store.database import primary_code
 
 if sys.platform == "linux":
     import fcntl
