@@ -7,7 +7,7 @@ from typing import Any
 
 from dphist.errors import BudgetError, LedgerError, ParameterError
 from dphist.ledger.amounts import Cost, Totals
-from dphist.ledger.book import EVERYBODY, Account, Tables, account_of
+from dphist.ledger.book import EVERYBODY, Account, Tables, account_of, admits
 from dphist.ledger.budget import Budget
 from dphist.ledger.entries import canonical, digest
 from dphist.ledger.units import DataUnit, cost_for
@@ -79,7 +79,7 @@ def check_budget(tables: Tables, priced: Sequence[Price], by: str, mechanism: An
         for holder in (EVERYBODY, by):
             budget = price.account.budget if holder == EVERYBODY else tables.cap(name, holder)
             totals = tables.totals(name, holder)
-            if budget is None or budget.admits(totals, price.cost):
+            if budget is None or admits(price.account, budget, totals, price.cost):
                 continue
             whose = f"the account {name!r}" if holder == EVERYBODY else f"the cap of {by!r}"
             left = left_in_words(budget, totals)

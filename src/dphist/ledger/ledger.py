@@ -13,7 +13,7 @@ from dphist.errors import LedgerError, ParameterError
 from dphist.labels import PayWhatYouGet
 from dphist.ledger import entries as actions
 from dphist.ledger.amounts import Totals
-from dphist.ledger.book import EVERYBODY, Account, Charge, account_of, charge_of
+from dphist.ledger.book import EVERYBODY, Account, Charge, account_of, admits, charge_of
 from dphist.ledger.budget import Budget
 from dphist.ledger.charging import (
     Price,
@@ -209,8 +209,9 @@ class Ledger:
         signer = _signer(signing_key)
 
         def begin(tables: Transaction) -> None:
-            made = {"id": tables.head.id, "name": tables.head.name}
-            tables.append(actions.OPENED, made, signer)
+            head = tables.head
+            begun = {"id": head.id, "name": head.name, "library": head.library}
+            tables.append(actions.OPENED, begun, signer)
             tables.append(actions.ACCOUNT, opened.to_content(), signer)
 
         return cls(create_store(place, name, begin), signer)
@@ -398,6 +399,11 @@ class Ledger:
             If the release protects another unit than the account, or the key was used for
             something else, or for a release that did not finish.
         """
+        if not callable(getattr(mechanism, "release", None)):
+            raise ParameterError(
+                "mechanism must have a method release; sessions and streams are opened with "
+                "ledger.session and ledger.open_stream"
+            )
         deferred = _deferred(self, data)
         stored, entry = self._charge(mechanism, deferred, by, key, note, account)
         if stored is not None:
@@ -405,11 +411,16 @@ class Ledger:
         assert entry is not None  # noqa: S101
         try:
             opened = deferred.open()
+            if isinstance(opened, Guarded):
+                opened = opened.open_for(self.id)
             _check_same(DataUnit.of(opened), deferred, data)
             release = _released(mechanism, opened, source)
-        except BaseException:
+        except BaseException as error:
             _LOG.warning(
                 "%s: entry %d was charged, and its release failed", self.name, entry.number
+            )
+            error.add_note(
+                f"The release was charged (entry {entry.number} of {self.name}) and stays charged."
             )
             raise
         return self._finish(release, key, entry)
@@ -515,6 +526,11 @@ class Ledger:
             raise ParameterError("mechanism must be left out where its parameters are given")
         if parameters:
             mechanism = ContinualMechanism(**parameters)
+        if unit is not None and mechanism is not None and mechanism.max_events_per_user is None:
+            raise ParameterError(
+                "unit needs max_events_per_user: without it the stream protects single events, "
+                "of which one may have any number"
+            )
         if mechanism is None:
             self.find(key)  # says that it was never charged
         else:
@@ -542,7 +558,12 @@ class Ledger:
         note: str = "",
         account: Accounts = None,
     ) -> LedgerSession:
-        """Charge a whole session of pay what you get, and open it. A key opens one session."""
+        """Charge a whole session of pay what you get, and open it. A key opens one session.
+
+        Parameters
+        ----------
+        data : a table as those that will be asked, for its unit alone: it is not read.
+        """
         if not isinstance(mechanism, PayWhatYouGet):
             raise ParameterError("mechanism must be a dphist.PayWhatYouGet")
         if (
@@ -550,8 +571,21 @@ class Ledger:
             or mechanism.remaining_queries != mechanism.queries
         ):
             raise ParameterError("mechanism must be a session that has answered no query yet")
-        self._charge(mechanism, _deferred(self, data), by, key, note, account)
-        return LedgerSession(mechanism, self.id)
+        _, entry = self._charge(mechanism, _deferred(self, data), by, key, note, account)
+        assert entry is not None  # noqa: S101 - a session is never stored
+        paid = entry.content["costs"]
+
+        def check_paid(counts: Any) -> None:
+            with self._reading() as tables:
+                names = [part["account"] for part in paid]
+                asked = prices(tables, names, mechanism, DataUnit.of(counts))
+            if [price.to_content() for price in asked] != paid:
+                raise LedgerError(
+                    "the table does not protect the unit, or has not the bound, that was paid for; "
+                    "open a session with data of this kind"
+                )
+
+        return LedgerSession(mechanism, self.id, check_paid)
 
     # Reading
 
@@ -732,7 +766,8 @@ def _would_fit(
     budget = price.account.budget if holder == EVERYBODY else tables.cap(name, holder)
     totals = after.get((name, holder)) or tables.totals(name, holder)
     after[name, holder] = totals.plus(price.cost)
-    return not price.account.closed and (budget is None or budget.admits(totals, price.cost))
+    fits = budget is None or admits(price.account, budget, totals, price.cost)
+    return fits and not price.account.closed
 
 
 def _deferred(ledger: Ledger, data: Any) -> Deferred:

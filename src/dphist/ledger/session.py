@@ -1,5 +1,7 @@
 """A session of pay what you get that a ledger paid for."""
 
+import os
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from dphist.data.guard import Guarded
@@ -15,15 +17,20 @@ class LedgerSession:
     Labels that are not returned by the end stay charged.
     """
 
-    def __init__(self, mechanism: PayWhatYouGet, ledger: str) -> None:
+    def __init__(
+        self, mechanism: PayWhatYouGet, ledger: str, check_paid: Callable[[Any], None]
+    ) -> None:
         """Take a session that was paid for; use `Ledger.session`.
 
         Parameters
         ----------
         ledger : the id of the ledger, for the data it guards.
+        check_paid : refuses tables that protect another unit than was paid for.
         """
         self._mechanism = mechanism
         self._ledger = ledger
+        self._check_paid = check_paid
+        self._process = os.getpid()
 
     @property
     def remaining(self) -> int:
@@ -38,9 +45,21 @@ class LedgerSession:
     def top(
         self, counts: Any, k: int = 10, candidates: int = 100, source: Source | None = None
     ) -> Release:
-        """Answer a query, as `PayWhatYouGet.top` does; guarded data are taken."""
+        """Answer a query, as `PayWhatYouGet.top` does; guarded data are taken.
+
+        Raises
+        ------
+        LedgerError
+            If the table protects another unit than was paid for, or in a forked process.
+        """
+        if os.getpid() != self._process:
+            raise LedgerError(
+                "a session answers in the process that opened it: a forked process would spend its "
+                "budget twice; open a session there with another key, which costs again"
+            )
         if isinstance(counts, Guarded):
             counts = counts.open_for(self._ledger)
+        self._check_paid(counts)
         return self._mechanism.top(counts, k, candidates, source)
 
     def __reduce__(self) -> NoReturn:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Protocol, TypeAlias
@@ -82,7 +83,7 @@ class Transaction:
         """Return an entry by its number."""
         row = self._execute(f"{_ENTRIES} WHERE number = ?", (number,)).fetchone()
         if row is None:
-            raise LedgerError(f"entry {number} is missing: the ledger was edited")
+            raise LedgerError(f"entry {number} is missing; run `dphist ledger verify`")
         return _entry(row)
 
     def entries(self, after: int = 0) -> Iterator[Entry]:
@@ -124,7 +125,7 @@ class Transaction:
                 "SELECT content FROM dphist_caps WHERE account = ? AND holder = ?",
                 (account, holder),
             ).fetchone()
-            self._caps[account, holder] = None if row is None else _cap(row[0])
+            self._caps[account, holder] = None if row is None else _cap(row[0], account)
         return self._caps[account, holder]
 
     def caps(self) -> dict[tuple[str, str], Budget]:
@@ -132,7 +133,7 @@ class Transaction:
         rows = self._execute(
             "SELECT account, holder, content FROM dphist_caps ORDER BY account, holder"
         ).fetchall()
-        return {(row[0], row[1]): _cap(row[2]) for row in rows}
+        return {(row[0], row[1]): _cap(row[2], row[0]) for row in rows}
 
     def put_cap(self, account: str, holder: str, cap: Budget | None) -> None:
         """Write a cap, or remove it."""
@@ -156,7 +157,7 @@ class Transaction:
                 "WHERE account = ? AND holder = ?",
                 (account, holder),
             ).fetchone()
-            self._totals[account, holder] = Totals() if row is None else _totals(row)
+            self._totals[account, holder] = Totals() if row is None else _totals(row, account)
         return self._totals[account, holder]
 
     def all_totals(self) -> dict[tuple[str, str], Totals]:
@@ -165,7 +166,7 @@ class Transaction:
             "SELECT entries, mixed, epsilon, rho, delta, account, holder FROM dphist_totals "
             "ORDER BY account, holder"
         ).fetchall()
-        return {(row[5], row[6]): _totals(row[:5]) for row in rows}
+        return {(row[5], row[6]): _totals(row[:5], row[5]) for row in rows}
 
     def put_totals(self, account: str, holder: str, totals: Totals) -> None:
         """Write the sums of an account, or of one person in it."""
@@ -190,7 +191,7 @@ class Transaction:
                 "WHERE name = ?",
                 (key,),
             ).fetchone()
-            self._charges[key] = None if row is None else Charge(*row)
+            self._charges[key] = None if row is None else _charge(row)
         return self._charges[key]
 
     def charges(self) -> Iterator[Charge]:
@@ -200,7 +201,7 @@ class Transaction:
             part = [key for (key,) in keys[start : start + _TEXTS_AT_ONCE]]
             marks = ", ".join("?" * len(part))
             rows = self._execute(f"{_CHARGES} WHERE name IN ({marks}) ORDER BY entry, name", part)
-            yield from (Charge(*row) for row in rows.fetchall())
+            yield from (_charge(row) for row in rows.fetchall())
 
     def put_charge(self, charge: Charge) -> None:
         """Write what is known of a key; the text of a release is written by `put_release`."""
@@ -252,39 +253,46 @@ _ENTRIES = "SELECT number, time, action, content, previous, signature FROM dphis
 
 
 def _entry(row: Sequence[Any]) -> Entry:
-    number, time, action, content, previous, signature = row
+    number, time, action, text, previous, signature = row
     try:
-        return Entry(number, time, action, json.loads(content), previous, signature)
-    except _UNREADABLE:
-        raise LedgerError(f"entry {number} cannot be read: it was edited") from None
+        content = json.loads(text)
+        # Another text of the same content would have the same hash.
+        whole = isinstance(content, dict) and canonical(content) == text
+    except (TypeError, ValueError, RecursionError):
+        whole = False
+    if not (whole and isinstance(number, int) and isinstance(time, str)):
+        raise LedgerError(f"entry {number} cannot be read: it was edited")
+    return Entry(number, time, action, content, previous, signature)
 
 
 def _account(row: Sequence[Any]) -> Account:
+    with _readable("the table of accounts"):
+        return Account.from_content(json.loads(row[0]), {0: False, 1: True}[row[1]])
+
+
+def _cap(text: Any, account: str) -> Budget:
+    with _readable(f"a cap in {account!r}"):
+        return Budget.from_content(json.loads(text))
+
+
+def _totals(row: Sequence[Any], account: str) -> Totals:
+    with _readable(f"a sum of {account!r}"):
+        entries_, mixed, *sums = row
+        return Totals(int(entries_), int(mixed), *(Fraction(text) for text in sums))
+
+
+def _charge(row: Sequence[Any]) -> Charge:
+    with _readable("the table of keys"):
+        found = Charge(*row)
+        if not (isinstance(found.entry, int) and isinstance(found.noted, int | None)):
+            raise ValueError
+        return found
+
+
+@contextmanager
+def _readable(what: str) -> Iterator[None]:
+    """Refuse what a ledger does not write, without showing it."""
     try:
-        return Account.from_content(json.loads(row[0]), bool(row[1]))
-    except _UNREADABLE:
-        raise _edited("an account") from None
-
-
-def _cap(content: str) -> Budget:
-    try:
-        return Budget.from_content(json.loads(content))
-    except _UNREADABLE:
-        raise _edited("a cap") from None
-
-
-def _totals(row: Sequence[Any]) -> Totals:
-    entries_, mixed, *sums = row
-    try:
-        return Totals(entries_, mixed, *(Fraction(text) for text in sums))
-    except _UNREADABLE:
-        raise _edited("a sum") from None
-
-
-_UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, ZeroDivisionError)
-
-
-def _edited(what: str) -> LedgerError:
-    return LedgerError(
-        f"{what} in the ledger cannot be read: it was edited; run `dphist ledger verify`"
-    )
+        yield
+    except (ArithmeticError, LookupError, TypeError, ValueError, RecursionError):
+        raise LedgerError(f"{what} cannot be read: the ledger was edited or is damaged") from None
