@@ -30,7 +30,7 @@ from dphist.ledger.stores.store import Store, UnwrittenError
 from dphist.ledger.stores.transaction import Signer, Transaction
 from dphist.ledger.streams import LedgerStream, open_charged
 from dphist.ledger.table import EntryTable
-from dphist.ledger.units import DataUnit
+from dphist.ledger.units import DataUnit, check_bounds
 from dphist.ledger.verify import verify
 from dphist.noise.inversion import Source
 from dphist.parameters import Exact
@@ -400,6 +400,9 @@ class Ledger:
         ------
         BudgetError
             If it costs more than is left; nothing is charged.
+        BoundsError
+            If the data have larger bounds than the mechanism protects; nothing is charged, unless
+            they are `Deferred`.
         LedgerError
             If the release protects another unit than the account, or the key was used for
             something else, or for a release that did not finish.
@@ -410,6 +413,8 @@ class Ledger:
                 "ledger.session and ledger.open_stream"
             )
         deferred = _deferred(self, data)
+        if not isinstance(data, Deferred):
+            check_bounds(mechanism, deferred.open())
         stored, entry = self._charge(mechanism, deferred, by, key, note, account)
         if stored is not None:
             return Release.from_json(stored, name=f"the release of the key {key!r}")

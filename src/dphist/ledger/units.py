@@ -4,14 +4,22 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from dphist.anonymized.mechanism import AnonymizedMechanism
 from dphist.data.binned_counts import BinnedCounts
 from dphist.data.label_counts import LabelCounts
 from dphist.data.profile import Profile
 from dphist.errors import LedgerError, ParameterError
+from dphist.labels.mechanism import LabelsMechanism
 from dphist.ledger.amounts import Cost
 from dphist.mechanism import MechanismBase
 from dphist.privacy import Guarantee, PrivacyUnit
+from dphist.ranges.mechanism import RangesMechanism
 
+_HELD: tuple[tuple[Any, type], ...] = (
+    (AnonymizedMechanism, Profile),
+    (LabelsMechanism, LabelCounts),
+    (RangesMechanism, BinnedCounts),
+)
 _PROMISED = ", as promised by the caller"
 _PARTS = ("record", "event")
 """What users have many of: only a bound relates these units to users."""
@@ -41,6 +49,21 @@ class DataUnit:
         if isinstance(data, Profile | BinnedCounts):
             return cls(data.unit, data.sensitivity)
         return cls()
+
+
+def check_bounds(mechanism: object, data: object) -> None:
+    """Refuse data whose bounds a mechanism does not protect, before anything is charged.
+
+    Bounds are public, and nothing else of the data is looked at. The mechanism would refuse them
+    too, but only after the charge.
+
+    Raises
+    ------
+    BoundsError
+    """
+    for kind, held in _HELD:
+        if isinstance(mechanism, kind) and isinstance(data, held):
+            mechanism._accept(data)
 
 
 def for_account(guarantee: Guarantee, data: DataUnit, unit: PrivacyUnit, name: str) -> Guarantee:
