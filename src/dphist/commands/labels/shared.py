@@ -11,6 +11,7 @@ from dphist.commands.ledger.quoting import quote
 from dphist.commands.options import UsageError, add_dry_run, add_file, whole
 from dphist.commands.publishing import Protected, in_the_way, release_file, say_in_the_way
 from dphist.commands.user_unit import add_user_unit, user_unit
+from dphist.data.guard import or_one_row
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import ParameterError
 from dphist.labels import TopLabels
@@ -20,6 +21,7 @@ from dphist.report.guarantees import in_all, total_in_words, total_json, total_o
 from dphist.report.labels import words as labels_words
 from dphist.report.labels.appearance import appearances, half_width
 from dphist.report.labels.counted import counted_by
+from dphist.report.words import plural_of
 
 EPILOG = (
     "FILE has one row a record, with a column of labels and, if people have several rows, one of "
@@ -162,7 +164,7 @@ def _stated(options: argparse.Namespace) -> dict[str, str]:
         return {"unit": "one row", "null_labels": options.null_labels, **counted}
     unit = user_unit(options)
     if options.null_users == "separate":
-        unit = f"{unit}, or one row without a {unit.removeprefix('one ')}"
+        unit = or_one_row(unit)
     return {
         "unit": unit,
         "null_users": options.null_users or "refuse",
@@ -178,7 +180,7 @@ def _print_dry_run(mechanism: Any, options: argparse.Namespace, others: Mapping[
     provenance = _stated(options)
     unit = labels_words.protected_unit(provenance)
     total, likely = total_of(mechanism), appearances(mechanism)
-    noun = "users" if options.user else "rows"
+    noun = plural_of(labels_words.bounded_unit(provenance))
     number = Number(options.expect_users, noun)
     threshold = mechanism.threshold
     # A ranking has no counts.
@@ -213,7 +215,7 @@ def _print_dry_run(mechanism: Any, options: argparse.Namespace, others: Mapping[
     for chance in likely:
         print(labels_words.appearance_in_words(mechanism, chance))
         if options.expect_users is not None:
-            print(labels_words.share_of_users(chance, options.expect_users))
+            print(labels_words.share_of_users(chance, options.expect_users, noun))
     if of:
         print(of.sentence)
     for line in _caps_in_words(mechanism, others):
