@@ -22,6 +22,8 @@ from dphist.ledger import Deferred, Ledger
 from dphist.ledger import entries as actions
 from dphist.ledger.stores.opening import open_store
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+
 Place = str | Path
 DATA = dh.Profile.from_counts([8, 8, 3])
 STEP = dh.AdaptiveScan(epsilon="1/100")

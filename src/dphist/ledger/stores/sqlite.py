@@ -4,6 +4,7 @@ No connection outlives a transaction, so threads and forked processes share noth
 """
 
 import contextlib
+import glob
 import os
 import random
 import secrets
@@ -216,7 +217,8 @@ class SqliteStore:
             status = os.fstat(descriptor)
             if not _is_at(self.path, status):
                 raise LedgerError(f"{self.path} was replaced while in use; open it again")
-            if status.st_nlink > 1:  # its journal is found by one of its names only
+            # A journal is found by one of the names only.
+            if status.st_nlink > 1 and not _is_sole_name(self.path, descriptor):
                 raise LedgerError(
                     f"{self.path} has a second name (a hard link), under which a crash could not "
                     "be recovered from; remove the other name"
@@ -359,6 +361,15 @@ def _is_at(path: Path, status: os.stat_result) -> bool:
         return os.path.samestat(path.stat(), status)
     except OSError:
         return False
+
+
+def _is_sole_name(path: Path, descriptor: int) -> bool:
+    """Remove the name that a file keeps if its maker is killed; whether no other is left."""
+    for other in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
+        with contextlib.suppress(OSError):
+            if _is_at(other, os.fstat(descriptor)):
+                other.unlink()
+    return os.fstat(descriptor).st_nlink == 1
 
 
 def _has_journal(path: Path) -> bool:
