@@ -397,13 +397,13 @@ def _explained(path: Path, error: sqlite3.Error) -> LedgerError | OutputFileErro
     """Return our error for one of SQLite, without its text."""
     code = primary_code(error)
     if code == sqlite3.SQLITE_FULL:
-        return OutputFileError(f"no space left to write {path}; nothing was charged")
+        return OutputFileError(f"no space left to write {path}; nothing was written")
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return _in_use(path)
     if code in _DAMAGE or extended_code(error) in _DAMAGE_IN_FULL:
         return _damaged(path)
     if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
-        return LedgerError(f"{path} and its folder must be writable; nothing was charged")
+        return LedgerError(f"{path} and its folder must be writable; nothing was written")
     return OutputFileError(
         f"could not write {path}: the system refused. Look at the ledger before trying again: "
         "a charge may have been made"
