@@ -4,7 +4,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from dphist.streams.store import identity as store_identity
+from dphist.durable import identity as store_identity
 from dphist.streams.store.store import Store
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from dphist.durable import identity as store_identity
 from dphist.errors import StateError
-from dphist.streams.store import identity as store_identity
 from dphist.streams.store.store import Store
 from tests.streams.state_files import contents, later, run, told, written
 

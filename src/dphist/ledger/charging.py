@@ -16,7 +16,9 @@ from dphist.privacy.calibration import calibrate
 from dphist.privacy.rounding import readable
 from dphist.release.release import described, parameters_of, target_of
 
-_MOST_WORDS = 1000
+_LONGEST_NOTE = 1000
+_LONGEST_NAME = 200
+"""Characters; an index of PostgreSQL takes two names, but not two notes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,9 +177,10 @@ def mechanism_in_words(mechanism: Any) -> dict[str, Any]:
 
 
 def checked_words(text: object, name: str, *, empty: bool = False) -> str:
-    """Return words of a user that an entry keeps: one line, of at most 1,000 characters."""
-    if not isinstance(text, str) or len(text) > _MOST_WORDS or not (text.isprintable()):
-        raise ParameterError(f"{name} must be one line of text of at most {_MOST_WORDS} characters")
+    """Return words of a user that an entry keeps: one line, a name or a note that may be empty."""
+    longest = _LONGEST_NOTE if empty else _LONGEST_NAME
+    if not isinstance(text, str) or len(text) > longest or not text.isprintable():
+        raise ParameterError(f"{name} must be one line of text of at most {longest} characters")
     if not empty and not text.strip():
         raise ParameterError(f"{name} must not be empty")
     return text

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from dphist.data.guard import Guarded
 from dphist.errors import LedgerError, ParameterError
@@ -26,7 +26,7 @@ from dphist.ledger.charging import (
 from dphist.ledger.entries import Entry, digest
 from dphist.ledger.session import LedgerSession
 from dphist.ledger.stores.opening import create_store, open_store
-from dphist.ledger.stores.store import Store
+from dphist.ledger.stores.store import Store, UnwrittenError
 from dphist.ledger.stores.transaction import Signer, Transaction
 from dphist.ledger.streams import LedgerStream, open_charged
 from dphist.ledger.table import EntryTable
@@ -45,6 +45,9 @@ MAIN = "main"
 """Name of the account that `Ledger.create` opens."""
 
 Accounts = str | Sequence[str] | None
+
+_ATTEMPTS = 5
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,13 +207,14 @@ class Ledger:
         if name is not None:
             checked_words(name, "name")
         signer = _signer(signing_key)
-        ledger = cls(create_store(place, name), signer)
-        with ledger._writing() as tables:
+
+        def begin(tables: Transaction) -> None:
             head = tables.head
             begun = {"id": head.id, "name": head.name, "library": head.library}
             tables.append(actions.OPENED, begun, signer)
             tables.append(actions.ACCOUNT, opened.to_content(), signer)
-        return ledger
+
+        return cls(create_store(place, name, begin), signer)
 
     @classmethod
     def open(
@@ -286,14 +290,12 @@ class Ledger:
             budget,
             checked_words(dataset, "dataset", empty=True),
         )
-        with self._writing() as tables:
-            tables.append(actions.ACCOUNT, account.to_content(), self._signer)
+        self._append(actions.ACCOUNT, account.to_content())
 
     def close_account(self, name: str, note: str = "") -> None:
         """Close an account for good: nothing more can be charged to it."""
         content = {"account": name, "note": checked_words(note, "note", empty=True)}
-        with self._writing() as tables:
-            tables.append(actions.CLOSED, content, self._signer)
+        self._append(actions.CLOSED, content)
 
     def allow(
         self,
@@ -314,7 +316,8 @@ class Ledger:
             given. Without any, the cap is removed.
         """
         holder = checked_words(by, "by")
-        with self._writing() as tables:
+
+        def set_cap(tables: Transaction) -> None:
             name = self._one(tables, account)
             budget = account_of(tables, name).budget
             cap = None
@@ -325,9 +328,10 @@ class Ledger:
                 cap = Budget(
                     epsilon=epsilon, rho=rho, delta=budget.delta if delta is None else delta
                 ).to_content()
-            tables.append(
-                actions.ALLOWED, {"account": name, "by": holder, "cap": cap}, self._signer
-            )
+            content = {"account": name, "by": holder, "cap": cap}
+            tables.append(actions.ALLOWED, content, self._signer)
+
+        self._write(set_cap)
 
     @property
     def accounts(self) -> list[Account]:
@@ -442,8 +446,7 @@ class Ledger:
 
     def cancel(self, key: str) -> None:
         """Give back what was reserved. A charge cannot be canceled: it may have looked at data."""
-        with self._writing() as tables:
-            tables.append(actions.CANCELED, {"key": key}, self._signer)
+        self._append(actions.CANCELED, {"key": key})
         _LOG.info("%s: the reservation %r was canceled", self.name, key)
 
     def can_afford(
@@ -537,9 +540,7 @@ class Ledger:
 
     def note_state(self, key: str, state: str, commits: int) -> None:
         """Note how many commits the state file of a stream has; `LedgerStream` calls this."""
-        content = {"key": key, "state": state, "commits": commits}
-        with self._writing() as tables:
-            tables.append(actions.NOTED, content, self._signer)
+        self._append(actions.NOTED, {"key": key, "state": state, "commits": commits})
 
     def last_note(self, key: str) -> Entry | None:
         """Return the last entry that notes the state of a stream, or None."""
@@ -646,7 +647,8 @@ class Ledger:
         checked_words(by, "by")
         checked_words(key, "key")
         checked_words(note, "note", empty=True)
-        with self._writing() as tables:
+
+        def pay(tables: Transaction) -> tuple[str | None, Entry | None]:
             priced = prices(tables, self._names(tables, account), mechanism, _unit_of(data))
             mark = fingerprint(mechanism, priced)
             known = tables.charge(key)
@@ -676,8 +678,12 @@ class Ledger:
                 "costs": [price.to_content() for price in priced],
             }
             entry = tables.append(action, content, self._signer)
-        _LOG.info("%s: entry %d %s for %r by %r", self.name, entry.number, action, key, by)
-        return None, entry
+            return None, entry
+
+        stored, entry = self._write(pay)
+        if entry is not None:
+            _LOG.info("%s: entry %d %s for %r by %r", self.name, entry.number, action, key, by)
+        return stored, entry
 
     def _finish(self, release: Release, key: str, entry: Entry) -> Release:
         """Store a release, and return it with the entry that paid for it."""
@@ -693,10 +699,13 @@ class Ledger:
         except Exception:
             text = None
         sha = None if text is None else digest(text)
-        with self._writing() as tables:
+
+        def store(tables: Transaction) -> None:
             tables.append(actions.FINISHED, {"key": key, "sha256": sha}, self._signer)
             if text is not None:
                 tables.put_release(key, text)
+
+        self._write(store)
         _LOG.info("%s: entry %d is finished", self.name, entry.number)
         return release
 
@@ -705,14 +714,25 @@ class Ledger:
         with self._store.transaction(write=False) as tables:
             yield tables
 
-    @contextmanager
-    def _writing(self) -> Iterator[Transaction]:
-        try:
-            with self._store.transaction(write=True) as tables:
-                yield tables
-        except LedgerError as error:
-            _LOG.warning("%s: refused: %s", self.name, error)
-            raise
+    def _append(self, action: str, content: dict[str, Any]) -> None:
+        """Add one entry, durably."""
+        self._write(lambda tables: tables.append(action, content, self._signer))
+
+    def _write(self, change: Callable[[Transaction], _Result]) -> _Result:
+        """Make a change in one transaction; again, if nothing was written for a passing reason."""
+        attempts = 1
+        while True:
+            try:
+                with self._store.transaction(write=True) as tables:
+                    return change(tables)
+            except UnwrittenError as error:
+                if attempts == _ATTEMPTS:
+                    raise
+                attempts += 1
+                _LOG.info("%s: tried again: %s", self.name, error)
+            except LedgerError as error:
+                _LOG.warning("%s: refused: %s", self.name, error)
+                raise
 
     def _one(self, tables: Transaction, account: str | None) -> str:
         names = self._names(tables, account)

@@ -6,6 +6,7 @@ import sqlite3
 from pathlib import Path
 
 from dphist.atomic_files import check_output_path
+from dphist.durable.files import sync_folder
 from dphist.errors import StateError
 from dphist.streams.store.database import explained, write_new
 from dphist.streams.store.digest import Header
@@ -61,17 +62,6 @@ def _linked(target: Path) -> Owner:
     finally:
         temporary.unlink()
     return owner
-
-
-def sync_folder(folder: Path) -> None:
-    """Make the folder's entries durable, where the system lets folders be synced."""
-    if os.name != "posix":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _exists(file: Path) -> StateError:

@@ -2,9 +2,9 @@
 
 import sqlite3
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
+from dphist.durable.sqlite_codes import extended_code, primary_code
 from dphist.errors import DphistError, OutputFileError, StateError
 from dphist.streams.store.digest import FORMAT, VERSION, Header, row_hash
 from dphist.streams.store.owner import in_use
@@ -144,7 +144,7 @@ def explained(path: Path, error: sqlite3.Error) -> DphistError:
     code = primary_code(error)
     if code == sqlite3.SQLITE_FULL:
         return OutputFileError(f"no space left to write {path}")
-    if code == sqlite3.SQLITE_CANTOPEN or _code(error) == sqlite3.SQLITE_READONLY_DIRECTORY:
+    if code == sqlite3.SQLITE_CANTOPEN or extended_code(error) == sqlite3.SQLITE_READONLY_DIRECTORY:
         return OutputFileError(
             f"could not write {path}: no journal can be made beside it; make its folder writable"
         )
@@ -152,18 +152,13 @@ def explained(path: Path, error: sqlite3.Error) -> DphistError:
         return in_use(path)
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR):
         return damaged(path)
-    if _code(error) in (
+    if extended_code(error) in (
         sqlite3.SQLITE_IOERR_SHORT_READ,
         sqlite3.SQLITE_IOERR_CORRUPTFS,
         sqlite3.SQLITE_READONLY,  # without an extension: the file's own version field says so
     ):
         return damaged(path)
     return OutputFileError(f"could not write {path}: the system refused")
-
-
-def primary_code(error: sqlite3.Error) -> int:
-    """Return SQLite's result code without its extension."""
-    return _code(error) & 0xFF
 
 
 def damaged(path: Path) -> StateError:
@@ -176,8 +171,3 @@ def damaged(path: Path) -> StateError:
 
 def _not_ours(path: Path) -> StateError:
     return StateError(f"{path} is not the state of a stream, or is damaged; name another file")
-
-
-def _code(error: sqlite3.Error) -> int:
-    code: Any = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
-    return int(code)

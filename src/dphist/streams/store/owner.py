@@ -12,8 +12,7 @@ import sys
 import weakref
 from pathlib import Path
 
-from dphist.errors import DphistError, InputFileError, OutputFileError, StateError
-from dphist.streams.store.identity import (
+from dphist.durable.identity import (
     as_text,
     facts,
     is_of,
@@ -22,6 +21,7 @@ from dphist.streams.store.identity import (
     noted_commits,
     what_passes,
 )
+from dphist.errors import DphistError, InputFileError, OutputFileError, StateError
 
 if sys.platform == "linux":
     import fcntl

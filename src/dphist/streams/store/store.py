@@ -9,11 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn, SupportsIndex
 
+from dphist.durable.files import sync_folder
+from dphist.durable.identity import AN_OLDER_CONTENT
 from dphist.errors import StateError
-from dphist.streams.store.creation import create_file, sync_folder
+from dphist.streams.store.creation import create_file
 from dphist.streams.store.database import check_rows, connect, explained, read_header, write_header
 from dphist.streams.store.digest import Header, Key, row_hash
-from dphist.streams.store.identity import AN_OLDER_CONTENT
 from dphist.streams.store.owner import Owner
 
 _LOG = logging.getLogger(__name__)
