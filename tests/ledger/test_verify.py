@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 import dphist as dh
-from dphist.errors import InputFileError, LedgerError
+from dphist.errors import LedgerError
 from dphist.ledger import Ledger
 from dphist.ledger.entries import Entry, canonical
 from dphist.ledger.stores.schema import TABLES
-from tests.support.ledgers import PROFILE, SCAN
+from tests.support.ledgers import PROFILE, SCAN, rewritten
 
 STREAM = dh.ContinualMechanism(epsilon="0.001", delta="1e-9", horizon=4, max_events_per_user=1)
 
@@ -64,9 +64,8 @@ COLUMNS = [
     for part in made.split("(", 1)[1].split(", ")
     if part.split()[0] not in ("PRIMARY", "holder))", "holder)")
 ]
-# No entry knows of these: the file's own identity and format, and signatures, which only a key
-# checks. The store checks format, version and identity when it opens the file.
-UNCHAINED = {("dphist_entries", "signature"), ("dphist_ledger", "version")}
+# Not for `verify`: a key checks signatures, and the store the identity of its file.
+UNCHAINED = {("dphist_entries", "signature"), ("dphist_ledger", "identity")}
 CHANGES: dict[str, list[object]] = {
     "TEXT": ["", "0", "x", "{}", "[]", "null", "\u2028", "9" * 64],
     "INTEGER": [0, 1, 2, 77, -1, "x"],
@@ -84,7 +83,7 @@ def test_every_column_of_every_row_is_checked(
     table: str, column: str, edit: Callable[..., Ledger]
 ) -> None:
     if (table, column) in UNCHAINED:
-        pytest.skip("only a key checks it: see the tests of signatures")
+        pytest.skip("the store or a key checks it: see other tests")
     ledger = edit()
     connection = sqlite3.connect(ledger.place)
     connection.execute("PRAGMA synchronous = OFF")
@@ -102,10 +101,8 @@ def test_every_column_of_every_row_is_checked(
                 continue
             connection.commit()
             tried += 1
-            with pytest.raises((LedgerError, InputFileError)) as caught:
+            with pytest.raises(LedgerError):
                 Ledger.open(ledger.place).verify()
-            if isinstance(value, str) and len(value) > 5:
-                assert value not in str(caught.value)
             connection.execute(change, (held, rowid))
             connection.commit()
     connection.close()
@@ -241,24 +238,6 @@ def test_a_release_that_was_exchanged_is_named(edit: Callable[..., Ledger]) -> N
         ledger.verify()
 
 
-def rewritten(ledger: Ledger, change: Callable[[list[Entry]], list[Entry]]) -> list[Any]:
-    """Return statements that put changed entries in place, with hashes that fit."""
-    entries, previous = [], "0" * 64
-    for entry in change(list(ledger.entries())):
-        made = Entry(len(entries) + 1, entry.time, entry.action, entry.content, previous)
-        entries.append(made)
-        previous = made.hash
-    rows = [
-        ("INSERT INTO dphist_entries VALUES (?, ?, ?, ?, ?, NULL)", row)
-        for row in (
-            (each.number, each.time, each.action, canonical(each.content), each.previous)
-            for each in entries
-        )
-    ]
-    head = ("UPDATE dphist_ledger SET entries = ?, head = ?", (len(entries), previous))
-    return ["DELETE FROM dphist_entries", *rows, head]
-
-
 def test_a_rewritten_chain_must_still_add_up(edit: Callable[..., Ledger]) -> None:
     """Whoever computes all hashes anew meets the sums, and the budget."""
 
@@ -270,7 +249,7 @@ def test_a_rewritten_chain_must_still_add_up(edit: Callable[..., Ledger]) -> Non
         return entries
 
     ledger = edit(*rewritten(edit(), smaller))
-    with pytest.raises(LedgerError, match="sums of the account 'main'|does not agree"):
+    with pytest.raises(LedgerError, match=r"sums of the account 'main'|does not agree"):
         ledger.verify()
 
     def without(entries: list[Entry]) -> list[Entry]:
@@ -310,119 +289,3 @@ def test_an_older_content_of_the_ledger_is_noticed(tmp_path: Path) -> None:
         Ledger.open(path)
     with pytest.raises(LedgerError, match="copy of a ledger"):
         Ledger.open(copy)
-
-
-# Signatures
-
-
-@pytest.fixture(scope="module")
-def keys(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    pytest.importorskip("cryptography")
-    from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-    from cryptography.hazmat.primitives.serialization import (
-        Encoding,
-        NoEncryption,
-        PrivateFormat,
-        PublicFormat,
-    )
-
-    folder = tmp_path_factory.mktemp("keys")
-    found = {}
-    for name in ("own", "other", "curve"):
-        key: Any = generate_private_key(SECP256R1()) if name == "curve" else None
-        key = key or Ed25519PrivateKey.generate()
-        private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-        public = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
-        for kind, text in (("private", private), ("public", public)):
-            found[f"{name} {kind}"] = folder / f"{name}-{kind}.pem"
-            found[f"{name} {kind}"].write_bytes(text)
-    return found
-
-
-@pytest.fixture
-def signed(keys: dict[str, Path], tmp_path: Path) -> Ledger:
-    ledger = Ledger.create(
-        tmp_path / "signed", epsilon=1, unit="one record", signing_key=keys["own private"]
-    )
-    ledger.release(SCAN, PROFILE, by="ana", key="k")
-    return ledger
-
-
-def test_signed_entries_are_checked_by_the_public_key(
-    signed: Ledger, keys: dict[str, Path]
-) -> None:
-    assert signed.verify() == signed.verify(keys["own public"]) == 4
-    assert all(len(entry.signature or "") == 128 for entry in signed.entries())
-    with pytest.raises(LedgerError, match=r"^entry 1 is not signed with this key"):
-        signed.verify(keys["other public"])
-
-
-@pytest.mark.parametrize("signing_key", [None, "other private"])
-def test_an_entry_without_the_right_signature_is_named(
-    signing_key: str | None, signed: Ledger, keys: dict[str, Path]
-) -> None:
-    other = Ledger.open(signed.place, signing_key=signing_key and keys[signing_key])
-    other.reserve(SCAN, by="eve", key="l")
-    assert signed.verify() == 5
-    with pytest.raises(LedgerError, match=r"^entry 5 is not signed with this key"):
-        signed.verify(keys["own public"])
-
-
-@pytest.mark.parametrize("number", range(1, 5))
-def test_edited_signatures_are_named(number: int, signed: Ledger, keys: dict[str, Path]) -> None:
-    connection = sqlite3.connect(signed.place)
-    for value in ("", "zz", "00" * 64, None, 5):
-        connection.execute(
-            "UPDATE dphist_entries SET signature = ? WHERE number = ?", (value, number)
-        )
-        connection.commit()
-        with pytest.raises(LedgerError, match=rf"^entry {number} is not signed"):
-            signed.verify(keys["own public"])
-    connection.close()
-
-
-def test_a_rewritten_chain_has_no_signatures(signed: Ledger, keys: dict[str, Path]) -> None:
-    """Without the key, nobody makes another history that the public key accepts."""
-
-    def renamed(entries: list[Entry]) -> list[Entry]:
-        content = {**entries[2].content, "note": "harmless"}
-        entries[2] = Entry(3, entries[2].time, entries[2].action, content, "")
-        return entries
-
-    signatures = [entry.signature for entry in signed.entries()]
-    connection = sqlite3.connect(signed.place)
-    for statement in rewritten(signed, renamed):
-        text, parameters = (statement, ()) if isinstance(statement, str) else statement
-        connection.execute(text, parameters)
-    for number, signature in enumerate(signatures, 1):
-        connection.execute(
-            "UPDATE dphist_entries SET signature = ? WHERE number = ?", (signature, number)
-        )
-    connection.commit()
-    connection.close()
-    assert signed.verify() == 4
-    with pytest.raises(LedgerError, match=r"^entry 3 is not signed"):
-        signed.verify(keys["own public"])
-
-
-@pytest.mark.parametrize("use", ["sign", "check"])
-@pytest.mark.parametrize("name", ["curve", "swapped", "text", "missing"])
-def test_files_that_are_no_keys_are_refused(
-    use: str, name: str, signed: Ledger, keys: dict[str, Path], tmp_path: Path
-) -> None:
-    right, wrong = ("private", "public") if use == "sign" else ("public", "private")
-    (tmp_path / "text").write_text("SECRET")
-    path = {
-        "curve": keys[f"curve {right}"],
-        "swapped": keys[f"own {wrong}"],
-        "text": tmp_path / "text",
-        "missing": tmp_path / "missing",
-    }[name]
-    match = "cannot be read" if name == "missing" else f"must hold an Ed25519 {right} key"
-    with pytest.raises(LedgerError, match=match) as caught:
-        if use == "sign":
-            Ledger.open(signed.place, signing_key=path)
-        else:
-            signed.verify(path)
-    assert "SECRET" not in str(caught.value)
