@@ -20,7 +20,10 @@ import dphist as dh
 from dphist.errors import BudgetError, InputFileError, LedgerError, ParameterError
 from dphist.ledger import Deferred, Ledger
 from dphist.ledger import entries as actions
+from dphist.ledger.stores import schema
 from dphist.ledger.stores.opening import open_store
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 
 Place = str | Path
 DATA = dh.Profile.from_counts([8, 8, 3])
@@ -142,6 +145,44 @@ def test_a_table_that_was_altered_is_noticed(place: Place) -> None:
         change(place, "ALTER TABLE dphist_totals ADD COLUMN more TEXT")
         with pytest.raises(LedgerError, match=r"altered|edited"):
             ledger.verify()
+
+
+LIMITS = schema.TABLES["dphist_caps"].replace("dphist_caps", "dphist_limits")
+TO_0 = (
+    LIMITS,
+    "INSERT INTO dphist_limits SELECT * FROM dphist_caps",
+    "DROP TABLE dphist_caps",
+    "UPDATE dphist_ledger SET version = 0",
+)
+FROM_0 = (
+    schema.TABLES["dphist_caps"],
+    "INSERT INTO dphist_caps SELECT * FROM dphist_limits",
+    "DROP TABLE dphist_limits",
+)
+
+
+def test_an_older_version_is_brought_up(place: Place, monkeypatch: Any) -> None:
+    """A made-up version 0, whose caps were in a table of another name; all of it or nothing."""
+    with create(place) as ledger:
+        ledger.allow("ana", epsilon="1/2")
+        ledger.release(STEP, DATA, by="ana", key="k")
+        balance = ledger.balance("main", "ana")
+        change(place, *TO_0)
+    with pytest.raises(LedgerError, match="is not a ledger of dphist"):
+        Ledger.open(place)
+    monkeypatch.setitem(schema.MIGRATIONS, 0, (*FROM_0, "INSERT INTO no_table VALUES (1)"))
+    for _ in range(2):
+        with pytest.raises(LedgerError):
+            Ledger.open(place)
+    monkeypatch.setitem(schema.MIGRATIONS, 0, FROM_0)
+    for _ in range(2):
+        with Ledger.open(place) as ledger:
+            assert ledger.balance("main", "ana") == balance
+            assert ledger.verify() == 5
+    monkeypatch.delitem(schema.MIGRATIONS, 0)
+    with Ledger.open(place) as ledger:
+        ledger.release(STEP, DATA, by="ana", key="l")
+        assert ledger.verify() == 7
 
 
 # Committing and rolling back
