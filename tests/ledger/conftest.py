@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from dphist.ledger import Ledger
 from tests.support.postgres import Server, running_server
 
 KINDS = ("sqlite", "postgres")
@@ -36,3 +37,16 @@ def new_place(
 @pytest.fixture
 def place(new_place: Callable[[], str | Path]) -> str | Path:
     return new_place()
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Ledger:
+    """Return a ledger of one account, in a file."""
+    place = tmp_path / "clinic.ledger"
+    return Ledger.create(place, epsilon=1, delta="1e-6", unit="one record")
+
+
+@pytest.fixture
+def any_ledger(place: str | Path) -> Ledger:
+    """Return a ledger of one account, in either store."""
+    return Ledger.create(place, epsilon=1, delta="1e-6", unit="one record", name="clinic")

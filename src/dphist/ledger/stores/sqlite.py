@@ -135,8 +135,15 @@ class SqliteStore:
             with self._connected(write) as connection:
                 head = self._head(connection)
                 self._check_original(descriptor, head)
-                made = Transaction(_executor(connection), head)
-                yield made
+                cursors: list[sqlite3.Cursor] = []
+                made = Transaction(_executor(connection, cursors), head)
+                try:
+                    yield made
+                finally:
+                    # One that is not read to its end holds SQLite's lock while an error that knows
+                    # it is alive.
+                    for cursor in cursors:
+                        cursor.close()
                 if write:
                     connection.execute("COMMIT")
             if write and made.head.entries != head.entries:
@@ -303,7 +310,7 @@ def _write_new(target: Path, name: str, begin: Callable[[Transaction], None]) ->
             row = new_head(name, known)
             marks = ", ".join("?" * len(row))
             connection.execute(f"INSERT INTO dphist_ledger VALUES ({marks})", row)  # noqa: S608
-            tables = Transaction(_executor(connection), Head(*row))
+            tables = Transaction(_executor(connection, []), Head(*row))
             begin(tables)
             connection.execute("COMMIT")
         finally:
@@ -316,9 +323,12 @@ def _write_new(target: Path, name: str, begin: Callable[[Transaction], None]) ->
         os.close(descriptor)
 
 
-def _executor(connection: sqlite3.Connection) -> Any:
+def _executor(connection: sqlite3.Connection, cursors: list[sqlite3.Cursor]) -> Any:
+    """Return what runs statements, and adds the cursor of each to `cursors`."""
+
     def execute(statement: str, parameters: Sequence[Any] = ()) -> Rows:
-        return connection.execute(statement, parameters)
+        cursors.append(connection.execute(statement, parameters))
+        return cursors[-1]
 
     return execute
 
