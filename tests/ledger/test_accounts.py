@@ -13,6 +13,12 @@ from dphist.ledger import Ledger
 from dphist.privacy import ApproxDP, PrivacyUnit, PureDP
 from tests.support.ledgers import PROFILE, SCAN, Promise, actions, refused
 
+
+@pytest.fixture
+def ledger(any_ledger: Ledger) -> Ledger:
+    return any_ledger
+
+
 # Reservations
 
 

@@ -18,6 +18,11 @@ from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, Guarantee, PureDP
 from tests.support.ledgers import PROFILE, SCAN, Promise, actions, refused
 
 
+@pytest.fixture
+def ledger(any_ledger: Ledger) -> Ledger:
+    return any_ledger
+
+
 def test_a_release_is_charged_made_and_kept(ledger: Ledger) -> None:
     release = ledger.release(SCAN, PROFILE, by="ana", key="first", note="a test")
     assert release.provenance["ledger"] == f"clinic.ledger ({ledger.id})".replace(".ledger", "")
@@ -34,7 +39,9 @@ def test_a_release_is_charged_made_and_kept(ledger: Ledger) -> None:
     assert ledger.verify() == 4
 
 
-def test_the_same_key_returns_the_first_release_and_never_draws(ledger: Ledger) -> None:
+def test_the_same_key_returns_the_first_release_and_never_draws(
+    ledger: Ledger, place: str | Path
+) -> None:
     first = ledger.release(SCAN, PROFILE, by="ana", key="first")
 
     def opened() -> object:
@@ -43,7 +50,7 @@ def test_the_same_key_returns_the_first_release_and_never_draws(ledger: Ledger) 
     again = ledger.release(SCAN, Deferred(opened), by="bob", key="first")
     assert again == first
     assert ledger.spent.epsilon == Fraction(1, 10)
-    other = Ledger.open(ledger.place)
+    other = Ledger.open(place)
     assert other.release(SCAN, PROFILE, by="ana", key="first") == first
     assert actions(ledger) == ["charged", "finished"]
 
@@ -89,16 +96,16 @@ def test_a_failure_of_any_kind_stays_charged(ledger: Ledger) -> None:
         def release(self, data: Any) -> Any:
             return "no release"
 
-    with pytest.raises(ParameterError, match="must return a dphist.Release"):
+    with pytest.raises(ParameterError, match="must return a"):
         ledger.release(Other(), PROFILE, by="ana", key="second")
     assert ledger.spent.epsilon == Fraction(2, 10)
 
 
-def test_the_charge_is_there_before_the_data_are_opened(ledger: Ledger) -> None:
+def test_the_charge_is_there_before_the_data_are_opened(ledger: Ledger, place: str | Path) -> None:
     seen: list[object] = []
 
     def opened() -> dh.Profile:
-        other = Ledger.open(ledger.place)
+        other = Ledger.open(place)
         seen.append((other.spent.epsilon, other.find("first").state, len(other.entries())))
         return PROFILE
 

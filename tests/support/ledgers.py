@@ -9,6 +9,7 @@ import pytest
 import dphist as dh
 from dphist.errors import LedgerError
 from dphist.ledger import Ledger
+from dphist.ledger.entries import Entry, canonical
 from dphist.privacy import Guarantee, PureDP
 
 PROFILE = dh.Profile.from_counts([5, 5, 1])
@@ -44,3 +45,21 @@ def refused(
         call()
     assert (len(ledger.entries()), ledger.accounts) == before
     ledger.verify()
+
+
+def rewritten(ledger: Ledger, change: Callable[[list[Entry]], list[Entry]]) -> list[Any]:
+    """Return statements that put changed entries in place, with hashes that fit."""
+    entries, previous = [], "0" * 64
+    for entry in change(list(ledger.entries())):
+        made = Entry(len(entries) + 1, entry.time, entry.action, entry.content, previous)
+        entries.append(made)
+        previous = made.hash
+    rows = [
+        ("INSERT INTO dphist_entries VALUES (?, ?, ?, ?, ?, NULL)", row)
+        for row in (
+            (each.number, each.time, each.action, canonical(each.content), each.previous)
+            for each in entries
+        )
+    ]
+    head = ("UPDATE dphist_ledger SET entries = ?, head = ?", (len(entries), previous))
+    return ["DELETE FROM dphist_entries", *rows, head]

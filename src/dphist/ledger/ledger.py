@@ -425,6 +425,7 @@ class Ledger:
                 opened = opened.open_for(self.id)
             _check_same(DataUnit.of(opened), deferred, data)
             release = _released(mechanism, opened, source)
+            return self._finish(release, key, entry)
         except BaseException as error:
             _LOG.warning(
                 "%s: entry %d was charged, and its release failed", self.name, entry.number
@@ -433,7 +434,6 @@ class Ledger:
                 f"The release was charged (entry {entry.number} of {self.name}) and stays charged."
             )
             raise
-        return self._finish(release, key, entry)
 
     def reserve(
         self,

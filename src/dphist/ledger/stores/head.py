@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib.metadata import version as installed_version
 from typing import Any
 
@@ -37,6 +37,9 @@ class Head:
     time: str | None
 
 
+_ENTRIES = [field.name for field in fields(Head)].index("entries")
+
+
 def checked_head(rows: Sequence[Any], name: str) -> Head:
     """Return the head of a ledger from the rows of its table.
 
@@ -54,10 +57,12 @@ def checked_head(rows: Sequence[Any], name: str) -> Head:
         )
     if rows[0][1] < VERSION and rows[0][1] not in MIGRATIONS:
         raise not_a_ledger(name)
-    try:
-        return Head(*rows[0])
-    except TypeError:
-        raise not_a_ledger(name) from None
+    texts = [value for place, value in enumerate(rows[0]) if place not in (1, _ENTRIES)]
+    if len(rows[0]) != len(fields(Head)) or type(rows[0][_ENTRIES]) is not int:
+        raise not_a_ledger(name)
+    if not all(isinstance(value, str | None) for value in texts):
+        raise not_a_ledger(name)
+    return Head(*rows[0])
 
 
 def new_head(name: str, identity_text: str) -> tuple[Any, ...]:

@@ -76,10 +76,10 @@ class PostgresStore:
                 connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
                 connection.execute("SELECT pg_advisory_xact_lock(%s)", (_CREATING,))
                 store._check_empty(connection)
-                for table in TABLES.values():
-                    connection.execute(_in_postgres(table))
-                row = new_head(name or connection.info.dbname, "")
                 statements = _Statements(connection)
+                for table in TABLES.values():
+                    statements(table)
+                row = new_head(name or connection.info.dbname, "")
                 statements(f"INSERT INTO dphist_ledger VALUES ({', '.join('?' * len(row))})", row)  # noqa: S608
                 made = Transaction(statements, store._head(statements(_HEAD), durable=True))
                 begin(made)
@@ -327,13 +327,13 @@ def _rolled_back(connection: Connection) -> Iterator[None]:
 
 @cache
 def _translated(statement: str) -> Any:
-    """Return a statement with the marks of psycopg; those of ours hold no other percent signs."""
+    """Return a statement for psycopg; ours hold no percent signs, and no question marks as text.
+
+    Text in tables is compared and sorted by its bytes, as SQLite does it.
+    """
+    if statement.startswith(("CREATE TABLE", "ALTER TABLE")):
+        return statement.replace(" TEXT", ' TEXT COLLATE "C"')
     return statement.replace("?", "%s")
-
-
-def _in_postgres(table: str) -> Any:
-    """Return a table whose text is compared and sorted by its bytes, as SQLite does it."""
-    return table.replace(" TEXT", ' TEXT COLLATE "C"')
 
 
 _COLUMNS = (

@@ -4,6 +4,7 @@ No connection outlives a transaction, so threads and forked processes share noth
 """
 
 import contextlib
+import glob
 import os
 import random
 import secrets
@@ -134,8 +135,15 @@ class SqliteStore:
             with self._connected(write) as connection:
                 head = self._head(connection)
                 self._check_original(descriptor, head)
-                made = Transaction(_executor(connection), head)
-                yield made
+                cursors: list[sqlite3.Cursor] = []
+                made = Transaction(_executor(connection, cursors), head)
+                try:
+                    yield made
+                finally:
+                    # One that is not read to its end holds SQLite's lock while an error that knows
+                    # it is alive.
+                    for cursor in cursors:
+                        cursor.close()
                 if write:
                     connection.execute("COMMIT")
             if write and made.head.entries != head.entries:
@@ -216,7 +224,8 @@ class SqliteStore:
             status = os.fstat(descriptor)
             if not _is_at(self.path, status):
                 raise LedgerError(f"{self.path} was replaced while in use; open it again")
-            if status.st_nlink > 1:  # its journal is found by one of its names only
+            # A journal is found by one of the names only.
+            if status.st_nlink > 1 and not _is_sole_name(self.path, descriptor):
                 raise LedgerError(
                     f"{self.path} has a second name (a hard link), under which a crash could not "
                     "be recovered from; remove the other name"
@@ -301,7 +310,7 @@ def _write_new(target: Path, name: str, begin: Callable[[Transaction], None]) ->
             row = new_head(name, known)
             marks = ", ".join("?" * len(row))
             connection.execute(f"INSERT INTO dphist_ledger VALUES ({marks})", row)  # noqa: S608
-            tables = Transaction(_executor(connection), Head(*row))
+            tables = Transaction(_executor(connection, []), Head(*row))
             begin(tables)
             connection.execute("COMMIT")
         finally:
@@ -314,9 +323,12 @@ def _write_new(target: Path, name: str, begin: Callable[[Transaction], None]) ->
         os.close(descriptor)
 
 
-def _executor(connection: sqlite3.Connection) -> Any:
+def _executor(connection: sqlite3.Connection, cursors: list[sqlite3.Cursor]) -> Any:
+    """Return what runs statements, and adds the cursor of each to `cursors`."""
+
     def execute(statement: str, parameters: Sequence[Any] = ()) -> Rows:
-        return connection.execute(statement, parameters)
+        cursors.append(connection.execute(statement, parameters))
+        return cursors[-1]
 
     return execute
 
@@ -361,6 +373,15 @@ def _is_at(path: Path, status: os.stat_result) -> bool:
         return False
 
 
+def _is_sole_name(path: Path, descriptor: int) -> bool:
+    """Remove the name that a file keeps if its maker is killed; whether no other is left."""
+    for other in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
+        with contextlib.suppress(OSError):
+            if _is_at(other, os.fstat(descriptor)):
+                other.unlink()
+    return os.fstat(descriptor).st_nlink == 1
+
+
 def _has_journal(path: Path) -> bool:
     try:
         return path.with_name(f"{path.name}-journal").stat().st_size > 0
@@ -386,13 +407,13 @@ def _explained(path: Path, error: sqlite3.Error) -> LedgerError | OutputFileErro
     """Return our error for one of SQLite, without its text."""
     code = primary_code(error)
     if code == sqlite3.SQLITE_FULL:
-        return OutputFileError(f"no space left to write {path}; nothing was charged")
+        return OutputFileError(f"no space left to write {path}; nothing was written")
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return _in_use(path)
     if code in _DAMAGE or extended_code(error) in _DAMAGE_IN_FULL:
         return _damaged(path)
     if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
-        return LedgerError(f"{path} and its folder must be writable; nothing was charged")
+        return LedgerError(f"{path} and its folder must be writable; nothing was written")
     return OutputFileError(
         f"could not write {path}: the system refused. Look at the ledger before trying again: "
         "a charge may have been made"

@@ -97,14 +97,16 @@ class Transaction:
         """Return an account, or None."""
         if name not in self._accounts:
             row = self._execute(
-                "SELECT content, closed FROM dphist_accounts WHERE name = ?", (name,)
+                "SELECT name, content, closed FROM dphist_accounts WHERE name = ?", (name,)
             ).fetchone()
             self._accounts[name] = None if row is None else _account(row)
         return self._accounts[name]
 
     def accounts(self) -> list[Account]:
         """Return all accounts, by name."""
-        rows = self._execute("SELECT content, closed FROM dphist_accounts ORDER BY name").fetchall()
+        rows = self._execute(
+            "SELECT name, content, closed FROM dphist_accounts ORDER BY name"
+        ).fetchall()
         found = [_account(row) for row in rows]
         self._accounts.update((account.name, account) for account in found)
         return found
@@ -267,18 +269,27 @@ def _entry(row: Sequence[Any]) -> Entry:
 
 def _account(row: Sequence[Any]) -> Account:
     with _readable("the table of accounts"):
-        return Account.from_content(json.loads(row[0]), {0: False, 1: True}[row[1]])
+        name, text, closed = row
+        found = Account.from_content(json.loads(text), {0: False, 1: True}[closed])
+        _check_text(canonical(found.to_content()), text)
+        _check_text(found.name, name)
+        return found
 
 
 def _cap(text: Any, account: str) -> Budget:
     with _readable(f"a cap in {account!r}"):
-        return Budget.from_content(json.loads(text))
+        found = Budget.from_content(json.loads(text))
+        _check_text(canonical(found.to_content()), text)
+        return found
 
 
 def _totals(row: Sequence[Any], account: str) -> Totals:
     with _readable(f"a sum of {account!r}"):
         entries_, mixed, *sums = row
-        return Totals(int(entries_), int(mixed), *(Fraction(text) for text in sums))
+        found = Totals(int(entries_), int(mixed), *(Fraction(text) for text in sums))
+        for name, text in zip(("epsilon", "rho", "delta"), sums, strict=True):
+            _check_text(str(getattr(found, name)), text)
+        return found
 
 
 def _charge(row: Sequence[Any]) -> Charge:
@@ -287,6 +298,12 @@ def _charge(row: Sequence[Any]) -> Charge:
         if not (isinstance(found.entry, int) and isinstance(found.noted, int | None)):
             raise ValueError
         return found
+
+
+def _check_text(ours: str, held: object) -> None:
+    """Refuse another text of the same content; ValueError."""
+    if ours != held:
+        raise ValueError
 
 
 @contextmanager
