@@ -103,21 +103,32 @@ def _log(delta: Fraction) -> float:
 
 
 def _proposal(mu: float, log_delta: float) -> float:
-    """Return the E = mu (a + mu/2) with d(E) = delta, in floating point."""
+    """Return the E = mu (a + mu/2) with d(E) = delta, in floating point.
 
-    def excess(a: float) -> float:
-        if mu < 1e-5:  # replace the difference of two values of Mills' ratio by the derivative
-            middle = a + mu / 2
-            left = mu * (1 / _ratio(middle) - middle)
-        else:
-            left = 1 - _ratio(a + mu) / _ratio(a)
-        return float(log_ndtr(-a)) + math.log(max(left, 1e-300)) - log_delta
-
-    low, high = max(-mu / 2, -40.0), math.sqrt(-2 * log_delta) + 1
-    from scipy.optimize import brentq  # a fifth of a second, which few processes need
-
-    a = float(brentq(excess, low, high, xtol=1e-15)) if excess(low) > 0 else low
+    Newton's method on log d, which is concave, from the right of the root: it cannot overshoot.
+    """
+    low, a = max(-mu / 2, -40.0), math.sqrt(-2 * log_delta) + 1
+    if _log_chance_and_slope(low, mu)[0] <= log_delta:
+        return mu * (low + mu / 2)
+    for _ in range(_MOST_STEPS):
+        log_chance, slope = _log_chance_and_slope(a, mu)
+        step = (log_chance - log_delta) / slope if slope else 0.0
+        a = max(a - step, low)
+        if abs(step) <= 1e-15 * max(1.0, abs(a)):
+            break
     return mu * (a + mu / 2)
+
+
+def _log_chance_and_slope(a: float, mu: float) -> tuple[float, float]:
+    """Return log d at E = mu (a + mu/2), and its derivative by a."""
+    share = _ratio(a + mu) / _ratio(a)  # of Q(a) that e**E Q(b) takes
+    if mu < 1e-5:  # replace the difference of two values of Mills' ratio by the derivative
+        middle = a + mu / 2
+        left = mu * (1 / _ratio(middle) - middle)
+    else:
+        left = 1 - share
+    left = max(left, 1e-300)
+    return float(log_ndtr(-a)) + math.log(left), -mu * share / left
 
 
 def _ratio(x: float) -> float:
