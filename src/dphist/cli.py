@@ -1,8 +1,8 @@
 """The command line: parse and call; `dphist.commands` has the commands.
 
-Exit codes: 0 done; 2 the command cannot be meant like that (a bad option, a column or path
-that does not exist); 128 and the number of the signal if one stopped it, so 130 after Ctrl-C; 1
-anything else. No traceback reaches a user, for it could show data.
+Exit codes: 0 done; 2 for a wrong command (a bad option, a column or path that does not exist);
+128 plus the number of the signal that stopped it, so 130 after Ctrl-C; 1 for anything else.
+No traceback reaches a user, for it could show data.
 """
 
 import argparse
@@ -29,8 +29,12 @@ _COMMANDS = {
     "ranges": ("release how many records lie in any range", "ranges", "add_ranges"),
     "labels": ("release common labels with their counts", "labels.command", "add_labels"),
     "top": ("release the most common labels, ranked", "labels.top", "add_top"),
-    "stream": ("release running counts of a stream, as it comes", "stream.command", "add_stream"),
-    "properties": ("estimate entropy, number of labels and more", "properties", "add_properties"),
+    "stream": ("release running counts of a stream of events", "stream.command", "add_stream"),
+    "properties": (
+        "estimate entropy, the number of labels and more",
+        "properties",
+        "add_properties",
+    ),
     "show": ("summarize a saved release", "show", "add_show"),
 }
 

@@ -5,6 +5,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+from dphist.commands.meanings import help_of
 from dphist.commands.options import UsageError, add_dry_run, whole
 from dphist.commands.publishing import in_the_way, say_in_the_way
 from dphist.errors import ParameterError
@@ -26,22 +27,27 @@ class _OfRecords(Protocol):
     def guarantee(self) -> Guarantee: ...
 
 
-def add_unit(command: argparse.ArgumentParser, user: str, sensitivity: str) -> None:
+def add_unit(command: argparse.ArgumentParser, mechanism: type, user: str) -> None:
     """Add the options that say whom a release protects.
 
     Parameters
     ----------
-    user, sensitivity : the help of these options.
+    mechanism : class of the mechanism.
+    user : help of ``--user``.
     """
     command.add_argument("--user", metavar="COLUMN", help=user)
     command.add_argument(
         "--max-records",
         type=whole,
         metavar="M",
-        help="maximum number of records kept of a user, chosen at random; needed with --user",
+        help="maximum number of records of a user that are kept, chosen at random; needed with "
+        "--user",
     )
     command.add_argument(
-        "--sensitivity", type=whole, metavar="M", help=f"{sensitivity} (default: 1)"
+        "--sensitivity",
+        type=whole,
+        metavar="M",
+        help=help_of(mechanism, "sensitivity", " (default: 1)"),
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+from dphist.commands.meanings import help_of
 from dphist.commands.options import UsageError, add_dry_run, add_file, whole
 from dphist.commands.publishing import in_the_way, release_file, say_in_the_way
 from dphist.data.label_counts import LabelCounts
@@ -19,39 +20,53 @@ from dphist.report.labels.appearance import appearances, half_width
 from dphist.report.labels.counted import counted_by
 
 EPILOG = (
-    "FILE has one row a record, with a column of labels and, if people have several rows, one of "
-    "users. --epsilon and --delta are for the release in all. Without --user, each row is taken "
-    "for a user of its own. CSV, TSV (also gzip) and Parquet are read; in CSV an empty field is a "
-    'missing value, and "" the empty text. In the table that is written it is the same.'
+    "FILE has one row per record, with a column of labels and, if a user may have several rows, a "
+    "column of users. --epsilon and --delta are totals for the whole release. Without --user, each "
+    "row counts as a separate user. CSV, TSV (also gzip) and Parquet are read. In CSV, both read "
+    'and written, an empty field is a missing value, and "" is the empty text.'
 )
 
 
-def add_data_options(command: argparse.ArgumentParser) -> None:
-    """Add what says which rows are counted, how each user is bounded, and what is printed."""
+def add_data_options(command: argparse.ArgumentParser, mechanism: type) -> None:
+    """Add the options of which rows count, how each user is bounded, and what a release costs.
+
+    Parameters
+    ----------
+    mechanism : class of the mechanism.
+    """
     add_file(command)
     command.add_argument("--label", required=True, metavar="COLUMN", help="column of labels")
     command.add_argument("--user", metavar="COLUMN", help="column of users: who is protected")
     command.add_argument(
-        "--count", metavar="COLUMN", help="column of counts, if a row is several records"
+        "--count", metavar="COLUMN", help="column of counts, if a row stands for several records"
     )
     command.add_argument(
         "--max-labels",
         type=whole,
         metavar="N",
-        help="maximum number of labels kept of a user, chosen at random (1 without --user)",
+        help=help_of(
+            mechanism,
+            "max_labels",
+            "; of a user with more, that many are kept, chosen at random (1 without --user)",
+        ),
     )
     command.add_argument(
         "--max-count",
         type=whole,
         metavar="N",
-        help="maximum that a user adds to the count of a label (default: 1)",
+        help=help_of(mechanism, "max_count", " (default: 1)"),
     )
-    command.add_argument("--epsilon", required=True, metavar="E", help="in all; such as 1 or 0.1")
-    command.add_argument("--delta", metavar="D", help="in all; such as 1e-6")
+    command.add_argument(
+        "--epsilon",
+        required=True,
+        metavar="E",
+        help="total epsilon of the release, such as 1 or 0.1",
+    )
+    command.add_argument("--delta", metavar="D", help="total delta of the release, such as 1e-6")
     command.add_argument(
         "--null-users",
         choices=("refuse", "drop", "separate"),
-        help="rows without a user: refuse them, drop them, or keep each as a user of its own "
+        help="rows without a user: refuse them, drop them, or keep each as a separate user "
         "(default: refuse)",
     )
     command.add_argument(
@@ -60,8 +75,8 @@ def add_data_options(command: argparse.ArgumentParser) -> None:
         default="refuse",
         help="rows without a label: refuse them or drop them (default: refuse)",
     )
-    guess = "the number of users, for the chances of a dry run"
-    add_dry_run(command, "guarantee, threshold and chances", "--expect-users", guess)
+    guess = "the number of users, for the probabilities of a dry run"
+    add_dry_run(command, "guarantee, threshold and probabilities", "--expect-users", guess)
 
 
 def check_data_options(options: argparse.Namespace) -> None:
