@@ -47,7 +47,7 @@ def test_a_million_bins_are_few_steps() -> None:
     release = released(LeafCounts, np.full(2**20, 3))
     source = report_html(release)
     assert len(source) < 100_000
-    assert "the mean of 5,243 neighboring bins" in source
+    assert "averaged over groups of 5,243 neighboring bins" in source
     assert len(plot(release)[0].patches[0].get_data().values) == MOST
     assert table_csv(release).count("\n") == 2**20 + 1
 

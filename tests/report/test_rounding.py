@@ -53,7 +53,7 @@ def check_sentence(epsilon: Fraction, text: str) -> None:
         percent = re.search(r"at most ([0-9.]+) % sure", text)
         true = 100 / (1 + mpmath.exp(-exact(epsilon)))
         if percent is None:
-            assert "all but certain" in text
+            assert "almost certain" in text
             assert true > 99.89
         else:
             assert true <= exact(read(percent[1])) <= true + mpmath.mpf("0.1000001")
@@ -79,7 +79,7 @@ def test_fourteen_and_a_little_is_more_than_fourteen() -> None:
 def test_a_little_more_than_one_is_not_strong() -> None:
     little = Fraction(10**30 + 1, 10**30)
     assert "is a strong promise." in words.guarantee_in_words(PureDP(1), 1)
-    assert "is a middling promise" in words.guarantee_in_words(PureDP(little), 1)
+    assert "is a moderate promise" in words.guarantee_in_words(PureDP(little), 1)
     assert "is a weak promise" in words.guarantee_in_words(PureDP(3 * little), 1)
 
 

@@ -78,7 +78,7 @@ def test_delta_is_named_wherever_the_guarantee_is() -> None:
 def test_a_worthless_guarantee_is_called_weak(epsilon: object) -> None:
     text = words.guarantee_in_words(PureDP(epsilon), 1)  # type: ignore[arg-type]
     assert "a weak promise" in text
-    assert "all but certain" in text
+    assert "almost certain" in text
     assert words.guarantee_in_symbols(PureDP(epsilon))  # type: ignore[arg-type]
 
 

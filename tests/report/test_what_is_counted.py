@@ -67,7 +67,7 @@ def test_counts_say_that_users_were_cut(make: Callable[[], dh.Release], said: st
     page = report_html(release)
     headline = read(page[page.index("<h1>") : page.index("</header>")])
     assert said in headline
-    assert "intervals cover the noise, and not what was cut" in headline
+    assert "Intervals cover the noise, not what was cut" in headline
     assert "users cut" in read(page[page.index("<table") :].replace("Users", "users"))
     assert said in read(summary_text(release))
     assert said in kinds.kind_of(release).as_json(release)["counts_of"]

@@ -295,8 +295,8 @@ def _notes(profile: Profile, tries: int) -> tuple[str, ...]:
     notes = ["of the records in the profile; others are guessed less easily"]
     if tries > trusted:
         notes.append(
-            f"beyond {trusted:,} guesses labels have fewer than {_TRUSTED} records, and which are "
-            "the commonest is mostly chance"
+            f"beyond {trusted:,} guesses labels have fewer than {_TRUSTED} records, so their order "
+            "is mostly chance"
         )
     if tries > profile.labels:
         notes.append("there are fewer labels than guesses")

@@ -231,14 +231,17 @@ def _caps_in_words(mechanism: Any, others: Mapping[int, Any]) -> list[str]:
     if not others:
         return []
     lines = [
-        "Choose --max-labels by what is public, such as how many labels people have by a survey or "
-        "an older release: trying values on the data costs the sum of all trials. A smaller one "
-        "cuts more users, whose surplus is missing from the counts; a larger one needs more noise."
+        "Choose --max-labels from public knowledge, such as the number of labels per person in a "
+        "survey or an older release. Trying several values on the data costs the sum of all "
+        "trials. A smaller value cuts more users, and their surplus is missing from the counts. A "
+        "larger value needs more noise."
     ]
     for cap, other in others.items():
         count, error = _likely(other), half_width(other)
         says = f"  --max-labels {cap:,}: counts are within ± {error:,}"
         lines.append(says + (f", and released from {count:,} on." if count is not None else "."))
     if not mechanism.count_cut_users:
-        lines.append("--count-cut-users has the release say what share of users was cut.")
+        lines.append(
+            "With --count-cut-users, the release also states the share of users who were cut."
+        )
     return lines

@@ -276,7 +276,7 @@ def _announce(stream: ContinualHistogram, options: argparse.Namespace) -> None:
     unit = protected_unit(mechanism, {})
     print(f"Guarantee: {in_all(total_of(mechanism))}, for {unit}.")
     if stream.time:
-        print(f"Going on from a state of {how_many(stream.time, 'event')}.")
+        print(f"Continuing from a state with {how_many(stream.time, 'event')}.")
     print(flush=True)
 
 

@@ -17,7 +17,7 @@ _PROMISED = "one user, as promised by the caller"
 _CHOICES = {
     "refuse": "are refused",
     "drop": "are dropped",
-    "separate": "each count as a user of their own",
+    "separate": "each count as a separate user",
 }
 
 
@@ -56,13 +56,13 @@ def bounding_in_words(mechanism: Any, provenance: Mapping[str, str]) -> list[str
     lines = [f"{who} adds {bounds_in_words(mechanism)}."]
     if is_promised(provenance):
         lines.append(
-            "Whoever counted the labels promises that no user adds more; dphist cannot check it."
+            "Whoever counted the labels asserts that no user adds more; dphist cannot check it."
         )
     elif unit == "one row":
-        lines.append("Each row counts as a user of its own: someone with m rows is protected less.")
+        lines.append("Each row counts as a separate user: someone with m rows is protected less.")
     else:
-        chosen = "" if mechanism.max_labels is None else ", with labels chosen at random"
-        lines.append(f"If a user has more, that much is counted{chosen}.")
+        chosen = "" if mechanism.max_labels is None else "; the labels are chosen at random"
+        lines.append(f"If a user has more, only that much is counted{chosen}.")
     for name, column in (("null_users", "user"), ("null_labels", "label")):
         if name in provenance:
             chosen = _CHOICES.get(provenance[name], provenance[name])
@@ -131,8 +131,8 @@ def threshold_in_words(mechanism: Any) -> str:
             "released."
         )
     return (
-        f"Threshold: {number(threshold)} records above {base} (from the largest, with its own "
-        "noise); labels whose noisy count is above it are released."
+        f"Threshold: {number(threshold)} records above {base} (counting from the largest; it "
+        "has noise too); labels whose noisy count is above it are released."
     )
 
 
@@ -209,7 +209,7 @@ def limits_of(mechanism: Any, provenance: Mapping[str, str]) -> list[tuple[str, 
         limits.append(
             (
                 "The bounds.",
-                "Whoever counted the labels promises that a user adds "
+                "Whoever counted the labels asserts that a user adds "
                 f"{bounds_in_words(mechanism)}. A user who adds more is protected less.",
             )
         )
@@ -217,16 +217,16 @@ def limits_of(mechanism: Any, provenance: Mapping[str, str]) -> list[tuple[str, 
         limits.append(
             (
                 "What users had beyond the bounds.",
-                f"A user adds {bounds_in_words(mechanism)}. What users had beyond that is in no "
-                "count, so counts may be too small even without noise.",
+                f"A user adds {bounds_in_words(mechanism)}. No count contains what users had "
+                "beyond that, so counts may be too small even without noise.",
             )
         )
     if provenance.get("null_users") == "separate":
         limits.append(
             (
                 "Rows without a user.",
-                "Each counts as a user of its own: a person with several such rows is protected "
-                "for one of them.",
+                "Each counts as a separate user: a person with several such rows is protected for "
+                "one of them only.",
             )
         )
     if getattr(mechanism, "labels", None) is not None:

@@ -26,7 +26,7 @@ from dphist.release.release import Release
 # The numbers of guesses that are shown, where there are more labels than that.
 _GUESSES = (10, 1000, 100_000)
 _EXTRA = (Fraction(1), Fraction(2))
-_TOO_FAR = "cannot be told: too far ahead for so few records"
+_TOO_FAR = "unknown: too far ahead for this few records"
 
 _Parameter: TypeAlias = int | str
 
@@ -123,12 +123,12 @@ def _entropies(source: Source, runs: int, labels: int | None, base: Exact) -> li
 
 def _sizes(source: Source, runs: int, p_min: Exact | None) -> list[Property]:
     bound = support_size(source, method="chao1", full=True, resamples=runs)
-    found = [Property("support_size", "Labels there are, at least", bound, {"method": "chao1"})]
+    found = [Property("support_size", "Number of labels, at least", bound, {"method": "chao1"})]
     if p_min is not None:
         estimate = support_size(source, p_min=p_min, full=True, resamples=runs)
         least = decimal_text(exact_number(p_min, "p_min"))
         at: dict[str, _Parameter] = {"method": estimate.method, "p_min": least}
-        found.append(Property("support_size", "Labels there are", estimate, at))
+        found.append(Property("support_size", "Number of labels", estimate, at))
     return found
 
 
@@ -155,12 +155,12 @@ def _distances(source: Source, runs: int, labels: int | None) -> list[Property]:
 
 
 def _guesses(source: Source, runs: int) -> list[Property]:
-    """Return shares of the commonest labels; for passwords, what that many guesses open."""
+    """Return shares of the most common labels; for passwords, of accounts that guesses open."""
     have = profile_of(source).labels
     found = []
     for tries in [tries for tries in _GUESSES if tries < have] or [1]:
         estimate = guessing(source, guesses=tries, full=True, resamples=runs)
-        some = "the commonest label" if tries == 1 else f"{tries:,} commonest labels"
+        some = "the most common label" if tries == 1 else f"the {tries:,} most common labels"
         name = f"Share of {some}"
         found.append(Property("guessing", name, estimate, {"guesses": tries}))
     at: dict[str, _Parameter] = {"share": "1/2", "measure": "dictionary"}
@@ -168,6 +168,6 @@ def _guesses(source: Source, runs: int) -> list[Property]:
     guesswork = guessing(source, share="1/2", bits=True, full=True, resamples=runs)
     return [
         *found,
-        Property("guessing", "Labels of half the records", dictionary, at),
+        Property("guessing", "Labels that cover half the records", dictionary, at),
         Property("guessing", "Guesswork for a half", guesswork, {"share": "1/2", "bits": True}),
     ]

@@ -29,7 +29,7 @@ def coverage_in_words(mechanism: Any) -> str:
     if mechanism.readings is not None:
         readings = f"at most {mechanism.readings:,}"
     return (
-        f"That holds for all readings together, {readings}, over the whole stream of up to "
+        f"This holds for all readings together, {readings}, over the whole stream of up to "
         f"{how_many(mechanism.horizon, 'event')}."
     )
 
@@ -123,8 +123,8 @@ def limits_of(mechanism: Any, unit: str) -> list[tuple[str, str]]:
         limits.append(
             (
                 "Labels that are missing.",
-                "A label that is not in a reading was below the threshold. Its count need not have "
-                "been zero. Noise may hide a label longer, or hide it again.",
+                "A label that is not in a reading was below the threshold. Its count may have been "
+                "above zero. Noise may hide a label longer, or hide it again.",
             )
         )
     limits.append(
@@ -137,7 +137,7 @@ def limits_of(mechanism: Any, unit: str) -> list[tuple[str, str]]:
         limits.append(
             (
                 "What users had beyond the bound.",
-                "It is in no count, so counts may be too small even without noise.",
+                "No count contains it, so counts may be too small even without noise.",
             )
         )
     if mechanism.labels is not None:
