@@ -135,14 +135,14 @@ def test_what_is_refused(arguments: dict[str, Any], named: str) -> None:
         renyi_entropy(dh.Profile.from_counts([3]), **arguments)
 
 
-ERROR = "the standard error, of sampling, leaves out bias"
+ERROR = "the standard error is that of sampling, without bias"
 
 
 @pytest.mark.parametrize(
     ("order", "method", "notes"),
     [
         (0, None, ("labels not seen are left out; no standard error",)),
-        (math.inf, None, ("rests on the largest count alone; no standard error",)),
+        (math.inf, None, ("depends on the largest count alone; no standard error",)),
         ("1/2", None, ("labels not seen are left out", ERROR)),
         (2, None, (ERROR,)),
         (2, "plug-in", (ERROR,)),

@@ -85,7 +85,7 @@ def test_errors_of_a_release_are_those_of_its_profile_and_its_noise(
     assert found.value == of_profile.value == ask(release, **asked)
     assert found.notes[:-1] == of_profile.notes
     assert "by 12 further releases" in found.notes[-1]
-    assert ("in no error given" in found.notes[-1]) == (not has_error and not has_interval)
+    assert ("no error includes it" in found.notes[-1]) == (not has_error and not has_interval)
     assert (found.standard_error is not None) == has_error
     if has_error:
         assert found.standard_error == pytest.approx(math.hypot(of_profile.standard_error, noise))

@@ -147,7 +147,7 @@ def test_how_many_users_were_cut_stands_beside_the_intervals() -> None:
     }
     assert abs(cut.share - 1) < 0.2  # each of the 700 has three labels or more
     without = labelled()
-    assert "The release does not tell how many users" in read(report_html(without))
+    assert "The release does not state how many users" in read(report_html(without))
     assert "cut_users" not in kinds.kind_of(without).as_json(without)
 
 

@@ -210,13 +210,13 @@ def _notes(order: Fraction | None, value: float, has_error: bool) -> tuple[str, 
     if math.isinf(value):
         notes.append("no label has as many records as the order: no upper bound")
     elif order is None:
-        notes.append("rests on the largest count alone; no standard error")
+        notes.append("depends on the largest count alone; no standard error")
     elif order == 0:
         notes.append("labels not seen are left out; no standard error")
     elif order < 1:
         notes.append("labels not seen are left out")
     if has_error:
-        notes.append("the standard error, of sampling, leaves out bias")
+        notes.append("the standard error is that of sampling, without bias")
     return tuple(notes)
 
 

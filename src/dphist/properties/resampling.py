@@ -165,12 +165,14 @@ def combined(found: Estimate, strays: FloatArray, within: tuple[float, float]) -
         low = found.value - below - max(shift, 0.0)
         high = found.value + above + max(-shift, 0.0)
         interval = (max(low, within[0]), min(high, within[1]))
-    held = "in the standard error" if error is not None else "in no error given"
+    held = "the standard error includes it" if error is not None else "no error includes it"
     if interval is not None:
-        held = "in the interval" if error is None else "in standard error and interval"
+        held = "the interval includes it"
+        if error is not None:
+            held = "the standard error and the interval include it"
     note = (
         f"the noise of the release has standard deviation {_in_unit(noise, found.unit)} and mean"
-        f" {_in_unit(shift, found.unit)}, by {len(strays)} further releases; it is {held}"
+        f" {_in_unit(shift, found.unit)}, by {len(strays)} further releases; {held}"
     )
     return replace(
         found,

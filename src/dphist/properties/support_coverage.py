@@ -217,13 +217,13 @@ def _notes(method: str, total: int, t: float, bias: float) -> tuple[str, ...]:
     if method != GOOD_TOULMIN:
         size, side = plain_number(abs(bias)), "few" if bias < 0 else "many"
         notes.append(
-            f"smoothing takes about {size} labels too {side}, which the interval allows for"
+            f"smoothing counts about {size} labels too {side}; the interval allows for them"
         )
     if t > 1 and total > 1:
         power = math.log1p(2 / t) / math.log(3) if method == SMOOTHED else 1 / t
         share = 100 * total ** (-power / 2)
         notes.append(
-            f"in the worst case wrong by about {plain_number(share)} % of the further records "
+            f"in the worst case, the error is about {plain_number(share)} % of the further records "
             "(Orlitsky et al. 2016)"
         )
     return tuple(notes)

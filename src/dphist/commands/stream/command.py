@@ -30,7 +30,7 @@ _EPILOG = (
     "even a crash. --epsilon and --delta are totals for all readings of the whole stream. If the "
     "state exists already, it has the parameters, and they may be left out. "
     "Formats: in lines, a line is a label, or several with --separator, and an empty line is an "
-    "event without a label. In ndjson, a line is an object, whose label field is a text, a list of "
+    "event without a label. In ndjson, a line is an object with a label field: a text, a list of "
     "texts or null. In csv, the first line is the header, and an empty field is no label. "
     "When the input ends, even by Ctrl-C, SIGTERM or a malformed line, all earlier events are "
     "counted, the last reading is made, and the outputs are written. A new state in which no event "

@@ -98,7 +98,7 @@ def bounding_cost(release: Release) -> str:
     unit = str(release.provenance.get("unit", ""))
     if not counted_of(release).cut or unit == "one row":
         return ""
-    return "The release does not tell how many users had more than the bounds."
+    return "The release does not state how many users had more than the bounds."
 
 
 def _bounds(mechanism: LabelsMechanism, provenance: Mapping[str, str]) -> tuple[int | None, int]:

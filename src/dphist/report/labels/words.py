@@ -127,12 +127,12 @@ def threshold_in_words(mechanism: Any) -> str:
         return "There is no threshold: all listed labels are released."
     if base == "zero":
         return (
-            f"Threshold: {number(threshold)} records; labels whose noisy count is above it are "
+            f"Threshold: {number(threshold)} records; labels with a noisy count above it are "
             "released."
         )
     return (
         f"Threshold: {number(threshold)} records above {base} (counting from the largest; it "
-        "has noise too); labels whose noisy count is above it are released."
+        "has noise too); labels with a noisy count above it are released."
     )
 
 
@@ -142,7 +142,7 @@ def appearance_in_words(mechanism: Any, appearance: Appearance) -> str:
     base = threshold_base(mechanism)
     if base == "zero":
         return f"From a count of {count:,} on, a label is released with a chance of {percent}."
-    also = ", if no k labels come before it" if isinstance(mechanism, TopLabels) else ""
+    also = " and fewer than k labels come before it" if isinstance(mechanism, TopLabels) else ""
     return (
         f"A label is released with a chance of {percent} if its count is {count:,} above "
         f"{base}{also}."

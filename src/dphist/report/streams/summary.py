@@ -26,7 +26,10 @@ def summary_of(release: Release, promise: Promise) -> Summary:
         ("Bounds", " ".join(words.bounding_in_words(mechanism))),
         ("Counts", counted_by(mechanism).sentence),
         ("Threshold", words.threshold_in_words(mechanism).removeprefix("Threshold: ")),
-        ("Error", f"standard error of a count at most {error}, so ± {width:,} with 95 %"),
+        (
+            "Error",
+            f"standard error of a count at most {error}, so ± {width:,} with probability 95 %",
+        ),
         ("Method", words.method_in_words(mechanism)),
         ("Mechanism", mechanism_facts.call(mechanism)),
     ]

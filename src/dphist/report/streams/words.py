@@ -73,7 +73,7 @@ def threshold_in_words(mechanism: Any) -> str:
     if mechanism.threshold is None:
         return "There is no threshold: all listed labels are in each reading."
     return (
-        f"Threshold: {threshold_text(mechanism)}; labels whose noisy count is above it are in a "
+        f"Threshold: {threshold_text(mechanism)}; labels with a noisy count above it are in a "
         f"reading. From a count of {likely_count(mechanism):,} on, a label is in it with a chance "
         "of 95 % or more."
     )
