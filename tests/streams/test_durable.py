@@ -18,7 +18,7 @@ import pytest
 import dphist as dh
 from dphist.streams.events.reading import one_event
 from dphist.streams.state import state as state_module
-from dphist.streams.state.stored import all_rows, restored, step_rows
+from dphist.streams.state.stored import all_rows, read_state, step_rows
 from dphist.streams.store.store import Store
 from dphist.streams.stream import ContinualHistogram
 
@@ -129,7 +129,7 @@ def test_what_is_written_step_by_step_is_the_whole_state(tmp_path: Path, method:
     try:
         for kind, rows in expected.items():
             assert list(store.rows(kind)) == sorted(rows), kind
-        again = restored(store)
+        again = read_state(store)
     finally:
         store.close()
     assert again is not None
@@ -323,7 +323,7 @@ def test_rows_that_make_no_stream_are_refused_without_showing_them(tmp_path: Pat
     store = Store.open(path)
     store.commit({"label": [(0, b"SENTINEL")]})  # a digest that fits, of nonsense
     store.close()
-    with pytest.raises(dh.StateError, match="holds no stream") as caught:
+    with pytest.raises(dh.StateError, match="does not hold a stream") as caught:
         ContinualHistogram.open(path)
     assert "SENTINEL" not in str(caught.value)
     assert caught.value.__cause__ is None

@@ -287,7 +287,7 @@ def without_privileges() -> None:
     [
         ("open", {"f/state": 0o400}, "could not write .*: Permission denied"),
         ("open", {"f/state": 0o000}, "could not write .*: Permission denied"),
-        ("open", {"f": 0o500}, "could not write .*no journal can be made .* folder writable"),
+        ("open", {"f": 0o500}, "could not write .*a journal cannot be created .* folder writable"),
         ("open", {"f": 0o000}, "could not write .*: Permission denied"),
         ("create", {"f/state": None, "f": 0o500}, "the folder of .* cannot be written to"),
         ("create", {"f/state": None, "f": 0o000}, "could not write .*: Permission denied"),
@@ -642,7 +642,7 @@ def test_an_earlier_version_is_named(state) -> None:
         "UPDATE header SET version = 1, openings = 3",
     )
     for moved in (False, True):
-        with pytest.raises(StateError, match=r"begun by a development version .* that version"):
+        with pytest.raises(StateError, match=r"created by a development version .* that version"):
             Store.open(state, moved=moved)
 
 

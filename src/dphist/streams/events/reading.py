@@ -29,7 +29,7 @@ from dphist.streams.events.cutting import Events, cut, emptied, known_only, once
 from dphist.tables import redact_errors
 from dphist.tables.reading.columns import Use, Wanted, check_request, key_column
 from dphist.tables.reading.gate import is_table, open_source
-from dphist.tables.reading.types import without_encoding
+from dphist.tables.reading.types import decoded_type
 
 __all__ = ["Events", "cut", "emptied", "known_only", "one_event", "read_events", "user_key"]
 
@@ -192,7 +192,7 @@ def _of_frame(frame: object, wanted: list[Wanted]) -> Events:
     names = {column.role: column.name for column in wanted}
     with ExitStack() as stack:
         source = open_source(stack, frame, wanted, ordered=True)
-        kinds = {role: without_encoding(kind) for role, kind in source.kinds.items()}
+        kinds = {role: decoded_type(kind) for role, kind in source.kinds.items()}
         if "who" in kinds:
             check_users(kinds["who"], names["who"])
         table = source.run(lambda: pa.Table.from_batches(source.batches()))

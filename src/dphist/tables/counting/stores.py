@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from dphist.errors import DataError, ParameterError
 from dphist.tables.engine.redaction import redact_errors
 from dphist.tables.engine.rows import DuckRows, Rows, SparkRows
-from dphist.tables.reading.types import held_exactly, plain, without_encoding
+from dphist.tables.reading.types import decoded_type, plain, to_exact
 
 # Maps a batch with columns label and count (int64, at least 1) to the released rows. It may change
 # the counts.
@@ -71,7 +71,7 @@ def hold_counts(
     worst : the largest problem number of a row; 0 if there are no rows
     sums : the sums of the columns `summed`
     """
-    released = plain(without_encoding(kind))
+    released = plain(decoded_type(kind))
     store: DuckStore | SparkStore
     if isinstance(rows, DuckRows):
         store = DuckStore(rows, released, summed)
@@ -152,7 +152,7 @@ class DuckStore(Store):
 
     def rows_of(self, labels: pa.Array) -> pa.Table:
         """Return the rows of some labels."""
-        wanted = pa.table({"label": held_exactly(labels) if self._as_integers else labels})
+        wanted = pa.table({"label": to_exact(labels) if self._as_integers else labels})
         return self._table("WHERE label IN (SELECT label FROM wanted)", wanted)
 
     def _table(self, clause: str, wanted: pa.Table | None = None) -> pa.Table:
