@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dphist.errors import HorizonError, StateError
-from dphist.streams.events.cutting import part_of
+from dphist.streams.events.cutting import slice_events
 from dphist.streams.events.reading import read_events
 from dphist.streams.mechanism import ContinualMechanism
 from dphist.streams.state.state import Step, StreamState, in_order
@@ -66,7 +66,7 @@ def test_a_batch_is_its_events_one_after_another(seeded: Any) -> None:
         state, batch = a_state(windows=4), read_events(EVENTS)
         places = [0, *(i for i, cut in enumerate(cuts, 1) if cut or i % 4 == 0), len(EVENTS)]
         for start, end in itertools.pairwise(places):
-            state.apply(state.counting(part_of(batch, start, end), seeded(2)))
+            state.apply(state.counting(slice_events(batch, start, end), seeded(2)))
         held = frozen(state)
         found.append((held["counts"], held["labels"], held["marks"], held["time"]))
         assert held["times"] == (4, 8)

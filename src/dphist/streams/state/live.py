@@ -13,7 +13,7 @@ from dphist.noise import Source
 from dphist.noise.whose import is_for_tests
 from dphist.privacy import ApproxDP, Target
 from dphist.release.release import parameters_of
-from dphist.streams.events.cutting import Events, part_of
+from dphist.streams.events.cutting import Events, slice_events
 from dphist.streams.mechanism import ContinualMechanism
 from dphist.streams.state.state import Step, StreamState
 from dphist.streams.state.stored import all_rows, read_state, step_rows
@@ -66,7 +66,7 @@ class LiveState:
         done = 0
         while every is not None and done < len(events):
             most = every - self.state.time % every
-            yield part_of(events, done, min(done + most, len(events)))
+            yield slice_events(events, done, min(done + most, len(events)))
             done += most
         if every is None and len(events):
             yield events

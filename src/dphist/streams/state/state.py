@@ -14,7 +14,7 @@ from dphist.arrays import BoolArray, IntArray
 from dphist.errors import HorizonError
 from dphist.noise import Source
 from dphist.streams.counters.noise_table import NoiseTable, are_above, rounded
-from dphist.streams.events.cutting import Events, cut, emptied, known_only
+from dphist.streams.events.cutting import Events, cut, keep_known, remove_labels
 from dphist.streams.events.users import UserEvents
 from dphist.streams.mechanism import ContinualMechanism
 
@@ -123,9 +123,9 @@ class StreamState:
         users: Mapping[bytes, int] = {}
         if self.users is not None:
             beyond, users = self.users.beyond(events)
-            events = emptied(events, beyond)
+            events = remove_labels(events, beyond)
         if self.mechanism.labels is not None:
-            events = known_only(events, self.places)
+            events = keep_known(events, self.places)
         return cut(events, self.mechanism.max_labels, source), users
 
     def reading(
