@@ -296,9 +296,9 @@ NO_EVENTS = [
 
 @pytest.mark.parametrize("bad", NO_EVENTS, ids=range(len(NO_EVENTS)))
 def test_what_is_no_event(bad: Any) -> None:
-    with refused(DataError, 'not "a"', "UTF-8", "[]"):
+    with refused(DataError, 'rather than "a"', "UTF-8", "[]"):
         one_event(bad)
-    with refused(DataError, 'not "a"', "UTF-8", "[]"):
+    with refused(DataError, 'rather than "a"', "UTF-8", "[]"):
         read_events([[SENTINEL], bad])
 
 
@@ -318,7 +318,7 @@ def test_what_is_no_batch(bad: Any) -> None:
 
 
 def test_bare_text_in_a_column_outside_a_frame() -> None:
-    with refused(DataError, 'not "a"'):
+    with refused(DataError, 'rather than "a"'):
         read_events(pd.Series([SENTINEL]))
 
 

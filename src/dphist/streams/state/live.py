@@ -10,7 +10,7 @@ from pathlib import Path
 from dphist.errors import DphistError, HorizonError, ParameterError, StateError
 from dphist.mechanism import check_unit
 from dphist.noise import Source
-from dphist.noise.whose import is_for_tests
+from dphist.noise.for_tests import is_for_tests
 from dphist.privacy import ApproxDP, Target
 from dphist.release.release import parameters_of
 from dphist.streams.events.cutting import Events, slice_events
