@@ -66,7 +66,7 @@ def gaussian_epsilon(mu_squared: Fraction, delta: Fraction) -> Fraction:
 
 
 def _least(mu_squared: Fraction, delta: Fraction, proposal: Fraction, bits: int) -> Fraction | None:
-    """Return the smallest number of 12 digits that is a proved epsilon; None if none is found.
+    """Return the smallest epsilon of 12 digits that is proved to be enough; None if none is found.
 
     Newton's method usually confirms the proposal; bisection replaces it where it diverges.
     """

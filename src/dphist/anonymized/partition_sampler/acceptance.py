@@ -94,7 +94,7 @@ def ratio_of(rate: Fraction, cells: int, first: Fraction, steps: Iterable[Step])
 
     Parameters
     ----------
-    cells, first : the factor of the side is exp(-rate cells) first.
+    cells, first : the side contributes the factor exp(-rate * cells) * first.
     steps : the steps of all entries.
     """
     numerators, denominators, exponent = [first.numerator], [first.denominator], 0

@@ -118,9 +118,9 @@ class PartitionSampler(AnonymizedMechanism):
         return 1 / self.rate
 
     def distance(self, profile: Profile) -> int:
-        """Return a distance around the data for the window of the draw; secret.
+        """Return the maximum distance of a draw. It depends on the data, so it is secret.
 
-        A draw without a window exceeds it with probability at most delta / (1 + exp(epsilon)).
+        An unbounded draw would exceed it with probability at most delta / (1 + exp(epsilon)).
         """
         cut = log_mass_of_cut(self.delta, self.epsilon)
         return radius(profile.total, self.rate, cut)

@@ -45,7 +45,7 @@ class Powers:
 
     @classmethod
     def of(cls, rate: Fraction, farthest: int) -> "Powers":
-        """Compute powers of exp(-rate); the table goes up to `farthest` unless they are tiny."""
+        """Compute powers of exp(-rate). The table ends at `farthest`, or where powers are tiny."""
         squares = [_first(rate)]
         for _ in range(64):
             squares.append(_product(squares[-1], squares[-1]))

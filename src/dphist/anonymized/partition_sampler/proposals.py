@@ -1,8 +1,8 @@
 """Partitions proposed by float tables, and the acceptance probability of each.
 
 The tables of the two halves propose rows and columns, and sides have integer weights. So the
-probability of a proposal is known exactly. Accepting proposals with the right ratio turns it into
-the probability of the exponential mechanism (`docs/proofs/partition_sampler.md`, Lemma 6).
+probability of a proposal is known exactly. Each proposal is accepted with a ratio that makes the
+accepted ones follow the exponential mechanism (`docs/proofs/partition_sampler.md`, Lemma 6).
 """
 
 import bisect
@@ -22,9 +22,9 @@ from dphist.noise.inversion import Source
 
 _WORD = 64
 _MORE_BYTES = 8
-# Number of values of an entry that share an exponent. The sums of a piece must not span more powers
-# of two than a float64. At small rates they span more: along the long straight edges of a diagram,
-# about 2.4 / rate.
+# Number of values of an entry that share an exponent. The sums of these values must not span more
+# powers of two than a float64 does. At small rates they span more powers: about 2.4 / rate along
+# the long straight edges of a diagram. So pieces are then shorter.
 _PIECE = 1 << 14
 _SHORT_PIECE = 1 << 11
 _SLOW_RATE = Fraction(1, 500)

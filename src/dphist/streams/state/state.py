@@ -27,7 +27,7 @@ class Step:
     ----------
     time : number of events after the step.
     noise : the noise after the step.
-    reads : after the step, the number of times that were read, and the last of them.
+    reads : after the step, the number of times at which the stream was read, and the last of them.
     new_labels : labels that get the next places.
     places, counts : (k,) the places of labels with changed counts, and their new counts.
     users : the changed numbers of events per user, by hash.
@@ -65,7 +65,7 @@ class StreamState:
     users : the number of events of each user; None if users are not bounded.
     marks : the counts at marked times, by place; labels that appeared later are missing.
     readings : recorded releases, by time; public.
-    reads : the number of times that were read, and the last of them; public.
+    reads : the number of times at which the stream was read, and the last of them; public.
     for_tests : whether random bits of any step came from the caller; public.
     """
 

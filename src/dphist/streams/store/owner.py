@@ -1,4 +1,4 @@
-"""Ownership of a state file: one object in one process owns it, and a copy of it has no owner.
+"""Ownership of a state file: at most one object in one process owns it, and none owns a copy.
 
 Two owners of one state would draw different noise for the same partial sum. Anyone who sees both
 releases could average the noise away.

@@ -56,7 +56,7 @@ class WholeSearch:
         result is an int64, and the order is the same.
     words : numbers in the buffer per value; the first of them is searched (decimals have 2).
     below : number of edges at or below all values of the type.
-    keys : (m,) int64, ascending: the following edges. Edges above all values are left out.
+    keys : (m,) int64, ascending: the other edges, without those above all values of the type.
     step : distance between neighboring keys; 0 if they are not evenly spaced, or fewer than two.
     """
 

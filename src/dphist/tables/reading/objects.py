@@ -30,7 +30,7 @@ def keys_of_objects(series: Any, column: Wanted) -> tuple[pa.ChunkedArray, str]:
         None, NaN, NaT and pd.NA are missing values.
     column : the wanted column
         If the type of the values becomes visible (`only_text`), they must be text. A column without
-        rows counts as text, and the visible type must not reveal whether there are rows.
+        rows counts as text; if other types were allowed, the type would reveal that there are rows.
 
     Returns
     -------

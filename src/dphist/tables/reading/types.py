@@ -81,10 +81,10 @@ def plain(kind: pa.DataType) -> pa.DataType:
 
 
 def comparable_type(kind: pa.DataType) -> pa.DataType:
-    """Return the common form of all types with values that are read alike, including lists of them.
+    """Return a form of the type that is equal for two types if their values are read alike.
 
-    The null type and bytes of fixed length are only like themselves, because engines use them for
-    types that they do not know.
+    This includes types of lists. The null type and bytes of fixed length differ from all other
+    types, because engines use them for types that they do not know.
     """
     decoded = decoded_type(kind)
     elements = element_type(decoded)
