@@ -9,9 +9,9 @@ from typing import Any, Protocol, Self, TypedDict, TypeVar, runtime_checkable
 from dphist.arrays import IntArray
 from dphist.data.profile import ONE_EDGE
 from dphist.errors import ParameterError
+from dphist.noise.for_tests import is_for_tests
 from dphist.noise.gaussian_epsilon import LEAST_EPSILON
 from dphist.noise.inversion import Source
-from dphist.noise.whose import is_for_tests
 from dphist.parameters import Exact, probability, whole_number
 from dphist.privacy import (
     MOST_RELEASES,

@@ -108,14 +108,14 @@ def test_a_user_who_changes_rows_changes_no_row_of_others() -> None:
 def unbounded_outside(rows: Rows, most: int, key: str) -> Rows:
     """Rows in no bin are kept, whatever the bound."""
     turns = "row_number() OVER (PARTITION BY who, term ORDER BY problem) AS turn"
-    ranked = contributions._ranked(
+    ranked = contributions._rank(
         rows.project("who", "term", "problem", turns), key, [], turn="turn"
     )
     return ranked.where(f"place <= {most} OR term IN (0, 4, 5)")
 
 
 def one_too_many(rows: Rows, most: int, key: str) -> Rows:
-    return SOUND(rows, most + 1, key)
+    return CORRECT(rows, most + 1, key)
 
 
 def by_the_rows_of_others(rows: Rows, most: int, key: str) -> Rows:
@@ -126,7 +126,7 @@ def by_the_rows_of_others(rows: Rows, most: int, key: str) -> Rows:
     return ranked.where(f"place <= {3 * most}")
 
 
-SOUND = contributions._bounded_records
+CORRECT = contributions._bound_records
 
 
 @pytest.mark.parametrize("wrong", [unbounded_outside, one_too_many, by_the_rows_of_others])
@@ -140,7 +140,7 @@ def test_a_planted_bug_is_noticed(wrong: Any, monkeypatch: pytest.MonkeyPatch) -
         return found
 
     assert changes() == {True}
-    monkeypatch.setattr(contributions, "_bounded_records", wrong)
+    monkeypatch.setattr(contributions, "_bound_records", wrong)
     assert False in changes()
 
 

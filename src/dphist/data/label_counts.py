@@ -14,7 +14,7 @@ import pyarrow as pa
 from dphist.arrays import AnyArray
 from dphist.errors import ParameterError
 from dphist.noise import Source
-from dphist.noise.whose import is_for_tests
+from dphist.noise.for_tests import is_for_tests
 from dphist.parameters import optional_whole, whole_number
 from dphist.stopping import stoppable
 from dphist.tables import LARGEST, check_counts, redact_errors

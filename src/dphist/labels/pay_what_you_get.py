@@ -20,8 +20,8 @@ from dphist.labels.mechanism import (
 )
 from dphist.labels.top_labels import TopLabels, check_scale, check_stated
 from dphist.mechanism import ExpectedError, Meaning, MechanismBase
+from dphist.noise.for_tests import is_for_tests
 from dphist.noise.inversion import Source
-from dphist.noise.whose import is_for_tests
 from dphist.parameters import Exact, optional_whole, whole_number
 from dphist.privacy import ApproxZCDP
 from dphist.release.release import FOR_TESTS, Release

@@ -66,17 +66,17 @@ def gaussian_epsilon(mu_squared: Fraction, delta: Fraction) -> Fraction:
 
 
 def _least(mu_squared: Fraction, delta: Fraction, proposal: Fraction, bits: int) -> Fraction | None:
-    """Return the smallest number of 12 digits that is proved to be enough.
+    """Return the smallest epsilon of 12 digits that is proved to be enough; None if none is found.
 
-    Newton's method, which usually confirms the proposal; bisection where it diverges.
+    Newton's method usually confirms the proposal; bisection replaces it where it diverges.
     """
     candidate, low = max(_up(proposal), LEAST_EPSILON), Fraction(0)
     best: Fraction | None = None
     for step in range(_MOST_STEPS):
         chance, slope = _chance_and_slope(candidate, mu_squared, bits)
         excess = chance - delta * (1 << bits)
-        # Bits for which the 17th digit of the candidate still changes d: enough to distinguish
-        # the smallest number of 12 digits from the next, except for about one in 100,000.
+        # With these bits the 17th digit of the candidate still changes d. That is enough to
+        # distinguish neighboring numbers of 12 digits in all but one of 100,000 cases.
         wanted = bits + 60 - math.floor(candidate * slope).bit_length() if slope > 0 else bits
         decided = min(wanted, _MOST_BITS) <= bits
         if excess <= 0:
@@ -99,7 +99,7 @@ def _least(mu_squared: Fraction, delta: Fraction, proposal: Fraction, bits: int)
 def _log(delta: Fraction) -> float:
     if delta > Fraction(1, 2):
         return math.log1p(-float(1 - delta))
-    return math.log(delta.numerator) - math.log(delta.denominator)  # of integers of any size
+    return math.log(delta.numerator) - math.log(delta.denominator)  # integers may exceed floats
 
 
 def _proposal(mu: float, log_delta: float) -> float:

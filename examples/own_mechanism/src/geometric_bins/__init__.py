@@ -9,7 +9,7 @@ import numpy as np
 import dphist as dh
 from dphist.mechanism import Intervals, provenance_of_unit
 from dphist.noise import two_sided_geometric
-from dphist.noise.whose import is_for_tests
+from dphist.noise.for_tests import is_for_tests
 from dphist.parameters import positive_number, whole_number
 from dphist.ranges.counts import load_counts
 from dphist.ranges.leaf_counts import BinAnswers
