@@ -12,12 +12,13 @@ from dphist.errors import ParameterError
 from dphist.noise.gaussian_epsilon import LEAST_EPSILON
 from dphist.noise.inversion import Source
 from dphist.noise.whose import is_for_tests
-from dphist.parameters import Exact, probability, whole_number
+from dphist.parameters import Exact, checked_level, probability, whole_number
 from dphist.privacy import (
     MOST_RELEASES,
     ApproxDP,
     Guarantee,
     PrivacyUnit,
+    PureDP,
     Target,
     delta_of,
     least_epsilon,
@@ -184,7 +185,7 @@ class Intervals:
     ----------
     lower, upper : arrays in the shape and order of the released counts, in records.
     level : probability, over the noise alone, with which a true count is between the two; about
-        that for ranges, whose noise is taken for normal.
+        that for bins inferred from several noisy counts, whose error is taken for normal.
     """
 
     lower: Any
@@ -266,9 +267,15 @@ class MechanismBase(ABC):
             If this mechanism cannot have released it.
         """
 
+    @property
+    def epsilon_guarantee(self) -> PureDP | ApproxDP | None:
+        """Return a guarantee in epsilon that holds beside `guarantee`, if there is one."""
+        return None
+
     def _guarantees(self) -> Sequence[Guarantee]:
         """Return all guarantees that hold of a release."""
-        return [self.guarantee]
+        direct = self.epsilon_guarantee
+        return [self.guarantee] if direct is None else [self.guarantee, direct]
 
     def epsilon_at(self, delta: Exact, releases: int = 1) -> Fraction | None:
         """Return the least epsilon known of so many releases at a total delta.
@@ -314,6 +321,15 @@ class MechanismBase(ABC):
             object.__setattr__(made, item.name, getattr(self, item.name))
         object.__setattr__(made, "target", Target(asked, target.releases))
         return made
+
+    def _check_asked(self, release: Release, level: float, most: float | None = None) -> None:
+        """Refuse bounds on what another kind of mechanism released, or at such a level."""
+        if not (isinstance(release, Release) and isinstance(release.mechanism, type(self))):
+            raise ParameterError(
+                f"release must be one of {type(self).__name__}; each release has the mechanism "
+                "that can answer as release.mechanism"
+            )
+        checked_level(level, most=most)
 
     def _given_out(
         self,

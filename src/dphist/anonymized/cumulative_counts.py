@@ -11,10 +11,9 @@ from dphist.anonymized.inference import infer_decreasing, rounding_error
 from dphist.anonymized.mechanism import (
     EPSILON,
     SENSITIVITY,
-    AnonymizedMechanism,
     Drawn,
+    GeometricMechanism,
     checked_cell_epsilon,
-    checked_level,
 )
 from dphist.anonymized.reference import Shape, error_on, public_profile, zipf_profile
 from dphist.arrays import IntArray
@@ -29,7 +28,7 @@ from dphist.release.release import Release
 
 @savable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class CumulativeCounts(AnonymizedMechanism):
+class CumulativeCounts(GeometricMechanism):
     """Noise on how many labels have each count or more, up to a public maximum count.
 
     Parameters
@@ -76,11 +75,6 @@ class CumulativeCounts(AnonymizedMechanism):
         self._hold(largest=whole_number(largest, "largest", 1, 2**40))
         checked_cell_epsilon(self.epsilon, self.sensitivity)
 
-    @property
-    def cell_epsilon(self) -> Fraction:
-        """Parameter of the geometric noise on each cumulative prevalence."""
-        return self.epsilon / self.sensitivity
-
     def measure(self, profile: Profile, source: Source | None = None) -> IntArray:
         """Return the noisy cumulative prevalences, (largest,) int64, before inference.
 
@@ -113,7 +107,7 @@ class CumulativeCounts(AnonymizedMechanism):
         If no noise exceeds t, projecting keeps every one within t of the truth
         (`docs/proofs/cumulative_counts.md`, Lemma 3); t comes from the noise alone.
         """
-        missed = 1 - checked_level(level, 0.999999)
+        missed = self._missed(release, level)
         columns = tiling.columns_below(release.value, 0, self.largest)
         t = geometric_simultaneous_bound(self.cell_epsilon, self.largest, missed)
         t += rounding_error(columns)

@@ -56,18 +56,6 @@ class AnonymizedMechanism(MechanismBase):
         """What a release costs units that change at most `sensitivity` cells: pure epsilon-DP."""
         return PureDP(self.epsilon, self._unit)
 
-    @property
-    def cell_epsilon(self) -> Fraction | None:
-        """Parameter of the geometric noise on what is measured; None where there is none."""
-        return None
-
-    @property
-    def noise_scale(self) -> Fraction:
-        """Scale of the geometric noise on what the profile is inferred from, in records."""
-        if self.cell_epsilon is None:
-            raise NotImplementedError
-        return 1 / self.cell_epsilon
-
     @final
     def release(self, profile: Profile, source: Source | None = None) -> Release:
         """Release the profile: the only place that sees data and draws noise.
@@ -113,7 +101,7 @@ class AnonymizedMechanism(MechanismBase):
 
     def pointwise_band(self, release: Release, level: float = 0.95) -> Band | None:
         """Return error bars, estimated for each point by itself; None where there are none."""
-        checked_level(level, 0.999999)
+        self._check_asked(release, level, 0.999999)
         return None
 
     def intervals(self, release: Release, level: float = 0.95) -> Band:
@@ -133,6 +121,11 @@ class AnonymizedMechanism(MechanismBase):
             sensitivity=whole_number(sensitivity, "sensitivity", 1),
         )
 
+    def _missed(self, release: Release, level: float, most: float = 0.999999) -> float:
+        """Return the probability with which a band may miss; refuse releases of other kinds."""
+        self._check_asked(release, level, most)
+        return 1 - level
+
     def _accept(self, profile: Profile) -> None:
         """Refuse data whose stated bound this mechanism does not protect; both are public."""
         if checked_profile(profile).sensitivity > self.sensitivity:
@@ -143,18 +136,27 @@ class AnonymizedMechanism(MechanismBase):
             )
 
 
+class GeometricMechanism(AnonymizedMechanism):
+    """A mechanism that infers the profile from counts with two-sided geometric noise."""
+
+    __slots__ = ()
+
+    @property
+    def cell_epsilon(self) -> Fraction:
+        """Parameter of the geometric noise on each count that is measured."""
+        return self.epsilon / self.sensitivity
+
+    @property
+    def noise_scale(self) -> Fraction:
+        """Scale of the geometric noise on what the profile is inferred from, in records."""
+        return 1 / self.cell_epsilon
+
+
 def checked_profile(profile: Profile) -> Profile:
     """Refuse anything but a profile."""
     if not isinstance(profile, Profile):
         raise ParameterError("profile must be a dphist.Profile; see Profile.from_table")
     return profile
-
-
-def checked_level(level: float, most: float) -> float:
-    """Return the probability with which a band should hold."""
-    if not 0 < level <= most:
-        raise ParameterError(f"level must be above 0 and at most {most}")
-    return level
 
 
 def checked_cell_epsilon(epsilon: Fraction, sensitivity: int) -> Fraction:

@@ -13,10 +13,9 @@ from dphist.anonymized.inference import infer_decreasing, rounding_error
 from dphist.anonymized.mechanism import (
     EPSILON,
     SENSITIVITY,
-    AnonymizedMechanism,
     Drawn,
+    GeometricMechanism,
     checked_cell_epsilon,
-    checked_level,
 )
 from dphist.anonymized.reference import Shape, error_on, public_profile
 from dphist.arrays import IntArray
@@ -44,7 +43,7 @@ MISSED = 1e-3
 
 @savable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class RankSplit(AnonymizedMechanism):
+class RankSplit(GeometricMechanism):
     """The k largest counts as rows and the rest as columns, with k = sqrt(total).
 
     Parameters
@@ -167,9 +166,9 @@ class RankSplit(AnonymizedMechanism):
         (`docs/proofs/rank_split.md`, Lemma 4); t comes from the noise alone. With a public
         `total` below the true one, only cells within the first k rows or columns are meant.
         """
+        missed = self._missed(release, level, 0.998) - (MISSED if self.total is None else 0)
         rows = infer_decreasing(release.noisy["rows"])
         columns = infer_decreasing(release.noisy["columns"])
-        missed = 1 - checked_level(level, 0.998) - (MISSED if self.total is None else 0)
         t = geometric_simultaneous_bound(self.cell_epsilon, 2 * len(rows), missed)
         t += max(rounding_error(rows), rounding_error(columns))
         low_rows, low_columns = np.maximum(rows - t, 0), np.maximum(columns - t, 0)

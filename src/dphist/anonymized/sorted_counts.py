@@ -12,10 +12,9 @@ from dphist.anonymized.inference import infer_decreasing, rounding_error
 from dphist.anonymized.mechanism import (
     EPSILON,
     SENSITIVITY,
-    AnonymizedMechanism,
     Drawn,
+    GeometricMechanism,
     checked_cell_epsilon,
-    checked_level,
 )
 from dphist.anonymized.reference import Shape, error_on, public_profile, zipf_profile
 from dphist.arrays import IntArray
@@ -34,7 +33,7 @@ _INFERENCES = ("isotonic", "sort", "none")
 
 @savable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class SortedCounts(AnonymizedMechanism):
+class SortedCounts(GeometricMechanism):
     """Noise on each of the sorted counts, for a public number of labels.
 
     Parameters
@@ -100,11 +99,6 @@ class SortedCounts(AnonymizedMechanism):
         self._hold(inference=inference)
         checked_cell_epsilon(self.epsilon, self.sensitivity)
 
-    @property
-    def cell_epsilon(self) -> Fraction:
-        """Parameter of the geometric noise on each count."""
-        return self.epsilon / self.sensitivity
-
     def measure(self, profile: Profile, source: Source | None = None) -> IntArray:
         """Return the noisy sorted counts, (labels,) int64, before inference.
 
@@ -144,7 +138,7 @@ class SortedCounts(AnonymizedMechanism):
         If no noise exceeds t, sorting or projecting keeps every count within t of the truth
         (`docs/proofs/sorted_counts.md`, Lemma 3); t comes from the noise alone.
         """
-        missed = 1 - checked_level(level, 0.999999)
+        missed = self._missed(release, level)
         counts = tiling.first_rows(release.value, self.labels)
         t = geometric_simultaneous_bound(self.cell_epsilon, self.labels, missed)
         t += rounding_error(counts)

@@ -26,7 +26,7 @@ from dphist.labels.mechanism import (
 from dphist.noise.enclosures import exp_negative
 from dphist.noise.inversion import Source
 from dphist.noise.lazy import GUMBEL, LARGEST_SCALE, LazyNoise
-from dphist.parameters import Exact, optional_whole, whole_number
+from dphist.parameters import Exact, checked_level, optional_whole, whole_number
 from dphist.privacy import ApproxZCDP
 from dphist.privacy.as_text import down, plain
 from dphist.release.label_table import LabelTable
@@ -124,8 +124,7 @@ class TopLabels(LabelsMechanism):
 
     def likely_count(self, chance: float) -> int:
         """Return how far above the next count a label is released with this probability."""
-        if not 0 < chance < 1:
-            raise ParameterError("chance must be above 0 and below 1")
+        checked_level(chance, "chance")
         # The difference of two Gumbel variables is logistic.
         over = float(self.noise_scale) * math.log(chance / (1 - chance))
         return math.ceil(float(self.threshold) + over)

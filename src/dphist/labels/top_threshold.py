@@ -8,7 +8,6 @@ import pyarrow as pa
 from scipy.special import ndtri
 
 from dphist.data.label_counts import LabelCounts
-from dphist.errors import ParameterError
 from dphist.labels.mechanism import (
     DELTA,
     EPSILON,
@@ -27,8 +26,9 @@ from dphist.labels.mechanism import (
 from dphist.labels.top_labels import check_scale, check_stated
 from dphist.noise.inversion import Source
 from dphist.noise.lazy import GAUSSIAN, LazyNoise
+from dphist.noise.magnitude import gaussian_half_width
 from dphist.noise.quantiles import normal_quantile_above
-from dphist.parameters import Exact, whole_number
+from dphist.parameters import Exact, checked_level, whole_number
 from dphist.privacy import ApproxZCDP
 from dphist.privacy.as_text import down, plain
 from dphist.release.label_table import LabelTable
@@ -111,15 +111,14 @@ class TopThreshold(LabelsMechanism):
 
     def likely_count(self, chance: float) -> int:
         """Return how far above the next count a label is released with this probability."""
-        if not 0 < chance < 1:
-            raise ParameterError("chance must be above 0 and below 1")
         # The difference of two normal variables is normal.
-        over = math.sqrt(2) * float(self.noise_scale) * float(ndtri(chance))
+        normal = float(ndtri(checked_level(chance, "chance")))
+        over = math.sqrt(2) * float(self.noise_scale) * normal
         return math.ceil(float(self.threshold) + over)
 
     def half_width(self, level: float = LEVEL) -> int:
         """Return the smallest q at which the noise of a count is within q with this probability."""
-        return max(math.ceil(float(self.noise_scale) * float(ndtri((1 + level) / 2)) - 0.5), 0)
+        return gaussian_half_width(self.noise_scale, level)
 
     def _drawn(self, counts: LabelCounts, source: Source | None) -> LabelTable:
         largest = counts.largest(self.k + 1)

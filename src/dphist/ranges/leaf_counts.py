@@ -76,6 +76,9 @@ class LeafCounts(RangesMechanism):
         """Return sums of bins, whose errors are independent."""
         return BinAnswers(bins, self.budget.variance(Fraction(1)))
 
+    def _bin_width(self, answers: Answers, level: float) -> int:
+        return self.budget.half_width(level)
+
     @property
     def description(self) -> str:
         """How a release is made."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from dphist.anonymized.mechanism import AnonymizedMechanism
+from dphist.anonymized.mechanism import AnonymizedMechanism, GeometricMechanism
 from dphist.errors import ParameterError
 from dphist.mechanism import Mechanism, meanings_of
 from dphist.noise.magnitude import geometric_standard_deviation
@@ -53,9 +53,9 @@ def targets(mechanism: Mechanism) -> list[Parameter]:
 
 def noise(mechanism: Mechanism) -> Parameter | None:
     """Describe the noise on each released number, for mechanisms that state it."""
-    rate = mechanism.cell_epsilon if isinstance(mechanism, AnonymizedMechanism) else None
-    if rate is None:
+    if not isinstance(mechanism, GeometricMechanism):
         return None
+    rate = mechanism.cell_epsilon
     deviation = plain(down(geometric_standard_deviation(rate), 3))
     return Parameter(
         "noise",

@@ -13,8 +13,10 @@ from dphist.errors import ParameterError
 from dphist.mechanism import ExpectedError, Intervals, Meaning, MechanismBase, check_kind
 from dphist.noise.gaussian import LARGEST_SIGMA
 from dphist.noise.gaussian_epsilon import gaussian_epsilon
+from dphist.noise.magnitude import gaussian_half_width
 from dphist.parameters import (
     Exact,
+    checked_level,
     optional_whole,
     positive_delta,
     privacy_parameter,
@@ -253,15 +255,14 @@ class ContinualMechanism(MechanismBase):
 
         By the largest noise; 1 where all labels are listed.
         """
-        if not 0 < chance < 1:
-            raise ParameterError("chance must be above 0 and below 1")
+        checked_level(chance, "chance")
         if self.threshold is None:
             return 1
         return math.ceil(float(self.threshold) + float(ndtri(chance)) * self.standard_error)
 
     def half_width(self, level: float = LEVEL) -> int:
         """Return the smallest q at which a count's noise, rounded, is within q at any time."""
-        return max(math.ceil(float(ndtri((1 + level) / 2)) * self.standard_error - 0.5), 0)
+        return gaussian_half_width(self.standard_error, level)
 
     def expected_error(self) -> ExpectedError:
         """Return the count from which a label is in a reading with 95 %, and the noise's scale."""
@@ -277,8 +278,7 @@ class ContinualMechanism(MechanismBase):
 
         They reach `half_width` to both sides, and not below 1 unless labels are listed.
         """
-        if not 0 < level < 1:
-            raise ParameterError("level must be above 0 and below 1")
+        self._check_asked(release, level)
         counts, width = release.value.latest.counts, self.half_width(level)
         low, high = counts - width, counts + width
         if self.threshold is not None:

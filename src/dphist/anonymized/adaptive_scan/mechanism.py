@@ -18,10 +18,9 @@ from dphist.anonymized.band import Band, from_rows_and_columns, holding
 from dphist.anonymized.mechanism import (
     EPSILON,
     SENSITIVITY,
-    AnonymizedMechanism,
     Drawn,
+    GeometricMechanism,
     checked_cell_epsilon,
-    checked_level,
 )
 from dphist.anonymized.reference import Shape, error_on, public_profile
 from dphist.arrays import IntArray
@@ -38,7 +37,7 @@ _DRAWS_AT_ONCE = 1024
 
 @savable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class AdaptiveScan(AnonymizedMechanism):
+class AdaptiveScan(GeometricMechanism):
     """Every cell counted once, in blocks as wide as the noisy counts so far suggest.
 
     Parameters
@@ -72,11 +71,6 @@ class AdaptiveScan(AnonymizedMechanism):
     def __init__(self, *, epsilon: Exact, sensitivity: int = 1) -> None:
         self._hold_shared(epsilon, sensitivity)
         checked_cell_epsilon(self.epsilon, self.sensitivity)
-
-    @property
-    def cell_epsilon(self) -> Fraction:
-        """Parameter of the geometric noise on each block."""
-        return self.epsilon / self.sensitivity
 
     def _drawn(self, profile: Profile, source: Source | None) -> Drawn:
         """Draw; `noisy` holds all that the profile is decoded from.
@@ -174,9 +168,8 @@ class AdaptiveScan(AnonymizedMechanism):
         They follow from the noisy counts if no noise exceeds t (`docs/proofs/adaptive_scan.md`,
         Lemma 4), and are widened where the decoding leaves them.
         """
-        noisy = release.noisy
+        missed, noisy = self._missed(release, level), release.noisy
         draws = len(noisy["columns"]) + len(noisy["rows"])
-        missed = 1 - checked_level(level, 0.999999)
         t = geometric_stopped_bound(self.cell_epsilon, draws, missed)
         return Band(*holding(*bounds_of_scans(noisy, t), release.value), level, "all labels")
 
@@ -186,7 +179,7 @@ class AdaptiveScan(AnonymizedMechanism):
         Far narrower than `band`, and no bound: they are the decoding's own estimate of how
         far it is off at each rank (`docs/adaptive-scan.md#error-bars` has measured coverage).
         """
-        z = NormalDist().inv_cdf((1 + checked_level(level, 0.999999)) / 2)
+        z = NormalDist().inv_cdf(1 - self._missed(release, level) / 2)
         noisy, epsilon = release.noisy, float(self.cell_epsilon)
         columns = curve_between(noisy["column_ends"], noisy["columns"], epsilon, of_columns, z)
         rows = curve_between(noisy["row_ends"], noisy["rows"], epsilon, of_rows, z)

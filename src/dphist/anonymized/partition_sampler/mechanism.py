@@ -13,7 +13,6 @@ from dphist.anonymized.mechanism import (
     SENSITIVITY,
     AnonymizedMechanism,
     Drawn,
-    checked_level,
 )
 from dphist.anonymized.partition_sampler.paths import Paths
 from dphist.anonymized.partition_sampler.radius import log_mass_of_cut, minus_log_above, radius
@@ -23,7 +22,7 @@ from dphist.data.profile import Profile
 from dphist.errors import DphistError, ParameterError
 from dphist.mechanism import Meaning
 from dphist.noise import Source
-from dphist.parameters import Exact, probability
+from dphist.parameters import Exact, positive_delta
 from dphist.privacy import ApproxDP
 from dphist.release.mechanisms import savable
 from dphist.release.release import Release
@@ -85,10 +84,8 @@ class PartitionSampler(AnonymizedMechanism):
 
     def __init__(self, *, epsilon: Exact, delta: Exact, sensitivity: int = 1) -> None:
         self._hold_shared(epsilon, sensitivity)
-        exact = probability(delta, "delta")
-        if not exact > 0:
-            raise ParameterError("delta must be above 0: PrivHist needs none")
-        self._hold(delta=exact)
+        why = "diagrams far from the data are never drawn; AdaptiveScan and PrivHist have no delta"
+        self._hold(delta=positive_delta(delta, why))
         if self.epsilon / self.sensitivity < _SMALLEST_EPSILON:
             raise ParameterError(
                 "epsilon divided by sensitivity must be at least 1/1000 for this mechanism; "
@@ -164,7 +161,8 @@ class PartitionSampler(AnonymizedMechanism):
         Very wide: the bound on the distance of a draw from the truth is all that is known, and
         it may fall on any one count.
         """
-        log_mass = minus_log_above(1 - Fraction(checked_level(level, 0.999999)))
+        self._check_asked(release, level, 0.999999)
+        log_mass = minus_log_above(1 - Fraction(level))
         distance = 0
         # The radius grows with the true total: at most the released one plus the distance.
         while (wider := radius(release.value.total + distance, self.rate, log_mass)) > distance:

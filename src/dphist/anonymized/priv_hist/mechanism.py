@@ -12,10 +12,9 @@ from dphist.anonymized.band import Band, holding
 from dphist.anonymized.mechanism import (
     EPSILON,
     SENSITIVITY,
-    AnonymizedMechanism,
     Drawn,
+    GeometricMechanism,
     checked_cell_epsilon,
-    checked_level,
 )
 from dphist.anonymized.priv_hist import regions
 from dphist.anonymized.priv_hist.band import bounds_of_blocks, bounds_of_split
@@ -47,7 +46,7 @@ _NO_RELEASE = "noisy must hold the private total and the counts of a release"
 
 @savable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class PrivHist(AnonymizedMechanism):
+class PrivHist(GeometricMechanism):
     """A private total, then columns for small counts and rows, or blocks, for large ones.
 
     Parameters
@@ -242,7 +241,7 @@ class PrivHist(AnonymizedMechanism):
         They follow from the noisy counts if no noise exceeds t (`docs/proofs/priv_hist.md`,
         Lemmas 5 and 6), and are widened where the published decoding leaves them.
         """
-        missed = 1 - checked_level(level, 0.998) - _MISSED
+        missed = self._missed(release, level, 0.998) - _MISSED
         total = release.total or 0
         most = total + geometric_upper_bound(self.total_epsilon, _MISSED)
         noisy = release.noisy

@@ -37,7 +37,7 @@ from dphist.noise import Source
 from dphist.noise.gaussian import LARGEST_SIGMA
 from dphist.noise.gaussian_epsilon import gaussian_epsilon
 from dphist.noise.geometric import SMALLEST_EPSILON
-from dphist.parameters import Exact, probability, whole_number
+from dphist.parameters import Exact, checked_level, probability, whole_number
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PureDP
 from dphist.release.label_table import LabelTable
 from dphist.release.mechanisms import savable
@@ -322,8 +322,7 @@ class ThresholdHistogram(LabelsMechanism):
 
     def likely_count(self, chance: float) -> int:
         """Return the least count, in records, released with this probability or more."""
-        if not 0 < chance < 1:
-            raise ParameterError("chance must be above 0 and below 1")
+        checked_level(chance, "chance")
         below, above = 0, 1
         while self.release_chance(above) < chance:
             above *= 2

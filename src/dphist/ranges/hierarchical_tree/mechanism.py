@@ -227,6 +227,11 @@ class HierarchicalTree(RangesMechanism):
         least = self.budget.half_width()
         return TreeAnswers(self.shape, counted, variances, fitted, least)
 
+    def _bin_width(self, answers: Answers, level: float) -> FloatArray | int:
+        if self.consistent:
+            return RangesMechanism._bin_width(self, answers, level)
+        return self.budget.half_width(level, self.share)  # each bin is one noisy count
+
     def _least_squares(self, nodes: list[IntArray]) -> FloatArray:
         """Fit the bins before any was made non-negative."""
         return consistent(self.shape, nodes, self._weights)[-1]
