@@ -1,6 +1,6 @@
 """What all mechanisms share: the protocol, meanings of parameters, a target, releasing."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from fractions import Fraction
@@ -24,8 +24,9 @@ from dphist.privacy import (
     least_epsilon,
 )
 from dphist.privacy.unit import ONE_RECORD
+from dphist.release.maker import Maker, parameters_of
 from dphist.release.mechanisms import savable
-from dphist.release.release import Release, parameters_of
+from dphist.release.release import Release
 
 M = TypeVar("M")
 
@@ -45,7 +46,7 @@ class Meaning(TypedDict, total=False):
 
 
 @runtime_checkable
-class Mechanism(Protocol):
+class Mechanism(Maker, Protocol):
     """What every mechanism offers: those of dphist, and your own.
 
     A mechanism is a frozen dataclass. Its constructor takes everything that does not depend on
@@ -60,26 +61,6 @@ class Mechanism(Protocol):
     protocol they have.
     """
 
-    @property
-    def guarantee(self) -> Guarantee:
-        """What a release costs, and whom it protects (`guarantee.unit`); known before data."""
-
-    @property
-    def noise_scale(self) -> Fraction | float:
-        """Scale of the noise on a number that is measured, in records.
-
-        1 / rate of two-sided geometric noise, the standard deviation of Gaussian noise, the scale
-        of Gumbel noise. Where several numbers get different noise, the smallest scale.
-        """
-
-    @property
-    def description(self) -> str:
-        """How a release is made, in a sentence or two."""
-
-    @property
-    def reference(self) -> str:
-        """The paper, and the algorithm or theorem in it."""
-
     def release(self, data: Any, /, source: Source | None = None) -> Release:
         """Return a release of the data: the only place that sees data and draws noise.
 
@@ -87,29 +68,6 @@ class Mechanism(Protocol):
         ----------
         source : callable, optional
             `source(n)` returns n random bytes. For tests only: the release says so.
-        """
-
-    def decode(self, noisy: Mapping[str, IntArray], /) -> Any:
-        """Return the value inferred from the noisy counts of a release; post-processing.
-
-        Raises
-        ------
-        ParameterError
-            If the mechanism keeps no noisy counts, or these are not those of a release.
-        """
-
-    def expected_error(self, *public: Any, **guesses: Any) -> Any:
-        """Return the error to expect, from public numbers alone.
-
-        Of anonymized histograms, the sorted L1 distance in records; of ranges, the root of the mean
-        squared error of a random range in records; of labels and streams, an `ExpectedError`.
-        """
-
-    def intervals(self, release: Release, /, level: float = 0.95) -> Any:
-        """Return bounds on the truth, with `lower`, `upper` and `level`; post-processing.
-
-        Of anonymized histograms a `Band`, of others `Intervals`; None where a release has no
-        counts.
         """
 
 
@@ -147,8 +105,8 @@ def register(mechanism: type[M]) -> type[M]:
     settings: Any = mechanism.__dataclass_params__  # type: ignore[attr-defined]
     if not settings.frozen:
         raise ParameterError("mechanism must be frozen: @dataclass(frozen=True)")
-    held = {item.name for item in fields(mechanism)}
-    missing = [name for name in _OFFERED if name not in held and not hasattr(mechanism, name)]
+    held = {item.name for item in fields(mechanism)} | {*dir(mechanism)}
+    missing = [name for name in _OFFERED if name not in held]
     if missing:
         raise ParameterError(f"mechanism must have {', '.join(missing)}: see dphist.Mechanism")
     return savable(mechanism)
@@ -193,7 +151,7 @@ class Intervals:
     level: float
 
 
-def meanings_of(mechanism: Any) -> dict[str, Meaning]:
+def meanings_of(mechanism: Maker) -> dict[str, Meaning]:
     """Return what the fields of a mechanism say of its parameters, by name."""
     return {
         item.name: Meaning(**item.metadata)  # type: ignore[typeddict-item]
@@ -203,7 +161,7 @@ def meanings_of(mechanism: Any) -> dict[str, Meaning]:
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False, eq=False)
-class MechanismBase(ABC):
+class MechanismBase(Maker):
     """A frozen mechanism that remembers what it was calibrated to.
 
     Attributes
@@ -227,30 +185,10 @@ class MechanismBase(ABC):
             shown.append(f"target={self.target!r}")
         return f"{type(self).__name__}({', '.join(shown)})"
 
-    @property
-    @abstractmethod
-    def guarantee(self) -> Guarantee:
-        """What a release costs, and whom it protects."""
-
     def _hold(self, **values: object) -> None:
         """Set fields, in the constructor: the mechanism is frozen, but not yet given out."""
         for name, value in values.items():
             object.__setattr__(self, name, value)
-
-    @property
-    @abstractmethod
-    def noise_scale(self) -> Fraction | float:
-        """Scale of the noise on a number that is measured, in records: see `Mechanism`."""
-
-    @property
-    @abstractmethod
-    def description(self) -> str:
-        """How a release is made, in a sentence or two."""
-
-    @property
-    @abstractmethod
-    def reference(self) -> str:
-        """The paper, and the algorithm or theorem in it."""
 
     def decode(self, noisy: Mapping[str, IntArray]) -> Any:
         """Return the value inferred from noisy counts; refused here: none are kept."""
@@ -373,14 +311,23 @@ def check_unit(asked: Guarantee, own: PrivacyUnit, name: str) -> None:
         )
 
 
-def provenance_of_unit(data: object) -> dict[str, str]:
+class _OfRecords(Protocol):
+    """Data of which one unit has a bounded number of records."""
+
+    @property
+    def unit(self) -> str | None: ...
+
+    @property
+    def sensitivity(self) -> int: ...
+
+
+def provenance_of_unit(data: _OfRecords) -> dict[str, str]:
     """Return what a release states of whom the data say they protect; nothing where they do not.
 
     What the data were cut to may be less than what the mechanism protects.
     """
-    unit = getattr(data, "unit", None)
-    if unit is None:
+    if data.unit is None:
         return {}
-    if unit == ONE_EDGE:
+    if data.unit == ONE_EDGE:
         return {"unit": ONE_EDGE}
-    return {"unit": str(unit), "max_records": str(getattr(data, "sensitivity", 1))}
+    return {"unit": data.unit, "max_records": str(data.sensitivity)}

@@ -15,7 +15,7 @@ import pytest
 import dphist as dh
 from dphist.privacy import Target
 from dphist.release import mechanisms
-from dphist.release.release import parameters_of
+from dphist.release.maker import parameters_of
 from dphist.report.kinds import kind_of
 from tests.mechanisms.cases import (
     CASES,

@@ -15,7 +15,7 @@ import pytest
 
 import dphist as dh
 from dphist.mechanism import ExpectedError, meanings_of
-from dphist.release.release import parameters_of
+from dphist.release.maker import parameters_of
 from tests.mechanisms.cases import (
     CASES,
     GRID,

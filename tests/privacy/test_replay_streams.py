@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 from dphist.errors import ParameterError
-from dphist.release.release import parameters_of
+from dphist.release.maker import parameters_of
 from dphist.streams.counters.binary import blocks, levels
 from dphist.streams.counters.noise_table import NoiseTable
 from dphist.streams.mechanism import ContinualMechanism

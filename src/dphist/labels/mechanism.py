@@ -53,6 +53,7 @@ class LabelsMechanism(MechanismBase):
     delta : the probability with which a label may betray a user, or None where none can.
     max_labels : how many labels one user changes at most; None if that is not bounded.
     max_count : by how much one user changes the count of a label at most.
+    noise : "laplace", "gaussian" or "gumbel".
     """
 
     __slots__ = ()
@@ -61,6 +62,7 @@ class LabelsMechanism(MechanismBase):
     delta: Fraction | None
     max_labels: int | None
     max_count: int
+    noise: str
 
     @property
     def _unit(self) -> PrivacyUnit:

@@ -11,6 +11,7 @@ from dphist.labels.mechanism import (
     DELTA,
     EPSILON,
     LARGEST_BOUND,
+    LEVEL,
     MAX_COUNT,
     MAX_LABELS,
     checked_bound,
@@ -148,6 +149,9 @@ class PayWhatYouGet(MechanismBase):
     def expected_error(self, k: int = 10, candidates: int = 100) -> ExpectedError:
         """Return the error to expect of one query, from public numbers alone."""
         return self._query(k, candidates).expected_error()
+
+    def intervals(self, release: Release, level: float = LEVEL) -> None:
+        """Return None: no counts are released."""
 
     def restored(self, value: Any, noisy: object) -> Any:
         """Refuse: a session is not saved; releases of its queries are those of `TopLabels`."""

@@ -73,6 +73,7 @@ class TopLabels(LabelsMechanism):
         "R. Rogers. A Unifying Privacy Analysis Framework for Unknown Domain Algorithms in "
         "Differential Privacy. 2023. arXiv:2309.09170. Algorithm 3 and Theorem 9."
     )
+    noise = "gumbel"
 
     k: int = field(metadata=K)
     candidates: int = field(metadata=CANDIDATES)

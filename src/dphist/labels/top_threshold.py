@@ -72,6 +72,7 @@ class TopThreshold(LabelsMechanism):
         "R. Rogers. A Unifying Privacy Analysis Framework for Unknown Domain Algorithms in "
         "Differential Privacy. 2023. arXiv:2309.09170. Algorithm 2 and Theorem 8."
     )
+    noise = "gaussian"
 
     k: int = field(metadata=K)
     epsilon: Fraction = field(metadata=EPSILON)

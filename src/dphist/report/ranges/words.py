@@ -3,10 +3,9 @@
 As in `dphist.report.words`: functions of parameters and released values.
 """
 
-from typing import Any
-
 from dphist.privacy import ZCDP, ApproxDP, Guarantee, PureDP, Target
-from dphist.ranges import AdaptiveTree
+from dphist.ranges import AdaptiveTree, HierarchicalTree
+from dphist.release.maker import Maker
 from dphist.release.range_histogram import RangeHistogram
 from dphist.report import words
 from dphist.report.delta_words import UNKNOWN, Number
@@ -98,7 +97,7 @@ def names_in_words(histogram: RangeHistogram) -> str:
     return f"{', '.join(names)} and {last}" if names else last
 
 
-def errors_in_words(mechanism: Any) -> str:
+def errors_in_words(mechanism: Maker) -> str:
     """Say what errors mean and what determines them."""
     start = (
         "The number after ± is 1.96 standard errors. The true number is within it in about 95 % of "
@@ -110,7 +109,7 @@ def errors_in_words(mechanism: Any) -> str:
             "about how records are spread over bins that were counted together: there it is as "
             "wide as the count of all these bins allows."
         )
-    if getattr(mechanism, "nonnegative", False):
+    if isinstance(mechanism, HierarchicalTree) and mechanism.nonnegative:
         return (
             f"{start}The mechanism alone determines it for estimates that may be negative; it is "
             "widened by as much as making them non-negative changed them."
