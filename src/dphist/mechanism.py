@@ -151,6 +151,12 @@ class Intervals:
     level: float
 
 
+def parameter(meaning: str, not_given: str = "", public: bool = False) -> Any:
+    """Return the field of a mechanism's parameter: see `Meaning`."""
+    told = {"meaning": meaning} | ({"not_given": not_given} if not_given else {})
+    return field(metadata={**told, "public": True} if public else told)
+
+
 def meanings_of(mechanism: Maker) -> dict[str, Meaning]:
     """Return what the fields of a mechanism say of its parameters, by name."""
     return {

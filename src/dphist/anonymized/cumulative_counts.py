@@ -18,7 +18,7 @@ from dphist.anonymized.mechanism import (
 from dphist.anonymized.reference import Shape, error_on, public_profile, zipf_profile
 from dphist.arrays import IntArray
 from dphist.data.profile import Profile
-from dphist.mechanism import Meaning
+from dphist.mechanism import parameter
 from dphist.noise import Source, two_sided_geometric
 from dphist.noise.magnitude import geometric_simultaneous_bound
 from dphist.parameters import Exact, whole_number
@@ -62,12 +62,7 @@ class CumulativeCounts(GeometricMechanism):
     )
 
     epsilon: Fraction = field(metadata=EPSILON)
-    largest: int = field(
-        metadata=Meaning(
-            meaning="Public maximum count; larger ones are treated as this.",
-            public=True,
-        )
-    )
+    largest: int = parameter("Public maximum count; larger ones are treated as this.", public=True)
     sensitivity: int = field(metadata=SENSITIVITY)
 
     def __init__(self, *, epsilon: Exact, largest: int, sensitivity: int = 1) -> None:

@@ -21,7 +21,7 @@ from dphist.anonymized.reference import Shape, error_on, public_profile
 from dphist.arrays import IntArray
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
-from dphist.mechanism import Meaning
+from dphist.mechanism import parameter
 from dphist.noise import Source, two_sided_geometric
 from dphist.noise.magnitude import (
     geometric_simultaneous_bound,
@@ -78,13 +78,10 @@ class RankSplit(GeometricMechanism):
     )
 
     epsilon: Fraction = field(metadata=EPSILON)
-    total: int | None = field(
-        metadata=Meaning(
-            meaning="Public bound on the number of records, known without looking at the data.",
-            not_given="No public bound on the number of records; a private estimate took its "
-            "place.",
-            public=True,
-        )
+    total: int | None = parameter(
+        "Public bound on the number of records, known without looking at the data.",
+        not_given="No public bound on the number of records; a private estimate took its place.",
+        public=True,
     )
     sensitivity: int = field(metadata=SENSITIVITY)
 

@@ -20,7 +20,7 @@ from dphist.anonymized.reference import Shape, error_on, public_profile, zipf_pr
 from dphist.arrays import IntArray
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
-from dphist.mechanism import Meaning
+from dphist.mechanism import parameter
 from dphist.noise import Source, two_sided_geometric
 from dphist.noise.magnitude import geometric_simultaneous_bound
 from dphist.parameters import Exact, whole_number
@@ -71,17 +71,10 @@ class SortedCounts(GeometricMechanism):
     )
 
     epsilon: Fraction = field(metadata=EPSILON)
-    labels: int = field(
-        metadata=Meaning(
-            meaning="Public number of labels, those that never occur included.",
-            public=True,
-        )
+    labels: int = parameter(
+        "Public number of labels, those that never occur included.", public=True
     )
-    inference: Inference = field(
-        metadata=Meaning(
-            meaning="How the noisy counts become a non-increasing sequence.",
-        )
-    )
+    inference: Inference = parameter("How the noisy counts become a non-increasing sequence.")
     sensitivity: int = field(metadata=SENSITIVITY)
 
     def __init__(

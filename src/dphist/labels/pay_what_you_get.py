@@ -20,7 +20,7 @@ from dphist.labels.mechanism import (
     user_of,
 )
 from dphist.labels.top_labels import TopLabels, check_scale, check_stated
-from dphist.mechanism import ExpectedError, Meaning, MechanismBase
+from dphist.mechanism import ExpectedError, MechanismBase, parameter
 from dphist.noise.inversion import Source
 from dphist.noise.whose import is_for_tests
 from dphist.parameters import Exact, optional_whole, whole_number
@@ -84,8 +84,8 @@ class PayWhatYouGet(MechanismBase):
         "Differential Privacy. 2023. arXiv:2309.09170. Algorithm 4 and Theorem 10."
     )
 
-    budget: int = field(metadata=Meaning(meaning="Labels that all queries together may return."))
-    queries: int = field(metadata=Meaning(meaning="Queries that may be asked."))
+    budget: int = parameter("Labels that all queries together may return.")
+    queries: int = parameter("Queries that may be asked.")
     epsilon: Fraction = field(metadata=EPSILON)
     delta: Fraction = field(metadata=DELTA)
     max_labels: int | None = field(metadata=MAX_LABELS)

@@ -20,7 +20,7 @@ from dphist.anonymized.partition_sampler.windows import windows_around
 from dphist.anonymized.reference import Shape, error_on, public_profile
 from dphist.data.profile import Profile
 from dphist.errors import DphistError, ParameterError
-from dphist.mechanism import Meaning
+from dphist.mechanism import parameter
 from dphist.noise import Source
 from dphist.parameters import Exact, positive_delta
 from dphist.privacy import ApproxDP
@@ -75,11 +75,7 @@ class PartitionSampler(AnonymizedMechanism):
     )
 
     epsilon: Fraction = field(metadata=EPSILON)
-    delta: Fraction = field(
-        metadata=Meaning(
-            meaning="Probability with which the guarantee may fail.",
-        )
-    )
+    delta: Fraction = parameter("Probability with which the guarantee may fail.")
     sensitivity: int = field(metadata=SENSITIVITY)
 
     def __init__(self, *, epsilon: Exact, delta: Exact, sensitivity: int = 1) -> None:

@@ -23,7 +23,7 @@ from dphist.anonymized.reference import Shape, error_on, public_profile, zipf_pr
 from dphist.arrays import IntArray
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
-from dphist.mechanism import Meaning
+from dphist.mechanism import parameter
 from dphist.noise import Source, two_sided_geometric
 from dphist.noise.magnitude import geometric_simultaneous_bound, geometric_upper_bound
 from dphist.parameters import Exact, exact_number
@@ -85,12 +85,10 @@ class PrivHist(GeometricMechanism):
     )
 
     epsilon: Fraction = field(metadata=EPSILON)
-    shares: Shares | None = field(
-        metadata=Meaning(
-            meaning="Weights of private total, split and smoothed blocks in epsilon.",
-            not_given="Weights of private total, split and smoothed blocks in epsilon: the "
-            "default ones.",
-        )
+    shares: Shares | None = parameter(
+        "Weights of private total, split and smoothed blocks in epsilon.",
+        not_given="Weights of private total, split and smoothed blocks in epsilon: the default "
+        "ones.",
     )
     sensitivity: int = field(metadata=SENSITIVITY)
 

@@ -32,7 +32,7 @@ from dphist.labels.threshold.law import (
     geometric_threshold,
 )
 from dphist.labels.threshold.noise import AboveThreshold, GaussianNoise, GeometricNoise
-from dphist.mechanism import Meaning
+from dphist.mechanism import parameter
 from dphist.noise import Source
 from dphist.noise.gaussian import LARGEST_SIGMA
 from dphist.noise.gaussian_epsilon import gaussian_epsilon
@@ -102,22 +102,14 @@ class ThresholdHistogram(LabelsMechanism):
     delta: Fraction | None = field(metadata=DELTA)
     max_labels: int = field(metadata=MAX_LABELS)
     max_count: int = field(metadata=MAX_COUNT)
-    noise: Noise = field(
-        metadata=Meaning(
-            meaning="The law of the noise.",
-        )
+    noise: Noise = parameter("The law of the noise.")
+    labels: tuple[Any, ...] | None = parameter(
+        "Public list of labels; all are released, others are ignored.",
+        not_given="No list of labels: they come from the data.",
+        public=True,
     )
-    labels: tuple[Any, ...] | None = field(
-        metadata=Meaning(
-            meaning="Public list of labels; all are released, others are ignored.",
-            not_given="No list of labels: they come from the data.",
-            public=True,
-        )
-    )
-    count_cut_users: bool = field(
-        metadata=Meaning(
-            meaning="Whether users within the bounds, and users who had more, are counted too.",
-        )
+    count_cut_users: bool = parameter(
+        "Whether users within the bounds, and users who had more, are counted too."
     )
 
     def __init__(

@@ -9,7 +9,7 @@ import numpy as np
 
 from dphist.arrays import IntArray, NumberArray
 from dphist.errors import ParameterError
-from dphist.mechanism import Meaning
+from dphist.mechanism import parameter
 from dphist.noise import Source
 from dphist.parameters import Exact
 from dphist.ranges.adaptive_tree.answers import DyadicAnswers
@@ -91,10 +91,8 @@ class AdaptiveTree(RangesMechanism):
     epsilon: Fraction | None = field(metadata=EPSILON)
     rho: Fraction | None = field(metadata=RHO)
     bins: tuple[int, ...] = field(metadata=BINS)
-    workload: Workload = field(
-        metadata=Meaning(
-            meaning="What is asked most: any ranges, or those from the first bin on.",
-        )
+    workload: Workload = parameter(
+        "What is asked most: any ranges, or those from the first bin on."
     )
     sensitivity: int = field(metadata=SENSITIVITY)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from dphist.arrays import FloatArray, IntArray, NumberArray
 from dphist.errors import ParameterError
-from dphist.mechanism import Meaning
+from dphist.mechanism import parameter
 from dphist.noise import Source
 from dphist.parameters import Exact, whole_number
 from dphist.ranges.consistency import consistent, subtree_estimates, zero_subtrees
@@ -82,26 +82,10 @@ class HierarchicalTree(RangesMechanism):
     epsilon: Fraction | None = field(metadata=EPSILON)
     rho: Fraction | None = field(metadata=RHO)
     bins: tuple[int, ...] = field(metadata=BINS)
-    branching: int = field(
-        metadata=Meaning(
-            meaning="Children of a node of the tree, along each axis.",
-        )
-    )
-    root: bool = field(
-        metadata=Meaning(
-            meaning="Whether all records together are a noisy count of their own.",
-        )
-    )
-    consistent: bool = field(
-        metadata=Meaning(
-            meaning="Whether the counts of all nodes are fitted so that they add up.",
-        )
-    )
-    nonnegative: Nonnegative = field(
-        metadata=Meaning(
-            meaning="Whether estimates are made non-negative.",
-        )
-    )
+    branching: int = parameter("Children of a node of the tree, along each axis.")
+    root: bool = parameter("Whether all records together are a noisy count of their own.")
+    consistent: bool = parameter("Whether the counts of all nodes are fitted so that they add up.")
+    nonnegative: Nonnegative = parameter("Whether estimates are made non-negative.")
     sensitivity: int = field(metadata=SENSITIVITY)
 
     def __init__(
