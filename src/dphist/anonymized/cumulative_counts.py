@@ -1,6 +1,6 @@
 """Cumulative prevalences with noise (Kuo et al. 2018, method Hc)."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -61,9 +61,9 @@ class CumulativeCounts(GeometricMechanism):
         "2018. arXiv:1804.00370. Method Hc."
     )
 
-    epsilon: Fraction = field(metadata=EPSILON)
+    epsilon: Fraction = parameter(**EPSILON)
     largest: int = parameter("Public maximum count; larger ones are treated as this.", public=True)
-    sensitivity: int = field(metadata=SENSITIVITY)
+    sensitivity: int = parameter(**SENSITIVITY)
 
     def __init__(self, *, epsilon: Exact, largest: int, sensitivity: int = 1) -> None:
         self._hold_shared(epsilon, sensitivity)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -77,13 +77,13 @@ class RankSplit(GeometricMechanism):
         "Lemma 10."
     )
 
-    epsilon: Fraction = field(metadata=EPSILON)
+    epsilon: Fraction = parameter(**EPSILON)
     total: int | None = parameter(
         "Public bound on the number of records, known without looking at the data.",
         not_given="No public bound on the number of records; a private estimate took its place.",
         public=True,
     )
-    sensitivity: int = field(metadata=SENSITIVITY)
+    sensitivity: int = parameter(**SENSITIVITY)
 
     def __init__(self, *, epsilon: Exact, total: int | None = None, sensitivity: int = 1) -> None:
         public = optional_whole(total, "total", 0)

@@ -1,6 +1,6 @@
 """Sorted counts with noise (Hay, Rastogi, Miklau, Suciu 2010, section 3)."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
@@ -70,12 +70,12 @@ class SortedCounts(GeometricMechanism):
         "arXiv:0904.0942. Section 3; Proposition 3 is the sensitivity."
     )
 
-    epsilon: Fraction = field(metadata=EPSILON)
+    epsilon: Fraction = parameter(**EPSILON)
     labels: int = parameter(
         "Public number of labels, those that never occur included.", public=True
     )
     inference: Inference = parameter("How the noisy counts become a non-increasing sequence.")
-    sensitivity: int = field(metadata=SENSITIVITY)
+    sensitivity: int = parameter(**SENSITIVITY)
 
     def __init__(
         self,

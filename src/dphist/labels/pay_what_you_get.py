@@ -86,11 +86,11 @@ class PayWhatYouGet(MechanismBase):
 
     budget: int = parameter("Labels that all queries together may return.")
     queries: int = parameter("Queries that may be asked.")
-    epsilon: Fraction = field(metadata=EPSILON)
-    delta: Fraction = field(metadata=DELTA)
-    max_labels: int | None = field(metadata=MAX_LABELS)
-    max_count: int = field(metadata=MAX_COUNT)
-    _left: _Left
+    epsilon: Fraction = parameter(**EPSILON)
+    delta: Fraction = parameter(**DELTA)
+    max_labels: int | None = parameter(**MAX_LABELS)
+    max_count: int = parameter(**MAX_COUNT)
+    _left: _Left = field(init=False)
 
     def __init__(
         self,

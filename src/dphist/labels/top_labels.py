@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 
 import pyarrow as pa
@@ -23,6 +23,7 @@ from dphist.labels.mechanism import (
     checked_delta,
     checked_epsilon,
 )
+from dphist.mechanism import parameter
 from dphist.noise.enclosures import exp_negative
 from dphist.noise.inversion import Source
 from dphist.noise.lazy import GUMBEL, LARGEST_SCALE, LazyNoise
@@ -75,12 +76,12 @@ class TopLabels(LabelsMechanism):
     )
     noise = "gumbel"
 
-    k: int = field(metadata=K)
-    candidates: int = field(metadata=CANDIDATES)
-    epsilon: Fraction = field(metadata=EPSILON)
-    delta: Fraction = field(metadata=DELTA)
-    max_labels: int | None = field(metadata=MAX_LABELS)
-    max_count: int = field(metadata=MAX_COUNT)
+    k: int = parameter(**K)
+    candidates: int = parameter(**CANDIDATES)
+    epsilon: Fraction = parameter(**EPSILON)
+    delta: Fraction = parameter(**DELTA)
+    max_labels: int | None = parameter(**MAX_LABELS)
+    max_count: int = parameter(**MAX_COUNT)
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
 """TopThreshold: common labels and their counts, from the largest counts alone (Algorithm 2)."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 
 import pyarrow as pa
@@ -24,6 +24,7 @@ from dphist.labels.mechanism import (
     in_released_order,
 )
 from dphist.labels.top_labels import check_scale, check_stated
+from dphist.mechanism import parameter
 from dphist.noise.inversion import Source
 from dphist.noise.lazy import GAUSSIAN, LazyNoise
 from dphist.noise.magnitude import gaussian_half_width
@@ -74,11 +75,11 @@ class TopThreshold(LabelsMechanism):
     )
     noise = "gaussian"
 
-    k: int = field(metadata=K)
-    epsilon: Fraction = field(metadata=EPSILON)
-    delta: Fraction = field(metadata=DELTA)
-    max_labels: int = field(metadata=MAX_LABELS)
-    max_count: int = field(metadata=MAX_COUNT)
+    k: int = parameter(**K)
+    epsilon: Fraction = parameter(**EPSILON)
+    delta: Fraction = parameter(**DELTA)
+    max_labels: int = parameter(**MAX_LABELS)
+    max_count: int = parameter(**MAX_COUNT)
 
     def __init__(
         self, k: int = 100, *, epsilon: Exact, delta: Exact, max_labels: int, max_count: int = 1

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from statistics import NormalDist
 from typing import Any
@@ -26,6 +26,7 @@ from dphist.anonymized.reference import Shape, error_on, public_profile
 from dphist.arrays import IntArray
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
+from dphist.mechanism import parameter
 from dphist.noise import Source, two_sided_geometric
 from dphist.noise.magnitude import geometric_stopped_bound
 from dphist.parameters import Exact
@@ -65,8 +66,8 @@ class AdaptiveScan(GeometricMechanism):
 
     reference = "This library's own; see docs/adaptive-scan.md in its repository."
 
-    epsilon: Fraction = field(metadata=EPSILON)
-    sensitivity: int = field(metadata=SENSITIVITY)
+    epsilon: Fraction = parameter(**EPSILON)
+    sensitivity: int = parameter(**SENSITIVITY)
 
     def __init__(self, *, epsilon: Exact, sensitivity: int = 1) -> None:
         self._hold_shared(epsilon, sensitivity)

@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -74,9 +74,9 @@ class PartitionSampler(AnonymizedMechanism):
         "Network and Distributed System Security Symposium (NDSS), 2016. IACR ePrint 2016/153."
     )
 
-    epsilon: Fraction = field(metadata=EPSILON)
+    epsilon: Fraction = parameter(**EPSILON)
     delta: Fraction = parameter("Probability with which the guarantee may fail.")
-    sensitivity: int = field(metadata=SENSITIVITY)
+    sensitivity: int = parameter(**SENSITIVITY)
 
     def __init__(self, *, epsilon: Exact, delta: Exact, sensitivity: int = 1) -> None:
         self._hold_shared(epsilon, sensitivity)

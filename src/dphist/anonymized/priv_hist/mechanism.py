@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -84,13 +84,13 @@ class PrivHist(GeometricMechanism):
         "Theorem 1."
     )
 
-    epsilon: Fraction = field(metadata=EPSILON)
+    epsilon: Fraction = parameter(**EPSILON)
     shares: Shares | None = parameter(
         "Weights of private total, split and smoothed blocks in epsilon.",
         not_given="Weights of private total, split and smoothed blocks in epsilon: the default "
         "ones.",
     )
-    sensitivity: int = field(metadata=SENSITIVITY)
+    sensitivity: int = parameter(**SENSITIVITY)
 
     def __init__(
         self,

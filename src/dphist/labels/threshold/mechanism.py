@@ -1,7 +1,7 @@
 """Counts with noise, and of those the ones above a threshold (Rogers 2023, Algorithm 1)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
@@ -98,10 +98,10 @@ class ThresholdHistogram(LabelsMechanism):
         "Differential Privacy. 2023. arXiv:2309.09170. Algorithm 1 and Theorem 7."
     )
 
-    epsilon: Fraction = field(metadata=EPSILON)
-    delta: Fraction | None = field(metadata=DELTA)
-    max_labels: int = field(metadata=MAX_LABELS)
-    max_count: int = field(metadata=MAX_COUNT)
+    epsilon: Fraction = parameter(**EPSILON)
+    delta: Fraction | None = parameter(**DELTA)
+    max_labels: int = parameter(**MAX_LABELS)
+    max_count: int = parameter(**MAX_COUNT)
     noise: Noise = parameter("The law of the noise.")
     labels: tuple[Any, ...] | None = parameter(
         "Public list of labels; all are released, others are ignored.",

@@ -1,6 +1,6 @@
 """A tree of noisy counts, made consistent (Hay et al. 2010, sec. 4: H~ and H-)."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from typing import Any, Literal, TypeAlias
@@ -79,14 +79,14 @@ class HierarchicalTree(RangesMechanism):
         "arXiv:0904.0942. Section 4."
     )
 
-    epsilon: Fraction | None = field(metadata=EPSILON)
-    rho: Fraction | None = field(metadata=RHO)
-    bins: tuple[int, ...] = field(metadata=BINS)
+    epsilon: Fraction | None = parameter(**EPSILON)
+    rho: Fraction | None = parameter(**RHO)
+    bins: tuple[int, ...] = parameter(**BINS)
     branching: int = parameter("Children of a node of the tree, along each axis.")
     root: bool = parameter("Whether all records together are a noisy count of their own.")
     consistent: bool = parameter("Whether the counts of all nodes are fitted so that they add up.")
     nonnegative: Nonnegative = parameter("Whether estimates are made non-negative.")
-    sensitivity: int = field(metadata=SENSITIVITY)
+    sensitivity: int = parameter(**SENSITIVITY)
 
     def __init__(
         self,
