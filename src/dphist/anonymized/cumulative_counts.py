@@ -15,7 +15,7 @@ from dphist.anonymized.mechanism import (
     GeometricMechanism,
     checked_cell_epsilon,
 )
-from dphist.anonymized.reference import Shape, error_on, public_profile, zipf_profile
+from dphist.anonymized.reference import Shape, public_profile, zipf_profile
 from dphist.arrays import IntArray
 from dphist.data.profile import Profile
 from dphist.mechanism import parameter
@@ -84,17 +84,13 @@ class CumulativeCounts(GeometricMechanism):
         columns = infer_decreasing(self.measure(profile, source))
         return Drawn(from_rows_and_columns(NOTHING, columns))
 
-    def expected_error(self, total: int | None = None, shape: Shape = 1) -> float:
-        """Return the sorted L1 error to expect, in records, from public numbers alone.
-
-        The mechanism is tried on a public profile that follows Zipf's law, with `largest` as
-        its largest count; or, which comes much nearer on real data, with `total` records when
-        that public guess is given. `shape` as for `AdaptiveScan`.
-        """
+    def _public(self, total: int | None, shape: Shape) -> Profile:
         public = public_profile(total, shape, zipf_profile(self.largest))
         # Cells beyond `largest` are lost by definition and not by noise.
-        kept = from_rows_and_columns(NOTHING, tiling.columns_below(public, 0, self.largest))
-        return error_on(kept, lambda source: self.release(kept, source).value, self.largest)
+        return from_rows_and_columns(NOTHING, tiling.columns_below(public, 0, self.largest))
+
+    def _draws_on(self, public: Profile) -> int:
+        return self.largest
 
     def band(self, release: Release, level: float = 0.95) -> Band:
         """Return profiles that enclose the true cumulative prevalences, all at once.

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple, final
 
 from dphist.anonymized.band import Band
-from dphist.anonymized.reference import Shape
+from dphist.anonymized.reference import Shape, error_on, public_profile
 from dphist.arrays import IntArray
 from dphist.data.profile import Profile
 from dphist.errors import BoundsError, ParameterError
@@ -91,9 +91,29 @@ class AnonymizedMechanism(MechanismBase):
     def _drawn(self, profile: Profile, source: Source | None) -> Drawn:
         """Draw noise for an accepted profile, and infer what is released."""
 
-    @abstractmethod
     def expected_error(self, total: int | None = None, shape: Shape = 1) -> float:
-        """Return the sorted L1 error to expect, in records, from public numbers alone."""
+        """Return the sorted L1 error to expect, in records, from public numbers alone.
+
+        The mechanism is tried on a public profile that follows Zipf's law.
+
+        Parameters
+        ----------
+        total : public guess of the number of records; required but with a release. Where a
+            mechanism has a public total, number of labels or largest count, the profile follows
+            from it when `total` is omitted; a guess comes much nearer on real data.
+        shape : exponent s of the public profile, whose i-th count falls like 1 / i^s; or an
+            older release that is likely to be alike (then without `total`).
+        """
+        public, draws = self._public(total, shape), self._draws_on
+        return error_on(public, lambda source: self.release(public, source).value, draws(public))
+
+    def _public(self, total: int | None, shape: Shape) -> Profile:
+        """Return the public profile on which the mechanism is tried."""
+        return public_profile(total, shape)
+
+    @abstractmethod
+    def _draws_on(self, public: Profile) -> int:
+        """Return about how many draws of noise a run on a public profile takes."""
 
     @abstractmethod
     def band(self, release: Release, level: float = 0.95) -> Band:

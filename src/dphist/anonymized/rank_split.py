@@ -17,7 +17,7 @@ from dphist.anonymized.mechanism import (
     GeometricMechanism,
     checked_cell_epsilon,
 )
-from dphist.anonymized.reference import Shape, error_on, public_profile
+from dphist.anonymized.reference import Shape, public_profile
 from dphist.arrays import IntArray
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
@@ -140,21 +140,12 @@ class RankSplit(GeometricMechanism):
         bound = max(noisy_total, 0) + margin
         return math.isqrt(bound - 1) + 1 if bound > 0 else 0
 
-    def expected_error(self, total: int | None = None, shape: Shape = 1) -> float:
-        """Return the sorted L1 error to expect, in records, from public numbers alone.
-
-        The mechanism is tried on a public profile that follows Zipf's law.
-
-        Parameters
-        ----------
-        total : public guess of the number of records; this mechanism's own when omitted.
-        shape : exponent s of the public profile, whose i-th count falls like 1 / i^s; or an
-            older release that is likely to be alike (then without `total`).
-        """
+    def _public(self, total: int | None, shape: Shape) -> Profile:
         guess = self.total if total is None and not isinstance(shape, Release) else total
-        public = public_profile(guess, shape)
-        draws = 2 * self._size(public.total)
-        return error_on(public, lambda source: self.release(public, source).value, draws)
+        return public_profile(guess, shape)
+
+    def _draws_on(self, public: Profile) -> int:
+        return 2 * self._size(public.total)
 
     def band(self, release: Release, level: float = 0.95) -> Band:
         """Return profiles that enclose the true one, all ranks and counts at once.

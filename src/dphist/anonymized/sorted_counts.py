@@ -16,7 +16,7 @@ from dphist.anonymized.mechanism import (
     GeometricMechanism,
     checked_cell_epsilon,
 )
-from dphist.anonymized.reference import Shape, error_on, public_profile, zipf_profile
+from dphist.anonymized.reference import Shape, public_profile, zipf_profile
 from dphist.arrays import IntArray
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
@@ -113,17 +113,13 @@ class SortedCounts(GeometricMechanism):
         counts = self.infer(self.measure(profile, source))
         return Drawn(from_rows_and_columns(counts, NOTHING))
 
-    def expected_error(self, total: int | None = None, shape: Shape = 1) -> float:
-        """Return the sorted L1 error to expect, in records, from public numbers alone.
-
-        The mechanism is tried on a public profile of `labels` labels that follows Zipf's
-        law; or, which comes much nearer on real data, of `total` records when that public
-        guess is given. `shape` as for `AdaptiveScan`.
-        """
+    def _public(self, total: int | None, shape: Shape) -> Profile:
         public = public_profile(total, shape, zipf_profile(self.labels))
         # Labels beyond `labels` are lost by definition and not by noise.
-        kept = Profile.from_counts(tiling.first_rows(public, self.labels))
-        return error_on(kept, lambda source: self.release(kept, source).value, self.labels)
+        return Profile.from_counts(tiling.first_rows(public, self.labels))
+
+    def _draws_on(self, public: Profile) -> int:
+        return self.labels
 
     def band(self, release: Release, level: float = 0.95) -> Band:
         """Return profiles that enclose the first `labels` true counts, all at once.

@@ -109,6 +109,11 @@ class LabelsMechanism(MechanismBase):
         return {}
 
     @property
+    def noise_scale(self) -> Fraction:
+        """max_count / epsilon: standard deviation of Gaussian noise, scale of other noise."""
+        return self.max_count / self.epsilon
+
+    @property
     @abstractmethod
     def threshold(self) -> int | Fraction | None:
         """Noisy counts above it are released, in records; None where labels are listed."""

@@ -112,11 +112,6 @@ class TopLabels(LabelsMechanism):
         return ApproxZCDP(self.k * self.epsilon**2 / 8, self.delta, self._unit)
 
     @property
-    def noise_scale(self) -> Fraction:
-        """Scale of the Gumbel noise, in records."""
-        return self.max_count / self.epsilon
-
-    @property
     def threshold(self) -> Fraction:
         """How far above the next count the threshold lies, noise apart, in records; rounded up."""
         differing = self.candidates

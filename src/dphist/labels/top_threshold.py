@@ -100,11 +100,6 @@ class TopThreshold(LabelsMechanism):
         return ApproxZCDP(self.max_labels * self.epsilon**2 / 2, self.delta, self._unit)
 
     @property
-    def noise_scale(self) -> Fraction:
-        """Standard deviation of the Gaussian noise, in records."""
-        return self.max_count / self.epsilon
-
-    @property
     def threshold(self) -> Fraction:
         """How far above the next count the threshold lies, noise apart, in records; rounded up."""
         root_two = Fraction(math.isqrt(2 << 2 * _GRID) + 1, 1 << _GRID)

@@ -22,7 +22,6 @@ from dphist.anonymized.mechanism import (
     GeometricMechanism,
     checked_cell_epsilon,
 )
-from dphist.anonymized.reference import Shape, error_on, public_profile
 from dphist.arrays import IntArray
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
@@ -148,20 +147,8 @@ class AdaptiveScan(GeometricMechanism):
         rows = decode_curve(row_ends, row_counts, epsilon, of_rows, length)
         return _joined(columns, rows)
 
-    def expected_error(self, total: int | None = None, shape: Shape = 1) -> float:
-        """Return the sorted L1 error to expect, in records, from public numbers alone.
-
-        The mechanism is tried on a public profile that follows Zipf's law.
-
-        Parameters
-        ----------
-        total : public guess of the number of records; required but with a release.
-        shape : exponent s of the public profile, whose i-th count falls like 1 / i^s; or an
-            older release that is likely to be alike (then without `total`).
-        """
-        public = public_profile(total, shape)
-        draws = 50 * math.isqrt(public.total)  # a run takes as long as so many
-        return error_on(public, lambda source: self.release(public, source).value, draws)
+    def _draws_on(self, public: Profile) -> int:
+        return 50 * math.isqrt(public.total)  # a run takes as long as so many
 
     def band(self, release: Release, level: float = 0.95) -> Band:
         """Return profiles that enclose the true one, all ranks and counts at once.

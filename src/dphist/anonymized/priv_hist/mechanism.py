@@ -19,7 +19,7 @@ from dphist.anonymized.mechanism import (
 from dphist.anonymized.priv_hist import regions
 from dphist.anonymized.priv_hist.band import bounds_of_blocks, bounds_of_split
 from dphist.anonymized.priv_hist.decoding import decode_blocks, decode_split
-from dphist.anonymized.reference import Shape, error_on, public_profile, zipf_profile
+from dphist.anonymized.reference import zipf_profile
 from dphist.arrays import IntArray
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
@@ -218,20 +218,8 @@ class PrivHist(GeometricMechanism):
             raise ParameterError(_NO_RELEASE)
         return len(noisy["rows"]) - int(noisy["above"][0])
 
-    def expected_error(self, total: int | None = None, shape: Shape = 1) -> float:
-        """Return the sorted L1 error to expect, in records, from public numbers alone.
-
-        The mechanism is tried on a public profile that follows Zipf's law.
-
-        Parameters
-        ----------
-        total : public guess of the number of records; required but with a release.
-        shape : exponent s of the public profile, whose i-th count falls like 1 / i^s; or an
-            older release that is likely to be alike (then without `total`).
-        """
-        public = public_profile(total, shape)
-        draws = 2 * math.isqrt(public.total)
-        return error_on(public, lambda source: self.release(public, source).value, draws)
+    def _draws_on(self, public: Profile) -> int:
+        return 2 * math.isqrt(public.total)
 
     def band(self, release: Release, level: float = 0.95) -> Band:
         """Return profiles that enclose the true one, all ranks and counts at once.

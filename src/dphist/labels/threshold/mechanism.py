@@ -156,11 +156,6 @@ class ThresholdHistogram(LabelsMechanism):
             )
 
     @property
-    def noise_scale(self) -> Fraction:
-        """max_count / epsilon: standard deviation of Gaussian noise, scale of Laplace noise."""
-        return self.max_count / self.epsilon
-
-    @property
     def changed_labels(self) -> int:
         """How many released labels one user changes at most."""
         return self.max_labels if self.labels is None else min(self.max_labels, len(self.labels))
