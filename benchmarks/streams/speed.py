@@ -86,13 +86,13 @@ class Feed:
     durable: bool = False
     known: bool = True
     table: bool = False
-    provenance: bool = False  # as `readings`, how often is read
+    readings_stated: bool = False  # as `readings`, how often is read
 
     def run(self, method: Method, job: Job, events: int) -> float:
         """Return events per second, and leave nothing behind."""
         shape: dict[str, Any] = {"epsilon": EPSILON, "horizon": job.horizon, "method": method}
         shape |= {"labels": job.names} if self.known else {"delta": DELTA}
-        if self.provenance and self.every is not None:
+        if self.readings_stated and self.every is not None:
             shape["readings"] = -(-job.horizon // self.every)
         with tempfile.TemporaryDirectory(prefix="dphist-benchmark-") as place:
             if self.durable:
@@ -255,8 +255,8 @@ def _feeds() -> list[tuple[str, int, Feed]]:
                 ways.append((f"batches of {size:,}{read}", most, Feed(size, every)))
     often = f", read every {EVERY:,}"
     ways.append((f"batches of {EVERY:,}{often}", million, Feed(EVERY, EVERY)))
-    provenance = Feed(EVERY, EVERY, provenance=True)
-    ways.append((f"batches of {EVERY:,}{often}, as stated", million, provenance))
+    stated = Feed(EVERY, EVERY, readings_stated=True)
+    ways.append((f"batches of {EVERY:,}{often}, as stated", million, stated))
     ways.append((f"Arrow, batches of {EVERY:,}{often}", million, Feed(EVERY, EVERY, table=True)))
     ways.append(("Arrow, batches of 100,000", million, Feed(100_000, None, table=True)))
     ways.append(("update, read at each", 100, Feed(None, 1)))

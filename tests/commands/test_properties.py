@@ -100,11 +100,11 @@ def test_json_holds_what_the_functions_return(release: dh.Release, saved: Path, 
     }
     assert (found["records"], found["labels"]) == (release.value.total, release.value.labels)
     for item in found["properties"]:
-        function = getattr(properties, item["property"])
+        function = getattr(properties, f"estimate_{item['property']}")
         given = dict(item["parameters"])
         if given.get("order") == "infinity":
             given["order"] = math.inf
-        estimate = function(release.value, **given, full=True)
+        estimate = function(release.value, **given)
         assert item["value"] == pytest.approx(estimate.value, rel=1e-12)
         assert (item["method"], item["unit"]) == (estimate.method, estimate.unit)
         assert any("10 further releases" in note for note in item["notes"])

@@ -9,7 +9,8 @@ import pytest
 
 import dphist as dh
 from dphist.privacy import Target
-from dphist.release.release import FOR_TESTS, parameters_of
+from dphist.release.maker import parameters_of
+from dphist.release.release import FOR_TESTS
 from dphist.report.kinds import kind_of
 from dphist.report.summary import summary_text
 from tests.mechanisms.cases import (

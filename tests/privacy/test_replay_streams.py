@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 from dphist.errors import ParameterError
-from dphist.release.release import parameters_of
+from dphist.release.maker import parameters_of
 from dphist.streams.counters.binary import blocks, levels
 from dphist.streams.counters.noise_table import NoiseTable
 from dphist.streams.mechanism import ContinualMechanism
@@ -128,7 +128,7 @@ def test_the_binary_mechanism(name: str) -> None:
     """An event early, late, in the middle is empty: what is lost is within the guarantee."""
     own = SETTINGS[name]
     events, told = own.stream(), own.told()
-    provenance = own.mechanism.guarantee.rho
+    claimed = own.mechanism.guarantee.rho
     transcript = record(own.run, events, told=told)
     replay(transcript, own.run, events, told=told)
     losses = []
@@ -141,7 +141,7 @@ def test_the_binary_mechanism(name: str) -> None:
         )
         other[where] = -1
         losses.append(loss(transcript, replay(transcript, own.run, other, told=told))[1])
-    assert 0 < max(losses) <= provenance
+    assert 0 < max(losses) <= claimed
     # The events after all that made labels known may be any others.
     replay(
         transcript, own.run, np.append(events[: own.labels], own.stream(1)[own.labels :]), told=told

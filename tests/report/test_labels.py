@@ -26,7 +26,7 @@ from dphist import (
 )
 from dphist.noise import rounded_gaussian, two_sided_geometric
 from dphist.privacy import Target
-from dphist.release.release import parameters_of
+from dphist.release.maker import parameters_of
 from dphist.report import mechanism_facts, report_html, words
 from dphist.report.guarantees import total_in_words, total_of
 from dphist.report.labels import words as labels_words

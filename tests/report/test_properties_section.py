@@ -36,7 +36,7 @@ def test_its_numbers_are_those_of_the_functions() -> None:
     release = releases.usual_release()
     shown = {line.name: line for line in population(release).lines}
     assert shown["Shannon entropy (bits)"].value == f"{properties.entropy(release):.3f}"
-    bound = properties.support_size(release, method="chao1", full=True, resamples=40)
+    bound = properties.estimate_support_size(release, method="chao1", resamples=40)
     assert bound.interval is not None
     low, high = bound.interval
     assert shown["Number of labels, at least"].value == f"{bound.value:,.0f}"
@@ -52,8 +52,8 @@ def test_its_intervals_have_the_noise_of_the_release() -> None:
     text = Page(report_html(release)).text
     assert "and for the noise of the release" in text
     assert "dphist properties release.json" in text
-    bound = properties.support_size(release, method="chao1", full=True, resamples=40)
-    bare = properties.support_size(release.value, method="chao1", full=True)
+    bound = properties.estimate_support_size(release, method="chao1", resamples=40)
+    bare = properties.estimate_support_size(release.value, method="chao1")
     assert interval_of(bare) != interval_of(bound)
 
 

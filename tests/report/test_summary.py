@@ -84,8 +84,8 @@ def test_a_worthless_guarantee_is_called_weak(epsilon: object) -> None:
 
 def test_symbols_round_to_the_safe_side() -> None:
     exact = Fraction(123456789012345678, 10**18)
-    provenance = words.short_exact(exact)
-    assert exact < Fraction(provenance) < exact * Fraction(1000011, 1000000)
+    shown = words.short_exact(exact)
+    assert exact < Fraction(shown) < exact * Fraction(1000011, 1000000)
 
 
 @pytest.mark.parametrize(

@@ -14,11 +14,11 @@ from dphist.parameters import Exact
 from dphist.properties.resampling import RESAMPLES
 from dphist.properties.source import Source, profile_of
 from dphist.release.release import FOR_TESTS, Release
-from dphist.report import words
 from dphist.report.guarantees import cost_of, for_tests_json
 from dphist.report.kinds import kind_of
 from dphist.report.properties.rows import Property, properties_of
 from dphist.report.properties.words import interval_of, name_of, notes_of, value_of
+from dphist.report.records import unit_of
 from dphist.report.text_table import WIDTH
 
 _NOT_PRIVATE = "computed from the data themselves, so what is printed is not private"
@@ -170,9 +170,8 @@ def _text(source: Source, found: Sequence[Property], options: argparse.Namespace
 def _made(source: Source) -> str:
     if not isinstance(source, Release):
         return _NOT_PRIVATE
-    unit = words.privacy_unit(source.mechanism.sensitivity, source.provenance.get("unit"))
     said = f"; {FOR_TESTS}" if source.for_tests else ""
-    return f"released under {cost_of(source)}, for {unit}{said}"
+    return f"released under {cost_of(source)}, for {unit_of(source)}{said}"
 
 
 def _errors(source: Source, resamples: int) -> str:

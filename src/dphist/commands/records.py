@@ -3,28 +3,19 @@
 import argparse
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from dphist.commands.meanings import help_of
 from dphist.commands.options import UsageError, add_dry_run, whole
 from dphist.commands.publishing import in_the_way, say_in_the_way
 from dphist.errors import ParameterError
 from dphist.privacy import Guarantee
+from dphist.release.maker import Maker
 from dphist.report import words
 from dphist.report.guarantees import guarantee_for, records_json
 
 _GUESSES = (10_000, 1_000_000, 100_000_000)  # records, where no guess was given
 _USER = "one user"
-
-
-class _OfRecords(Protocol):
-    """A mechanism whose unit is a number of records."""
-
-    @property
-    def sensitivity(self) -> int: ...
-
-    @property
-    def guarantee(self) -> Guarantee: ...
 
 
 def add_unit(command: argparse.ArgumentParser, mechanism: type, user: str) -> None:
@@ -75,12 +66,12 @@ def sensitivity_of(options: argparse.Namespace) -> int:
     return 1 if bound is None else int(bound)
 
 
-def unit_of(mechanism: _OfRecords, options: argparse.Namespace) -> tuple[Guarantee, str]:
+def unit_of(mechanism: Maker, options: argparse.Namespace) -> tuple[Guarantee, str]:
     """Return the guarantee, and whom it protects, in words."""
     user = _USER if options.user else None
     return (
         guarantee_for(mechanism.guarantee, user),
-        words.privacy_unit(mechanism.sensitivity, user),
+        words.privacy_unit(mechanism.guarantee.unit.at_most, user),
     )
 
 
@@ -90,7 +81,7 @@ def guesses_of(options: argparse.Namespace) -> tuple[int, ...]:
 
 
 def print_dry_run(
-    mechanism: _OfRecords,
+    mechanism: Maker,
     options: argparse.Namespace,
     errors: Mapping[int, float],
     said: Sequence[str],

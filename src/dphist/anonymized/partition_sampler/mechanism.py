@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -13,17 +13,15 @@ from dphist.anonymized.mechanism import (
     SENSITIVITY,
     AnonymizedMechanism,
     Drawn,
-    checked_level,
 )
 from dphist.anonymized.partition_sampler.paths import Paths
 from dphist.anonymized.partition_sampler.radius import log_mass_of_cut, minus_log_above, radius
 from dphist.anonymized.partition_sampler.windows import windows_around
-from dphist.anonymized.reference import Shape, error_on, public_profile
 from dphist.data.profile import Profile
 from dphist.errors import DphistError, ParameterError
-from dphist.mechanism import Meaning
+from dphist.mechanism import parameter
 from dphist.noise import Source
-from dphist.parameters import Exact, probability
+from dphist.parameters import Exact, positive_delta
 from dphist.privacy import ApproxDP
 from dphist.release.mechanisms import savable
 from dphist.release.release import Release
@@ -77,20 +75,14 @@ class PartitionSampler(AnonymizedMechanism):
         "Network and Distributed System Security Symposium (NDSS), 2016. IACR ePrint 2016/153."
     )
 
-    epsilon: Fraction = field(metadata=EPSILON)
-    delta: Fraction = field(
-        metadata=Meaning(
-            meaning="Probability with which the guarantee may fail.",
-        )
-    )
-    sensitivity: int = field(metadata=SENSITIVITY)
+    epsilon: Fraction = parameter(**EPSILON)
+    delta: Fraction = parameter("Probability with which the guarantee may fail.")
+    sensitivity: int = parameter(**SENSITIVITY)
 
     def __init__(self, *, epsilon: Exact, delta: Exact, sensitivity: int = 1) -> None:
         self._hold_shared(epsilon, sensitivity)
-        exact = probability(delta, "delta")
-        if not exact > 0:
-            raise ParameterError("delta must be above 0; PrivHist needs no delta")
-        self._hold(delta=exact)
+        why = "diagrams far from the data are never drawn; AdaptiveScan and PrivHist have no delta"
+        self._hold(delta=positive_delta(delta, why))
         if self.epsilon / self.sensitivity < _SMALLEST_EPSILON:
             raise ParameterError(
                 "epsilon divided by sensitivity must be at least 1/1000 for this mechanism; "
@@ -145,20 +137,8 @@ class PartitionSampler(AnonymizedMechanism):
             windows = windows_around(profile, self.distance(profile))
             return Paths.within(windows.choices(profile), self.rate)
 
-    def expected_error(self, total: int | None = None, shape: Shape = 1) -> float:
-        """Return the sorted L1 error to expect, in records, from public numbers alone.
-
-        The mechanism is tried, once, on a public profile that follows Zipf's law.
-
-        Parameters
-        ----------
-        total : public guess of the number of records; required unless `shape` is a release.
-        shape : exponent s of the public profile, with the i-th count proportional to 1 / i^s; or an
-            older release of similar data (then without `total`).
-        """
-        public = public_profile(total, shape)
-        # A single run: at small epsilon a run takes seconds.
-        return error_on(public, lambda source: self.release(public, source).value, 2**40)
+    def _draws_on(self, public: Profile) -> int:
+        return 2**40  # so that it is run once: at small epsilon a run takes seconds
 
     def band(self, release: Release, level: float = 0.95) -> Band:
         """Return profiles that enclose the true one, all ranks and counts at once.
@@ -166,7 +146,8 @@ class PartitionSampler(AnonymizedMechanism):
         The band is very wide. Only the total distance of a draw from the true profile is bounded,
         and the whole distance may be in any single count.
         """
-        log_mass = minus_log_above(1 - Fraction(checked_level(level, 0.999999)))
+        self._check_asked(release, level, 0.999999)
+        log_mass = minus_log_above(1 - Fraction(level))
         distance = 0
         # The radius grows with the true total: at most the released one plus the distance.
         while (wider := radius(release.value.total + distance, self.rate, log_mass)) > distance:

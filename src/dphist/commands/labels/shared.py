@@ -11,7 +11,8 @@ from dphist.commands.options import UsageError, add_dry_run, add_file, whole
 from dphist.commands.publishing import in_the_way, release_file, say_in_the_way
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import ParameterError
-from dphist.labels import TopLabels
+from dphist.labels import ThresholdHistogram, TopLabels
+from dphist.labels.mechanism import LabelsMechanism
 from dphist.privacy.as_text import float_up
 from dphist.report.delta_words import Number
 from dphist.report.guarantees import in_all, total_in_words, total_json, total_of, warnings_of
@@ -121,7 +122,9 @@ def bounds_of(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def run_labelled(
-    mechanism: Any, options: argparse.Namespace, others: Mapping[int, Any] | None = None
+    mechanism: LabelsMechanism,
+    options: argparse.Namespace,
+    others: Mapping[int, LabelsMechanism] | None = None,
 ) -> None:
     """Release the labels of a file, or say what that would cost.
 
@@ -171,7 +174,9 @@ def _stated(options: argparse.Namespace) -> dict[str, str]:
     }
 
 
-def _print_dry_run(mechanism: Any, options: argparse.Namespace, others: Mapping[int, Any]) -> None:
+def _print_dry_run(
+    mechanism: LabelsMechanism, options: argparse.Namespace, others: Mapping[int, LabelsMechanism]
+) -> None:
     if options.quiet:
         return
     provenance = _stated(options)
@@ -187,7 +192,7 @@ def _print_dry_run(mechanism: Any, options: argparse.Namespace, others: Mapping[
             "guarantee": total_json(total, unit),
             "zcdp": str(mechanism.guarantee),
             "mechanism": type(mechanism).__name__,
-            "noise": labels_words.noise_name(mechanism),
+            "noise": mechanism.noise,
             "threshold": None if threshold is None else float_up(threshold),
             "threshold_above": labels_words.threshold_base(mechanism),
             "released_with_chance": {f"{c.chance:g}": c.count for c in likely},
@@ -220,13 +225,13 @@ def _print_dry_run(mechanism: Any, options: argparse.Namespace, others: Mapping[
     print("FILE was not opened.")
 
 
-def _likely(mechanism: Any) -> int | None:
+def _likely(mechanism: LabelsMechanism) -> int | None:
     """Return the count that is released with 95 %; None where all listed labels are."""
     likely = appearances(mechanism)
     return likely[-1].count if likely else None
 
 
-def _caps_in_words(mechanism: Any, others: Mapping[int, Any]) -> list[str]:
+def _caps_in_words(mechanism: LabelsMechanism, others: Mapping[int, LabelsMechanism]) -> list[str]:
     """Say how to choose --max-labels without a look at the data, and what other values would do."""
     if not others:
         return []
@@ -240,7 +245,7 @@ def _caps_in_words(mechanism: Any, others: Mapping[int, Any]) -> list[str]:
         count, error = _likely(other), half_width(other)
         says = f"  --max-labels {cap:,}: counts are within ± {error:,}"
         lines.append(says + (f", and released from {count:,} on." if count is not None else "."))
-    if not mechanism.count_cut_users:
+    if isinstance(mechanism, ThresholdHistogram) and not mechanism.count_cut_users:
         lines.append(
             "With --count-cut-users, the release also states the share of users who were cut."
         )

@@ -6,10 +6,12 @@ and of released values.
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
 
 from dphist.labels import ThresholdHistogram, TopLabels, TopThreshold
+from dphist.labels.mechanism import LabelsMechanism
 from dphist.privacy.as_text import down, plain, short_exact, up
+from dphist.release.release import Release
+from dphist.report.kind import not_shown
 from dphist.report.labels.appearance import Appearance, half_width
 from dphist.report.words import LEVEL, limits_in_words
 
@@ -19,6 +21,13 @@ _CHOICES = {
     "drop": "are dropped",
     "separate": "each count as a separate user",
 }
+
+
+def mechanism_of(release: Release) -> LabelsMechanism:
+    """Return the mechanism of a release; refuse one without what words of this kind state."""
+    if not isinstance(release.mechanism, LabelsMechanism):
+        raise not_shown(release, LabelsMechanism)
+    return release.mechanism
 
 
 def protected_unit(provenance: Mapping[str, str]) -> str:
@@ -36,7 +45,7 @@ def is_promised(provenance: Mapping[str, str]) -> bool:
     return provenance.get("unit", _PROMISED) == _PROMISED
 
 
-def bounds_in_words(mechanism: Any) -> str:
+def bounds_in_words(mechanism: LabelsMechanism) -> str:
     """Say how much one user may add.
 
     >>> bounds_in_words(ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=10))
@@ -49,7 +58,7 @@ def bounds_in_words(mechanism: Any) -> str:
     return f"at most {mechanism.max_count:,} to each of {how_many}"
 
 
-def bounding_in_words(mechanism: Any, provenance: Mapping[str, str]) -> list[str]:
+def bounding_in_words(mechanism: LabelsMechanism, provenance: Mapping[str, str]) -> list[str]:
     """Say how contributions are bounded, and what becomes of rows without a user or label."""
     unit = protected_unit(provenance)
     who = unit[0].upper() + unit[1:]
@@ -70,7 +79,7 @@ def bounding_in_words(mechanism: Any, provenance: Mapping[str, str]) -> list[str
     return lines
 
 
-def neighbors_of(mechanism: Any, provenance: Mapping[str, str]) -> str:
+def neighbors_of(mechanism: LabelsMechanism, provenance: Mapping[str, str]) -> str:
     """State which data are neighbors."""
     unit = protected_unit(provenance)
     return (
@@ -79,14 +88,7 @@ def neighbors_of(mechanism: Any, provenance: Mapping[str, str]) -> str:
     )
 
 
-def noise_name(mechanism: Any) -> str:
-    """Name the noise."""
-    if isinstance(mechanism, TopLabels):
-        return "gumbel"
-    return "gaussian" if isinstance(mechanism, TopThreshold) else str(mechanism.noise)
-
-
-def per_label(mechanism: Any) -> str:
+def per_label(mechanism: LabelsMechanism) -> str:
     """Give the parameters of a single label.
 
     >>> per_label(ThresholdHistogram(epsilon="0.1", delta="1e-6", max_labels=10))
@@ -98,11 +100,11 @@ def per_label(mechanism: Any) -> str:
         "gumbel": "Gumbel noise of scale",
     }
     scale = mechanism.max_count / mechanism.epsilon
-    kind = kinds[noise_name(mechanism)]
+    kind = kinds[mechanism.noise]
     return f"epsilon {short_exact(mechanism.epsilon)}, {kind} {plain(down(scale))}"
 
 
-def threshold_base(mechanism: Any) -> str | None:
+def threshold_base(mechanism: LabelsMechanism) -> str | None:
     """Name what a threshold is measured from; None if there is no threshold."""
     if isinstance(mechanism, TopLabels):
         return f"count number {mechanism.candidates + 1:,}"
@@ -120,10 +122,10 @@ def number(value: int | Fraction | float) -> str:
     return f"{int(value):,}" if value == int(value) else plain(up(value))
 
 
-def threshold_in_words(mechanism: Any) -> str:
+def threshold_in_words(mechanism: LabelsMechanism) -> str:
     """Say where the threshold lies."""
     base, threshold = threshold_base(mechanism), mechanism.threshold
-    if base is None:
+    if threshold is None:
         return "There is no threshold: all listed labels are released."
     if base == "zero":
         return (
@@ -136,7 +138,7 @@ def threshold_in_words(mechanism: Any) -> str:
     )
 
 
-def appearance_in_words(mechanism: Any, appearance: Appearance) -> str:
+def appearance_in_words(mechanism: LabelsMechanism, appearance: Appearance) -> str:
     """Say what count a label needs to be released with some chance."""
     percent, count = f"{100 * appearance.chance:g} %", appearance.count
     base = threshold_base(mechanism)
@@ -162,7 +164,7 @@ def share_of_users(appearance: Appearance, users: int) -> str:
     return f"  {count:,} of {users:,} users are {share} of them, if each adds 1."
 
 
-def intervals_in_words(mechanism: Any) -> str:
+def intervals_in_words(mechanism: LabelsMechanism) -> str:
     """Say what the error bars mean."""
     width, percent = half_width(mechanism), f"{100 * LEVEL:g} %"
     start = (
@@ -179,7 +181,7 @@ def intervals_in_words(mechanism: Any) -> str:
     )
 
 
-def limits_of(mechanism: Any, provenance: Mapping[str, str]) -> list[tuple[str, str]]:
+def limits_of(mechanism: LabelsMechanism, provenance: Mapping[str, str]) -> list[tuple[str, str]]:
     """Say what the release leaves out and the guarantee does not cover."""
     limits = []
     if threshold_base(mechanism) is not None:
@@ -229,7 +231,7 @@ def limits_of(mechanism: Any, provenance: Mapping[str, str]) -> list[tuple[str, 
                 "one of them only.",
             )
         )
-    if getattr(mechanism, "labels", None) is not None:
+    if isinstance(mechanism, ThresholdHistogram) and mechanism.labels is not None:
         limits.append(
             (
                 "The listed labels.",

@@ -3,10 +3,9 @@
 As in `dphist.report.words`: functions of parameters and released values.
 """
 
-from typing import Any
-
 from dphist.privacy import ZCDP, ApproxDP, Guarantee, PureDP, Target
-from dphist.ranges import AdaptiveTree
+from dphist.ranges import AdaptiveTree, HierarchicalTree
+from dphist.release.maker import Maker
 from dphist.release.range_histogram import RangeHistogram
 from dphist.report import words
 from dphist.report.delta_words import UNKNOWN, Number
@@ -98,7 +97,7 @@ def names_in_words(histogram: RangeHistogram) -> str:
     return f"{', '.join(names)} and {last}" if names else last
 
 
-def errors_in_words(mechanism: Any) -> str:
+def errors_in_words(mechanism: Maker) -> str:
     """Say what errors mean and what determines them."""
     start = (
         "The number after ± is 1.96 standard errors. The true number is within that distance in "
@@ -110,7 +109,7 @@ def errors_in_words(mechanism: Any) -> str:
             "nothing about how records are spread over bins that were counted together. There the "
             "error is as large as the count of all these bins allows."
         )
-    if getattr(mechanism, "nonnegative", False):
+    if isinstance(mechanism, HierarchicalTree) and mechanism.nonnegative:
         return (
             f"{start}For estimates that may be negative, the mechanism alone determines the error. "
             "It is increased by as much as making the estimates non-negative changed them."

@@ -1,11 +1,10 @@
 """What the running counts of a stream count."""
 
-from typing import Any
-
 from dphist.report.counted import Counted, counted_after_cut, how_many
+from dphist.streams import ContinualMechanism
 
 
-def counted_by(mechanism: Any) -> Counted:
+def counted_by(mechanism: ContinualMechanism) -> Counted:
     """Return what a mechanism counts."""
     most, labels = mechanism.max_events_per_user, how_many(mechanism.max_labels, "label")
     if most is None:

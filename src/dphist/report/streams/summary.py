@@ -16,7 +16,7 @@ _LABEL_COLUMNS = 40
 
 def summary_of(release: Release, promise: Promise) -> Summary:
     """Return what a reader wants to know first, and the first rows of the last reading."""
-    mechanism, value = release.mechanism, release.value
+    mechanism, value = words.mechanism_of(release), release.value
     error, width = words.error_text(mechanism), words.half_width(mechanism)
     facts = [
         ("Guarantee", f"{promise.cost}, for {promise.unit}"),

@@ -12,7 +12,7 @@ from dphist.mechanism import check_unit
 from dphist.noise import Source
 from dphist.noise.for_tests import is_for_tests
 from dphist.privacy import ApproxDP, Target
-from dphist.release.release import parameters_of
+from dphist.release.maker import parameters_of
 from dphist.streams.events.cutting import Events, slice_events
 from dphist.streams.mechanism import ContinualMechanism
 from dphist.streams.state.state import Step, StreamState

@@ -12,7 +12,7 @@ from dphist.arrays import IntArray
 from dphist.errors import StateError
 from dphist.parameters import decimal_text
 from dphist.privacy import ApproxDP, Target, delta_of
-from dphist.release.release import parameters_of
+from dphist.release.maker import parameters_of
 from dphist.streams.counters.noise_table import NoiseTable, known_times
 from dphist.streams.events.users import UserEvents
 from dphist.streams.mechanism import ContinualMechanism
