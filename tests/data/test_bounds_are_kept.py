@@ -57,6 +57,13 @@ WRAPPED: dict[str, Callable[[Any], Any]] = {
 all_wrapped = pytest.mark.parametrize("wrap", WRAPPED.values(), ids=WRAPPED)
 
 
+@pytest.mark.quick(
+    "[LeafCounts-binned",
+    "[LeafCounts-labels",
+    "[AdaptiveTree-profile",
+    "[HierarchicalTree-profile",
+    "-itself]",
+)
 @all_wrapped
 @pytest.mark.parametrize("make", [binned, profile, labels])
 @pytest.mark.parametrize("kind", MECHANISMS, ids=lambda kind: kind.__name__)

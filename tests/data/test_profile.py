@@ -233,6 +233,7 @@ nodes = st.integers(0, 6)
 graphs = st.lists(st.tuples(nodes, nodes), max_size=30).map(tuple)
 
 
+@pytest.mark.verify
 @given(graphs, st.tuples(nodes, nodes))
 def test_an_edge_changes_no_more_cells_of_a_larger_graph(
     edges: Edges, edge: tuple[int, int]
@@ -243,6 +244,7 @@ def test_an_edge_changes_no_more_cells_of_a_larger_graph(
         assert profile.total == most * len(edges)
 
 
+@pytest.mark.verify
 @given(graphs, st.tuples(nodes, nodes))
 def test_an_edge_listed_in_both_directions_changes_four_cells(
     edges: Edges, edge: tuple[int, int]

@@ -69,6 +69,7 @@ def test_a_user_adds_no_more_than_the_bound_in_plain_python(most: int) -> None:
     assert largest == most
 
 
+@pytest.mark.quick("pyarrow", "duckdb", "[polars]")
 @every_engine
 def test_a_user_adds_no_more_than_the_bound(engine: Engine, tmp_path: Path) -> None:
     """And changes no row of others: they are in the first bin and below, this user is not."""
@@ -129,6 +130,7 @@ def by_the_rows_of_others(rows: Rows, most: int, key: str) -> Rows:
 SOUND = contributions._bounded_records
 
 
+@pytest.mark.quick("unbounded_outside")
 @pytest.mark.parametrize("wrong", [unbounded_outside, one_too_many, by_the_rows_of_others])
 def test_a_planted_bug_is_noticed(wrong: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def changes() -> set[bool]:
