@@ -212,6 +212,7 @@ def graph(edges: Edges, directed: bool = False) -> Profile:
     return Profile.from_edges(frame, source="u", target="v", directed=directed)
 
 
+@pytest.mark.quick("undirected")
 @pytest.mark.parametrize("directed", [False, True], ids=["undirected", "directed"])
 def test_an_edge_changes_as_many_cells_as_the_profile_says(directed: bool) -> None:
     """All tables of up to two edges over three nodes, loops and repeated edges included."""

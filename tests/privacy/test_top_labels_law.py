@@ -276,16 +276,14 @@ class CheapLabels(TopLabels):
         ).guarantee
 
 
-@pytest.mark.quick(
-    "OneLabelCounted", "NextCountMissing", "UnitIgnored", "HalvedNoise", "CheapLabels"
-)
 @pytest.mark.parametrize(
     "bug",
     [ThresholdTooLow, OneLabelCounted, NextCountMissing, UnitIgnored, HalvedNoise, CheapLabels],
 )
 def test_planted_bugs_in_top_labels_are_caught(bug: type[TopLabels]) -> None:
     mechanism = bug(k=2, candidates=2, epsilon="0.5", delta="0.2", max_labels=2, max_count=2)
-    assert max(worst_of_top_labels(mechanism, 300)) > 1e-3
+    pairs = neighbours(2, 2, 300, 1)[::-1]  # the worst ones come last
+    assert any(max(breaches_of_top_labels(mechanism, *pair)) > 1e-3 for pair in pairs)
 
 
 class ByInputOrder(LabelCounts):
@@ -307,12 +305,13 @@ def candidates_of(data: LabelCounts, number: int) -> set:
     return set(data.largest(number)["label"].to_pylist())
 
 
-@pytest.mark.quick("LabelCounts-1")
+@pytest.mark.quick("LabelCounts-1-30]")
+@pytest.mark.parametrize("number", [30, 300])
 @pytest.mark.parametrize(("kind", "most"), [(LabelCounts, 1), (ByInputOrder, 2)])
-def test_one_user_changes_at_most_max_labels_candidates(kind: type, most: int) -> None:
+def test_one_user_changes_at_most_max_labels_candidates(kind: type, most: int, number: int) -> None:
     """Rows of ties in another order (as after one more record, in some engines) change more."""
     worst = 0
-    for base, more in neighbours(1, 1, 300, 2):
+    for base, more in neighbours(1, 1, number, 2):
         sets = []
         for counts, order in ((base, list(LABELS)), (more, list(LABELS)[::-1])):
             data = counted(kind, tuple(order), tuple(counts[x] for x in order), 1, 1)
@@ -482,11 +481,11 @@ class UnitForgotten(TopThreshold):
         return 1 / self.epsilon
 
 
-@pytest.mark.quick("NextMissing", "UnitForgotten")
 @pytest.mark.parametrize("bug", [LowThreshold, NoRootTwo, NextMissing, UnitForgotten])
 def test_planted_bugs_in_top_threshold_are_caught(bug: type[TopThreshold]) -> None:
     mechanism = bug(2, epsilon=1, delta="0.1", max_labels=1, max_count=2)
-    assert max(worst_of_top_threshold(mechanism)) > 1e-3
+    pairs = neighbours(1, 2, 200, 3)[::-1]
+    assert any(max(breaches_of_top_threshold(mechanism, *pair)) > 1e-3 for pair in pairs)
 
 
 NOISE = {-4.0: 0.1, 0.0: 0.6, 4.0: 0.3}  # any law serves: domination does not depend on it
