@@ -109,6 +109,7 @@ def test_streams_are_read(data) -> None:
     assert streams.true_counts(stream.events()) == {"Rex": 300, "Luna": 300, "Bo": 1}
 
 
+@pytest.mark.verify
 def test_errors_are_printed(data, capsys, monkeypatch) -> None:
     monkeypatch.setattr(continual, "TOTALS", (("1", "1e-6"),))
     monkeypatch.setattr(continual, "MOST_LABELS", (10,))
@@ -140,6 +141,7 @@ def run_speed(monkeypatch) -> None:
     continual_speed.main(asked)
 
 
+@pytest.mark.verify
 def test_times_are_printed_without_dpcrpy(monkeypatch, capsys) -> None:
     monkeypatch.setattr(continual_speed, "has_dpcrpy", lambda: False)
     run_speed(monkeypatch)

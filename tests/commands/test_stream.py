@@ -525,6 +525,7 @@ def test_readings_on_a_clock_come_while_nothing_else_does() -> None:
         assert child.stdout.read() == ""  # nothing new at the end
 
 
+@pytest.mark.quick("[15]")
 @pytest.mark.usefixtures("hangups_heard")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_being_asked_to_stop_closes_and_writes(number, tmp_path, monkeypatch) -> None:

@@ -27,6 +27,19 @@ from tests.mechanisms.cases import (
 )
 
 
+@pytest.mark.quick(
+    "[AdaptiveTree",
+    "[PrivHist",
+    "[SortedCounts",
+    "[Hier",
+    "[Leaf",
+    "[Top",
+    "[Threshold",
+    "[Partition",
+    "[Cumul",
+    "[RankSplit]",
+    "[Contin",
+)
 @every_mechanism
 def test_a_release_drawn_with_a_callers_bits_says_so(
     name: str, seeded: Make, tmp_path: Path

@@ -123,6 +123,7 @@ SETTINGS = {
 }
 
 
+@pytest.mark.quick("[listed]", "[windows]", "[large]")
 @pytest.mark.parametrize("name", SETTINGS)
 def test_the_binary_mechanism(name: str) -> None:
     """An event early, late, in the middle is empty: what is lost is within the guarantee."""
@@ -204,6 +205,7 @@ def test_all_events_of_a_user_cost_no_more_than_is_stated() -> None:
     assert loss_of_neighbours(own.run, events, late, told=told) == (0, 0)
 
 
+@pytest.mark.quick("[1-")
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("epsilon", ["1/1000", "1", "50"])
 def test_what_noise_is_drawn_does_not_depend_on_the_events(method: Any, epsilon: str) -> None:

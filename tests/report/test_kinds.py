@@ -190,6 +190,7 @@ def test_pages_of_all_kinds_hold_text_and_no_release() -> None:
     assert not [f.name for f in fields(page) if isinstance(getattr(page, f.name), dh.Release)]
 
 
+@pytest.mark.quick("as_json")
 @pytest.mark.parametrize(
     "shown", ["summary_text(release)", "table_csv(release)", "kind_of(release).as_json(release)"]
 )

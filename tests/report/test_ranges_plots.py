@@ -13,6 +13,7 @@ from dphist.report.table import table_csv
 from tests.report.ranges_releases import ALL, HOURS, released
 
 
+@pytest.mark.quick("[one]", "[many]", "[hours]", "[hostile]")
 @pytest.mark.parametrize("name", ALL)
 def test_the_plot_is_of_the_release(name: str) -> None:
     release = ALL[name]()

@@ -52,7 +52,7 @@ def whole(line: str) -> list[list]:
         return []
 
 
-@pytest.mark.quick("binary")
+@pytest.mark.verify
 @pytest.mark.parametrize(("method", "windows"), [("autoregressive", 0), ("binary", 25)])
 def test_killed_at_random_moments_it_goes_on(tmp_path: Path, method: str, windows: int) -> None:
     path = tmp_path / "s.state"

@@ -418,6 +418,7 @@ def test_a_state_is_not_copied_in_memory(state) -> None:
 # --- crashes
 
 
+@pytest.mark.verify
 def test_killed_at_any_moment_every_acknowledged_batch_is_whole(path: Path) -> None:
     """Forty processes, one after another, go on from what the killed one before them left."""
     store = Store.create(path)

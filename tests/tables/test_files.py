@@ -393,6 +393,7 @@ def quoted_rightly(text: bytes) -> bool:
     return state != "quoted"
 
 
+@pytest.mark.quick("[3]", "[64]")
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 64])
 def test_quotes_are_looked_at_as_one_by_one(
     size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
