@@ -45,6 +45,7 @@ def test_python_examples_run(page, folder) -> None:
         exec(compile(block, str(page), "exec"), names)  # noqa: S102 - our own documentation
 
 
+@pytest.mark.quick("[README.md]")
 @pytest.mark.parametrize("page", WITH_SHELL, ids=lambda p: p.name)
 def test_shell_examples_run(page, folder) -> None:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -141,6 +142,7 @@ def test_tests_that_are_named_exist(page) -> None:
         assert f"def {function}" in every_test, function
 
 
+@pytest.mark.verify
 def test_make_demo_writes_what_it_says() -> None:
     for _ in range(2):  # a second time, too
         done = subprocess.run(

@@ -37,6 +37,7 @@ def edges(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.quick("undirected")
 @pytest.mark.parametrize("directed", [False, True], ids=["undirected", "directed"])
 def test_degree_sequence(edges: Path, directed: bool, tmp_path: Path) -> None:
     folder = tmp_path / "new" / "folder"
@@ -71,6 +72,7 @@ def test_degree_sequence_says_how_to_call_it() -> None:
     assert "two cells" in run("degree_sequence.py", "--help").stdout
 
 
+@pytest.mark.verify
 def test_degree_sequence_refuses_what_it_cannot_read(edges: Path, tmp_path: Path) -> None:
     folder = tmp_path / "out"
     done = run("degree_sequence.py", edges, folder, "--source", "x")
@@ -127,6 +129,7 @@ def test_common_items_of_the_shop(tmp_path: Path) -> None:
     assert "for one customer, who counts for at most 50 items" in done.stdout
 
 
+@pytest.mark.verify
 def test_common_items_lists_no_item_of_one_customer(tmp_path: Path) -> None:
     path = tmp_path / "purchases.csv"
     rows = [f"{who},{SENTINEL}-{who}-{place}" for who in range(20) for place in range(5)]
@@ -169,6 +172,7 @@ def test_ranges_of_made_up_visits(tmp_path: Path) -> None:
     assert "time from 2024-01-01" in (folder / "visits.html").read_text()
 
 
+@pytest.mark.verify
 def test_ranges_of_a_file(tmp_path: Path) -> None:
     path, folder = tmp_path / "visits.csv", tmp_path / "out"
     path.write_text("when\n" + "2024-03-05T10:00:00\n" * 4000 + "2023-01-01T00:00:00\n")
@@ -234,6 +238,7 @@ def test_guessing_curve_of_yahoo(tmp_path: Path) -> None:
     assert "accounts opened" in picture
 
 
+@pytest.mark.verify
 def test_guessing_curve_as_png_of_few_accounts(tmp_path: Path) -> None:
     for content in ("", "5000,1\n"):
         (tmp_path / "p.csv").write_text("count,prevalence\n" + content)
@@ -243,6 +248,7 @@ def test_guessing_curve_as_png_of_few_accounts(tmp_path: Path) -> None:
         (tmp_path / "curve.png").unlink()
 
 
+@pytest.mark.verify
 def test_guessing_curve_refuses_what_it_cannot_read(tmp_path: Path) -> None:
     path = tmp_path / "p.csv"
     path.write_text(f"count,prevalence\n{SENTINEL},1\n")
@@ -271,6 +277,7 @@ def test_unseen_species_of_butterflies() -> None:
     assert "not foretold" not in done.stdout
 
 
+@pytest.mark.verify
 def test_unseen_species_of_a_file(tmp_path: Path) -> None:
     path = tmp_path / "p.csv"
     path.write_text("count,prevalence\n1,3\n")

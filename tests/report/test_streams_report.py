@@ -11,7 +11,7 @@ from rich.cells import cell_len
 
 from dphist import ApproxDP, Release
 from dphist.privacy import Target
-from dphist.release.release import parameters_of
+from dphist.release.maker import parameters_of
 from dphist.release.running_counts import RunningCounts
 from dphist.report import report_html, words
 from dphist.report.guarantees import total_in_words, total_of

@@ -15,7 +15,7 @@ from dphist.arrays import AnyArray
 from dphist.data.guard import Guarding, guarded, or_one_row, unit_of_users
 from dphist.errors import ParameterError
 from dphist.noise import Source
-from dphist.noise.whose import is_for_tests
+from dphist.noise.for_tests import is_for_tests
 from dphist.parameters import optional_whole, whole_number
 from dphist.stopping import stoppable
 from dphist.tables import LARGEST, check_counts, redact_errors

@@ -31,8 +31,8 @@ class Counted:
         if not self.cut:
             return f"Counts and intervals are of {self.whole}."
         return (
-            f"Counts and intervals are of {self.whole}: intervals cover the noise, and not what "
-            "was cut."
+            f"Counts and intervals are of {self.whole}. Intervals cover the noise, not what was "
+            "cut."
         )
 
     @property

@@ -63,7 +63,7 @@ def print_dry_run(mechanism: ContinualMechanism, options: argparse.Namespace) ->
         share = plain(up(Fraction(100 * likely, guess), 2))
         print(f"  {likely:,} of {guess:,} events are {share} % of them.")
     error, width = streams_words.error_text(mechanism), streams_words.half_width(mechanism)
-    print(f"Standard error of a count: at most {error}, so ± {width:,} with 95 %.")
+    print(f"Standard error of a count: at most {error}, so ± {width:,} with probability 95 %.")
     width = mechanism.counter.width
     print(f"Noise kept for a label: {width:,} numbers, {8 * width:,} bytes.")
     for line in quoted.said:

@@ -9,7 +9,7 @@ from dphist.labels.mechanism import LabelsMechanism
 from dphist.labels.threshold.cut_users import CutUsers
 from dphist.release.release import Release
 from dphist.report.counted import Counted, counted_after_cut, how_many
-from dphist.report.labels.words import bounded_unit, is_promised, protected_unit
+from dphist.report.labels.words import bounded_unit, is_promised, mechanism_of, protected_unit
 from dphist.report.words import plural_of
 
 
@@ -43,12 +43,12 @@ def counted_by(mechanism: LabelsMechanism, provenance: Mapping[str, str]) -> Cou
 
 def counted_of(release: Release) -> Counted:
     """Return what the counts of a release count."""
-    return counted_by(release.mechanism, release.provenance)
+    return counted_by(mechanism_of(release), release.provenance)
 
 
 def cut_users_of(release: Release) -> CutUsers | None:
     """Return how many users were cut, if the release tells."""
-    mechanism = release.mechanism
+    mechanism = mechanism_of(release)
     if not isinstance(mechanism, ThresholdHistogram):
         return None
     return mechanism.cut_users(release.noisy)
@@ -63,7 +63,7 @@ def share_in_short(found: CutUsers) -> str:
     return _percent(round(1000 * found.share))
 
 
-def cut_users_in_words(found: CutUsers, mechanism: Any, many: str = "users") -> str:
+def cut_users_in_words(found: CutUsers, mechanism: ThresholdHistogram, many: str = "users") -> str:
     """Say how many users had more than the bounds.
 
     Parameters
@@ -97,13 +97,14 @@ def cut_users_json(release: Release) -> dict[str, Any]:
 
 def bounding_cost(release: Release) -> str:
     """Say how many users were cut, or that the release does not tell; empty if none were."""
-    found, many = cut_users_of(release), plural_of(bounded_unit(release.provenance))
-    if found is not None:
-        return cut_users_in_words(found, release.mechanism, many)
+    mechanism, found = release.mechanism, cut_users_of(release)
+    many = plural_of(bounded_unit(release.provenance))
+    if isinstance(mechanism, ThresholdHistogram) and found is not None:
+        return cut_users_in_words(found, mechanism, many)
     unit = str(release.provenance.get("unit", ""))
     if not counted_of(release).cut or unit == "one row":
         return ""
-    return f"The release does not tell how many {many} had more than the bounds."
+    return f"The release does not state how many {many} had more than the bounds."
 
 
 def _bounds(mechanism: LabelsMechanism, provenance: Mapping[str, str]) -> tuple[int | None, int]:

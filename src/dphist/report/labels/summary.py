@@ -16,7 +16,7 @@ _LABEL_COLUMNS = 40
 
 def summary_of(release: Release, promise: Promise) -> Summary:
     """Return what a reader wants to know first, and the first rows."""
-    mechanism, value = release.mechanism, release.value
+    mechanism, value = words.mechanism_of(release), release.value
     released = sum(label is not None for label in value.labels)
     few = " (fewer than wanted were found)" if released < len(value) else ""
     cost, counted = bounding_cost(release), counted_of(release)

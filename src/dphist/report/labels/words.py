@@ -6,11 +6,13 @@ and of released values.
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
 
 from dphist.labels import ThresholdHistogram, TopLabels, TopThreshold
+from dphist.labels.mechanism import LabelsMechanism
 from dphist.privacy import PrivacyUnit
 from dphist.privacy.as_text import down, plain, short_exact, up, with_article
+from dphist.release.release import Release
+from dphist.report.kind import not_shown
 from dphist.report.labels.appearance import Appearance, half_width
 from dphist.report.words import LEVEL, limits_in_words, plural_of
 
@@ -18,8 +20,15 @@ _PROMISED = "one user, as promised by the caller"
 _CHOICES = {
     "refuse": "are refused",
     "drop": "are dropped",
-    "separate": "each count as {who} of their own",
+    "separate": "each count as a separate {one}",
 }
+
+
+def mechanism_of(release: Release) -> LabelsMechanism:
+    """Return the mechanism of a release; refuse one without what words of this kind state."""
+    if not isinstance(release.mechanism, LabelsMechanism):
+        raise not_shown(release, LabelsMechanism)
+    return release.mechanism
 
 
 def protected_unit(provenance: Mapping[str, str]) -> str:
@@ -46,7 +55,7 @@ def is_promised(provenance: Mapping[str, str]) -> bool:
     return provenance.get("unit", _PROMISED) == _PROMISED
 
 
-def bounds_in_words(mechanism: Any) -> str:
+def bounds_in_words(mechanism: LabelsMechanism) -> str:
     """Say how much one user may add.
 
     >>> bounds_in_words(ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=10))
@@ -59,27 +68,29 @@ def bounds_in_words(mechanism: Any) -> str:
     return f"at most {mechanism.max_count:,} to each of {how_many}"
 
 
-def bounding_in_words(mechanism: Any, provenance: Mapping[str, str]) -> list[str]:
+def bounding_in_words(mechanism: LabelsMechanism, provenance: Mapping[str, str]) -> list[str]:
     """Say how contributions are bounded, and what becomes of rows without a user or label."""
     unit, who = protected_unit(provenance), with_article(bounded_unit(provenance).who)
     lines = [f"{unit[0].upper()}{unit[1:]} adds {bounds_in_words(mechanism)}."]
     if is_promised(provenance):
         lines.append(
-            "Whoever counted the labels promises that no user adds more; dphist cannot check it."
+            "Whoever counted the labels asserts that no user adds more; dphist cannot check it."
         )
     elif unit == "one row":
-        lines.append("Each row counts as a user of its own: someone with m rows is protected less.")
+        lines.append("Each row counts as a separate user: someone with m rows is protected less.")
     else:
-        chosen = "" if mechanism.max_labels is None else ", with labels chosen at random"
-        lines.append(f"If {who} has more, that much is counted{chosen}.")
+        chosen = "" if mechanism.max_labels is None else "; the labels are chosen at random"
+        lines.append(f"If {who} has more, only that much is counted{chosen}.")
     for name, missing in (("null_users", who), ("null_labels", "a label")):
         if name in provenance:
-            becomes = _CHOICES.get(provenance[name], provenance[name]).format(who=who)
+            becomes = _CHOICES.get(provenance[name], provenance[name]).format(
+                one=bounded_unit(provenance).who
+            )
             lines.append(f"Rows without {missing} {becomes}.")
     return lines
 
 
-def neighbors_of(mechanism: Any, provenance: Mapping[str, str]) -> str:
+def neighbors_of(mechanism: LabelsMechanism, provenance: Mapping[str, str]) -> str:
     """State which data are neighbors."""
     unit = protected_unit(provenance)
     return (
@@ -88,14 +99,7 @@ def neighbors_of(mechanism: Any, provenance: Mapping[str, str]) -> str:
     )
 
 
-def noise_name(mechanism: Any) -> str:
-    """Name the noise."""
-    if isinstance(mechanism, TopLabels):
-        return "gumbel"
-    return "gaussian" if isinstance(mechanism, TopThreshold) else str(mechanism.noise)
-
-
-def per_label(mechanism: Any) -> str:
+def per_label(mechanism: LabelsMechanism) -> str:
     """Give the parameters of a single label.
 
     >>> per_label(ThresholdHistogram(epsilon="0.1", delta="1e-6", max_labels=10))
@@ -107,11 +111,11 @@ def per_label(mechanism: Any) -> str:
         "gumbel": "Gumbel noise of scale",
     }
     scale = mechanism.max_count / mechanism.epsilon
-    kind = kinds[noise_name(mechanism)]
+    kind = kinds[mechanism.noise]
     return f"epsilon {short_exact(mechanism.epsilon)}, {kind} {plain(down(scale))}"
 
 
-def threshold_base(mechanism: Any) -> str | None:
+def threshold_base(mechanism: LabelsMechanism) -> str | None:
     """Name what a threshold is measured from; None if there is no threshold."""
     if isinstance(mechanism, TopLabels):
         return f"count number {mechanism.candidates + 1:,}"
@@ -129,29 +133,29 @@ def number(value: int | Fraction | float) -> str:
     return f"{int(value):,}" if value == int(value) else plain(up(value))
 
 
-def threshold_in_words(mechanism: Any) -> str:
+def threshold_in_words(mechanism: LabelsMechanism) -> str:
     """Say where the threshold lies."""
     base, threshold = threshold_base(mechanism), mechanism.threshold
-    if base is None:
+    if threshold is None:
         return "There is no threshold: all listed labels are released."
     if base == "zero":
         return (
-            f"Threshold: {number(threshold)} records; labels whose noisy count is above it are "
+            f"Threshold: {number(threshold)} records; labels with a noisy count above it are "
             "released."
         )
     return (
-        f"Threshold: {number(threshold)} records above {base} (from the largest, with its own "
-        "noise); labels whose noisy count is above it are released."
+        f"Threshold: {number(threshold)} records above {base} (counting from the largest; it "
+        "has noise too); labels with a noisy count above it are released."
     )
 
 
-def appearance_in_words(mechanism: Any, appearance: Appearance) -> str:
+def appearance_in_words(mechanism: LabelsMechanism, appearance: Appearance) -> str:
     """Say what count a label needs to be released with some chance."""
     percent, count = f"{100 * appearance.chance:g} %", appearance.count
     base = threshold_base(mechanism)
     if base == "zero":
         return f"From a count of {count:,} on, a label is released with a chance of {percent}."
-    also = ", if no k labels come before it" if isinstance(mechanism, TopLabels) else ""
+    also = " and fewer than k labels come before it" if isinstance(mechanism, TopLabels) else ""
     return (
         f"A label is released with a chance of {percent} if its count is {count:,} above "
         f"{base}{also}."
@@ -171,7 +175,7 @@ def share_of_users(appearance: Appearance, users: int, noun: str = "users") -> s
     return f"  {count:,} of {users:,} {noun} are {share} of them, if each adds 1."
 
 
-def intervals_in_words(mechanism: Any) -> str:
+def intervals_in_words(mechanism: LabelsMechanism) -> str:
     """Say what the error bars mean."""
     width, percent = half_width(mechanism), f"{100 * LEVEL:g} %"
     start = (
@@ -188,7 +192,7 @@ def intervals_in_words(mechanism: Any) -> str:
     )
 
 
-def limits_of(mechanism: Any, provenance: Mapping[str, str]) -> list[tuple[str, str]]:
+def limits_of(mechanism: LabelsMechanism, provenance: Mapping[str, str]) -> list[tuple[str, str]]:
     """Say what the release leaves out and the guarantee does not cover."""
     limits = []
     bounded = bounded_unit(provenance)
@@ -220,7 +224,7 @@ def limits_of(mechanism: Any, provenance: Mapping[str, str]) -> list[tuple[str, 
         limits.append(
             (
                 "The bounds.",
-                "Whoever counted the labels promises that a user adds "
+                "Whoever counted the labels asserts that a user adds "
                 f"{bounds_in_words(mechanism)}. A user who adds more is protected less.",
             )
         )
@@ -229,19 +233,19 @@ def limits_of(mechanism: Any, provenance: Mapping[str, str]) -> list[tuple[str, 
         limits.append(
             (
                 f"What {many} had beyond the bounds.",
-                f"{who[0].upper()}{who[1:]} adds {bounds_in_words(mechanism)}. What {many} had "
-                "beyond that is in no count, so counts may be too small even without noise.",
+                f"{who[0].upper()}{who[1:]} adds {bounds_in_words(mechanism)}. No count contains "
+                f"what {many} had beyond that, so counts may be too small even without noise.",
             )
         )
     if provenance.get("null_users") == "separate":
         limits.append(
             (
                 f"Rows without {who}.",
-                f"Each counts as {who} of its own: a person with several such rows is protected "
-                "for one of them.",
+                f"Each counts as a separate {bounded.who}: a person with several such rows is "
+                "protected for one of them only.",
             )
         )
-    if getattr(mechanism, "labels", None) is not None:
+    if isinstance(mechanism, ThresholdHistogram) and mechanism.labels is not None:
         limits.append(
             (
                 "The listed labels.",

@@ -1,13 +1,13 @@
 """What the running counts of a stream count."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from dphist.report.counted import Counted, counted_after_cut, how_many
 from dphist.report.streams.words import user_of
+from dphist.streams import ContinualMechanism
 
 
-def counted_by(mechanism: Any, provenance: Mapping[str, str]) -> Counted:
+def counted_by(mechanism: ContinualMechanism, provenance: Mapping[str, str]) -> Counted:
     """Return what a mechanism counts."""
     most, labels = mechanism.max_events_per_user, how_many(mechanism.max_labels, "label")
     if most is None:
