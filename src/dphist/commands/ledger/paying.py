@@ -68,7 +68,7 @@ def release_paid(
             ledger.reserve(mechanism, data=deferred, **paying)
             say_reserved(ledger, options)
             return None
-        ending.note(f"'dphist ledger log --key {key!r}' says whether it was charged")
+        ending.note(f"'dphist ledger log' says whether the key {key!r} was charged")
         try:
             release = ledger.release(mechanism, deferred, **paying)
         except DphistError:

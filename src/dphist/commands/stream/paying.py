@@ -20,7 +20,7 @@ def open_paid_stream(
 
     unit = _unit(options)
     with opened_at(place, options) as ledger:
-        ending.note(f"'dphist ledger log --key {options.key!r}' says whether it was charged")
+        ending.note(f"'dphist ledger log' says whether the key {options.key!r} was charged")
         try:
             stream = ledger.open_stream(
                 options.state, mechanism, moved=options.moved, unit=unit, **_paying(options)

@@ -16,7 +16,7 @@ def short(number: Fraction) -> str:
     """Format what was spent: exactly if that is short, else six digits, rounded up.
 
     >>> short(Fraction(1, 3)), short(Fraction(1, 10**7)), short(Fraction(2**40, 3**26))
-    ('1/3', '1e-7', '0.432563')
+    ('1/3', '1e-7', '0.432561')
     """
     text = readable(number)
     return text if len(text) <= _LONGEST else plain(up(number))
