@@ -1,9 +1,9 @@
 """The command line: parse and call; `dphist.commands` has the commands.
 
-Exit codes: 0 done; 2 the command cannot be meant like that (a bad option, a column or path
-that does not exist); 3 a ledger has not enough budget left, and nothing was charged; 128 and the
-number of the signal if one stopped it, so 130 after Ctrl-C; 1 anything else. No traceback reaches
-a user, for it could show data.
+Exit codes: 0 done; 2 for a wrong command (a bad option, a column or path that does not exist); 3 if
+a ledger has not enough budget left, and nothing was charged; 128 plus the number of the signal that
+stopped it, so 130 after Ctrl-C; 1 for anything else. No traceback reaches a user, for it could show
+data.
 """
 
 import argparse
@@ -33,9 +33,13 @@ _COMMANDS = {
     "ranges": ("release how many records lie in any range", "ranges", "add_ranges"),
     "labels": ("release common labels with their counts", "labels.command", "add_labels"),
     "top": ("release the most common labels, ranked", "labels.top", "add_top"),
-    "stream": ("release running counts of a stream, as it comes", "stream.command", "add_stream"),
+    "stream": ("release running counts of a stream of events", "stream.command", "add_stream"),
     "ledger": ("keep one budget for all releases of a data set", "ledger.command", "add_ledger"),
-    "properties": ("estimate entropy, number of labels and more", "properties", "add_properties"),
+    "properties": (
+        "estimate entropy, the number of labels and more",
+        "properties",
+        "add_properties",
+    ),
     "show": ("summarize a saved release", "show", "add_show"),
 }
 

@@ -54,6 +54,7 @@ PAIRS = [
 ]
 
 
+@pytest.mark.quick("[None-")
 @pytest.mark.parametrize("pair", PAIRS, ids=str)
 @pytest.mark.parametrize("total", [None, 3])
 def test_equal_noisy_counts_give_equal_publications(pair, total) -> None:
@@ -71,6 +72,7 @@ def test_equal_noisy_counts_give_equal_publications(pair, total) -> None:
     assert len(published) == 1
 
 
+@pytest.mark.quick("[2-")
 @pytest.mark.parametrize("pair", PAIRS[::4] + PAIRS[-2:], ids=str)
 @pytest.mark.parametrize("inference", ["isotonic", "sort", "none"])
 @pytest.mark.parametrize("labels", [2, 6])
@@ -106,6 +108,7 @@ def released_as(mechanism: dh.PrivHist, data: tuple[int, ...], wanted: list) -> 
         return mechanism.release(dh.Profile.from_counts(list(data)))
 
 
+@pytest.mark.quick("[2-7")
 @pytest.mark.parametrize("pair", PAIRS, ids=str)
 @pytest.mark.parametrize("total", [0, 7])
 @pytest.mark.parametrize("epsilon", ["0.1", "2"])
@@ -199,6 +202,7 @@ def test_shape_is_a_function_of_the_noisy_total(seeded) -> None:
             assert {k: len(v) for k, v in one_label.items()} == {k: len(v) for k, v in many.items()}
 
 
+@pytest.mark.quick("counts0", "counts1")
 @pytest.mark.parametrize("counts", [[], [1], [1] * 11, [1] * 12, [1] * 13, [2] * 40])
 def test_no_warning_or_error_depends_on_the_data(counts, seeded, recwarn) -> None:
     profile = dh.Profile.from_counts(counts)

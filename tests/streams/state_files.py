@@ -4,7 +4,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from dphist.streams.store import identity as store_identity
+from dphist.durable import identity as store_identity
 from dphist.streams.store.store import Store
 
 
@@ -26,7 +26,7 @@ def told(path: Path) -> dict[str, str]:
     """Return what the system tells about a file, or about a new one."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT)
     try:
-        return store_identity.facts(descriptor)
+        return store_identity.read_facts(descriptor)
     finally:
         os.close(descriptor)
 

@@ -333,11 +333,13 @@ def test_a_random_relation_is_evaluated_once() -> None:
     assert connection.sql("SHOW ALL TABLES").fetchall() == []
 
 
+@pytest.mark.verify
 def test_random_rows_of_spark_are_evaluated_once() -> None:
     frame = spark().range(100).selectExpr("id % 20 AS who", "uuid() AS term")
     _three_answers_agree(count(frame, max_labels=2))
 
 
+@pytest.mark.verify
 def test_what_spark_forgets_is_not_drawn_again() -> None:
     """A cache may be dropped, and would be filled again from the source; a checkpoint is not."""
     source = spark().range(100).selectExpr("id % 20 AS who", "uuid() AS term")
@@ -350,6 +352,7 @@ def test_what_spark_forgets_is_not_drawn_again() -> None:
     assert as_dict(counts) == first
 
 
+@pytest.mark.verify
 def test_a_task_lost_while_bounding_chooses_the_same_again(tmp_path: Path) -> None:
     """The first attempt at each partition of the source ends its worker."""
     folder = str(tmp_path)
@@ -499,6 +502,10 @@ def test_an_engine_that_fails_says_nothing_of_the_data() -> None:
     )
     with refused(DataError, "'term'", "'who'"):
         count(lazy, max_labels=1)
+
+
+@pytest.mark.verify
+def test_spark_that_fails_says_nothing_of_the_data() -> None:
     frame = (
         spark()
         .createDataFrame(table_of([("u", SENTINEL, 1)]))
@@ -647,6 +654,7 @@ def test_records_are_kept_evenly(engine: Engine, tmp_path: Path) -> None:
     assert abs(prevalences[0] / 2 - 1200) < 5 * np.sqrt(2000 * 0.6 * 0.4)
 
 
+@pytest.mark.quick("[1-pyarrow]", "[1-duckdb]", "[1-csv]")
 @every_engine
 @pytest.mark.parametrize("most", [1, 2])
 def test_a_user_changes_no_more_records_than_the_bound(

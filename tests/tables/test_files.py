@@ -309,9 +309,9 @@ def test_no_field_of_a_first_line_is_shown(line: bytes, tmp_path: Path) -> None:
         tables.count_records(path, label="label")
     said = str(caught.value).removeprefix(f"the first line of '{path}'")
     assert said == (
-        " must name the columns, and names no 'label'; it has 3 fields, separated by commas; nor "
-        "does it separated by semicolons, tabs or vertical bars: correct the name, add a header "
-        "line, or give delimiter, the character that separates the fields"
+        " must name the columns, but names no 'label'; it has 3 fields, separated by commas; it "
+        "does not have this column with semicolons, tabs or vertical bars either: correct the "
+        "name, add a header line, or give delimiter, the character that separates the fields"
     )
 
 
@@ -324,7 +324,7 @@ def test_another_delimiter_is_named_and_can_be_given(
     content = f"label{delimiter}n\na,b{delimiter}3\na,b{delimiter}1\n".encode()
     for name, packed in (("t.csv", content), ("t.csv.gz", gzipped(content))):
         path = written(tmp_path, name, packed)
-        hint = f"separated by {called} it would: give delimiter={delimiter!r}"
+        hint = f"it has this column with {called}: give delimiter={delimiter!r}"
         with refused(ColumnError, "'label'", "one field, separated by commas", hint):
             records(path)
         counts, _ = tables.count_records(path, label="label", delimiter=delimiter)
@@ -371,7 +371,7 @@ def test_a_quote_that_is_out_of_place_is_refused(
     """DuckDB may take it for one that is never closed, and drop the rows after it in silence."""
     pack = {"gz": gzipped, "zst": zstd}.get(name.rsplit(".")[-1], bytes)
     for content in (b"label,x\n" + record + b",1\n" + rest, b"label,x\n1," + record + b"\n" + rest):
-        with refused(InputFileError, 'in "quotes"'):
+        with refused(InputFileError, '"quotes" around fields that contain'):
             records(written(tmp_path, name, pack(content)))
 
 
@@ -393,6 +393,7 @@ def quoted_rightly(text: bytes) -> bool:
     return state != "quoted"
 
 
+@pytest.mark.quick("[3]", "[64]")
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 64])
 def test_quotes_are_looked_at_as_one_by_one(
     size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

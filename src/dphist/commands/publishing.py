@@ -11,9 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
 from dphist.atomic_files import check_distinct, check_output_path, staged_outputs
 from dphist.commands import ending
 from dphist.commands.ledger.options import is_file, place_to_pay
@@ -230,6 +227,10 @@ def progress_bar(shown: bool) -> Iterator[Callable[[float], None] | None]:
     if not shown or not sys.stderr.isatty():
         yield None
         return
+    # Slow to import, and seldom needed.
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
     columns = (TextColumn("reading"), BarColumn(), TimeElapsedColumn())
     ending.on_screen(_NO_BAR)
     try:

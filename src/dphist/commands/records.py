@@ -3,37 +3,30 @@
 import argparse
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from dphist.commands.ledger.options import add_payment
 from dphist.commands.ledger.quoting import quote
+from dphist.commands.meanings import help_of
 from dphist.commands.options import UsageError, add_dry_run, whole
 from dphist.commands.publishing import Protected, in_the_way, say_in_the_way
 from dphist.commands.user_unit import add_user_unit, user_unit
 from dphist.errors import ParameterError
 from dphist.privacy import Guarantee
+from dphist.release.maker import Maker
 from dphist.report import words
 from dphist.report.guarantees import guarantee_for, records_json
 
 _GUESSES = (10_000, 1_000_000, 100_000_000)  # records, where no guess was given
 
 
-class _OfRecords(Protocol):
-    """A mechanism whose unit is a number of records."""
-
-    @property
-    def sensitivity(self) -> int: ...
-
-    @property
-    def guarantee(self) -> Guarantee: ...
-
-
-def add_unit(command: argparse.ArgumentParser, user: str, sensitivity: str) -> None:
+def add_unit(command: argparse.ArgumentParser, mechanism: type, user: str) -> None:
     """Add the options that say whom a release protects.
 
     Parameters
     ----------
-    user, sensitivity : the help of these options.
+    mechanism : class of the mechanism.
+    user : help of ``--user``.
     """
     command.add_argument("--user", metavar="COLUMN", help=user)
     add_user_unit(command)
@@ -41,10 +34,14 @@ def add_unit(command: argparse.ArgumentParser, user: str, sensitivity: str) -> N
         "--max-records",
         type=whole,
         metavar="M",
-        help="maximum number of records kept of a user, chosen at random; needed with --user",
+        help="maximum number of records of a user that are kept, chosen at random; needed with "
+        "--user",
     )
     command.add_argument(
-        "--sensitivity", type=whole, metavar="M", help=f"{sensitivity} (default: 1)"
+        "--sensitivity",
+        type=whole,
+        metavar="M",
+        help=help_of(mechanism, "sensitivity", " (default: 1)"),
     )
 
 
@@ -74,12 +71,12 @@ def sensitivity_of(options: argparse.Namespace) -> int:
     return 1 if bound is None else int(bound)
 
 
-def unit_of(mechanism: _OfRecords, options: argparse.Namespace) -> tuple[Guarantee, str]:
+def unit_of(mechanism: Maker, options: argparse.Namespace) -> tuple[Guarantee, str]:
     """Return the guarantee, and whom it protects, in words."""
     user = user_unit(options) if options.user else None
     return (
         guarantee_for(mechanism.guarantee, user),
-        words.privacy_unit(mechanism.sensitivity, user),
+        words.privacy_unit(mechanism.guarantee.unit.at_most, user),
     )
 
 
@@ -96,7 +93,7 @@ def guesses_of(options: argparse.Namespace) -> tuple[int, ...]:
 
 
 def print_dry_run(
-    mechanism: _OfRecords,
+    mechanism: Maker,
     options: argparse.Namespace,
     errors: Mapping[int, float],
     said: Sequence[str],

@@ -13,7 +13,7 @@ def add_show(commands: Commands, summary: str) -> None:
     command = commands.add_parser(
         "show",
         help=summary,
-        description="Summarise a saved release, or write its table or report again.",
+        description="Summarize a saved release, or write its table or report again.",
         allow_abbrev=False,
     )
     command.set_defaults(run=_show, output=None)
@@ -27,7 +27,7 @@ def add_show(commands: Commands, summary: str) -> None:
     )
     command.add_argument("--key", metavar="KEY", help="the key of the release in the ledger")
     add_outputs(
-        command, "count,prevalence, or label,count, or start,stop,count,error, as it is released,"
+        command, "count,prevalence or label,count or start,stop,count,error or time,label,count"
     )
 
 

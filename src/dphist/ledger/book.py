@@ -4,7 +4,7 @@ A store applies each new entry to its tables in the transaction that appends it;
 all of them to empty tables and compares.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -168,9 +168,22 @@ def apply(entry: Entry, tables: Tables) -> None:
         charge = charge_of(tables, content["key"])
         if charge.state != entries.CHARGED:
             raise LedgerError(f"the key {charge.key!r} is {charge.state}: it pays for no stream")
+        if charge.noted is not None:
+            _check_continued(content, tables.entry(charge.noted))
         tables.put_charge(replace(charge, noted=entry.number))
-    elif entry.action != entries.OPENED:
-        raise LedgerError("an entry has an action that this version of dphist does not know")
+    elif entry.action != entries.OPENED or entry.number != 1:
+        raise LedgerError("an entry has an action that is not possible there")
+
+
+def admits(account: Account, budget: Budget, totals: Totals, cost: Cost) -> bool:
+    """Whether one more entry fits a budget: that of the account, or a cap in it.
+
+    What an entry costs by itself is stated at the account's delta, so it says nothing about a cap
+    whose delta is smaller.
+    """
+    if budget.delta < account.budget.delta:
+        cost = replace(cost, alone=None)
+    return budget.admits(totals, cost)
 
 
 def costs_of(entry: Entry) -> Iterable[tuple[str, Cost]]:
@@ -212,6 +225,12 @@ def _spend(entry: Entry, tables: Tables) -> None:
     if known is not None and known.state == entries.RESERVED and entry.action == entries.CHARGED:
         if known.fingerprint != content["fingerprint"]:
             raise LedgerError(f"the key {key!r} was reserved for something else")
+        reserved = tables.entry(known.entry).content
+        if (reserved["by"], reserved["costs"]) != (content["by"], content["costs"]):
+            raise LedgerError(
+                f"the key {key!r} was reserved by {reserved['by']!r}, whose cap it counts against; "
+                "release it in that name, or cancel it"
+            )
         for name, _ in costs_of(entry):
             _open_account(tables, name)
         tables.put_charge(replace(known, entry=entry.number, state=entries.CHARGED))
@@ -223,10 +242,21 @@ def _spend(entry: Entry, tables: Tables) -> None:
         for holder in dict.fromkeys((EVERYBODY, content["by"])):
             budget = account.budget if holder == EVERYBODY else tables.cap(name, holder)
             totals = tables.totals(name, holder)
-            if budget is not None and not budget.admits(totals, cost):
+            if budget is not None and not admits(account, budget, totals, cost):
                 raise LedgerError(f"the entry costs more than {name!r} has left")
             tables.put_totals(name, holder, totals.plus(cost))
     tables.put_charge(Charge(key, entry.number, entry.action, content["fingerprint"]))
+
+
+def _check_continued(content: Mapping[str, Any], before: Entry) -> None:
+    """Refuse a second stream for one charge, and an older content of the first."""
+    if content["state"] != before.content["state"]:
+        raise LedgerError(
+            f"the key {content['key']!r} pays for another state file, which entry "
+            f"{before.number} notes; begin this stream with another key, which costs again"
+        )
+    if content["commits"] < before.content["commits"]:
+        raise LedgerError(f"the state file is older than entry {before.number} notes")
 
 
 def _cancel(entry: Entry, tables: Tables) -> None:

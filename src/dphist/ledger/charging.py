@@ -7,16 +7,19 @@ from typing import Any
 
 from dphist.errors import BudgetError, LedgerError, ParameterError
 from dphist.ledger.amounts import Cost, Totals
-from dphist.ledger.book import EVERYBODY, Account, Tables, account_of
+from dphist.ledger.book import EVERYBODY, Account, Tables, account_of, admits
 from dphist.ledger.budget import Budget
 from dphist.ledger.entries import canonical, digest
 from dphist.ledger.units import DataUnit, cost_for
 from dphist.privacy import Guarantee, PureDP
 from dphist.privacy.calibration import calibrate
 from dphist.privacy.rounding import readable
-from dphist.release.release import described, parameters_of, target_of
+from dphist.release.maker import parameters_of, target_of
+from dphist.release.release import described
 
-_MOST_WORDS = 1000
+_LONGEST_NOTE = 1000
+_LONGEST_NAME = 200
+"""Characters; an index of PostgreSQL takes two names, but not two notes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +80,7 @@ def check_budget(tables: Tables, priced: Sequence[Price], by: str, mechanism: An
         for holder in (EVERYBODY, by):
             budget = price.account.budget if holder == EVERYBODY else tables.cap(name, holder)
             totals = tables.totals(name, holder)
-            if budget is None or budget.admits(totals, price.cost):
+            if budget is None or admits(price.account, budget, totals, price.cost):
                 continue
             whose = f"the account {name!r}" if holder == EVERYBODY else f"the cap of {by!r}"
             left = left_in_words(budget, totals)
@@ -182,9 +185,10 @@ def mechanism_in_words(mechanism: Any) -> dict[str, Any]:
 
 
 def checked_words(text: object, name: str, *, empty: bool = False) -> str:
-    """Return words of a user that an entry keeps: one line, of at most 1,000 characters."""
-    if not isinstance(text, str) or len(text) > _MOST_WORDS or not (text.isprintable()):
-        raise ParameterError(f"{name} must be one line of text of at most {_MOST_WORDS} characters")
+    """Return words of a user that an entry keeps: one line, a name or a note that may be empty."""
+    longest = _LONGEST_NOTE if empty else _LONGEST_NAME
+    if not isinstance(text, str) or len(text) > longest or not text.isprintable():
+        raise ParameterError(f"{name} must be one line of text of at most {longest} characters")
     if not empty and not text.strip():
         raise ParameterError(f"{name} must not be empty")
     return text

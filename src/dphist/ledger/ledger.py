@@ -6,14 +6,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from dphist.data.guard import Guarded
 from dphist.errors import LedgerError, ParameterError
 from dphist.labels import PayWhatYouGet
 from dphist.ledger import entries as actions
 from dphist.ledger.amounts import Totals
-from dphist.ledger.book import EVERYBODY, Account, Charge, account_of, charge_of
+from dphist.ledger.book import EVERYBODY, Account, Charge, account_of, admits, charge_of
 from dphist.ledger.budget import Budget
 from dphist.ledger.charging import (
     Price,
@@ -26,11 +26,11 @@ from dphist.ledger.charging import (
 from dphist.ledger.entries import Entry, digest
 from dphist.ledger.session import LedgerSession
 from dphist.ledger.stores.opening import create_store, open_store
-from dphist.ledger.stores.store import Store
+from dphist.ledger.stores.store import Store, UnwrittenError
 from dphist.ledger.stores.transaction import Signer, Transaction
 from dphist.ledger.streams import LedgerStream, open_charged
 from dphist.ledger.table import EntryTable
-from dphist.ledger.units import DataUnit
+from dphist.ledger.units import DataUnit, check_bounds
 from dphist.ledger.verify import verify
 from dphist.noise.inversion import Source
 from dphist.parameters import Exact
@@ -40,11 +40,15 @@ from dphist.release.release import Release
 from dphist.streams import ContinualMechanism
 
 _LOG = logging.getLogger("dphist.ledger")
+_LOG.addHandler(logging.NullHandler())  # errors say the same: without logging, nothing is printed
 
 MAIN = "main"
 """Name of the account that `Ledger.create` opens."""
 
 Accounts = str | Sequence[str] | None
+
+_ATTEMPTS = 5
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,11 +212,14 @@ class Ledger:
         if name is not None:
             checked_words(name, "name")
         signer = _signer(signing_key)
-        ledger = cls(create_store(place, name), signer)
-        with ledger._writing() as tables:
-            tables.append(actions.OPENED, {"id": ledger.id, "name": ledger.name}, signer)
+
+        def begin(tables: Transaction) -> None:
+            head = tables.head
+            begun = {"id": head.id, "name": head.name, "library": head.library}
+            tables.append(actions.OPENED, begun, signer)
             tables.append(actions.ACCOUNT, opened.to_content(), signer)
-        return ledger
+
+        return cls(create_store(place, name, begin), signer)
 
     @classmethod
     def open(
@@ -288,14 +295,12 @@ class Ledger:
             budget,
             checked_words(dataset, "dataset", empty=True),
         )
-        with self._writing() as tables:
-            tables.append(actions.ACCOUNT, account.to_content(), self._signer)
+        self._append(actions.ACCOUNT, account.to_content())
 
     def close_account(self, name: str, note: str = "") -> None:
         """Close an account for good: nothing more can be charged to it."""
         content = {"account": name, "note": checked_words(note, "note", empty=True)}
-        with self._writing() as tables:
-            tables.append(actions.CLOSED, content, self._signer)
+        self._append(actions.CLOSED, content)
 
     def allow(
         self,
@@ -316,7 +321,8 @@ class Ledger:
             given. Without any, the cap is removed.
         """
         holder = checked_words(by, "by")
-        with self._writing() as tables:
+
+        def set_cap(tables: Transaction) -> None:
             name = self._one(tables, account)
             budget = account_of(tables, name).budget
             cap = None
@@ -327,9 +333,10 @@ class Ledger:
                 cap = Budget(
                     epsilon=epsilon, rho=rho, delta=budget.delta if delta is None else delta
                 ).to_content()
-            tables.append(
-                actions.ALLOWED, {"account": name, "by": holder, "cap": cap}, self._signer
-            )
+            content = {"account": name, "by": holder, "cap": cap}
+            tables.append(actions.ALLOWED, content, self._signer)
+
+        self._write(set_cap)
 
     @property
     def accounts(self) -> list[Account]:
@@ -393,25 +400,40 @@ class Ledger:
         ------
         BudgetError
             If it costs more than is left; nothing is charged.
+        BoundsError
+            If the data have larger bounds than the mechanism protects; nothing is charged, unless
+            they are `Deferred`.
         LedgerError
             If the release protects another unit than the account, or the key was used for
             something else, or for a release that did not finish.
         """
+        if not callable(getattr(mechanism, "release", None)):
+            raise ParameterError(
+                "mechanism must have a method release; sessions and streams are opened with "
+                "ledger.session and ledger.open_stream"
+            )
         deferred = _deferred(self, data)
+        if not isinstance(data, Deferred):
+            check_bounds(mechanism, deferred.open())
         stored, entry = self._charge(mechanism, deferred, by, key, note, account)
         if stored is not None:
             return Release.from_json(stored, name=f"the release of the key {key!r}")
         assert entry is not None  # noqa: S101
         try:
             opened = deferred.open()
+            if isinstance(opened, Guarded):
+                opened = opened.open_for(self.id)
             _check_same(DataUnit.of(opened), deferred, data)
             release = _released(mechanism, opened, source)
-        except BaseException:
+            return self._finish(release, key, entry)
+        except BaseException as error:
             _LOG.warning(
                 "%s: entry %d was charged, and its release failed", self.name, entry.number
             )
+            error.add_note(
+                f"The release was charged (entry {entry.number} of {self.name}) and stays charged."
+            )
             raise
-        return self._finish(release, key, entry)
 
     def reserve(
         self,
@@ -434,8 +456,7 @@ class Ledger:
 
     def cancel(self, key: str) -> None:
         """Give back what was reserved. A charge cannot be canceled: it may have looked at data."""
-        with self._writing() as tables:
-            tables.append(actions.CANCELED, {"key": key}, self._signer)
+        self._append(actions.CANCELED, {"key": key})
         _LOG.info("%s: the reservation %r was canceled", self.name, key)
 
     def can_afford(
@@ -517,14 +538,14 @@ class Ledger:
             raise ParameterError("mechanism must be left out where its parameters are given")
         if parameters:
             mechanism = ContinualMechanism(**parameters)
+        if unit is not None and mechanism is not None and mechanism.max_events_per_user is None:
+            raise ParameterError(
+                "unit needs max_events_per_user: without it the stream protects single events, "
+                "of which one may have any number"
+            )
         if mechanism is None:
             self.find(key)  # says that it was never charged
         else:
-            if unit is not None and mechanism.max_events_per_user is None:
-                raise ParameterError(
-                    "unit needs max_events_per_user: without it the stream protects one event, "
-                    "and not what a user is"
-                )
             data = Deferred(lambda: None, unit)
             self._charge(mechanism, data, by, key, note, account, again=True)
         return open_charged(self, path, mechanism, key, moved=moved)
@@ -543,9 +564,7 @@ class Ledger:
 
     def note_state(self, key: str, state: str, commits: int) -> None:
         """Note how many commits the state file of a stream has; `LedgerStream` calls this."""
-        content = {"key": key, "state": state, "commits": commits}
-        with self._writing() as tables:
-            tables.append(actions.NOTED, content, self._signer)
+        self._append(actions.NOTED, {"key": key, "state": state, "commits": commits})
 
     def last_note(self, key: str) -> Entry | None:
         """Return the last entry that notes the state of a stream, or None."""
@@ -563,7 +582,12 @@ class Ledger:
         note: str = "",
         account: Accounts = None,
     ) -> LedgerSession:
-        """Charge a whole session of pay what you get, and open it. A key opens one session."""
+        """Charge a whole session of pay what you get, and open it. A key opens one session.
+
+        Parameters
+        ----------
+        data : a table as those that will be asked, for its unit alone: it is not read.
+        """
         if not isinstance(mechanism, PayWhatYouGet):
             raise ParameterError("mechanism must be a dphist.PayWhatYouGet")
         if (
@@ -571,8 +595,21 @@ class Ledger:
             or mechanism.remaining_queries != mechanism.queries
         ):
             raise ParameterError("mechanism must be a session that has answered no query yet")
-        self._charge(mechanism, _deferred(self, data), by, key, note, account)
-        return LedgerSession(mechanism, self.id)
+        _, entry = self._charge(mechanism, _deferred(self, data), by, key, note, account)
+        assert entry is not None  # noqa: S101 - a session is never stored
+        paid = entry.content["costs"]
+
+        def check_paid(counts: Any) -> None:
+            with self._reading() as tables:
+                names = [part["account"] for part in paid]
+                asked = prices(tables, names, mechanism, DataUnit.of(counts))
+            if [price.to_content() for price in asked] != paid:
+                raise LedgerError(
+                    "the table does not protect the unit, or has not the bound, that was paid for; "
+                    "open a session with data of this kind"
+                )
+
+        return LedgerSession(mechanism, self.id, check_paid, self._paid_by(entry))
 
     # Reading
 
@@ -634,7 +671,8 @@ class Ledger:
         checked_words(by, "by")
         checked_words(key, "key")
         checked_words(note, "note", empty=True)
-        with self._writing() as tables:
+
+        def pay(tables: Transaction) -> tuple[str | None, Entry | None]:
             priced = prices(tables, self._names(tables, account), mechanism, _unit_of(data))
             mark = fingerprint(mechanism, priced, data.about)
             known = tables.charge(key)
@@ -664,8 +702,12 @@ class Ledger:
                 "costs": [price.to_content() for price in priced],
             }
             entry = tables.append(action, content, self._signer)
-        _LOG.info("%s: entry %d %s for %r by %r", self.name, entry.number, action, key, by)
-        return None, entry
+            return None, entry
+
+        stored, entry = self._write(pay)
+        if entry is not None:
+            _LOG.info("%s: entry %d %s for %r by %r", self.name, entry.number, action, key, by)
+        return stored, entry
 
     def _finish(self, release: Release, key: str, entry: Entry) -> Release:
         """Store a release, and return it with the entry that paid for it."""
@@ -676,10 +718,13 @@ class Ledger:
         except Exception:
             text = None
         sha = None if text is None else digest(text)
-        with self._writing() as tables:
+
+        def store(tables: Transaction) -> None:
             tables.append(actions.FINISHED, {"key": key, "sha256": sha}, self._signer)
             if text is not None:
                 tables.put_release(key, text)
+
+        self._write(store)
         _LOG.info("%s: entry %d is finished", self.name, entry.number)
         return release
 
@@ -697,14 +742,25 @@ class Ledger:
         with self._store.transaction(write=False) as tables:
             yield tables
 
-    @contextmanager
-    def _writing(self) -> Iterator[Transaction]:
-        try:
-            with self._store.transaction(write=True) as tables:
-                yield tables
-        except LedgerError as error:
-            _LOG.warning("%s: refused: %s", self.name, error)
-            raise
+    def _append(self, action: str, content: dict[str, Any]) -> None:
+        """Add one entry, durably."""
+        self._write(lambda tables: tables.append(action, content, self._signer))
+
+    def _write(self, change: Callable[[Transaction], _Result]) -> _Result:
+        """Make a change in one transaction; again, if nothing was written for a passing reason."""
+        attempts = 1
+        while True:
+            try:
+                with self._store.transaction(write=True) as tables:
+                    return change(tables)
+            except UnwrittenError as error:
+                if attempts == _ATTEMPTS:
+                    raise
+                attempts += 1
+                _LOG.info("%s: tried again: %s", self.name, error)
+            except LedgerError as error:
+                _LOG.warning("%s: refused: %s", self.name, error)
+                raise
 
     def _one(self, tables: Transaction, account: str | None) -> str:
         names = self._names(tables, account)
@@ -738,7 +794,8 @@ def _would_fit(
     budget = price.account.budget if holder == EVERYBODY else tables.cap(name, holder)
     totals = after.get((name, holder)) or tables.totals(name, holder)
     after[name, holder] = totals.plus(price.cost)
-    return not price.account.closed and (budget is None or budget.admits(totals, price.cost))
+    fits = budget is None or admits(price.account, budget, totals, price.cost)
+    return fits and not price.account.closed
 
 
 def _deferred(ledger: Ledger, data: Any) -> Deferred:

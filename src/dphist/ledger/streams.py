@@ -92,9 +92,10 @@ def open_charged(
 
 def note(ledger: Noting, key: str, store: Store) -> None:
     """Note how many commits a state file has, unless the last note says the same."""
-    last = ledger.last_note(key)
-    if last is None or last.content["commits"] != store.commits:
-        ledger.note_state(key, _state_of(store), store.commits)
+    last, state = ledger.last_note(key), _state_of(store)
+    said = None if last is None else (last.content["state"], last.content["commits"])
+    if said != (state, store.commits):
+        ledger.note_state(key, state, store.commits)  # refuses another file's state
 
 
 def _check_noted(noted: Entry, store: Store, path: str | Path) -> None:

@@ -4,15 +4,25 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from dphist.anonymized.mechanism import AnonymizedMechanism
 from dphist.data.binned_counts import BinnedCounts
 from dphist.data.label_counts import LabelCounts
 from dphist.data.profile import Profile
 from dphist.errors import LedgerError, ParameterError
+from dphist.labels.mechanism import LabelsMechanism
 from dphist.ledger.amounts import Cost
 from dphist.mechanism import MechanismBase
 from dphist.privacy import Guarantee, PrivacyUnit
+from dphist.ranges.mechanism import RangesMechanism
 
+_HELD: tuple[tuple[Any, type], ...] = (
+    (AnonymizedMechanism, Profile),
+    (LabelsMechanism, LabelCounts),
+    (RangesMechanism, BinnedCounts),
+)
 _PROMISED = ", as promised by the caller"
+_PARTS = ("record", "event")
+"""What users have many of: only a bound relates these units to users."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +51,21 @@ class DataUnit:
         return cls()
 
 
+def check_bounds(mechanism: object, data: object) -> None:
+    """Refuse data whose bounds a mechanism does not protect, before anything is charged.
+
+    Bounds are public, and nothing else of the data is looked at. The mechanism would refuse them
+    too, but only after the charge.
+
+    Raises
+    ------
+    BoundsError
+    """
+    for kind, held in _HELD:
+        if isinstance(mechanism, kind) and isinstance(data, held):
+            mechanism._accept(data)
+
+
 def for_account(guarantee: Guarantee, data: DataUnit, unit: PrivacyUnit, name: str) -> Guarantee:
     """Return what a release from these data costs one unit of an account.
 
@@ -62,11 +87,11 @@ def for_account(guarantee: Guarantee, data: DataUnit, unit: PrivacyUnit, name: s
     own = guarantee.unit
     if data.name is not None:
         named = own.named(data.name)
-        if own.who == "record" and named.who == unit.who != "record":
+        if own.who in _PARTS and named.who == unit.who not in _PARTS:
             if data.records is None:
                 raise LedgerError(
-                    f"the account {name!r} protects {unit}, and the data do not bound the records "
-                    "of one; count the data with a bound, such as max_records"
+                    f"the account {name!r} protects {unit}, and the data do not bound the "
+                    f"{own.plural} of one; set a bound, such as max_{own.plural}"
                 )
             return guarantee.for_unit(unit, has=data.records)
         own = named
@@ -83,8 +108,11 @@ def cost_for(
     mechanism: Any, data: DataUnit, unit: PrivacyUnit, delta: Fraction, name: str
 ) -> tuple[Guarantee, Cost]:
     """Return the guarantee and the cost of a mechanism for an account of this unit and delta."""
-    guarantee = for_account(mechanism.guarantee, data, unit, name)
-    if _numbers(guarantee) != _numbers(mechanism.guarantee) or not isinstance(
+    stated = getattr(mechanism, "guarantee", None)
+    if not isinstance(stated, Guarantee):
+        raise ParameterError("mechanism must have a guarantee, such as dphist.PureDP(1)")
+    guarantee = for_account(stated, data, unit, name)
+    if _numbers(guarantee) != _numbers(stated) or not isinstance(
         mechanism, MechanismBase
     ):  # group privacy, or somebody else's mechanism: what its guarantee says, and no more
         return guarantee, Cost.of(guarantee, alone=_alone(guarantee, delta))

@@ -25,11 +25,13 @@ def verify(tables: Transaction, public_key: str | Path | None = None) -> int:
         check_signature = checker_of(public_key)
     replayed = MemoryTables()
     previous, time = FIRST, ""
-    for place, entry in enumerate(_entries(tables), 1):
+    for place, entry in enumerate(tables.entries(), 1):
         if entry.number != place:
             raise _wrong(place, "is missing")
+        if (entry.action == entries.OPENED) != (place == 1):
+            raise _wrong(place, "does not begin the ledger, or begins it twice")
         if entry.previous != previous:
-            raise _wrong(place, "does not follow the entry before it: one of the two was changed")
+            raise _broken(tables, entry)
         if entry.time < time:
             raise _wrong(place, "is earlier than the entry before it")
         if check_signature is not None and not check_signature(entry.hash, entry.signature):
@@ -42,20 +44,33 @@ def verify(tables: Transaction, public_key: str | Path | None = None) -> int:
         replayed.entries.append(entry)
         previous, time = entry.hash, entry.time
     head = tables.head
-    if (head.entries, head.hash) != (len(replayed.entries), previous):
-        raise _wrong(
-            min(head.entries, len(replayed.entries)) or 1,
-            "is not the last one that the ledger knows of: the last entry was changed or removed",
-        )
+    if replayed.entries:
+        begun = replayed.entries[0].content
+        if (head.id, head.name, head.library) != tuple(
+            begun.get(name) for name in ("id", "name", "library")
+        ):
+            raise _wrong(1, "does not name this ledger")
+    number = len(replayed.entries)
+    if head.entries > number:
+        raise _wrong(number + 1, "is missing")
+    if head.entries < number:
+        raise _wrong(head.entries + 1, "is none that the ledger knows of: it was added")
+    if (head.hash, head.time or "") != (previous, time):
+        raise _wrong(number or 1, "is not the last one that the ledger knows of: it was changed")
     _compare(tables, replayed)
     return len(replayed.entries)
 
 
-def _entries(tables: Transaction) -> list[Entry]:
-    try:
-        return list(tables.entries())
-    except (ValueError, TypeError):
-        raise LedgerError("an entry of the ledger cannot be read: it was edited") from None
+def _broken(tables: Transaction, entry: Entry) -> LedgerError:
+    """Say which of two entries was changed, where one does not follow the one before it.
+
+    The later one has the hash that what comes after it knows, unless it was changed.
+    """
+    following = next(tables.entries(after=entry.number), None)
+    known = tables.head.hash if following is None else following.previous
+    if entry.number > 1 and known == entry.hash:
+        return _wrong(entry.number - 1, "was changed: the entry after it follows another content")
+    return _wrong(entry.number, "was changed: it does not follow the entry before it")
 
 
 def _compare(tables: Transaction, replayed: MemoryTables) -> None:

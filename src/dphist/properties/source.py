@@ -2,6 +2,7 @@
 
 from typing import TypeAlias
 
+from dphist.data.guard import refuse_guarded
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.release.release import Release
@@ -27,6 +28,7 @@ def profile_of(source: Source) -> Profile:
     >>> profile_of(Profile.from_counts([8, 3])).total
     11
     """
+    refuse_guarded(source)
     value = source.value if isinstance(source, Release) else source
     if not isinstance(value, Profile):
         raise ParameterError(

@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from dphist.errors import ParameterError
 from dphist.release.release import Release
 from dphist.report.counted import Counted
 from dphist.report.guarantees import for_tests_json
@@ -22,6 +23,14 @@ class Summary:
     facts: list[tuple[str, str]]
     promise: str
     table: list[str]
+
+
+def not_shown(release: Release, base: type[Any]) -> ParameterError:
+    """Return the error for a mechanism without the members that pages of its kind state."""
+    return ParameterError(
+        f"releases of {type(release.mechanism).__name__} cannot be shown: a mechanism for values "
+        f"of type {type(release.value).__name__} must be a {base.__name__}"
+    )
 
 
 class Kind(ABC):

@@ -9,6 +9,7 @@ from typing import Any
 
 from dphist.commands.labels.command import known_labels
 from dphist.commands.ledger.options import add_payment, place_to_pay
+from dphist.commands.meanings import help_of
 from dphist.commands.options import Commands, UsageError, add_dry_run, add_outputs, whole
 from dphist.commands.publishing import check_purpose
 from dphist.commands.stream.dry_run import print_dry_run
@@ -28,17 +29,18 @@ from dphist.report.guarantees import in_all, total_of
 from dphist.streams import ContinualHistogram, ContinualMechanism
 
 _EPILOG = (
-    "Events come on standard input, one a line, and are counted as soon as their line is complete; "
-    "--state remembers them, so that a stream can go on after any interruption, also a crash. "
-    "--epsilon and --delta are for all readings of the whole stream; a state that is there "
-    "already has its parameters, which may then be left out. Formats: lines (a line is a label, "
-    "with --separator several, an empty one an event without), ndjson (an object a line, its "
-    "field a text, a list of texts or null), csv (with a header line; an empty field is no label). "
-    "However the input ends, also by Ctrl-C, SIGTERM or a malformed line, what came before is "
-    "counted, the last reading is made, and the outputs are written; only a new state of which no "
-    "event was counted then is removed again. Once there were as many --readings as were allowed, "
-    "events are counted without further ones. The exit code is 0 only if the whole input was "
-    "counted and the last reading was made."
+    "Events are read from standard input, one per line, and counted as soon as their line is "
+    "complete. The state keeps the counts, so that a stream can continue after any interruption, "
+    "even a crash. --epsilon and --delta are totals for all readings of the whole stream. If the "
+    "state exists already, it has the parameters, and they may be left out. "
+    "Formats: in lines, a line is a label, or several with --separator, and an empty line is an "
+    "event without a label. In ndjson, a line is an object with a label field: a text, a list of "
+    "texts or null. In csv, the first line is the header, and an empty field is no label. "
+    "When the input ends, even by Ctrl-C, SIGTERM or a malformed line, all earlier events are "
+    "counted, the last reading is made, and the outputs are written. A new state in which no event "
+    "was counted is removed. After as many readings as --readings allows, events are counted "
+    "without further readings. The exit code is 0 only if the whole input was counted and the last "
+    "reading was made."
 )
 _NEW = ("epsilon", "delta", "horizon")
 _OTHERS = ("max_labels", "method", "max_events_per_user", "readings")
@@ -50,48 +52,64 @@ def add_stream(commands: Commands, summary: str) -> None:
         "stream",
         help=summary,
         description=(
-            "Count the labels of events as they come, and release the running counts of the common "
-            "ones as often as wanted, under one guarantee for the whole stream."
+            "Count the labels of events as they arrive, and release the running counts of the "
+            "common labels as often as needed, under one guarantee for the whole stream."
         ),
         epilog=_EPILOG,
         allow_abbrev=False,
     )
     command.set_defaults(run=_stream)
     command.add_argument(
-        "--state", required=True, metavar="FILE", help="the stream's state; made if it is not there"
+        "--state",
+        required=True,
+        metavar="FILE",
+        help="the state of the stream; created if it does not exist",
     )
     command.add_argument(
         "--moved",
         action="store_true",
         help="accept a state that was copied here; its original must never be used again",
     )
-    command.add_argument("--epsilon", metavar="E", help="for the whole stream; such as 1 or 0.1")
-    command.add_argument("--delta", metavar="D", help="for the whole stream; such as 1e-6")
     command.add_argument(
-        "--horizon", type=whole, metavar="N", help="events that the stream has in all at most"
+        "--epsilon", metavar="E", help="total epsilon of the stream, such as 1 or 0.1"
+    )
+    command.add_argument("--delta", metavar="D", help="total delta of the stream, such as 1e-6")
+    command.add_argument(
+        "--horizon", type=whole, metavar="N", help=help_of(ContinualMechanism, "horizon")
     )
     command.add_argument(
         "--max-labels",
         type=whole,
         metavar="N",
-        help="labels of an event that are counted at most, chosen at random (default: 1)",
+        help=help_of(ContinualMechanism, "max_labels", ", chosen at random (default: 1)"),
     )
     command.add_argument(
         "--method",
         choices=("autoregressive", "binary"),
-        help="how noise is drawn; autoregressive has the lower error (default: autoregressive)",
+        help=help_of(
+            ContinualMechanism,
+            "method",
+            "; autoregressive has the lower error (default: autoregressive)",
+        ),
     )
     command.add_argument(
         "--known-labels",
         metavar="FILE",
-        help="public labels, all of which are released from the start: a text file, one a line, or "
-        "a Parquet file of one column",
+        help=help_of(
+            ContinualMechanism,
+            "labels",
+            ": a text file with one label per line, or a Parquet file of one column",
+        ),
     )
     command.add_argument(
         "--max-events-per-user",
         type=whole,
         metavar="M",
-        help="protect users and not events: this many events of each are counted; needs --user",
+        help=help_of(
+            ContinualMechanism,
+            "max_events_per_user",
+            "; users are protected instead of single events; needs --user",
+        ),
     )
     command.add_argument("--user", metavar="NAME", help="column or field of users")
     add_user_unit(command)
@@ -99,33 +117,39 @@ def add_stream(commands: Commands, summary: str) -> None:
         "--readings",
         type=whole,
         metavar="N",
-        help="times at which the stream is read at most, the last of each run included; fewer make "
-        "the threshold lower",
+        help=help_of(
+            ContinualMechanism,
+            "readings",
+            ", including the last reading of each run; fewer make the threshold lower",
+        ),
     )
     when = command.add_mutually_exclusive_group()
     when.add_argument(
-        "--every", type=whole, metavar="N", help="a reading after each N events of the stream"
+        "--every", type=whole, metavar="N", help="make a reading after every N events of the stream"
     )
-    when.add_argument("--every-seconds", type=_seconds, metavar="S", help="or after each S seconds")
+    when.add_argument(
+        "--every-seconds", type=_seconds, metavar="S", help="make a reading every S seconds"
+    )
     command.add_argument(
         "--format",
         choices=("lines", "ndjson", "csv"),
         default="lines",
-        help="what the input is (default: lines)",
+        help="format of the input (default: lines)",
     )
     command.add_argument(
         "--label", metavar="NAME", help="column or field of labels (default: label)"
     )
     command.add_argument(
-        "--separator", metavar="S", help="what stands between several labels of a line or column"
+        "--separator", metavar="S", help="separator of several labels in a line or column"
     )
     command.add_argument(
         "--resume",
         action="store_true",
-        help="the input is the stream from its first event: skip those the state holds already",
+        help="the input has the stream from its first event: skip the events that the state has "
+        "counted already",
     )
     command.add_argument(
-        "--top", type=whole, metavar="K", help="labels of a reading that are printed at most"
+        "--top", type=whole, metavar="K", help="maximum number of labels printed per reading"
     )
     add_dry_run(
         command,
@@ -138,7 +162,7 @@ def add_stream(commands: Commands, summary: str) -> None:
     add_outputs(
         command,
         "time,label,count",
-        overwrite="; those of the same stream are replaced in any case",
+        overwrite="; outputs of the same stream are always replaced",
         json="print each reading as a JSON object on a line",
     )
 
@@ -274,7 +298,7 @@ def _announce(stream: ContinualHistogram, options: argparse.Namespace) -> None:
     unit = unit_in_words(stream, options)
     print(f"Guarantee: {in_all(total_of(mechanism))}, for {unit}.")
     if stream.time:
-        print(f"Going on from a state of {how_many(stream.time, 'event')}.")
+        print(f"Continuing from a state with {how_many(stream.time, 'event')}.")
     print(flush=True)
 
 

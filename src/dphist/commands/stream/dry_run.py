@@ -14,6 +14,7 @@ from dphist.privacy.as_text import float_up, plain, up
 from dphist.report.delta_words import Number
 from dphist.report.guarantees import in_all, total_in_words, total_json, total_of, warnings_of
 from dphist.report.streams import words as streams_words
+from dphist.report.words import plural_of
 from dphist.streams import ContinualMechanism
 
 
@@ -24,7 +25,8 @@ def print_dry_run(mechanism: ContinualMechanism, options: argparse.Namespace) ->
     named = None if options.unit is None else user_unit(options)
     quoted = quote(mechanism, options, Protected(named, None))
     threshold, guess = mechanism.threshold, options.expect_events
-    number = Number(noun="users")
+    said = {"unit": unit}
+    number = Number(noun=plural_of(streams_words.user_of(mechanism, said)))
     if mechanism.max_events_per_user is None:
         number = Number(guess or mechanism.horizon, "events")
     likely = None if threshold is None else streams_words.likely_count(mechanism)
@@ -53,7 +55,7 @@ def print_dry_run(mechanism: ContinualMechanism, options: argparse.Namespace) ->
     print(total_in_words(total, unit, number, mechanism.guarantee))
     print(streams_words.coverage_in_words(mechanism))
     print(f"In zCDP: {mechanism.guarantee}.")
-    for line in streams_words.bounding_in_words(mechanism):
+    for line in streams_words.bounding_in_words(mechanism, said):
         print(line)
     print(mechanism.description)
     print(streams_words.threshold_in_words(mechanism))
@@ -61,7 +63,7 @@ def print_dry_run(mechanism: ContinualMechanism, options: argparse.Namespace) ->
         share = plain(up(Fraction(100 * likely, guess), 2))
         print(f"  {likely:,} of {guess:,} events are {share} % of them.")
     error, width = streams_words.error_text(mechanism), streams_words.half_width(mechanism)
-    print(f"Standard error of a count: at most {error}, so ± {width:,} with 95 %.")
+    print(f"Standard error of a count: at most {error}, so ± {width:,} with probability 95 %.")
     width = mechanism.counter.width
     print(f"Noise kept for a label: {width:,} numbers, {8 * width:,} bytes.")
     for line in quoted.said:

@@ -1,11 +1,13 @@
 """Which store a place means: a SQLite file, or an address of a PostgreSQL database."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dphist.errors import LedgerError, ParameterError
 from dphist.ledger.stores.sqlite import SqliteStore
 from dphist.ledger.stores.store import Store
+from dphist.ledger.stores.transaction import Transaction
 
 if TYPE_CHECKING:
     from dphist.ledger.stores.postgres import PostgresStore
@@ -13,11 +15,19 @@ if TYPE_CHECKING:
 _POSTGRES = ("postgresql://", "postgres://")
 
 
-def create_store(place: str | Path, name: str | None) -> Store:
-    """Make a ledger without entries at a place."""
+def create_store(
+    place: str | Path, name: str | None, begin: Callable[[Transaction], None]
+) -> Store:
+    """Make a ledger at a place, whole or not at all.
+
+    Parameters
+    ----------
+    name : of the ledger (default: the name of the file or database).
+    begin : writes its first entries.
+    """
     if _is_address(place):
-        return _postgres().create(str(place), name)
-    return SqliteStore.create(place, name or Path(place).stem)
+        return _postgres().create(str(place), name, begin)
+    return SqliteStore.create(place, name, begin)
 
 
 def open_store(place: str | Path, *, moved: bool = False) -> Store:

@@ -1,37 +1,353 @@
-"""A ledger in a PostgreSQL database, for teams."""
+"""A ledger in a PostgreSQL database, for teams.
+
+A database holds one ledger, or each schema of it one: the tables are those that the search path
+finds, as set for the user, or with ``?options=-csearch_path%3Dclinic`` in the address. Whoever
+creates the ledger owns its tables; a user needs SELECT, INSERT, UPDATE and DELETE on them to pay,
+and SELECT alone to look.
+
+Writers lock the one row of `dphist_ledger`, so they run one after the other, at the isolation level
+"read committed": every statement after the lock sees all that was committed before it. A pooler
+between ledger and server must keep to sessions. A server that syncs nothing to its disk is refused;
+a standby that takes over may lack the last charges unless replication is synchronous.
+"""
 
 import contextlib
-from collections.abc import Iterator
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from typing import Any
+
+import psycopg
+from psycopg.pq import TransactionStatus
 
 from dphist.errors import LedgerError
-from dphist.ledger.stores.transaction import Transaction
+from dphist.ledger.stores.connections import (
+    PATIENCE,
+    Connection,
+    Connections,
+    explained,
+    is_lost,
+    is_passing,
+)
+from dphist.ledger.stores.head import Head, checked_head, new_head
+from dphist.ledger.stores.schema import TABLES, VERSION, columns_of, key_of
+from dphist.ledger.stores.store import UnwrittenError
+from dphist.ledger.stores.transaction import Rows, Transaction
+
+_HEAD = (
+    "SELECT format, version, library, id, name, identity, entries, head, time, "
+    "current_setting('synchronous_commit'), current_setting('fsync') FROM dphist_ledger"
+)
+_CREATING = 0x6470686973740001  # "dphist": one lock for all who create a ledger here
 
 
 class PostgresStore:
-    """The tables of a ledger in a PostgreSQL database (begun)."""
+    """The tables of a ledger in a PostgreSQL database."""
+
+    def __init__(self, connections: Connections) -> None:
+        """Take a database; use `create` or `open`."""
+        self._connections = connections
 
     @property
     def name(self) -> str:
         """The address without its password."""
-        raise LedgerError("not yet")
+        return self._connections.name
 
     @classmethod
-    def create(cls, address: str, name: str | None) -> "PostgresStore":
-        """Make a ledger without entries."""
-        raise LedgerError("not yet")
+    def create(
+        cls, address: str, name: str | None, begin: Callable[[Transaction], None]
+    ) -> "PostgresStore":
+        """Make a ledger with its first entries, whole or not at all.
+
+        Parameters
+        ----------
+        name : of the ledger (default: that of the database).
+        begin : writes the first entries.
+
+        Raises
+        ------
+        LedgerError
+            If there is a ledger already, or the database cannot hold one.
+        """
+        store = cls(Connections(address))
+        try:
+            with store._connections.lend() as connection, _rolled_back(connection):
+                connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
+                connection.execute("SELECT pg_advisory_xact_lock(%s)", (_CREATING,))
+                store._check_empty(connection)
+                statements = _Statements(connection)
+                for table in TABLES.values():
+                    statements(table)
+                row = new_head(name or connection.info.dbname, "")
+                statements(f"INSERT INTO dphist_ledger VALUES ({', '.join('?' * len(row))})", row)  # noqa: S608
+                made = Transaction(statements, store._head(statements(_HEAD), durable=True))
+                begin(made)
+                store._commit(statements, made.head)
+        except psycopg.Error as error:
+            store.close()
+            raise explained(store.name, error) from None
+        except BaseException:
+            store.close()
+            raise
+        return store
 
     @classmethod
     def open(cls, address: str) -> "PostgresStore":
-        """Open an existing ledger."""
-        raise LedgerError("not yet")
+        """Open an existing ledger.
+
+        Raises
+        ------
+        LedgerError
+            If there is none, or it is of a later version, or the server cannot be reached.
+        """
+        store = cls(Connections(address))
+        try:
+            with store._connections.lend():  # without patience, as the address may be wrong
+                pass
+            with store.transaction(write=False) as tables:
+                version = tables.head.version
+            if version < VERSION:
+                with store.transaction(write=True) as tables:
+                    tables.migrate()
+        except psycopg.Error as error:
+            store.close()
+            raise explained(store.name, error) from None
+        except BaseException:
+            store.close()
+            raise
+        return store
 
     @contextlib.contextmanager
     def transaction(self, *, write: bool) -> Iterator[Transaction]:
-        """Begin a transaction."""
-        yield from ()
+        """Begin a transaction: one writer at a time; readers see one moment."""
+        with contextlib.ExitStack() as stack:
+            connection, head = self._begun(write, stack)
+            statements = _Statements(connection)
+            made = Transaction(statements, head)
+            try:
+                yield made
+                if write:
+                    self._commit(statements, made.head)
+            except psycopg.Error as error:
+                raise explained(self.name, error) from None
 
     def check(self) -> None:
-        """Check the structure of the tables."""
+        """Check that our tables have the columns and keys they should have, and no triggers."""
+        try:
+            with contextlib.ExitStack() as stack:
+                connection, _ = self._begun(False, stack)
+                altered = [table for table in TABLES if not _is_ours(connection, table)]
+                added = connection.execute(_ADDED, {"tables": list(TABLES)}).fetchone()
+        except psycopg.Error as error:
+            raise explained(self.name, error) from None
+        if altered:
+            raise LedgerError(
+                f"the table {altered[0]} at {self.name} has not the columns or the key that it "
+                "should have: it was altered"
+            )
+        if added is not None:
+            raise LedgerError(
+                f"the tables at {self.name} have triggers, rules or row security, which could "
+                "change or hide entries; remove them"
+            )
 
     def close(self) -> None:
-        """Give up the connections."""
+        """Give up the connections; a later transaction makes new ones."""
+        self._connections.close()
+
+    def _begun(self, write: bool, stack: contextlib.ExitStack) -> tuple[Connection, Head]:
+        """Return a connection in a transaction that has read the head; a lost one is replaced."""
+        end = time.monotonic() + PATIENCE
+        new = False
+        while True:
+            with contextlib.ExitStack() as trial:
+                try:
+                    connection = trial.enter_context(self._connections.lend(new=new))
+                    trial.enter_context(_rolled_back(connection))
+                    head = self._head(_begin(connection, write), durable=write)
+                except (psycopg.errors.UndefinedTable, psycopg.errors.UndefinedColumn):
+                    raise LedgerError(
+                        f"there is no ledger at {self.name}; make it with Ledger.create"
+                    ) from None
+                except psycopg.Error as error:
+                    if not is_passing(error):
+                        raise explained(self.name, error) from None
+                    if time.monotonic() > end:
+                        raise LedgerError(
+                            f"{self.name} has not answered for {PATIENCE} seconds, and nothing was "
+                            "written; check the server, and try again"
+                        ) from None
+                else:
+                    stack.enter_context(trial.pop_all())
+                    return connection, head
+            new = True
+            time.sleep(random.uniform(0.01, 0.2))  # noqa: S311 - so that waiters do not march
+
+    def _head(self, found: Rows, *, durable: bool) -> Head:
+        """Return what the ledger says of itself.
+
+        Parameters
+        ----------
+        durable : whether a server is refused that does not sync what it commits.
+        """
+        rows = found.fetchall()
+        head = checked_head([row[:-2] for row in rows], self.name)
+        if durable and "off" in rows[0][-2:]:
+            raise LedgerError(
+                f"{self.name} does not sync what it commits (fsync or synchronous_commit is off), "
+                "so a crash would lose charges; turn both on"
+            )
+        return head
+
+    def _check_empty(self, connection: Connection) -> None:
+        """Refuse a database that has a ledger, or cannot keep every text."""
+        if connection.execute("SHOW server_encoding").fetchone() != ("UTF8",):
+            raise LedgerError(f"the encoding of {self.name} must be UTF8; make another database")
+        for table in TABLES:
+            if connection.execute("SELECT to_regclass(%s)", (table,)).fetchone() != (None,):
+                raise LedgerError(
+                    f"there is a ledger at {self.name}; open it, or use another database or schema"
+                )
+
+    def _commit(self, statements: "_Statements", head: Head) -> None:
+        """Commit, and make sure that it was committed.
+
+        Raises
+        ------
+        UnwrittenError
+            If it certainly was not, and may be tried again.
+        """
+        try:
+            if statements.commit():
+                return
+        except psycopg.Error as error:
+            if not is_lost(error):
+                raise
+        else:
+            raise UnwrittenError(f"{self.name} rolled a transaction back; nothing was written")
+        try:
+            written = self._is_written(head)
+        except (psycopg.Error, LedgerError):
+            raise LedgerError(
+                f"the connection to {self.name} was lost while entry {head.entries} was written, "
+                "and whether it was is not known. Run the same again with the same key when the "
+                "server is there: no key is charged twice"
+            ) from None
+        if not written:
+            raise UnwrittenError(
+                f"the connection to {self.name} was lost, and nothing was written; try again"
+            )
+
+    def _is_written(self, head: Head) -> bool:
+        """Whether the transaction that would have made this head was committed.
+
+        The lost session holds the lock on the head as long as it may still commit; so whoever has
+        got the lock knows.
+        """
+        with contextlib.ExitStack() as stack:
+            connection, now = self._begun(True, stack)
+            if now.id != head.id:
+                raise LedgerError("another ledger")
+            if now.entries < head.entries:
+                return False
+            tables = Transaction(_Statements(connection), now)
+            return tables.entry(head.entries).hash == head.hash
+
+
+class _Statements:
+    """Runs statements, those without an answer together with the next one that has one."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._waiting: list[tuple[str, Sequence[Any]]] = []
+
+    def __call__(self, statement: str, parameters: Sequence[Any] = ()) -> Rows:
+        if statement.startswith("SELECT"):
+            return self._run(statement, parameters)
+        self._waiting.append((statement, parameters))
+        return _NoRows()
+
+    def commit(self) -> bool:
+        """Commit; return whether it was not a rollback."""
+        return self._run("COMMIT").statusmessage == "COMMIT"
+
+    def _run(
+        self, statement: str, parameters: Sequence[Any] = ()
+    ) -> psycopg.Cursor[tuple[Any, ...]]:
+        if not self._waiting:
+            return self._connection.execute(_translated(statement), parameters)
+        with self._connection.pipeline():
+            for earlier, values in self._waiting:
+                self._connection.execute(_translated(earlier), values)
+            self._waiting.clear()
+            return self._connection.execute(_translated(statement), parameters)
+
+
+class _NoRows:
+    """The answer to a statement that has none."""
+
+    def fetchone(self) -> None:
+        return None
+
+    def fetchall(self) -> Sequence[Any]:
+        return ()
+
+
+def _begin(connection: Connection, write: bool) -> Rows:
+    """Begin a transaction, and read the head; a writer locks it."""
+    with connection.pipeline():
+        if write:
+            connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
+            return connection.execute(f"{_HEAD} FOR UPDATE")
+        connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        return connection.execute(_HEAD)
+
+
+def _is_ours(connection: Connection, table: str) -> bool:
+    """Whether a table has the columns and the key that it should have."""
+    columns = connection.execute(_COLUMNS, (table,)).fetchall()
+    key = [name for (name,) in connection.execute(_KEY, (table,)).fetchall()]
+    return (columns, key) == (columns_of(table), key_of(table))
+
+
+@contextlib.contextmanager
+def _rolled_back(connection: Connection) -> Iterator[None]:
+    """Roll back what the block has not committed; of a lost connection the server does it."""
+    try:
+        yield
+    finally:
+        if connection.info.transaction_status in (
+            TransactionStatus.INTRANS,
+            TransactionStatus.INERROR,
+        ):
+            with contextlib.suppress(psycopg.Error):
+                connection.execute("ROLLBACK")
+
+
+@cache
+def _translated(statement: str) -> Any:
+    """Return a statement for psycopg; ours hold no percent signs, and no question marks as text.
+
+    Text in tables is compared and sorted by its bytes, as SQLite does it.
+    """
+    if statement.startswith(("CREATE TABLE", "ALTER TABLE")):
+        return statement.replace(" TEXT", ' TEXT COLLATE "C"')
+    return statement.replace("?", "%s")
+
+
+_COLUMNS = (
+    "SELECT attname, format_type(atttypid, atttypmod), attnotnull FROM pg_attribute "
+    "WHERE attrelid = to_regclass(%s) AND attnum > 0 AND NOT attisdropped ORDER BY attnum"
+)
+_KEY = (
+    "SELECT attname FROM pg_index JOIN pg_attribute ON attrelid = indrelid "
+    "AND attnum = ANY(indkey) WHERE indrelid = to_regclass(%s) AND indisprimary "
+    "ORDER BY array_position(indkey::int2[], attnum)"
+)
+_ADDED = (
+    "SELECT 1 FROM pg_class WHERE oid = ANY(%(tables)s::text[]::regclass[]) "
+    "AND (relrowsecurity OR relkind <> 'r' OR EXISTS "
+    "(SELECT 1 FROM pg_trigger WHERE tgrelid = pg_class.oid AND NOT tgisinternal) OR EXISTS "
+    "(SELECT 1 FROM pg_rewrite WHERE ev_class = pg_class.oid))"
+)

@@ -4,26 +4,27 @@ No connection outlives a transaction, so threads and forked processes share noth
 """
 
 import contextlib
+import glob
 import os
 import random
 import secrets
 import sqlite3
 import sys
+import threading
 import time
-from collections.abc import Iterator, Sequence
-from importlib.metadata import version as installed_version
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from dphist.errors import InputFileError, LedgerError, OutputFileError
-from dphist.ledger.entries import FIRST
+from dphist.durable import identity
+from dphist.durable.files import sync_folder
+from dphist.durable.sqlite_codes import extended_code, primary_code
+from dphist.errors import InputFileError, LedgerError, OutputFileError, ParameterError
+from dphist.ledger.stores.head import Head, checked_head, new_head, not_a_ledger
 from dphist.ledger.stores.network import check_local
-from dphist.ledger.stores.schema import FORMAT, TABLES, VERSION
-from dphist.ledger.stores.transaction import Head, Rows, Transaction
-from dphist.streams.store import identity
-from dphist.streams.store.creation import sync_folder
-from dphist.streams.store.database import primary_code
+from dphist.ledger.stores.schema import TABLES, VERSION
+from dphist.ledger.stores.transaction import Rows, Transaction
 
 if sys.platform == "linux":
     import fcntl
@@ -44,6 +45,13 @@ _SETTINGS = (
 )
 
 
+_held: set[int] = set()
+"""Descriptors of files that transactions of this process have open."""
+
+_turn = threading.Lock()
+"""Held by the one thread of this process that is in a transaction."""
+
+
 class SqliteStore:
     """The tables of a ledger in one SQLite file on a local disk."""
 
@@ -57,8 +65,15 @@ class SqliteStore:
         return str(self.path)
 
     @classmethod
-    def create(cls, path: str | Path, name: str) -> "SqliteStore":
-        """Make a ledger without entries, whole or not at all.
+    def create(
+        cls, path: str | Path, name: str | None, begin: Callable[[Transaction], None]
+    ) -> "SqliteStore":
+        """Make a ledger with its first entries, whole or not at all.
+
+        Parameters
+        ----------
+        name : of the ledger (default: that of the file, without its extension).
+        begin : writes the first entries.
 
         Raises
         ------
@@ -68,13 +83,13 @@ class SqliteStore:
         OutputFileError
             If the file cannot be written.
         """
-        target = Path(os.path.realpath(path))
+        target = _real(path)
         for file in (target, target.with_name(f"{target.name}-journal")):
             if os.path.lexists(file):
                 raise LedgerError(f"{file} exists; open it, or name another file")
         check_local(target.parent)
         try:
-            _write_new(target, name)
+            _write_new(target, name or _name_of(path), begin)
             sync_folder(target.parent)
         except FileExistsError:
             raise LedgerError(f"{target} exists; open it, or name another file") from None
@@ -93,17 +108,24 @@ class SqliteStore:
         moved : accept a file that is not the one that was created, and make it the one from now
             on. For a ledger whose original is gone and was not used after it was copied.
         """
-        target = Path(os.path.realpath(path))
-        if not target.exists():
+        target = _real(path)
+        try:
+            there, is_file = target.exists(), target.is_file()
+        except OSError as error:
+            raise _refused(target, error) from None
+        if not there:
             raise InputFileError(f"there is no ledger at {target}; make it with Ledger.create")
-        if not target.is_file():
+        if not is_file:
             raise LedgerError(f"{target} is not a file; name the file of a ledger")
         check_local(target.parent)
         store = cls(target)
         if moved:
             store._adopt()
-        with store.transaction(write=False):
-            pass
+        with store.transaction(write=False) as tables:
+            version = tables.head.version
+        if version < VERSION:
+            with store.transaction(write=True) as tables:
+                tables.migrate()
         return store
 
     @contextlib.contextmanager
@@ -113,8 +135,15 @@ class SqliteStore:
             with self._connected(write) as connection:
                 head = self._head(connection)
                 self._check_original(descriptor, head)
-                made = Transaction(_executor(connection), head)
-                yield made
+                cursors: list[sqlite3.Cursor] = []
+                made = Transaction(_executor(connection, cursors), head)
+                try:
+                    yield made
+                finally:
+                    # One that is not read to its end holds SQLite's lock while an error that knows
+                    # it is alive.
+                    for cursor in cursors:
+                        cursor.close()
                 if write:
                     connection.execute("COMMIT")
             if write and made.head.entries != head.entries:
@@ -140,14 +169,14 @@ class SqliteStore:
             if head.entries < identity.noted_commits(descriptor):
                 raise self._older()
             identity.mark(descriptor)
-            known = identity.as_text(identity.facts(descriptor))
+            known = identity.identity_text(identity.read_facts(descriptor))
             connection.execute("UPDATE dphist_ledger SET identity = ?", (known,))
             connection.execute("COMMIT")
             identity.note_commits(descriptor, head.entries)
 
     def _check_original(self, descriptor: int, head: Head) -> None:
         """Refuse a copy, and an older content that was written back."""
-        if not identity.is_of(head.identity, identity.facts(descriptor)):
+        if not identity.is_same_file(head.identity, identity.read_facts(descriptor)):
             raise LedgerError(
                 f"{self.path} is a copy of a ledger, or was moved to another file system: two "
                 "copies of one ledger would spend the budget twice. If the original is gone and "
@@ -168,8 +197,15 @@ class SqliteStore:
         """Hold a lock on the file that no closing of other descriptors takes away.
 
         The system drops a process's POSIX locks, which SQLite uses, as soon as the process closes
-        any descriptor of the file, such as another thread's. A lock of `flock` stays.
+        any descriptor of the file, such as another thread's. A lock of `flock` stays. Elsewhere
+        than on Linux the two kinds may get in each other's way, so there threads take turns.
         """
+        turn = _turn if sys.platform != "linux" else contextlib.nullcontext()
+        with turn, self._opened(write) as descriptor:
+            yield descriptor
+
+    @contextlib.contextmanager
+    def _opened(self, write: bool) -> Iterator[int]:
         try:
             descriptor = os.open(self.path, os.O_RDWR if write else os.O_RDONLY)
         except FileNotFoundError:
@@ -180,13 +216,26 @@ class SqliteStore:
                     f"{self.path} cannot be written, so nothing can be charged; make it writable"
                 ) from None
             raise _refused(self.path, error) from None
+        _held.add(descriptor)
         try:
             if sys.platform == "linux":
-                _wait_for_lock(self.path, descriptor, write)
-            if not _is_at(self.path, descriptor):
+                # A reader alone plays back the journal that a crash left.
+                _wait_for_lock(self.path, descriptor, write or _has_journal(self.path))
+            status = os.fstat(descriptor)
+            if not _is_at(self.path, status):
                 raise LedgerError(f"{self.path} was replaced while in use; open it again")
+            # A journal is found by one of the names only.
+            if status.st_nlink > 1 and not _is_sole_name(self.path, descriptor):
+                raise LedgerError(
+                    f"{self.path} has a second name (a hard link), under which a crash could not "
+                    "be recovered from; remove the other name"
+                )
             yield descriptor
         finally:
+            if sys.platform == "linux":
+                # Closing does not unlock where another thread has just forked: see `_forget`.
+                fcntl.flock(descriptor, fcntl.LOCK_UN)
+            _held.discard(descriptor)
             os.close(descriptor)
 
     @contextlib.contextmanager
@@ -196,7 +245,7 @@ class SqliteStore:
             # Also a reader may have to roll back what a crash left, if it is allowed to.
             mode = "rw" if write or os.access(self.path, os.W_OK) else "ro"
             connection = sqlite3.connect(
-                f"file:{quote(str(self.path))}?mode={mode}",
+                f"file:{quote(os.fsencode(self.path))}?mode={mode}",
                 uri=True,
                 timeout=PATIENCE,
                 isolation_level=None,
@@ -219,46 +268,36 @@ class SqliteStore:
             rows = connection.execute("SELECT * FROM dphist_ledger").fetchall()
         except sqlite3.Error as error:
             if primary_code(error) in (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_NOTADB):
-                raise _not_ours(self.path) from None
+                raise not_a_ledger(self.name) from None
             raise
         return checked_head(rows, self.name)
 
 
-def checked_head(rows: Sequence[Any], name: str) -> Head:
-    """Return the head of a ledger from the rows of its table.
+def _name_of(path: str | Path) -> str:
+    """Return a name for the ledger in a file; it is shown in messages and pages."""
+    stem = Path(path).stem
+    return stem if stem.isprintable() else "ledger"
 
-    Raises
-    ------
-    LedgerError
-        If it is no ledger, or of another version.
-    """
-    if len(rows) != 1 or rows[0][0] != FORMAT or type(rows[0][1]) is not int:
-        raise _not_ours(name)
-    if rows[0][1] > VERSION:
-        raise LedgerError(
-            f"{name} is of version {rows[0][1]} of the ledger's format, and this dphist knows "
-            f"version {VERSION}; install a later dphist"
-        )
+
+def _real(path: str | Path) -> Path:
+    """Return where a path leads: a journal lies beside the file itself, and not beside a link."""
     try:
-        return Head(*rows[0])
-    except TypeError:
-        raise _not_ours(name) from None
+        return Path(os.path.realpath(path))
+    except (TypeError, ValueError):
+        raise ParameterError(
+            "place must be the path of a file, or a postgresql:// address"
+        ) from None
 
 
-def new_head(name: str, identity_text: str) -> tuple[Any, ...]:
-    """Return the row of a ledger without entries."""
-    identifier = secrets.token_hex(8)
-    library = installed_version("dphist")
-    return (FORMAT, VERSION, library, identifier, name, identity_text, 0, FIRST, None)
-
-
-def _write_new(target: Path, name: str) -> None:
+def _write_new(target: Path, name: str, begin: Callable[[Transaction], None]) -> None:
     """Write the file under another name, and give it its own when it is whole."""
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
     descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     try:
+        if sys.platform == "linux":  # nobody comes in before it is whole
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
         identity.mark(descriptor)
-        known = identity.as_text(identity.facts(descriptor))
+        known = identity.identity_text(identity.read_facts(descriptor))
         connection = sqlite3.connect(temporary, isolation_level=None)
         try:
             # Until it has its name, a file that is not whole is thrown away.
@@ -271,19 +310,25 @@ def _write_new(target: Path, name: str) -> None:
             row = new_head(name, known)
             marks = ", ".join("?" * len(row))
             connection.execute(f"INSERT INTO dphist_ledger VALUES ({marks})", row)  # noqa: S608
+            tables = Transaction(_executor(connection, []), Head(*row))
+            begin(tables)
             connection.execute("COMMIT")
         finally:
             connection.close()
+        identity.note_commits(descriptor, tables.head.entries)
         # A link, because a renaming would replace what somebody else has just put there.
         os.link(temporary, target)
     finally:
-        os.close(descriptor)
         temporary.unlink()
+        os.close(descriptor)
 
 
-def _executor(connection: sqlite3.Connection) -> Any:
+def _executor(connection: sqlite3.Connection, cursors: list[sqlite3.Cursor]) -> Any:
+    """Return what runs statements, and adds the cursor of each to `cursors`."""
+
     def execute(statement: str, parameters: Sequence[Any] = ()) -> Rows:
-        return connection.execute(statement, parameters)
+        cursors.append(connection.execute(statement, parameters))
+        return cursors[-1]
 
     return execute
 
@@ -304,24 +349,71 @@ def _wait_for_lock(path: Path, descriptor: int, write: bool) -> None:
             return
 
 
-def _is_at(path: Path, descriptor: int) -> bool:
+def _forget() -> None:
+    """Close, in a forked child, what other threads of its parent had locked.
+
+    The lock belongs to all descriptors that a fork has copied. If the parent is killed before it
+    unlocks, a child with a copy would keep everybody else waiting.
+    """
+    for descriptor in _held:
+        os.close(descriptor)
+    _held.clear()
+    global _turn
+    _turn = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
+
+
+def _is_at(path: Path, status: os.stat_result) -> bool:
     try:
-        return os.path.samestat(path.stat(), os.fstat(descriptor))
+        return os.path.samestat(path.stat(), status)
     except OSError:
         return False
+
+
+def _is_sole_name(path: Path, descriptor: int) -> bool:
+    """Remove the name that a file keeps if its maker is killed; whether no other is left."""
+    for other in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
+        with contextlib.suppress(OSError):
+            if _is_at(other, os.fstat(descriptor)):
+                other.unlink()
+    return os.fstat(descriptor).st_nlink == 1
+
+
+def _has_journal(path: Path) -> bool:
+    try:
+        return path.with_name(f"{path.name}-journal").stat().st_size > 0
+    except OSError:
+        return False
+
+
+_DAMAGE = (
+    sqlite3.SQLITE_CORRUPT,
+    sqlite3.SQLITE_NOTADB,
+    sqlite3.SQLITE_ERROR,
+    sqlite3.SQLITE_CONSTRAINT,
+    sqlite3.SQLITE_MISMATCH,
+)
+_DAMAGE_IN_FULL = (
+    sqlite3.SQLITE_IOERR_SHORT_READ,
+    sqlite3.SQLITE_IOERR_CORRUPTFS,
+    sqlite3.SQLITE_READONLY,  # without an extension: the file's own version field says so
+)
 
 
 def _explained(path: Path, error: sqlite3.Error) -> LedgerError | OutputFileError:
     """Return our error for one of SQLite, without its text."""
     code = primary_code(error)
     if code == sqlite3.SQLITE_FULL:
-        return OutputFileError(f"no space left to write {path}; nothing was charged")
+        return OutputFileError(f"no space left to write {path}; nothing was written")
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return _in_use(path)
-    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
-        return LedgerError(f"{path} and its folder must be writable; nothing was charged")
-    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR):
+    if code in _DAMAGE or extended_code(error) in _DAMAGE_IN_FULL:
         return _damaged(path)
+    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
+        return LedgerError(f"{path} and its folder must be writable; nothing was written")
     return OutputFileError(
         f"could not write {path}: the system refused. Look at the ledger before trying again: "
         "a charge may have been made"
@@ -336,10 +428,6 @@ def _damaged(path: Path) -> LedgerError:
     return LedgerError(
         f"{path} is damaged or was edited; restore it, and run `dphist ledger verify`"
     )
-
-
-def _not_ours(path: str | Path) -> LedgerError:
-    return LedgerError(f"{path} is not a ledger of dphist, or is damaged; name another one")
 
 
 def _refused(path: Path, error: OSError) -> OutputFileError:

@@ -3,7 +3,12 @@
 from contextlib import AbstractContextManager
 from typing import Protocol
 
+from dphist.errors import LedgerError
 from dphist.ledger.stores.transaction import Transaction
+
+
+class UnwrittenError(LedgerError):
+    """A transaction was cut short, and nothing of it was written: it may be run again."""
 
 
 class Store(Protocol):
@@ -11,7 +16,8 @@ class Store(Protocol):
 
     **Guarantee.** When the context of a writing transaction ends without an error, everything it
     wrote is durable; otherwise nothing of it is ever seen. Writing transactions run one after the
-    other, whoever makes them: threads, processes, machines.
+    other, whoever makes them: threads, processes, machines. An `UnwrittenError` says that the same
+    transaction may be run again; after any other error it need not be known whether it was written.
     """
 
     @property

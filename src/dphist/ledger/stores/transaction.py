@@ -2,17 +2,22 @@
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Protocol, TypeAlias
 
+from dphist.errors import LedgerError
 from dphist.ledger import entries
 from dphist.ledger.amounts import Totals
 from dphist.ledger.book import Account, Charge, apply
 from dphist.ledger.budget import Budget
 from dphist.ledger.entries import Entry, canonical
+from dphist.ledger.stores.head import Head
+from dphist.ledger.stores.schema import MIGRATIONS, VERSION
 
 _AT_ONCE = 1000
+_TEXTS_AT_ONCE = 10
 
 
 class Rows(Protocol):
@@ -20,7 +25,6 @@ class Rows(Protocol):
 
     def fetchone(self) -> Any: ...
     def fetchall(self) -> Sequence[Any]: ...
-    def fetchmany(self, size: int) -> Sequence[Any]: ...
 
 
 class Execute(Protocol):
@@ -33,32 +37,6 @@ Signer: TypeAlias = Callable[[str], str]
 """Returns the signature of a hash, in hexadecimal digits."""
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
-    """What a ledger says of itself.
-
-    Attributes
-    ----------
-    format, version : of the tables.
-    library : version of dphist that made the ledger.
-    id : random digits that no other ledger has.
-    name : as its maker called it.
-    identity : what the file system records of a SQLite file, so that a copy is noticed.
-    entries : number of entries.
-    hash, time : of the last one.
-    """
-
-    format: str
-    version: int
-    library: str
-    id: str
-    name: str
-    identity: str
-    entries: int
-    hash: str
-    time: str | None
-
-
 class Transaction:
     """The tables within one transaction; `dphist.ledger.book.Tables` says what changes them."""
 
@@ -66,6 +44,11 @@ class Transaction:
         """Take a transaction that has read the head, and locked it if it is to write."""
         self._execute = execute
         self.head = head
+        # What was read or written: nobody else changes it meanwhile, and asking again takes time.
+        self._accounts: dict[str, Account | None] = {}
+        self._caps: dict[tuple[str, str], Budget | None] = {}
+        self._totals: dict[tuple[str, str], Totals] = {}
+        self._charges: dict[str, Charge | None] = {}
 
     def append(self, action: str, content: dict[str, Any], signer: Signer | None = None) -> Entry:
         """Add an entry and what follows from it.
@@ -98,26 +81,35 @@ class Transaction:
 
     def entry(self, number: int) -> Entry:
         """Return an entry by its number."""
-        (row,) = self._execute(f"{_ENTRIES} WHERE number = ?", (number,)).fetchall()
+        row = self._execute(f"{_ENTRIES} WHERE number = ?", (number,)).fetchone()
+        if row is None:
+            raise LedgerError(f"entry {number} is missing; run `dphist ledger verify`")
         return _entry(row)
 
     def entries(self, after: int = 0) -> Iterator[Entry]:
         """Yield the entries with a number above `after`, in order."""
-        found = self._execute(f"{_ENTRIES} WHERE number > ? ORDER BY number", (after,))
-        while part := found.fetchmany(_AT_ONCE):
-            yield from map(_entry, part)
+        part = f"{_ENTRIES} WHERE number > ? ORDER BY number LIMIT {_AT_ONCE}"
+        while rows := self._execute(part, (after,)).fetchall():
+            yield from map(_entry, rows)
+            after = rows[-1][0]
 
     def account(self, name: str) -> Account | None:
         """Return an account, or None."""
-        row = self._execute(
-            "SELECT content, closed FROM dphist_accounts WHERE name = ?", (name,)
-        ).fetchone()
-        return None if row is None else Account.from_content(json.loads(row[0]), bool(row[1]))
+        if name not in self._accounts:
+            row = self._execute(
+                "SELECT name, content, closed FROM dphist_accounts WHERE name = ?", (name,)
+            ).fetchone()
+            self._accounts[name] = None if row is None else _account(row)
+        return self._accounts[name]
 
     def accounts(self) -> list[Account]:
         """Return all accounts, by name."""
-        rows = self._execute("SELECT content, closed FROM dphist_accounts ORDER BY name").fetchall()
-        return [Account.from_content(json.loads(row[0]), bool(row[1])) for row in rows]
+        rows = self._execute(
+            "SELECT name, content, closed FROM dphist_accounts ORDER BY name"
+        ).fetchall()
+        found = [_account(row) for row in rows]
+        self._accounts.update((account.name, account) for account in found)
+        return found
 
     def put_account(self, account: Account) -> None:
         """Write an account, new or in place of the one of its name."""
@@ -126,23 +118,28 @@ class Transaction:
             {"name": account.name},
             {"content": canonical(account.to_content()), "closed": int(account.closed)},
         )
+        self._accounts[account.name] = account
 
     def cap(self, account: str, holder: str) -> Budget | None:
         """Return the cap of a person in an account, or None."""
-        row = self._execute(
-            "SELECT content FROM dphist_caps WHERE account = ? AND holder = ?", (account, holder)
-        ).fetchone()
-        return None if row is None else Budget.from_content(json.loads(row[0]))
+        if (account, holder) not in self._caps:
+            row = self._execute(
+                "SELECT content FROM dphist_caps WHERE account = ? AND holder = ?",
+                (account, holder),
+            ).fetchone()
+            self._caps[account, holder] = None if row is None else _cap(row[0], account)
+        return self._caps[account, holder]
 
     def caps(self) -> dict[tuple[str, str], Budget]:
         """Return all caps by account and person."""
         rows = self._execute(
             "SELECT account, holder, content FROM dphist_caps ORDER BY account, holder"
         ).fetchall()
-        return {(row[0], row[1]): Budget.from_content(json.loads(row[2])) for row in rows}
+        return {(row[0], row[1]): _cap(row[2], row[0]) for row in rows}
 
     def put_cap(self, account: str, holder: str, cap: Budget | None) -> None:
         """Write a cap, or remove it."""
+        self._caps[account, holder] = cap
         if cap is None:
             self._execute(
                 "DELETE FROM dphist_caps WHERE account = ? AND holder = ?", (account, holder)
@@ -156,12 +153,14 @@ class Transaction:
 
     def totals(self, account: str, holder: str) -> Totals:
         """Return the sums of an account, or of one person in it."""
-        row = self._execute(
-            "SELECT entries, mixed, epsilon, rho, delta FROM dphist_totals "
-            "WHERE account = ? AND holder = ?",
-            (account, holder),
-        ).fetchone()
-        return Totals() if row is None else _totals(row)
+        if (account, holder) not in self._totals:
+            row = self._execute(
+                "SELECT entries, mixed, epsilon, rho, delta FROM dphist_totals "
+                "WHERE account = ? AND holder = ?",
+                (account, holder),
+            ).fetchone()
+            self._totals[account, holder] = Totals() if row is None else _totals(row, account)
+        return self._totals[account, holder]
 
     def all_totals(self) -> dict[tuple[str, str], Totals]:
         """Return all sums by account and person; the person "" stands for everybody."""
@@ -169,10 +168,11 @@ class Transaction:
             "SELECT entries, mixed, epsilon, rho, delta, account, holder FROM dphist_totals "
             "ORDER BY account, holder"
         ).fetchall()
-        return {(row[5], row[6]): _totals(row[:5]) for row in rows}
+        return {(row[5], row[6]): _totals(row[:5], row[5]) for row in rows}
 
     def put_totals(self, account: str, holder: str, totals: Totals) -> None:
         """Write the sums of an account, or of one person in it."""
+        self._totals[account, holder] = totals
         self._put(
             "dphist_totals",
             {"account": account, "holder": holder},
@@ -187,24 +187,27 @@ class Transaction:
 
     def charge(self, key: str) -> Charge | None:
         """Return what is known of a key, without the text of its release."""
-        row = self._execute(
-            "SELECT name, entry, state, fingerprint, sha256, noted FROM dphist_charges "
-            "WHERE name = ?",
-            (key,),
-        ).fetchone()
-        return None if row is None else Charge(*row)
+        if key not in self._charges:
+            row = self._execute(
+                "SELECT name, entry, state, fingerprint, sha256, noted FROM dphist_charges "
+                "WHERE name = ?",
+                (key,),
+            ).fetchone()
+            self._charges[key] = None if row is None else _charge(row)
+        return self._charges[key]
 
     def charges(self) -> Iterator[Charge]:
         """Yield what is known of every key, with the text of its release."""
-        found = self._execute(
-            "SELECT name, entry, state, fingerprint, sha256, noted, release_text "
-            "FROM dphist_charges ORDER BY entry"
-        )
-        while part := found.fetchmany(1):
-            yield Charge(*part[0])
+        keys = self._execute("SELECT name FROM dphist_charges ORDER BY entry, name").fetchall()
+        for start in range(0, len(keys), _TEXTS_AT_ONCE):
+            part = [key for (key,) in keys[start : start + _TEXTS_AT_ONCE]]
+            marks = ", ".join("?" * len(part))
+            rows = self._execute(f"{_CHARGES} WHERE name IN ({marks}) ORDER BY entry, name", part)
+            yield from (_charge(row) for row in rows.fetchall())
 
     def put_charge(self, charge: Charge) -> None:
         """Write what is known of a key; the text of a release is written by `put_release`."""
+        self._charges[charge.key] = charge
         self._put(
             "dphist_charges",
             {"name": charge.key},
@@ -228,6 +231,13 @@ class Transaction:
         """Store the text of a finished release."""
         self._execute("UPDATE dphist_charges SET release_text = ? WHERE name = ?", (text, key))
 
+    def migrate(self) -> None:
+        """Bring tables of an older version up to this one; entries stay as they are."""
+        for version in range(self.head.version, VERSION):
+            for statement in MIGRATIONS[version]:
+                self._execute(statement)
+        self._execute("UPDATE dphist_ledger SET version = ?", (VERSION,))
+
     def _put(self, table: str, key: dict[str, Any], values: dict[str, Any]) -> None:
         """Write one row, new or in place of the one with its key."""
         columns = [*key, *values]
@@ -240,14 +250,66 @@ class Transaction:
         )
 
 
+_CHARGES = "SELECT name, entry, state, fingerprint, sha256, noted, release_text FROM dphist_charges"
 _ENTRIES = "SELECT number, time, action, content, previous, signature FROM dphist_entries"
 
 
 def _entry(row: Sequence[Any]) -> Entry:
-    number, time, action, content, previous, signature = row
-    return Entry(number, time, action, json.loads(content), previous, signature)
+    number, time, action, text, previous, signature = row
+    try:
+        content = json.loads(text)
+        # Another text of the same content would have the same hash.
+        whole = isinstance(content, dict) and canonical(content) == text
+    except (TypeError, ValueError, RecursionError):
+        whole = False
+    if not (whole and isinstance(number, int) and isinstance(time, str)):
+        raise LedgerError(f"entry {number} cannot be read: it was edited")
+    return Entry(number, time, action, content, previous, signature)
 
 
-def _totals(row: Sequence[Any]) -> Totals:
-    entries_, mixed, *sums = row
-    return Totals(entries_, mixed, *(Fraction(text) for text in sums))
+def _account(row: Sequence[Any]) -> Account:
+    with _readable("the table of accounts"):
+        name, text, closed = row
+        found = Account.from_content(json.loads(text), {0: False, 1: True}[closed])
+        _check_text(canonical(found.to_content()), text)
+        _check_text(found.name, name)
+        return found
+
+
+def _cap(text: Any, account: str) -> Budget:
+    with _readable(f"a cap in {account!r}"):
+        found = Budget.from_content(json.loads(text))
+        _check_text(canonical(found.to_content()), text)
+        return found
+
+
+def _totals(row: Sequence[Any], account: str) -> Totals:
+    with _readable(f"a sum of {account!r}"):
+        entries_, mixed, *sums = row
+        found = Totals(int(entries_), int(mixed), *(Fraction(text) for text in sums))
+        for name, text in zip(("epsilon", "rho", "delta"), sums, strict=True):
+            _check_text(str(getattr(found, name)), text)
+        return found
+
+
+def _charge(row: Sequence[Any]) -> Charge:
+    with _readable("the table of keys"):
+        found = Charge(*row)
+        if not (isinstance(found.entry, int) and isinstance(found.noted, int | None)):
+            raise ValueError
+        return found
+
+
+def _check_text(ours: str, held: object) -> None:
+    """Refuse another text of the same content; ValueError."""
+    if ours != held:
+        raise ValueError
+
+
+@contextmanager
+def _readable(what: str) -> Iterator[None]:
+    """Refuse what a ledger does not write, without showing it."""
+    try:
+        yield
+    except (ArithmeticError, LookupError, TypeError, ValueError, RecursionError):
+        raise LedgerError(f"{what} cannot be read: the ledger was edited or is damaged") from None

@@ -1,0 +1,1 @@
+"""What durable files have in common: the state of a stream, and a ledger."""

@@ -1,0 +1,373 @@
+"""What only a server can do to a ledger: go down, lose a connection, be set up badly."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from typing import Any
+
+import psycopg
+import pytest
+
+from dphist.errors import LedgerError, ParameterError
+from dphist.ledger import Deferred, Ledger
+from dphist.ledger.stores import connections as module
+from dphist.ledger.stores import postgres
+from dphist.ledger.stores.store import UnwrittenError
+from tests.ledger.stores.test_conformance import DATA, STEP, charged, create
+from tests.support.postgres import Server
+
+PASSWORD = "swordfish"  # noqa: S105
+
+
+@pytest.fixture
+def place(server: Server) -> str:
+    return server.new()
+
+
+def test_a_server_that_is_killed_and_started_again(place: str, server: Server) -> None:
+    """Every release that was acknowledged is there; a release under way waits for the server."""
+    with create(place) as ledger:
+        first = ledger.release(STEP, DATA, by="ana", key="first")
+
+        def crash() -> Any:
+            server.kill()
+            again.start()
+            return DATA
+
+        again = threading.Timer(1, server.start)
+        second = ledger.release(STEP, Deferred(crash, records=1), by="ana", key="second")
+        again.join()
+        assert ledger.stored("first").to_json() == first.to_json()
+        assert ledger.stored("second").to_json() == second.to_json()
+        assert charged(ledger) == ["first", "second"]
+        assert ledger.verify() == 6
+
+
+def test_a_server_that_does_not_come_back_is_said(
+    place: str, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres, "PATIENCE", 0.3)
+    with create(place) as ledger:
+        server.kill()
+        try:
+            with pytest.raises(LedgerError, match=r"has not answered .* nothing was written"):
+                ledger.release(STEP, DATA, by="ana", key="k")
+        finally:
+            server.start()
+        assert charged(ledger) == []
+        ledger.release(STEP, DATA, by="ana", key="k")
+        assert ledger.verify() == 4
+
+
+# A connection that is lost at each of the moments of a transaction
+
+
+def cut(server: Server, connection: Any) -> None:
+    """End the session of a connection on the server, as an administrator may."""
+    server.run(f"SELECT pg_terminate_backend({connection.info.backend_pid}, 5000)")
+
+
+def cut_at(
+    when: Callable[[str], bool], server: Server, monkeypatch: pytest.MonkeyPatch, *, after: bool
+) -> list[str]:
+    """Cut the connection once, before or after a statement of the ledger is run."""
+    cuts: list[str] = []
+    run = psycopg.Connection.execute
+    ours = threading.get_ident()
+
+    def execute(self: Any, statement: Any, *arguments: Any, **named: Any) -> Any:
+        here = not cuts and threading.get_ident() == ours and when(str(statement))
+        if here and not after:
+            cuts.append(str(statement))
+            cut(server, self)
+        found = run(self, statement, *arguments, **named)
+        if here and after:
+            cuts.append(str(statement))
+            if self.pgconn.pipeline_status:
+                self._pipeline.sync()  # what was asked for has been done; its answer is lost
+            cut(server, self)
+            raise psycopg.OperationalError("the connection is lost")
+        return found
+
+    monkeypatch.setattr(psycopg.Connection, "execute", execute)
+    return cuts
+
+
+def statements(place: str, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the statements of one release."""
+    found: list[str] = []
+    run = psycopg.Connection.execute
+
+    def execute(self: Any, statement: Any, *arguments: Any, **named: Any) -> Any:
+        found.append(str(statement))
+        return run(self, statement, *arguments, **named)
+
+    with create(place) as ledger, monkeypatch.context() as patch:
+        patch.setattr(psycopg.Connection, "execute", execute)
+        ledger.release(STEP, DATA, by="ana", key="k")
+    return found
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_a_connection_lost_at_any_statement_costs_nothing(
+    after: bool, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The release comes, and is charged once: also where the answer to COMMIT is lost."""
+    all_statements = statements(server.new(), monkeypatch)
+    assert [each for each in all_statements if each == "COMMIT"] == ["COMMIT"] * 2
+    for number in range(len(all_statements)):
+        place = server.new()
+        with create(place) as ledger, monkeypatch.context() as patch:
+            counted = iter(range(10**6))
+            cuts = cut_at(lambda _: next(counted) == number, server, patch, after=after)  # noqa: B023
+            release = ledger.release(STEP, DATA, by="ana", key="k")
+            assert cuts == [all_statements[number]]
+            assert ledger.stored("k").to_json() == release.to_json()
+            assert ledger.spent.epsilon == Fraction(1, 100)
+            assert ledger.verify() == 4
+
+
+def test_a_commit_whose_outcome_stays_unknown_is_said(
+    place: str, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres, "PATIENCE", 0.3)
+    with create(place) as ledger, monkeypatch.context() as patch:
+        run = psycopg.Connection.execute
+
+        def execute(self: Any, statement: Any, *arguments: Any, **named: Any) -> Any:
+            if statement == "COMMIT":
+                server.kill()
+            return run(self, statement, *arguments, **named)
+
+        patch.setattr(psycopg.Connection, "execute", execute)
+        try:
+            with pytest.raises(LedgerError, match=r"whether it was is not known.*same key"):
+                ledger.release(STEP, DATA, by="ana", key="k")
+        finally:
+            server.start()
+    with Ledger.open(place) as ledger:
+        assert ledger.verify() == 2
+        ledger.release(STEP, DATA, by="ana", key="k")
+
+
+def test_a_rolled_back_transaction_is_run_again(
+    place: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a deadlock or a serialization failure, which others can cause."""
+    states = iter(["40001", "40P01", "25P03"])
+    run = psycopg.Connection.execute
+
+    def execute(self: Any, statement: Any, *arguments: Any, **named: Any) -> Any:
+        if str(statement).startswith("INSERT INTO dphist_entries"):
+            state = next(states, None)
+            if state is not None:
+                raise_it = f"DO $$ BEGIN RAISE EXCEPTION 'x' USING ERRCODE = '{state}'; END $$"
+                return run(self, raise_it)
+        return run(self, statement, *arguments, **named)
+
+    with create(place) as ledger:
+        monkeypatch.setattr(psycopg.Connection, "execute", execute)
+        with caplog.at_level(logging.INFO, "dphist.ledger"):
+            ledger.release(STEP, DATA, by="ana", key="k")
+        assert sum("tried again" in record.getMessage() for record in caplog.records) == 3
+        assert next(states, None) is None
+        assert charged(ledger) == ["k"]
+        assert ledger.verify() == 4
+
+
+def test_a_transaction_that_always_fails_is_given_up(
+    place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with create(place) as ledger:
+
+        def fail(*_: object) -> None:
+            raise UnwrittenError("nothing was written")
+
+        monkeypatch.setattr("dphist.ledger.stores.transaction.Transaction.put_charge", fail)
+        with pytest.raises(UnwrittenError):
+            ledger.release(STEP, DATA, by="ana", key="k")
+    with Ledger.open(place) as ledger:
+        assert ledger.verify() == 2
+
+
+def test_an_error_that_was_swallowed_is_no_commit(place: str) -> None:
+    """The server rolls back on COMMIT without an error."""
+    with create(place) as ledger, pytest.raises(LedgerError, match="nothing was written"):  # noqa: SIM117
+        with ledger._store.transaction(write=True) as tables:
+            tables.put_account(ledger.accounts[0])
+            with pytest.raises(psycopg.Error):
+                tables._execute("SELECT 1 / 0")
+
+
+def test_who_waits_for_the_lock_too_long_is_told(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = server.new()
+    monkeypatch.setattr(module, "PATIENCE", 1)
+    with create(place) as ledger, Ledger.open(place) as other:
+        refused = pytest.raises(LedgerError, match=r"in use by others .* nothing was written")
+        with ledger._store.transaction(write=True), refused:
+            other.release(STEP, DATA, by="ana", key="k")
+        other.release(STEP, DATA, by="ana", key="k")
+
+
+def test_connections_are_used_again_and_given_up(place: str) -> None:
+    with create(place) as ledger:
+        held = ledger._store._connections._idle  # type: ignore[attr-defined]
+        for number in range(5):
+            ledger.reserve(STEP, by="ana", key=str(number))
+        assert len(held) == 1
+        (kept,) = held
+        ledger.close()
+        assert kept.closed
+        assert held == []
+        assert ledger.verify() == 7
+    assert held == []
+
+
+# How the server is set up
+
+
+def test_commits_are_synced_whatever_the_session_says(server: Server) -> None:
+    place = server.new("synchronous_commit=off")
+    with create(place) as ledger, ledger._store.transaction(write=True) as tables:
+        found = tables._execute("SELECT current_setting('synchronous_commit')").fetchone()
+        assert found == ("on",)
+
+
+@contextmanager
+def setting(server: Server, name: str, value: str) -> Iterator[None]:
+    server.run(f"ALTER SYSTEM SET {name} = {value}")
+    server.run("SELECT pg_reload_conf()")
+    try:
+        time.sleep(0.3)
+        yield
+    finally:
+        server.run(f"ALTER SYSTEM RESET {name}")
+        server.run("SELECT pg_reload_conf()")
+
+
+def test_a_server_without_syncing_is_refused(place: str, server: Server) -> None:
+    with create(place) as ledger:
+        other = server.new()
+        with setting(server, "fsync", "off"):
+            for use in (
+                lambda: ledger.release(STEP, DATA, by="ana", key="k"),
+                lambda: create(other),
+            ):
+                with pytest.raises(LedgerError, match="does not sync what it commits"):
+                    use()
+            assert Ledger.open(place).verify() == 2
+    with pytest.raises(LedgerError, match="there is no ledger"):
+        Ledger.open(other)
+
+
+def test_a_session_that_is_read_only_can_look_alone(place: str) -> None:
+    create(place).close()
+    with Ledger.open(f"{place}%20-cdefault_transaction_read_only%3Don") as ledger:
+        assert ledger.verify() == 2
+        ledger.release(STEP, DATA, by="ana", key="k")  # the ledger asks for read and write
+
+
+def test_a_user_without_rights_is_told_which(place: str, server: Server) -> None:
+    create(place).close()
+    schema = place.rpartition("%3D")[2]
+    server.run(f"CREATE ROLE reader_{schema} LOGIN")
+    server.run(f"GRANT USAGE ON SCHEMA {schema} TO reader_{schema}")
+    address = place.replace("postgres:@", f"reader_{schema}@")
+    assert address != place
+    with pytest.raises(LedgerError, match="may not do this; grant SELECT"):
+        Ledger.open(address)
+    server.run(f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO reader_{schema}")
+    with Ledger.open(address) as ledger:
+        assert ledger.verify() == 2
+        with pytest.raises(LedgerError, match="may not do this; grant SELECT"):
+            ledger.release(STEP, DATA, by="ana", key="k")
+    server.run(f"GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO reader_{schema}")
+    with Ledger.open(address) as ledger:
+        ledger.release(STEP, DATA, by="ana", key="k")
+        assert ledger.verify() == 4
+
+
+def test_an_encoding_that_cannot_hold_every_name_is_refused(server: Server) -> None:
+    server.run("CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
+    address = server.address.replace("/postgres?", "/latin?")
+    with pytest.raises(LedgerError, match=r"encoding .* must be UTF8"):
+        create(address)
+
+
+def test_each_schema_has_a_ledger_of_its_own(server: Server) -> None:
+    places = [server.new(), server.new()]
+    made = [create(place) for place in places]
+    made[0].release(STEP, DATA, by="ana", key="k")
+    assert [ledger.verify() for ledger in made] == [4, 2]
+    assert made[0].id != made[1].id
+    for ledger in made:
+        ledger.close()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE RULE nothing AS ON UPDATE TO dphist_totals DO INSTEAD NOTHING",
+        "ALTER TABLE dphist_totals ENABLE ROW LEVEL SECURITY",
+        "CREATE FUNCTION no() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'; "
+        "CREATE TRIGGER no BEFORE UPDATE ON dphist_totals FOR EACH ROW EXECUTE FUNCTION no()",
+        "ALTER TABLE dphist_totals DROP CONSTRAINT dphist_totals_pkey",
+        "ALTER TABLE dphist_totals ALTER mixed TYPE int",
+        "ALTER TABLE dphist_totals ALTER mixed DROP NOT NULL",
+    ],
+)
+def test_tables_that_were_altered_are_noticed(statement: str, place: str, server: Server) -> None:
+    with create(place) as ledger:
+        server.run(statement, place)
+        with pytest.raises(LedgerError, match=r"altered|triggers, rules or row security"):
+            ledger.verify()
+
+
+# Addresses
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        f"postgresql://ana:{PASSWORD}@localhost:1/clinic",
+        f"postgres://ana@localhost:1/clinic?password={PASSWORD}",
+        f"postgresql://ana:{PASSWORD}@host with blanks/clinic",
+        f"postgresql://ana:{PASSWORD}@localhost/clinic?no_such_setting=1",
+        f"postgresql://ana:{PASSWORD}@localhost:port/clinic",
+        f"postgresql://ana:{PASSWORD}@[::1/clinic",
+        f"postgresql://ana:{PASSWORD}\ud800@localhost/clinic",
+    ],
+)
+def test_no_message_shows_a_password(address: str, caplog: pytest.LogCaptureFixture) -> None:
+    for use in (Ledger.open, create):
+        with pytest.raises((LedgerError, ParameterError)) as error:
+            use(address)
+        assert PASSWORD not in str(error.value)
+        assert error.value.__cause__ is None
+        assert error.value.__suppress_context__
+    assert PASSWORD not in caplog.text
+
+
+def test_the_name_of_a_ledger_is_its_address_without_the_password(place: str) -> None:
+    with create(place.replace("postgres:@", f"postgres:{PASSWORD}@")) as ledger:
+        assert ledger.place.startswith("postgresql://postgres@/postgres?host=/")
+        assert PASSWORD not in repr(ledger)
+        assert ledger.name == "postgres"
+    shown = module.Connections(f"postgresql://an%40a:{PASSWORD}@db.example:5433/clinic")
+    assert shown.name == "postgresql://an%40a@db.example:5433/clinic"
+
+
+def test_moved_is_for_files(place: str) -> None:
+    with pytest.raises(ParameterError, match="moved is for ledgers in files"):
+        Ledger.open(place, moved=True)
+
+
+def test_psycopg_is_asked_for_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "dphist.ledger.stores.postgres", None)
+    with pytest.raises(LedgerError, match=r"pip install 'dphist\[postgres\]'"):
+        Ledger.open("postgresql://localhost/clinic")

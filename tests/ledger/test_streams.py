@@ -1,0 +1,190 @@
+"""Streams are charged in full when a ledger opens them, once for one state (ledger, Lemma 5)."""
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dphist as dh
+from dphist.errors import BudgetError, LedgerError, ParameterError, StateError
+from dphist.ledger import Ledger, streams
+from dphist.privacy import PrivacyUnit
+from tests.support.ledgers import refused
+
+PARAMETERS: dict[str, Any] = {"epsilon": "0.05", "delta": "1e-9", "horizon": 64}
+MECHANISM = dh.ContinualMechanism(**PARAMETERS)
+USERS = dh.ContinualMechanism(**PARAMETERS, max_events_per_user=2)
+
+
+@pytest.fixture
+def events(tmp_path: Path) -> Ledger:
+    return Ledger.create(tmp_path / "a", epsilon=1, delta="1e-6", unit="one event")
+
+
+def actions(ledger: Ledger) -> list[str]:
+    return [entry.action for entry in ledger.entries()][2:]
+
+
+def test_a_stream_is_charged_in_full_before_its_first_event(events: Ledger, tmp_path: Path) -> None:
+    with events.open_stream(tmp_path / "s", **PARAMETERS, by="ana", key="s") as stream:
+        spent = events.spent
+        assert spent.rho == MECHANISM.guarantee.rho
+        assert spent.delta == Fraction(1, 10**9)
+        for _ in range(40):
+            stream.update(["x"])
+        stream.counts()
+        assert events.spent == spent
+    assert actions(events) == ["charged", "noted", "noted"]
+    assert list(events.entries())[-1].content["commits"] > 40
+    events.verify()
+
+
+def test_a_stream_goes_on_and_costs_nothing_more(events: Ledger, tmp_path: Path) -> None:
+    path = tmp_path / "s"
+    with events.open_stream(path, MECHANISM, by="ana", key="s") as stream:
+        stream.update(["x"])
+    spent = events.spent
+    other = Ledger.open(events.place)
+    for again in ({}, {"mechanism": MECHANISM}, PARAMETERS):
+        with other.open_stream(path, **again, by="ana", key="s") as stream:
+            stream.update(["x"])
+    assert events.spent == spent
+    assert stream.time == 4
+    assert actions(events).count("charged") == 1
+
+
+def test_a_stream_that_does_not_fit_is_refused_and_leaves_no_file(tmp_path: Path) -> None:
+    ledger = Ledger.create(tmp_path / "a", epsilon="0.001", delta="1e-6", unit="one event")
+    call = lambda: ledger.open_stream(tmp_path / "s", MECHANISM, by="ana", key="s")  # noqa: E731
+    refused(ledger, call, "costs", BudgetError)
+    assert not (tmp_path / "s").exists()
+    call = lambda: ledger.open_stream(tmp_path / "s", by="ana", key="s")  # noqa: E731
+    refused(ledger, call, "no entry with the key 's'")
+    assert not (tmp_path / "s").exists()
+
+
+def test_a_key_pays_for_one_state_file(events: Ledger, tmp_path: Path) -> None:
+    with events.open_stream(tmp_path / "s", MECHANISM, by="ana", key="s"):
+        pass
+    spent = events.spent
+    call = lambda: events.open_stream(tmp_path / "t", MECHANISM, by="ana", key="s")  # noqa: E731
+    refused(events, call, "there is no state at .*, and the stream of the key 's' has begun")
+    with events.open_stream(tmp_path / "t", MECHANISM, by="ana", key="t"):
+        pass
+    spent = events.spent
+    refused(events, call, "is not the state of the stream that entry 4 notes")
+    other = dh.ContinualMechanism(**{**PARAMETERS, "horizon": 65})
+    call = lambda: events.open_stream(tmp_path / "s", other, by="ana", key="s")  # noqa: E731
+    refused(events, call, "'s' was used for another release")
+    assert events.spent == spent
+
+
+def test_two_who_begin_at_once_get_one_stream(
+    events: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second file is begun between the first one's look at the ledger and its note."""
+    opened = streams.LedgerStream.open.__func__  # type: ignore[attr-defined]
+    inner = []
+
+    def open_between(cls: Any, path: Any, **options: Any) -> Any:
+        if not inner:
+            inner.append(path)
+            events.open_stream(tmp_path / "t", MECHANISM, by="bob", key="s").close()
+        return opened(cls, path, **options)
+
+    monkeypatch.setattr(streams.LedgerStream, "open", classmethod(open_between))
+    with pytest.raises(LedgerError, match="pays for another state file"):
+        events.open_stream(tmp_path / "s", MECHANISM, by="ana", key="s")
+    assert actions(events) == ["charged", "noted"]
+    events.verify()
+
+
+def test_a_charge_whose_stream_never_began_begins_it(
+    events: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise OSError("no space left")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(streams.LedgerStream, "open", fails)
+        with pytest.raises(OSError, match="no space"):
+            events.open_stream(tmp_path / "s", MECHANISM, by="ana", key="s")
+    spent = events.spent
+    with events.open_stream(tmp_path / "s", MECHANISM, by="ana", key="s") as stream:
+        stream.update(["x"])
+    assert events.spent == spent
+
+
+def test_a_missing_state_is_not_begun_anew(events: Ledger, tmp_path: Path) -> None:
+    events.open_stream(tmp_path / "s", MECHANISM, by="ana", key="s").close()
+    (tmp_path / "s").unlink()
+    call = lambda: events.open_stream(tmp_path / "s", MECHANISM, by="ana", key="s")  # noqa: E731
+    refused(events, call, "there is no state at .* restore its state file")
+    assert not (tmp_path / "s").exists()
+
+
+def test_an_older_copy_of_a_state_is_noticed(events: Ledger, tmp_path: Path) -> None:
+    """Also where the caller says that the copy was moved, which the file alone must believe."""
+    path, copy = tmp_path / "s", tmp_path / "copy"
+    with events.open_stream(path, MECHANISM, by="ana", key="s") as stream:
+        stream.update(["x"])
+    copy.write_bytes(path.read_bytes())
+    with events.open_stream(path, by="ana", key="s") as stream:
+        stream.update(["x"])
+        stream.counts()
+    path.unlink()
+    copy.rename(path)
+    dh.ContinualHistogram.open(path, moved=True).close()
+    call = lambda: events.open_stream(path, by="ana", key="s")  # noqa: E731
+    refused(events, call, "holds an older content than entry 7 of the ledger")
+
+
+def test_a_stream_is_open_once(events: Ledger, tmp_path: Path) -> None:
+    with (
+        events.open_stream(tmp_path / "s", MECHANISM, by="ana", key="s"),
+        pytest.raises(StateError),
+    ):
+        events.open_stream(tmp_path / "s", by="ana", key="s")
+
+
+def test_notes_of_another_state_or_fewer_commits_are_refused(
+    events: Ledger, tmp_path: Path
+) -> None:
+    events.open_stream(tmp_path / "s", MECHANISM, by="ana", key="s").close()
+    last = events.last_note("s")
+    assert last is not None
+    state, commits = last.content["state"], last.content["commits"]
+    refused(events, lambda: events.note_state("s", "0" * 32, commits), "another state file")
+    refused(events, lambda: events.note_state("s", state, commits - 1), "is older than entry")
+    refused(events, lambda: events.note_state("t", state, commits), "no entry with the key")
+    events.note_state("s", state, commits + 1)
+
+
+@pytest.mark.parametrize("who", ["user", "patient"])
+def test_a_stream_of_users_costs_an_account_of_users(who: str, tmp_path: Path) -> None:
+    ledger = Ledger.create(tmp_path / "a", epsilon=2, delta="1e-6", unit=f"one {who}")
+    unit = None if who == "user" else "one patient"
+    with ledger.open_stream(tmp_path / "s", USERS, by="ana", key="s", unit=unit) as stream:
+        stream.update(["x"], user="1")
+    assert ledger.spent.rho == USERS.guarantee.rho == 4 * MECHANISM.guarantee.rho
+
+
+def test_single_events_are_not_patients(tmp_path: Path) -> None:
+    """A stream without a bound for users protects events, whatever its users are called."""
+    ledger = Ledger.create(tmp_path / "a", epsilon=1, delta="1e-6", unit="one patient")
+    path = tmp_path / "s"
+    call = lambda: ledger.open_stream(path, MECHANISM, by="a", key="s")  # noqa: E731
+    refused(ledger, call, "'main' protects one patient")
+    call = lambda: ledger.open_stream(  # noqa: E731
+        path, MECHANISM, by="a", key="s", unit="one patient"
+    )
+    refused(ledger, call, "unit needs max_events_per_user", ParameterError)
+    assert not path.exists()
+
+
+def test_a_group_of_events_is_paid_for(tmp_path: Path) -> None:
+    five = PrivacyUnit("event", 5)
+    ledger = Ledger.create(tmp_path / "a", epsilon=9, delta="1e-6", unit=five)
+    ledger.open_stream(tmp_path / "s", MECHANISM, by="ana", key="s").close()
+    assert ledger.spent.rho == 25 * MECHANISM.guarantee.rho

@@ -1,0 +1,204 @@
+"""A release costs an account what it costs one unit of the account (ledger, Lemma 6)."""
+
+from fractions import Fraction
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import dphist as dh
+from dphist.errors import LedgerError, ParameterError
+from dphist.ledger.units import DataUnit, cost_for, for_account
+from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, Guarantee, PrivacyUnit, PureDP
+
+FRAME = pa.table(
+    {"label": ["a", "a", "b"], "user": ["1", "2", "2"], "at": [0.5, 1.5, 2.5], "n": [1, 1, 1]}
+)
+USER, PATIENT, RECORD = PrivacyUnit("user"), PrivacyUnit("patient"), PrivacyUnit("record")
+
+
+def profile(**options: Any) -> dh.Profile:
+    return dh.Profile.from_table(FRAME, label="label", **options)
+
+
+def labels(**options: Any) -> dh.LabelCounts:
+    return dh.LabelCounts.from_table(FRAME, label="label", **options)
+
+
+def binned(**options: Any) -> dh.BinnedCounts:
+    return dh.bin_counts(FRAME, column="at", start=0, stop=4, width=1, **options)
+
+
+def test_data_state_whom_they_protect() -> None:
+    users = {"user": "user", "max_records": 3}
+    assert DataUnit.of(profile(**users)) == DataUnit("one user", 3)
+    assert DataUnit.of(profile(unit="one patient", **users)) == DataUnit("one patient", 3)
+    assert DataUnit.of(binned(unit="one patient", **users)) == DataUnit("one patient", 3)
+    counted = labels(user="user", max_labels=2, max_count=5, unit="one patient")
+    assert DataUnit.of(counted) == DataUnit("one patient", 10)
+    assert DataUnit.of(labels(max_labels=1)) == DataUnit("one row", 1)
+    assert DataUnit.of(dh.Profile.from_counts([1, 2])) == DataUnit(None, 1)
+    assert DataUnit.of(FRAME) == DataUnit.of(object()) == DataUnit()
+
+
+@pytest.mark.parametrize(
+    ("guarantee", "expected"),
+    [
+        (PureDP("0.1"), PureDP("0.3", USER)),
+        (ZCDP("0.1"), ZCDP("0.9", USER)),
+        (PureDP("0.1", PrivacyUnit("record", 3)), PureDP("0.1", USER)),
+        (PureDP("0.1", PrivacyUnit("record", 2)), PureDP("0.2", USER)),
+        (ZCDP("0.1", PrivacyUnit("record", 2)), ZCDP("0.4", USER)),
+        (ApproxDP("0.1", "1e-6"), ApproxDP("0.1", "1e-6").for_unit(USER, has=3)),
+        (ApproxZCDP("0.1", "1e-6"), ApproxZCDP("0.1", "1e-6").for_unit(USER, has=3)),
+    ],
+    ids=str,
+)
+def test_a_release_for_records_enters_an_account_of_users(
+    guarantee: Guarantee, expected: Guarantee
+) -> None:
+    """Three records of a user are charged as three: pure three times, rho nine times."""
+    assert for_account(guarantee, DataUnit("one user", 3), USER, "main") == expected
+
+
+def test_deltas_of_groups_are_larger() -> None:
+    _, one = cost_for(Promise(ApproxDP("0.1", "1e-6")), DataUnit("one user", 1), USER, TENTH, "m")
+    _, three = cost_for(Promise(ApproxDP("0.1", "1e-6")), DataUnit("one user", 3), USER, TENTH, "m")
+    assert (one.epsilon, one.delta) == (Fraction(1, 10), Fraction(1, 10**6))
+    assert three.epsilon == Fraction(3, 10)
+    assert three.delta > 3 * one.delta
+
+
+TENTH = Fraction(1, 10)
+
+
+class Promise:
+    """A mechanism of somebody else's, which only states what it costs."""
+
+    def __init__(self, guarantee: object) -> None:
+        self.guarantee = guarantee
+
+
+def test_a_unit_in_another_number() -> None:
+    two = PrivacyUnit("user", 2)
+    assert for_account(PureDP("0.1", USER), DataUnit(), two, "main") == PureDP("0.2", two)
+    assert for_account(ZCDP("0.1", USER), DataUnit(), two, "main") == ZCDP("0.4", two)
+    five = PrivacyUnit("record", 5)
+    assert for_account(PureDP("0.1", five), DataUnit(), RECORD, "m") == PureDP("0.1", RECORD)
+    assert for_account(PureDP("0.1"), DataUnit("one user", 3), two, "m") == PureDP("0.6", two)
+
+
+@pytest.mark.parametrize(
+    ("guarantee", "data", "unit"),
+    [
+        (PureDP(1), DataUnit(), USER),
+        (PureDP(1), DataUnit("one user"), USER),
+        (PureDP(1), DataUnit("one patient", 2), USER),
+        (PureDP(1, USER), DataUnit("one visit", 2), PATIENT),
+        (PureDP(1, USER), DataUnit(), PATIENT),
+        (PureDP(1, USER), DataUnit(), RECORD),
+        (PureDP(1), DataUnit("one user", 3), RECORD),
+        (PureDP(1, PrivacyUnit("event")), DataUnit("one patient"), PATIENT),
+        (PureDP(1, PrivacyUnit("event")), DataUnit(), USER),
+        (PureDP(1, PrivacyUnit("edge")), DataUnit(None, 2), USER),
+    ],
+)
+def test_units_that_nothing_relates_are_refused(
+    guarantee: Guarantee, data: DataUnit, unit: PrivacyUnit
+) -> None:
+    with pytest.raises(LedgerError, match="'main' protects"):
+        for_account(guarantee, data, unit, "main")
+
+
+def test_a_bounded_number_of_events_is_a_group() -> None:
+    event = PureDP("0.1", PrivacyUnit("event"))
+    assert for_account(event, DataUnit("one patient", 4), PATIENT, "main") == PureDP("0.4", PATIENT)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "data", "unit", "epsilon"),
+    [
+        (
+            dh.AdaptiveScan(epsilon="0.1", sensitivity=3),
+            profile(user="user", max_records=3),
+            USER,
+            "0.1",
+        ),
+        (dh.AdaptiveScan(epsilon="0.1"), profile(), RECORD, "0.1"),
+        (
+            dh.LeafCounts(epsilon="0.1", bins=4, sensitivity=2),
+            binned(user="user", max_records=2, unit="one patient"),
+            PATIENT,
+            "0.1",
+        ),
+        (
+            dh.ThresholdHistogram(epsilon="0.1", delta="1e-6", max_labels=2),
+            labels(user="user", max_labels=2, unit="one patient"),
+            PATIENT,
+            "0.2",
+        ),
+        (
+            dh.ThresholdHistogram(epsilon="0.1", delta="1e-6", max_labels=1),
+            labels(max_labels=1),
+            RECORD,
+            "0.1",
+        ),
+        (
+            dh.AdaptiveScan(epsilon="0.1", sensitivity=2),
+            dh.Profile.from_edges(pa.table({"u": [1, 2], "v": [2, 3]}), source="u", target="v"),
+            PrivacyUnit("edge"),
+            "0.1",
+        ),
+    ],
+    ids=["profile", "profile of rows", "bins", "labels", "labels of rows", "edges"],
+)
+def test_what_dphist_counts_costs_its_unit(
+    mechanism: Any, data: Any, unit: PrivacyUnit, epsilon: str
+) -> None:
+    guarantee, cost = cost_for(mechanism, DataUnit.of(data), unit, Fraction(1, 10**5), "main")
+    assert guarantee.unit == unit
+    assert cost.epsilon == Fraction(epsilon)
+    other = PrivacyUnit("visit")
+    with pytest.raises(LedgerError, match="one visit"):
+        cost_for(mechanism, DataUnit.of(data), other, Fraction(1, 10**5), "main")
+
+
+def test_a_sharper_statement_does_not_survive_a_group() -> None:
+    """For a group the code uses the one guarantee that group privacy was applied to."""
+    mechanism = dh.ThresholdHistogram(epsilon="0.1", delta="1e-9", max_labels=1)
+    _, one = cost_for(mechanism, DataUnit(), USER, Fraction(1, 10**5), "main")
+    _, two = cost_for(mechanism, DataUnit(), PrivacyUnit("user", 2), Fraction(1, 10**5), "main")
+    assert one.epsilon == Fraction(1, 10)
+    assert two.epsilon is None
+    assert two.rho == 4 * one.rho
+    assert two.delta > 2 * one.delta
+
+
+class Sharper:
+    """Somebody else's mechanism, which states more than its guarantee."""
+
+    guarantee = ApproxZCDP(1, "1e-9")
+    epsilon_guarantee = ApproxDP("0.001", "1e-9")
+
+    def to_approx_dp(self, delta: object) -> ApproxDP:
+        return ApproxDP("0.001", "1e-9")
+
+
+def test_of_somebody_else_s_mechanism_its_guarantee_counts_alone() -> None:
+    _, cost = cost_for(Sharper(), DataUnit(), RECORD, Fraction(1, 10**6), "main")
+    assert cost.epsilon is None
+    assert cost.alone == ApproxZCDP(1, "1e-9").to_approx_dp("1e-6").epsilon
+
+
+@pytest.mark.parametrize("guarantee", [None, 1, "PureDP(1)", {"epsilon": 1}])
+def test_a_mechanism_must_state_a_guarantee(guarantee: object) -> None:
+    for mechanism in (Promise(guarantee), object()):
+        with pytest.raises(ParameterError, match="mechanism must have a guarantee"):
+            cost_for(mechanism, DataUnit(), RECORD, Fraction(0), "main")
+
+
+def test_what_is_too_large_for_the_account_s_delta_has_no_epsilon_by_itself() -> None:
+    _, cost = cost_for(Promise(ApproxZCDP(1, "0.1")), DataUnit(), RECORD, TENTH, "main")
+    assert cost.alone is None
+    _, cost = cost_for(Promise(ZCDP(1)), DataUnit(), RECORD, Fraction(0), "main")
+    assert cost.alone is None
