@@ -298,7 +298,7 @@ def test_verify_counts_the_entries(used, capsys) -> None:
         (
             "UPDATE dphist_entries SET content = replace(content, '\"0.4\"', '\"0.1\"') "
             "WHERE number = 3",
-            "entry 4 does not follow the entry before it",
+            "entry 3 was changed",
         ),
         ("DELETE FROM dphist_entries WHERE number = 5", "entry 5 is missing"),
         ("UPDATE dphist_totals SET epsilon = '0'", "the sums of the account 'main'"),
