@@ -30,7 +30,7 @@ def made(path: Path, *options: object) -> Path:
     return path
 
 
-def anonymize(file: Path, ledger: Path, key: str, *options: object) -> list[object]:
+def anonymize(file: Path, ledger: Path | str, key: str, *options: object) -> list[object]:
     """Return a command that costs epsilon 0.4."""
     bounded = ("--label", "label", *WHO, "--max-records", 2)
     paying = ("--ledger", ledger, "--by", "ana", "--key", key)
