@@ -26,8 +26,13 @@ def user_unit(options: argparse.Namespace) -> str:
         return "one user"
     if options.user is None:
         raise UsageError("--unit needs --user: it says what the users of that column are")
+    return unit_of(options.unit)
+
+
+def unit_of(text: str) -> str:
+    """Return a unit that was named by an option; UsageError if it is not a line of text."""
     try:
-        return str(PrivacyUnit(options.unit))
+        return str(PrivacyUnit(text))
     except ParameterError:
         raise UsageError(
             "--unit must be one line of at most 200 characters, such as 'one patient'"

@@ -6,6 +6,7 @@ import json
 from dphist.commands.ledger.opening import opened
 from dphist.commands.ledger.options import add_budget, add_place, budget_of
 from dphist.commands.ledger.words import account_in_words
+from dphist.commands.user_unit import unit_of
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -20,7 +21,10 @@ def add(command: argparse.ArgumentParser) -> None:
 def _open(options: argparse.Namespace) -> None:
     with opened(options) as ledger:
         ledger.open_account(
-            options.account, **budget_of(options), unit=options.unit, dataset=options.dataset
+            options.account,
+            **budget_of(options),
+            unit=unit_of(options.unit),
+            dataset=options.dataset,
         )
         (account,) = [each for each in ledger.accounts if each.name == options.account]
     if options.json:

@@ -13,6 +13,7 @@ from dphist.commands.ledger.options import (
     signing_key_of,
 )
 from dphist.commands.ledger.words import account_in_words
+from dphist.commands.user_unit import unit_of
 from dphist.ledger import Ledger
 
 
@@ -40,7 +41,7 @@ def _create(options: argparse.Namespace) -> None:
     ledger = Ledger.create(
         place_of(options),
         **budget_of(options),
-        unit=options.unit,
+        unit=unit_of(options.unit),
         account=options.account,
         dataset=options.dataset,
         name=options.name,
