@@ -93,10 +93,10 @@ def test_rows_without_a_patient_are_patients_of_their_own(made) -> None:
     assert str(release.guarantee.unit) == "one patient, or one row without a patient"
     summary = " ".join(summary_text(release).split())
     assert "Rows without a patient each count as a separate patient." in summary
-    assert "Patients cut The release does not tell how many patients had more" in summary
+    assert "Patients cut The release does not state how many patients had more" in summary
     limits = dict(labels_words.limits_of(release.mechanism, release.provenance))
-    assert limits["Rows without a patient."].startswith("Each counts as a patient of its own")
-    assert "What patients had beyond that" in limits["What patients had beyond the bounds."]
+    assert limits["Rows without a patient."].startswith("Each counts as a separate patient")
+    assert "what patients had beyond that" in limits["What patients had beyond the bounds."]
 
 
 def test_numbers_are_of_patients(made) -> None:

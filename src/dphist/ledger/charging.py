@@ -63,6 +63,54 @@ def prices(tables: Tables, names: Sequence[str], mechanism: Any, data: DataUnit)
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """What a release costs, as its entry says it.
+
+    It depends on the mechanism and the accounts alone, so it can be made before the ledger is
+    locked.
+
+    Attributes
+    ----------
+    priced : the price for each account.
+    mechanism : its name and parameters.
+    costs : the prices for the entry.
+    fingerprint : hash of what a key is charged for: the mechanism, what each account pays, and
+        which data if the caller says it.
+    """
+
+    priced: list[Price]
+    mechanism: dict[str, Any]
+    costs: list[dict[str, Any]]
+    fingerprint: str
+
+    @classmethod
+    def of(
+        cls,
+        tables: Tables,
+        names: Sequence[str],
+        mechanism: Any,
+        data: DataUnit,
+        about: str = "",
+    ) -> "Quote":
+        """Return the quote; parameters and errors as for `prices`.
+
+        Parameters
+        ----------
+        about : which data, in public words, if the caller says it; the key is for them alone.
+        """
+        priced = prices(tables, names, mechanism, data)
+        words = _in_words(mechanism)
+        costs = [price.to_content() for price in priced]
+        charged = [words, costs, about] if about else [words, costs]
+        return cls(priced, words, costs, digest(canonical(charged)))
+
+    @property
+    def accounts(self) -> list[Account]:
+        """The accounts as they were when it was made."""
+        return [price.account for price in self.priced]
+
+
 def check_budget(tables: Tables, priced: Sequence[Price], by: str, mechanism: Any) -> None:
     """Refuse what one of the accounts, or a cap of `by` in it, cannot pay.
 
@@ -163,18 +211,7 @@ def fitting_in_words(budget: Budget, totals: Totals, price: Price, mechanism: An
     return f"the largest epsilon{of} that fits is {readable_down(found)}"
 
 
-def fingerprint(mechanism: Any, priced: Sequence[Price], about: str = "") -> str:
-    """Return a hash of what a key is charged for: the mechanism, and what each account pays.
-
-    Parameters
-    ----------
-    about : which data, in public words, if the caller says it.
-    """
-    charged = [mechanism_in_words(mechanism), [price.to_content() for price in priced]]
-    return digest(canonical([*charged, about] if about else charged))
-
-
-def mechanism_in_words(mechanism: Any) -> dict[str, Any]:
+def _in_words(mechanism: Any) -> dict[str, Any]:
     """Return a mechanism's name and parameters for an entry; its guarantee if it has no fields."""
     try:
         found: dict[str, Any] = described(mechanism)

@@ -13,18 +13,26 @@ from dphist.errors import LedgerError, ParameterError
 from dphist.labels import PayWhatYouGet
 from dphist.ledger import entries as actions
 from dphist.ledger.amounts import Totals
-from dphist.ledger.book import EVERYBODY, Account, Charge, account_of, admits, charge_of
+from dphist.ledger.book import (
+    EVERYBODY,
+    Account,
+    Charge,
+    MemoryTables,
+    account_of,
+    admits,
+    charge_of,
+)
 from dphist.ledger.budget import Budget
 from dphist.ledger.charging import (
     Price,
+    Quote,
     check_budget,
     checked_words,
-    fingerprint,
-    mechanism_in_words,
     prices,
 )
 from dphist.ledger.entries import Entry, digest
 from dphist.ledger.session import LedgerSession
+from dphist.ledger.stores.about import About
 from dphist.ledger.stores.opening import create_store, open_store
 from dphist.ledger.stores.store import Store, UnwrittenError
 from dphist.ledger.stores.transaction import Signer, Transaction
@@ -164,6 +172,7 @@ class Ledger:
         """Take a store; use `create` or `open`."""
         self._store = store
         self._signer = signer
+        self._seen = MemoryTables()  # accounts of earlier charges: never trusted, see `_quoted`
         with self._reading() as tables:
             self._id = tables.head.id
             self._name = tables.head.name
@@ -299,7 +308,10 @@ class Ledger:
 
     def close_account(self, name: str, note: str = "") -> None:
         """Close an account for good: nothing more can be charged to it."""
-        content = {"account": name, "note": checked_words(note, "note", empty=True)}
+        content = {
+            "account": checked_words(name, "name"),
+            "note": checked_words(note, "note", empty=True),
+        }
         self._append(actions.CLOSED, content)
 
     def allow(
@@ -356,6 +368,8 @@ class Ledger:
 
     def balance(self, account: str | None = None, by: str | None = None) -> Balance:
         """Return what an account, or the cap of a person in it, has left and has spent."""
+        if by is not None:
+            checked_words(by, "by")
         with self._reading() as tables:
             name = self._one(tables, account)
             budget: Budget | None = account_of(tables, name).budget
@@ -456,7 +470,7 @@ class Ledger:
 
     def cancel(self, key: str) -> None:
         """Give back what was reserved. A charge cannot be canceled: it may have looked at data."""
-        self._append(actions.CANCELED, {"key": key})
+        self._append(actions.CANCELED, {"key": checked_words(key, "key")})
         _LOG.info("%s: the reservation %r was canceled", self.name, key)
 
     def can_afford(
@@ -615,11 +629,13 @@ class Ledger:
 
     def find(self, key: str) -> Charge:
         """Return what is known of a key; LedgerError if nothing is."""
+        checked_words(key, "key")
         with self._reading() as tables:
             return charge_of(tables, key)
 
     def stored(self, key: str) -> Release:
         """Return the release that was stored under a key."""
+        checked_words(key, "key")
         with self._reading() as tables:
             charge = charge_of(tables, key)
             text = tables.release_text(key)
@@ -672,12 +688,19 @@ class Ledger:
         checked_words(key, "key")
         checked_words(note, "note", empty=True)
 
+        unit = _unit_of(data)
+        ready = self._quoted(mechanism, unit, account, data.about)
+
         def pay(tables: Transaction) -> tuple[str | None, Entry | None]:
-            priced = prices(tables, self._names(tables, account), mechanism, _unit_of(data))
-            mark = fingerprint(mechanism, priced, data.about)
+            names = self._names(tables, account)
+            accounts = [account_of(tables, name) for name in names]
+            self._seen.accounts.update(zip(names, accounts, strict=True))
+            quote = ready
+            if quote is None or quote.accounts != accounts:
+                quote = Quote.of(tables, names, mechanism, unit, data.about)
             known = tables.charge(key)
             if known is not None and known.state != actions.CANCELED:
-                if known.fingerprint != mark:
+                if known.fingerprint != quote.fingerprint:
                     raise LedgerError(
                         f"the key {key!r} was used for another release, or for other data (entry "
                         f"{known.entry}); choose another key"
@@ -692,22 +715,34 @@ class Ledger:
                 if known.state != actions.RESERVED:
                     raise _unfinished(known)
             else:
-                check_budget(tables, priced, by, mechanism)
+                check_budget(tables, quote.priced, by, mechanism)
             content = {
                 "key": key,
                 "by": by,
                 "note": note,
-                "mechanism": mechanism_in_words(mechanism),
-                "fingerprint": mark,
-                "costs": [price.to_content() for price in priced],
+                "mechanism": quote.mechanism,
+                "fingerprint": quote.fingerprint,
+                "costs": quote.costs,
             }
             entry = tables.append(action, content, self._signer)
             return None, entry
 
-        stored, entry = self._write(pay)
+        stored, entry = self._write(pay, About(key, by, _named(account)))
         if entry is not None:
             _LOG.info("%s: entry %d %s for %r by %r", self.name, entry.number, action, key, by)
         return stored, entry
+
+    def _quoted(
+        self, mechanism: Any, unit: DataUnit, account: Accounts, about: str
+    ) -> Quote | None:
+        """Return a quote from the accounts as they were seen last, without the ledger's lock."""
+        names = _named(account) or tuple(self._seen.accounts)
+        if account is None and len(names) != 1:
+            return None
+        try:
+            return Quote.of(self._seen, names, mechanism, unit, about)
+        except Exception:  # it comes again, from the accounts as they are
+            return None
 
     def _finish(self, release: Release, key: str, entry: Entry) -> Release:
         """Store a release, and return it with the entry that paid for it."""
@@ -724,7 +759,7 @@ class Ledger:
             if text is not None:
                 tables.put_release(key, text)
 
-        self._write(store)
+        self._write(store, About(key))
         _LOG.info("%s: entry %d is finished", self.name, entry.number)
         return release
 
@@ -746,12 +781,14 @@ class Ledger:
         """Add one entry, durably."""
         self._write(lambda tables: tables.append(action, content, self._signer))
 
-    def _write(self, change: Callable[[Transaction], _Result]) -> _Result:
+    def _write(
+        self, change: Callable[[Transaction], _Result], about: About | None = None
+    ) -> _Result:
         """Make a change in one transaction; again, if nothing was written for a passing reason."""
         attempts = 1
         while True:
             try:
-                with self._store.transaction(write=True) as tables:
+                with self._store.transaction(write=True, about=about) as tables:
                     return change(tables)
             except UnwrittenError as error:
                 if attempts == _ATTEMPTS:
@@ -775,12 +812,10 @@ class Ledger:
             if len(known) != 1:
                 raise ParameterError("account must be given: the ledger has several, or none")
             return known
-        names = [account] if isinstance(account, str) else list(account)
-        if not names or len(set(names)) != len(names):
-            raise ParameterError("account must name each account once")
+        names = _named(account) or ()
         for name in names:
             account_of(tables, name)
-        return names
+        return list(names)
 
     def __reduce__(self) -> NoReturn:
         raise LedgerError("a ledger cannot be pickled; open it again where it is needed")
@@ -796,6 +831,18 @@ def _would_fit(
     after[name, holder] = totals.plus(price.cost)
     fits = budget is None or admits(price.account, budget, totals, price.cost)
     return fits and not price.account.closed
+
+
+def _named(account: Accounts) -> tuple[str, ...] | None:
+    """Return the accounts that a caller names; None for the only one."""
+    if account is None:
+        return None
+    names = tuple(account) if isinstance(account, list | tuple) else (account,)
+    for name in names:
+        checked_words(name, "account")
+    if not names or len(set(names)) != len(names):
+        raise ParameterError("account must name each account once")
+    return names
 
 
 def _deferred(ledger: Ledger, data: Any) -> Deferred:

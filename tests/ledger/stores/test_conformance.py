@@ -268,6 +268,26 @@ def test_names_are_kept_as_they_were_written(place: Place) -> None:
             ledger.reserve(STEP, by="ana", key=longest + "a")
 
 
+@pytest.mark.parametrize("name", ["a\0b", "\ud800", "", 5])
+def test_names_that_no_ledger_has_are_refused_by_ours(name: Any, place: Place) -> None:
+    """NUL and halves of characters are no text for a database."""
+    with create(place) as ledger:
+        for use in (
+            lambda: ledger.find(name),
+            lambda: ledger.stored(name),
+            lambda: ledger.cancel(name),
+            lambda: ledger.close_account(name),
+            lambda: ledger.balance("main", name),
+            lambda: ledger.balance(name),
+            lambda: ledger.reserve(STEP, by="ana", key=name),
+            lambda: ledger.reserve(STEP, by=name, key="k"),
+            lambda: ledger.reserve(STEP, by="ana", key="k", account=[name]),
+        ):
+            with pytest.raises(ParameterError, match=r"must (be one line|not be empty|name)"):
+                use()
+        assert ledger.verify() == 2
+
+
 def test_both_stores_hold_the_same(new_place: Callable[[], Place], tmp_path: Path) -> None:
     """The entries, but for times and identifiers, are those of a ledger in a file."""
 

@@ -22,6 +22,7 @@ import psycopg
 from psycopg.pq import TransactionStatus
 
 from dphist.errors import LedgerError
+from dphist.ledger.stores.about import About
 from dphist.ledger.stores.connections import (
     PATIENCE,
     Connection,
@@ -119,12 +120,20 @@ class PostgresStore:
         return store
 
     @contextlib.contextmanager
-    def transaction(self, *, write: bool) -> Iterator[Transaction]:
-        """Begin a transaction: one writer at a time; readers see one moment."""
+    def transaction(self, *, write: bool, about: About | None = None) -> Iterator[Transaction]:
+        """Begin a transaction: one writer at a time; readers see one moment.
+
+        Parameters
+        ----------
+        about : what it will ask for. A writer asks for it together with the lock, and so holds
+            the lock for a shorter time.
+        """
         with contextlib.ExitStack() as stack:
-            connection, head = self._begun(write, stack)
+            connection, head, answers = self._begun(write, stack, about)
             statements = _Statements(connection)
             made = Transaction(statements, head)
+            if about is not None:
+                made.learn(about, answers)
             try:
                 yield made
                 if write:
@@ -136,7 +145,7 @@ class PostgresStore:
         """Check that our tables have the columns and keys they should have, and no triggers."""
         try:
             with contextlib.ExitStack() as stack:
-                connection, _ = self._begun(False, stack)
+                connection, _, _ = self._begun(False, stack)
                 altered = [table for table in TABLES if not _is_ours(connection, table)]
                 added = connection.execute(_ADDED, {"tables": list(TABLES)}).fetchone()
         except psycopg.Error as error:
@@ -156,7 +165,9 @@ class PostgresStore:
         """Give up the connections; a later transaction makes new ones."""
         self._connections.close()
 
-    def _begun(self, write: bool, stack: contextlib.ExitStack) -> tuple[Connection, Head]:
+    def _begun(
+        self, write: bool, stack: contextlib.ExitStack, about: About | None = None
+    ) -> tuple[Connection, Head, list[Sequence[Any]]]:
         """Return a connection in a transaction that has read the head; a lost one is replaced."""
         end = time.monotonic() + PATIENCE
         new = False
@@ -165,7 +176,9 @@ class PostgresStore:
                 try:
                     connection = trial.enter_context(self._connections.lend(new=new))
                     trial.enter_context(_rolled_back(connection))
-                    head = self._head(_begin(connection, write), durable=write)
+                    first, *others = _begin(connection, write, about)
+                    head = self._head(first, durable=write)
+                    answers = [found.fetchall() for found in others]
                 except (psycopg.errors.UndefinedTable, psycopg.errors.UndefinedColumn):
                     raise LedgerError(
                         f"there is no ledger at {self.name}; make it with Ledger.create"
@@ -180,7 +193,7 @@ class PostgresStore:
                         ) from None
                 else:
                     stack.enter_context(trial.pop_all())
-                    return connection, head
+                    return connection, head, answers
             new = True
             time.sleep(random.uniform(0.01, 0.2))  # noqa: S311 - so that waiters do not march
 
@@ -246,7 +259,7 @@ class PostgresStore:
         got the lock knows.
         """
         with contextlib.ExitStack() as stack:
-            connection, now = self._begun(True, stack)
+            connection, now, _ = self._begun(True, stack)
             if now.id != head.id:
                 raise LedgerError("another ledger")
             if now.entries < head.entries:
@@ -294,14 +307,18 @@ class _NoRows:
         return ()
 
 
-def _begin(connection: Connection, write: bool) -> Rows:
-    """Begin a transaction, and read the head; a writer locks it."""
+def _begin(connection: Connection, write: bool, about: About | None) -> list[Rows]:
+    """Begin a transaction, and read the head, which a writer locks, and what is asked for."""
     with connection.pipeline():
         if write:
             connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
-            return connection.execute(f"{_HEAD} FOR UPDATE")
-        connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        return connection.execute(_HEAD)
+            found = [connection.execute(f"{_HEAD} FOR UPDATE")]
+        else:
+            connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            found = [connection.execute(_HEAD)]
+        for statement, values in () if about is None else about.questions():
+            found.append(connection.execute(_translated(statement), values))
+    return list(found)
 
 
 def _is_ours(connection: Connection, table: str) -> bool:

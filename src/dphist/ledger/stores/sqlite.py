@@ -21,6 +21,7 @@ from dphist.durable import identity
 from dphist.durable.files import sync_folder
 from dphist.durable.sqlite_codes import extended_code, primary_code
 from dphist.errors import InputFileError, LedgerError, OutputFileError, ParameterError
+from dphist.ledger.stores.about import About
 from dphist.ledger.stores.head import Head, checked_head, new_head, not_a_ledger
 from dphist.ledger.stores.network import check_local
 from dphist.ledger.stores.schema import TABLES, VERSION
@@ -129,8 +130,13 @@ class SqliteStore:
         return store
 
     @contextlib.contextmanager
-    def transaction(self, *, write: bool) -> Iterator[Transaction]:
-        """Begin a transaction: one writer at a time, and no readers beside it."""
+    def transaction(self, *, write: bool, about: About | None = None) -> Iterator[Transaction]:
+        """Begin a transaction: one writer at a time, and no readers beside it.
+
+        Parameters
+        ----------
+        about : of no use here: questions to a file take no time.
+        """
         with self._locked(write) as descriptor:
             with self._connected(write) as connection:
                 head = self._head(connection)

@@ -4,6 +4,7 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from dphist.errors import LedgerError
+from dphist.ledger.stores.about import About
 from dphist.ledger.stores.transaction import Transaction
 
 
@@ -24,8 +25,15 @@ class Store(Protocol):
     def name(self) -> str:
         """The name of the place, for messages; without a password."""
 
-    def transaction(self, *, write: bool) -> AbstractContextManager[Transaction]:
-        """Begin a transaction; it is committed at the end of the context, or rolled back."""
+    def transaction(
+        self, *, write: bool, about: About | None = None
+    ) -> AbstractContextManager[Transaction]:
+        """Begin a transaction; it is committed at the end of the context, or rolled back.
+
+        Parameters
+        ----------
+        about : what it will ask for, if that is known: a store may answer it at once.
+        """
 
     def check(self) -> None:
         """Check the structure of the tables, for verifying; LedgerError if it is not ours."""

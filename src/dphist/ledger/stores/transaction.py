@@ -10,9 +10,11 @@ from typing import Any, Protocol, TypeAlias
 from dphist.errors import LedgerError
 from dphist.ledger import entries
 from dphist.ledger.amounts import Totals
-from dphist.ledger.book import Account, Charge, apply
+from dphist.ledger.book import EVERYBODY, Account, Charge, apply
 from dphist.ledger.budget import Budget
 from dphist.ledger.entries import Entry, canonical
+from dphist.ledger.stores import about
+from dphist.ledger.stores.about import About
 from dphist.ledger.stores.head import Head
 from dphist.ledger.stores.schema import MIGRATIONS, VERSION
 
@@ -46,9 +48,27 @@ class Transaction:
         self.head = head
         # What was read or written: nobody else changes it meanwhile, and asking again takes time.
         self._accounts: dict[str, Account | None] = {}
+        self._all_accounts: list[Account] | None = None
         self._caps: dict[tuple[str, str], Budget | None] = {}
         self._totals: dict[tuple[str, str], Totals] = {}
         self._charges: dict[str, Charge | None] = {}
+
+    def learn(self, asked: About, answers: Sequence[Sequence[Any]]) -> None:
+        """Keep the answers to the questions of `asked`, so that they are not asked again."""
+        keys, *others = answers
+        self._charges[asked.key] = _charge(keys[0]) if keys else None
+        if asked.by is None:
+            return
+        accounts, caps, totals = others
+        self._accounts.update(dict.fromkeys(asked.accounts or ()))
+        self._accounts.update((row[0], _account(row)) for row in accounts)
+        if asked.accounts is None and len(accounts) < 2:
+            self._all_accounts = [_account(row) for row in accounts]
+        for name in self._accounts:
+            self._caps[name, asked.by] = None
+            self._totals[name, EVERYBODY] = self._totals[name, asked.by] = Totals()
+        self._caps.update(((row[0], row[1]), _cap(row)) for row in caps)
+        self._totals.update(((row[0], row[1]), _totals(row)) for row in totals)
 
     def append(self, action: str, content: dict[str, Any], signer: Signer | None = None) -> Entry:
         """Add an entry and what follows from it.
@@ -96,20 +116,17 @@ class Transaction:
     def account(self, name: str) -> Account | None:
         """Return an account, or None."""
         if name not in self._accounts:
-            row = self._execute(
-                "SELECT name, content, closed FROM dphist_accounts WHERE name = ?", (name,)
-            ).fetchone()
+            row = self._execute(f"{about.ACCOUNTS} WHERE name = ?", (name,)).fetchone()
             self._accounts[name] = None if row is None else _account(row)
         return self._accounts[name]
 
     def accounts(self) -> list[Account]:
         """Return all accounts, by name."""
-        rows = self._execute(
-            "SELECT name, content, closed FROM dphist_accounts ORDER BY name"
-        ).fetchall()
-        found = [_account(row) for row in rows]
-        self._accounts.update((account.name, account) for account in found)
-        return found
+        if self._all_accounts is None:
+            rows = self._execute(f"{about.ACCOUNTS} ORDER BY name").fetchall()
+            self._all_accounts = [_account(row) for row in rows]
+            self._accounts.update((account.name, account) for account in self._all_accounts)
+        return list(self._all_accounts)
 
     def put_account(self, account: Account) -> None:
         """Write an account, new or in place of the one of its name."""
@@ -119,23 +136,21 @@ class Transaction:
             {"content": canonical(account.to_content()), "closed": int(account.closed)},
         )
         self._accounts[account.name] = account
+        self._all_accounts = None
 
     def cap(self, account: str, holder: str) -> Budget | None:
         """Return the cap of a person in an account, or None."""
         if (account, holder) not in self._caps:
             row = self._execute(
-                "SELECT content FROM dphist_caps WHERE account = ? AND holder = ?",
-                (account, holder),
+                f"{about.CAPS} WHERE account = ? AND holder = ?", (account, holder)
             ).fetchone()
-            self._caps[account, holder] = None if row is None else _cap(row[0], account)
+            self._caps[account, holder] = None if row is None else _cap(row)
         return self._caps[account, holder]
 
     def caps(self) -> dict[tuple[str, str], Budget]:
         """Return all caps by account and person."""
-        rows = self._execute(
-            "SELECT account, holder, content FROM dphist_caps ORDER BY account, holder"
-        ).fetchall()
-        return {(row[0], row[1]): _cap(row[2], row[0]) for row in rows}
+        rows = self._execute(f"{about.CAPS} ORDER BY account, holder").fetchall()
+        return {(row[0], row[1]): _cap(row) for row in rows}
 
     def put_cap(self, account: str, holder: str, cap: Budget | None) -> None:
         """Write a cap, or remove it."""
@@ -155,20 +170,15 @@ class Transaction:
         """Return the sums of an account, or of one person in it."""
         if (account, holder) not in self._totals:
             row = self._execute(
-                "SELECT entries, mixed, epsilon, rho, delta FROM dphist_totals "
-                "WHERE account = ? AND holder = ?",
-                (account, holder),
+                f"{about.TOTALS} WHERE account = ? AND holder = ?", (account, holder)
             ).fetchone()
-            self._totals[account, holder] = Totals() if row is None else _totals(row, account)
+            self._totals[account, holder] = Totals() if row is None else _totals(row)
         return self._totals[account, holder]
 
     def all_totals(self) -> dict[tuple[str, str], Totals]:
         """Return all sums by account and person; the person "" stands for everybody."""
-        rows = self._execute(
-            "SELECT entries, mixed, epsilon, rho, delta, account, holder FROM dphist_totals "
-            "ORDER BY account, holder"
-        ).fetchall()
-        return {(row[5], row[6]): _totals(row[:5], row[5]) for row in rows}
+        rows = self._execute(f"{about.TOTALS} ORDER BY account, holder").fetchall()
+        return {(row[0], row[1]): _totals(row) for row in rows}
 
     def put_totals(self, account: str, holder: str, totals: Totals) -> None:
         """Write the sums of an account, or of one person in it."""
@@ -188,11 +198,7 @@ class Transaction:
     def charge(self, key: str) -> Charge | None:
         """Return what is known of a key, without the text of its release."""
         if key not in self._charges:
-            row = self._execute(
-                "SELECT name, entry, state, fingerprint, sha256, noted FROM dphist_charges "
-                "WHERE name = ?",
-                (key,),
-            ).fetchone()
+            row = self._execute(f"{about.CHARGE} WHERE name = ?", (key,)).fetchone()
             self._charges[key] = None if row is None else _charge(row)
         return self._charges[key]
 
@@ -276,16 +282,17 @@ def _account(row: Sequence[Any]) -> Account:
         return found
 
 
-def _cap(text: Any, account: str) -> Budget:
+def _cap(row: Sequence[Any]) -> Budget:
+    account, _, text = row
     with _readable(f"a cap in {account!r}"):
         found = Budget.from_content(json.loads(text))
         _check_text(canonical(found.to_content()), text)
         return found
 
 
-def _totals(row: Sequence[Any], account: str) -> Totals:
+def _totals(row: Sequence[Any]) -> Totals:
+    account, _, entries_, mixed, *sums = row
     with _readable(f"a sum of {account!r}"):
-        entries_, mixed, *sums = row
         found = Totals(int(entries_), int(mixed), *(Fraction(text) for text in sums))
         for name, text in zip(("epsilon", "rho", "delta"), sums, strict=True):
             _check_text(str(getattr(found, name)), text)
