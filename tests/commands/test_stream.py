@@ -221,6 +221,7 @@ def test_known_labels_are_released_from_the_start(monkeypatch, capsys) -> None:
     assert near(readings(capsys.readouterr().out)[0][1], {"a": 40, "b": 0})
 
 
+@pytest.mark.quick("[lines", '[ndjson-{"label": "a"}\\n-[', "[csv")
 @pytest.mark.parametrize(
     ("form", "good", "bad", "said"),
     [

@@ -53,6 +53,7 @@ def changed(made: ThresholdHistogram, factor: Fraction) -> ThresholdHistogram:
     )
 
 
+@pytest.mark.quick("[1-1-", "[30-")
 @pytest.mark.parametrize("parameters", HISTOGRAMS, ids=str)
 @pytest.mark.parametrize(("epsilon", "delta"), TARGETS)
 @pytest.mark.parametrize("releases", [1, 30])

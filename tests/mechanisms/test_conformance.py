@@ -49,7 +49,18 @@ def test_what_saves_loads(name: str, tmp_path: Path) -> None:
     check_saved(release, tmp_path / "r.json")
 
 
-@pytest.mark.quick("[4-")
+@pytest.mark.quick(
+    "[4-RankSplit]",
+    "[4-PrivHist, b",
+    "[4-Partition",
+    "[4-Hier",
+    "[4-Leaf",
+    "[4-Sorted",
+    "[4-Cumul",
+    "[4-Thres",
+    "[4-Top",
+    "[4-Contin",
+)
 @every_mechanism
 @pytest.mark.parametrize("releases", [1, 4])
 def test_what_was_calibrated_saves_loads_and_says_so(

@@ -230,6 +230,7 @@ def test_errors_name_the_parameter(asked: dict[str, object], name: str) -> None:
         support_coverage(butterflies(), **asked)  # type: ignore[call-overload]
 
 
+@pytest.mark.verify
 def test_too_far_says_nothing_of_how_far_that_is() -> None:
     """The bound is the data's own; the message is the same for all of them."""
     said = set()

@@ -147,6 +147,7 @@ def test_a_list_is_an_event(make: Make, rows: list[list[str] | None]) -> None:
     assert sets(events) == [set(row or []) for row in rows]
 
 
+@pytest.mark.quick("[pandas]", "[polars", "[arrow", "[duckdb")
 @every_engine
 @settings(max_examples=8, deadline=None)
 @given(runs=st.lists(st.tuples(st.lists(st.none() | texts, min_size=1), st.integers(0, 2))))

@@ -93,6 +93,7 @@ def test_without_rows(engine: Engine, tmp_path: Path) -> None:
     assert (found.sensitivity, found.unit, found.nulls) == (3, "one user", 0)
 
 
+@pytest.mark.quick("-pyarrow]", "-duckdb]")
 @every_engine
 @pytest.mark.parametrize("name", ["a.b", 'a"b', "größe", "*", "^.*$", "c0", "term", "mixed"])
 def test_names_of_columns(engine: Engine, name: str, tmp_path: Path) -> None:
@@ -185,6 +186,7 @@ KINDS: list[pa.Array] = [
 ]
 
 
+@pytest.mark.quick("-pyarrow]", "-duckdb]")
 @typed_engine
 @pytest.mark.parametrize("users", KINDS, ids=lambda users: str(users.type))
 def test_types_of_users(engine: Engine, users: pa.Array, tmp_path: Path) -> None:

@@ -228,6 +228,7 @@ def most_changed(without: dict[str, int], with_user: dict[str, int]) -> tuple[in
 BOUNDS = [(1, 1), (2, 1), (1, 2), (2, 3)]
 
 
+@pytest.mark.quick("-pyarrow]", "-duckdb]", "-csv]", "-polars]")
 @every_engine
 @pytest.mark.parametrize(("max_labels", "max_count"), BOUNDS)
 def test_a_user_changes_no_more_than_the_bounds(
@@ -521,6 +522,7 @@ def test_spark_that_fails_says_nothing_of_the_data() -> None:
 NOON = datetime.datetime(2020, 1, 1, 12, tzinfo=datetime.UTC)
 
 
+@pytest.mark.quick("-pyarrow]", "-duckdb]")
 @pytest.mark.parametrize(
     "name", ["pyarrow", "polars", "pandas-arrow", "duckdb", "parquet", "spark"]
 )
@@ -602,6 +604,7 @@ def test_columns_whose_values_cannot_be_written_are_refused() -> None:
                 count(rows, max_labels=1)
 
 
+@pytest.mark.quick("-pyarrow]", "-duckdb]")
 @every_engine
 @pytest.mark.parametrize("name", ["a.b", 'a"b', "größe", "who", "mixed", "^.*$"])
 def test_names_of_columns_do_not_matter(engine: Engine, name: str, tmp_path: Path) -> None:
