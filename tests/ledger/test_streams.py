@@ -9,6 +9,7 @@ import pytest
 import dphist as dh
 from dphist.errors import BudgetError, LedgerError, ParameterError, StateError
 from dphist.ledger import Ledger, streams
+from dphist.ledger.streams import last_note, note_state
 from dphist.privacy import PrivacyUnit
 from tests.support.ledgers import refused
 
@@ -152,13 +153,19 @@ def test_notes_of_another_state_or_fewer_commits_are_refused(
     events: Ledger, tmp_path: Path
 ) -> None:
     events.open_stream(tmp_path / "s", MECHANISM, by="ana", key="s").close()
-    last = events.last_note("s")
+    last = last_note(events._payments, "s")
     assert last is not None
     state, commits = last.content["state"], last.content["commits"]
-    refused(events, lambda: events.note_state("s", "0" * 32, commits), "another state file")
-    refused(events, lambda: events.note_state("s", state, commits - 1), "is older than entry")
-    refused(events, lambda: events.note_state("t", state, commits), "no entry with the key")
-    events.note_state("s", state, commits + 1)
+    refused(
+        events, lambda: note_state(events._payments, "s", "0" * 32, commits), "another state file"
+    )
+    refused(
+        events, lambda: note_state(events._payments, "s", state, commits - 1), "is older than entry"
+    )
+    refused(
+        events, lambda: note_state(events._payments, "t", state, commits), "no entry with the key"
+    )
+    note_state(events._payments, "s", state, commits + 1)
 
 
 @pytest.mark.parametrize("who", ["user", "patient"])

@@ -503,7 +503,7 @@ def test_threads_take_turns_where_there_is_no_lasting_lock(
 ) -> None:
     monkeypatch.setattr(sqlite.sys, "platform", "darwin")
     with create(tmp_path / "a.ledger") as ledger:
-        with ledger._store.transaction(write=False):
+        with ledger._payments.store.transaction(write=False):
             assert sqlite._turn.locked()
         assert not sqlite._turn.locked()
         assert in_child(lambda: ledger.release(STEP, DATA, by="ana", key="child")) == 0

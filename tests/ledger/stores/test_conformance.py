@@ -389,7 +389,7 @@ def test_a_child_forked_by_another_thread_holds_nothing(place: Place) -> None:
     """Neither while its parent lives, nor when it has died."""
     ended, end = os.pipe()
     with create(place) as ledger, Ledger.open(place) as other:
-        store = ledger._store
+        store = ledger._payments.store
         with store.transaction(write=True) as tables:
             children = []
 
@@ -417,7 +417,7 @@ def test_who_is_killed_in_a_transaction_leaves_nothing_of_it(place: Place) -> No
         ledger.release(STEP, DATA, by="ana", key="before")
 
         def work() -> None:
-            with ledger._store.transaction(write=True) as tables:
+            with ledger._payments.store.transaction(write=True) as tables:
                 tables.append(actions.CLOSED, {"account": "main", "note": ""})
                 tables.accounts()  # so that it has been sent
                 os.kill(os.getpid(), signal.SIGKILL)

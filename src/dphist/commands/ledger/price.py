@@ -10,6 +10,7 @@ from dphist.commands.publishing import Protected
 from dphist.errors import LedgerError
 from dphist.ledger import Deferred, Ledger
 from dphist.ledger.amounts import Totals
+from dphist.ledger.balance import Balance
 from dphist.ledger.budget import Budget
 from dphist.ledger.charging import (
     Price,
@@ -18,7 +19,6 @@ from dphist.ledger.charging import (
     left_in_words,
     readable_down,
 )
-from dphist.ledger.ledger import Balance
 from dphist.parameters import decimal_text
 from dphist.report.guarantees import guarantee_json
 
