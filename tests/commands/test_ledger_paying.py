@@ -296,8 +296,8 @@ def test_a_process_that_is_stopped_while_it_reads(number: int, file, ledger) -> 
     else:
         assert code == 128 + number
         assert said == (
-            "dphist: interrupted; nothing was written; the key 'k' stays charged: the same command "
-            "returns the release if it was finished, and another key is charged again\n"
+            "dphist: interrupted; nothing was written; the key 'k' stays charged and does not "
+            "draw again; a further attempt needs another key, which is charged again\n"
         )
     assert actions(ledger) == ["opened", "account", "charged"]
     assert dh.Ledger.open(ledger).verify() == 3

@@ -64,6 +64,8 @@ def check_paths(options: argparse.Namespace, files: Sequence[str] | None = None)
     for name in inputs:
         if not Path(name).exists():
             raise UsageError(f"{name} does not exist")
+        if Path(name).is_dir() or not os.access(name, os.R_OK):
+            raise UsageError(f"{name} must be a file that can be read")
     paths = list(outputs_of(options).values())
     for name in inputs:
         if any(os.path.realpath(path) == os.path.realpath(name) for path in paths):

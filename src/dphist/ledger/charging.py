@@ -100,7 +100,7 @@ class Quote:
         about : which data, in public words, if the caller says it; the key is for them alone.
         """
         priced = prices(tables, names, mechanism, data)
-        words = _in_words(mechanism)
+        words = mechanism_in_words(mechanism)
         costs = [price.to_content() for price in priced]
         charged = [words, costs, about] if about else [words, costs]
         return cls(priced, words, costs, digest(canonical(charged)))
@@ -161,7 +161,8 @@ def readable_down(number: Fraction) -> str:
     while number * scale < 10**5:
         scale *= 10
     short = Fraction(int(number * scale)) / scale
-    return readable(number if len(readable(number)) <= 10 else short)
+    text = readable(number)
+    return text if len(text) <= 10 and Fraction(text) <= number else readable(short)
 
 
 def largest_fitting(
@@ -211,7 +212,7 @@ def fitting_in_words(budget: Budget, totals: Totals, price: Price, mechanism: An
     return f"the largest epsilon{of} that fits is {readable_down(found)}"
 
 
-def _in_words(mechanism: Any) -> dict[str, Any]:
+def mechanism_in_words(mechanism: Any) -> dict[str, Any]:
     """Return a mechanism's name and parameters for an entry; its guarantee if it has no fields."""
     try:
         found: dict[str, Any] = described(mechanism)

@@ -1,5 +1,6 @@
 """Ledger: budgets that hold across releases, people and years."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
@@ -21,7 +22,7 @@ from dphist.ledger.stores.store import Store
 from dphist.ledger.stores.transaction import Signer, Transaction
 from dphist.ledger.streams import LedgerStream, open_charged
 from dphist.ledger.table import EntryTable
-from dphist.ledger.units import check_bounds
+from dphist.ledger.units import check_bounds, is_unchanged
 from dphist.ledger.verify import verify
 from dphist.noise.inversion import Source
 from dphist.parameters import Exact
@@ -208,6 +209,8 @@ class Ledger:
             given. Without any, the cap is removed.
         """
         holder = checked_words(by, "by")
+        if delta is not None and epsilon is None and rho is None:
+            raise ParameterError("epsilon or rho must be given with delta; omit all to lift a cap")
 
         def set_cap(tables: Transaction) -> None:
             name = self._payments.one(tables, account)
@@ -219,8 +222,13 @@ class Ledger:
                     raise ParameterError(f"a cap of the account {name!r} must be given as {term}")
                 cap = Budget(
                     epsilon=epsilon, rho=rho, delta=budget.delta if delta is None else delta
-                ).to_content()
-            content = {"account": name, "by": holder, "cap": cap}
+                )
+                _check_below(cap, budget, name)
+            content = {
+                "account": name,
+                "by": holder,
+                "cap": None if cap is None else cap.to_content(),
+            }
             self._payments.add(tables, actions.ALLOWED, content)
 
         self._payments.write(set_cap)
@@ -426,12 +434,24 @@ class Ledger:
                 "unit needs max_events_per_user: without it the stream protects single events, "
                 "of which one may have any number"
             )
+        if os.path.lexists(path) and not self._is_known(key):
+            raise LedgerError(
+                f"there is a state at {path}, and the key {key!r} has paid for none: continue the "
+                "stream with the key that began it, or name a path without a file"
+            )
         if mechanism is None:
             self.find(key)  # says that it was never charged
         else:
             data = Deferred(lambda: None, unit)
+            self._check_one_step(mechanism, data, account)
             self._payments.charge(mechanism, data, by, key, note, account, again=True)
         return open_charged(self._payments, path, mechanism, key, moved=moved)
+
+    def _is_known(self, key: str) -> bool:
+        """Whether a key was reserved, charged or canceled before."""
+        checked_words(key, "key")
+        with self._payments.reading() as tables:
+            return tables.charge(key) is not None
 
     def session(
         self,
@@ -456,11 +476,22 @@ class Ledger:
             or mechanism.remaining_queries != mechanism.queries
         ):
             raise ParameterError("mechanism must be a session that has answered no query yet")
+        self._check_one_step(mechanism, data, account)
         _, entry = self._payments.charge(
             mechanism, Deferred.of(data, self.id), by, key, note, account
         )
         assert entry is not None  # noqa: S101 - a session is never stored
         return LedgerSession(mechanism, self._payments, entry)
+
+    def _check_one_step(self, mechanism: Any, data: Any, account: Accounts) -> None:
+        """Refuse group privacy for what runs beside other releases: Lemma 5 is for one step."""
+        for price in self.plan([mechanism], account=account, data=data).prices[0]:
+            if not is_unchanged(price.guarantee, mechanism.guarantee):
+                raise LedgerError(
+                    f"the account {price.account.name!r} protects {price.account.unit}, and a "
+                    f"stream or session protects {mechanism.guarantee.unit}: several of them "
+                    "together are not covered; use an account for that unit"
+                )
 
     # Reading
 
@@ -503,6 +534,14 @@ class Ledger:
 
     def __reduce__(self) -> NoReturn:
         raise LedgerError("a ledger cannot be pickled; open it again where it is needed")
+
+
+def _check_below(cap: Budget, budget: Budget, name: str) -> None:
+    """Refuse a cap that allows more than the account has in all."""
+    for term in ("epsilon", "rho", "delta"):
+        asked, most = getattr(cap, term), getattr(budget, term)
+        if asked is not None and asked > most:
+            raise ParameterError(f"{term} must be at most that of the account {name!r}")
 
 
 def _released(mechanism: Any, data: Any, source: Source | None) -> Release:

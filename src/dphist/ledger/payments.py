@@ -33,8 +33,9 @@ class Payments:
     def __init__(self, store: Store, signer: Signer | None) -> None:
         self.store = store
         self._signer = signer
+        self._signed: bool | None = None  # whether the first entry is; looked up when first needed
         self._seen = MemoryTables()  # accounts of earlier charges: never trusted, see `_quoted`
-        with self.reading() as tables:
+        with store.transaction(write=False) as tables:
             self.id = tables.head.id
             self.name = tables.head.name
 
@@ -81,6 +82,11 @@ class Payments:
                     raise LedgerError(f"the key {key!r} is {known.state}; choose another key")
                 text = tables.release_text(key) if known.state == actions.FINISHED else None
                 if text is not None:
+                    if digest(text) != known.sha256:
+                        raise LedgerError(
+                            f"the release that is stored under the key {key!r} was changed; run "
+                            "`dphist ledger verify`"
+                        )
                     return text, None
                 if again and known.state == actions.CHARGED:
                     return None, tables.entry(known.entry)
@@ -147,11 +153,29 @@ class Payments:
     @contextmanager
     def reading(self) -> Iterator[Transaction]:
         with self.store.transaction(write=False) as tables:
+            self._check_same(tables)
             yield tables
 
     def add(self, tables: Transaction, action: str, content: dict[str, Any]) -> Entry:
-        """Add an entry, signed if entries are, within a transaction."""
+        """Add an entry within a transaction, signed if the ledger is.
+
+        Raises
+        ------
+        LedgerError
+            If the ledger is signed and was opened without a key: a single entry without a signature
+            would make all of it unverifiable.
+        """
+        if self._signer is None and self._is_signed(tables):
+            raise LedgerError(
+                "the entries of this ledger are signed; open it with its signing_key "
+                "(--signing-key). Nothing was charged"
+            )
         return tables.append(action, content, self._signer)
+
+    def _is_signed(self, tables: Transaction) -> bool:
+        if self._signed is None and tables.head.entries:
+            self._signed = tables.entry(1).signature is not None
+        return bool(self._signed)
 
     def append(self, action: str, content: dict[str, Any]) -> None:
         """Add one entry, durably."""
@@ -165,6 +189,7 @@ class Payments:
         while True:
             try:
                 with self.store.transaction(write=True, about=about) as tables:
+                    self._check_same(tables)
                     return change(tables)
             except UnwrittenError as error:
                 if attempts == _ATTEMPTS:
@@ -174,6 +199,14 @@ class Payments:
             except LedgerError as error:
                 LOG.warning("%s: refused: %s", self.name, error)
                 raise
+
+    def _check_same(self, tables: Transaction) -> None:
+        """Refuse another ledger that has been put in the place of this one."""
+        if tables.head.id != self.id:
+            raise LedgerError(
+                f"{self.store.name} holds another ledger than the one that was opened there; "
+                "nothing was charged. Open it again"
+            )
 
     def one(self, tables: Transaction, account: str | None) -> str:
         names = self.names(tables, account)

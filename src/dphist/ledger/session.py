@@ -61,6 +61,12 @@ class LedgerSession:
             release, provenance={**release.provenance, **self._payments.paid_by(self._entry)}
         )
 
+    def __enter__(self) -> "LedgerSession":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing is given back: the session was charged in full."""
+
     def _check_paid(self, counts: Any) -> None:
         """Refuse a table that protects another unit than was paid for."""
         paid = self._entry.content["costs"]

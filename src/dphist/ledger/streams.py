@@ -8,6 +8,7 @@ from pathlib import Path
 from dphist.errors import LedgerError
 from dphist.ledger import entries
 from dphist.ledger.book import account_of, charge_of
+from dphist.ledger.charging import mechanism_in_words
 from dphist.ledger.entries import Entry
 from dphist.ledger.payments import Payments
 from dphist.release.release import Release
@@ -72,6 +73,7 @@ def open_charged(
     store = stream._live.store
     assert store is not None  # noqa: S101 - `open` has a file
     try:
+        _check_paid(payments, key, stream.mechanism)
         if noted is not None:
             _check_noted(noted, store, path)
         note(payments, key, store)
@@ -112,6 +114,17 @@ def _stated(payments: Payments, key: str) -> dict[str, str]:
         entry = tables.entry(charge_of(tables, key).entry)
         account = account_of(tables, entry.content["costs"][0]["account"])
     return {**payments.paid_by(entry), "unit": f"one {account.unit.who}"}
+
+
+def _check_paid(payments: Payments, key: str, mechanism: ContinualMechanism) -> None:
+    """Refuse a stream with other parameters than its key paid for."""
+    with payments.reading() as tables:
+        entry = tables.entry(charge_of(tables, key).entry)
+    if entry.content["mechanism"] != mechanism_in_words(mechanism):
+        raise LedgerError(
+            f"the key {key!r} (entry {entry.number}) did not pay for this stream, but for another "
+            "one or for a release; begin or continue the stream with a key of its own"
+        )
 
 
 def _check_noted(noted: Entry, store: Store, path: str | Path) -> None:

@@ -319,12 +319,16 @@ def test_each_schema_has_a_ledger_of_its_own(server: Server) -> None:
         "ALTER TABLE dphist_totals DROP CONSTRAINT dphist_totals_pkey",
         "ALTER TABLE dphist_totals ALTER mixed TYPE int",
         "ALTER TABLE dphist_totals ALTER mixed DROP NOT NULL",
+        "ALTER TABLE dphist_totals SET UNLOGGED",
+        "CREATE TABLE child () INHERITS (dphist_entries)",
     ],
 )
 def test_tables_that_were_altered_are_noticed(statement: str, place: str, server: Server) -> None:
     with create(place) as ledger:
         server.run(statement, place)
-        with pytest.raises(LedgerError, match=r"altered|triggers, rules or row security"):
+        with pytest.raises(
+            LedgerError, match=r"altered|have triggers, rules, row security or children, or are not"
+        ):
             ledger.verify()
 
 

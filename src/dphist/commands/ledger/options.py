@@ -8,11 +8,11 @@ import os
 from pathlib import Path
 
 from dphist.commands.options import UsageError
+from dphist.durable.address import is_address
 
 LEDGER, BY, SIGNING_KEY = "DPHIST_LEDGER", "DPHIST_BY", "DPHIST_SIGNING_KEY"
 """Environment variables that stand in for --ledger, --by and --signing-key."""
 
-_ADDRESSES = ("postgresql://", "postgres://")
 _PAYING = ("account", "by", "key", "note", "signing_key", "reserve")
 
 
@@ -96,7 +96,9 @@ def _add_epsilon_or_rho(command: argparse.ArgumentParser, *, required: bool) -> 
     cost = command.add_mutually_exclusive_group(required=required)
     cost.add_argument("--epsilon", metavar="E", help="such as 2, 0.5 or 1/3")
     cost.add_argument("--rho", metavar="R", help="or, for zero-concentrated privacy, rho")
-    command.add_argument("--delta", metavar="D", help="such as 1e-6; without it, all is pure")
+    command.add_argument(
+        "--delta", metavar="D", help="such as 1e-6 (default: none, or the account's for a cap)"
+    )
 
 
 def budget_of(options: argparse.Namespace) -> dict[str, str | None]:
@@ -153,14 +155,14 @@ def place_of(options: argparse.Namespace) -> str:
 
 def existing(place: str) -> str:
     """Return the place of a ledger; UsageError if it is a file that is not there."""
-    if not place.startswith(_ADDRESSES) and not Path(place).exists():
+    if not is_address(place) and not Path(place).exists():
         raise UsageError(f"there is no ledger at {place}; 'dphist ledger create' makes one")
     return place
 
 
 def is_file(place: str) -> bool:
     """Whether a ledger is kept in a file."""
-    return not place.startswith(_ADDRESSES)
+    return not is_address(place)
 
 
 def signing_key_of(options: argparse.Namespace) -> str | None:

@@ -51,8 +51,8 @@ def release_paid(
         nonlocal charged
         charged = True
         ending.note(
-            f"the key {key!r} stays charged: the same command returns the release if it was "
-            "finished, and another key is charged again"
+            f"the key {key!r} stays charged and does not draw again; a further attempt needs "
+            "another key, which is charged again"
         )
         return data.open()
 

@@ -37,6 +37,6 @@ def _verify(options: argparse.Namespace) -> None:
         found = {"ledger": ledger.name, "id": ledger.id, "entries": entries, "hash": last.hash}
         print(json.dumps({**found, "signed": signed}))
         return
-    signatures = ", signatures included" if signed else ""
+    signatures = ", signatures included" if signed else " (signatures were not checked)"
     print(f"Everything is right{signatures}: {entries:,} {'entry' if entries == 1 else 'entries'}.")
     print(f"The last is of {last.time} with the hash {last.hash}.")

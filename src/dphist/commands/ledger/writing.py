@@ -40,6 +40,6 @@ def check_output(path: str | None, options: argparse.Namespace) -> None:
 
 
 def write_output(path: str, content: bytes, options: argparse.Namespace) -> None:
-    """Write a file whole or not at all."""
+    """Write a file whole or not at all, for its owner: it has names and purposes."""
     with staged_outputs() as staged:
-        staged.write_bytes(path, content, replace=options.overwrite)
+        staged.write_private(path, content, replace=options.overwrite)

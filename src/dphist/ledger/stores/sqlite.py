@@ -182,6 +182,8 @@ class SqliteStore:
 
     def _check_original(self, descriptor: int, head: Head) -> None:
         """Refuse a copy, and an older content that was written back."""
+        if not head.identity:
+            raise _damaged(self.path)
         if not identity.is_same_file(head.identity, identity.read_facts(descriptor)):
             raise LedgerError(
                 f"{self.path} is a copy of a ledger, or was moved to another file system: two "
@@ -226,7 +228,10 @@ class SqliteStore:
         try:
             if sys.platform == "linux":
                 # A reader alone plays back the journal that a crash left.
-                _wait_for_lock(self.path, descriptor, write or _has_journal(self.path))
+                _wait_for_lock(self.path, descriptor, write)
+                if not write and _has_journal(self.path):  # left by one who died meanwhile, too
+                    fcntl.flock(descriptor, fcntl.LOCK_UN)
+                    _wait_for_lock(self.path, descriptor, True)
             status = os.fstat(descriptor)
             if not _is_at(self.path, status):
                 raise LedgerError(f"{self.path} was replaced while in use; open it again")
