@@ -96,6 +96,12 @@ class Quote:
         return [price.account for price in self.priced]
 
 
+def is_frozen(mechanism: Any) -> bool:
+    """Whether a mechanism is a frozen dataclass, so that its price stays what it was."""
+    parameters = getattr(type(mechanism), "__dataclass_params__", None)
+    return bool(getattr(parameters, "frozen", False))
+
+
 def check_budget(tables: Tables, priced: Sequence[Price], by: str, mechanism: Any) -> None:
     """Refuse what one of the accounts, or a cap of `by` in it, cannot pay.
 

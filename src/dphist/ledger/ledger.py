@@ -28,6 +28,7 @@ from dphist.ledger.charging import (
     Quote,
     check_budget,
     checked_words,
+    is_frozen,
     prices,
 )
 from dphist.ledger.entries import Entry, digest
@@ -168,6 +169,7 @@ class Ledger:
         self._store = store
         self._signer = signer
         self._seen = MemoryTables()  # accounts of earlier charges: never trusted, see `_quoted`
+        self._quote: tuple[Any, Any, Quote | None] = None, None, None
         with self._reading() as tables:
             self._id = tables.head.id
             self._name = tables.head.name
@@ -713,10 +715,15 @@ class Ledger:
         names = _named(account) or tuple(self._seen.accounts)
         if account is None and len(names) != 1:
             return None
+        last, asked, quote = self._quote
+        if last is mechanism and asked == (unit, names) and is_frozen(mechanism):
+            return quote  # `pay` compares its accounts with those of the ledger
         try:
-            return Quote.of(self._seen, names, mechanism, unit)
+            quote = Quote.of(self._seen, names, mechanism, unit)
         except Exception:  # it comes again, from the accounts as they are
             return None
+        self._quote = mechanism, (unit, names), quote
+        return quote
 
     def _finish(self, release: Release, key: str, entry: Entry) -> Release:
         """Store a release, and return it with the entry that paid for it."""

@@ -8,6 +8,7 @@ time: `python -m benchmarks.ledger`.
 import itertools
 import selectors
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from selectors import EVENT_READ, EVENT_WRITE
 from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
@@ -128,6 +129,7 @@ def _text(value: bytes) -> str:
     return value.decode()
 
 
+@lru_cache(maxsize=256)
 def _numbered(statement: str) -> bytes:
     """Return a statement with the marks of PostgreSQL; ours hold no question marks as text."""
     first, *others = statement.split("?")
