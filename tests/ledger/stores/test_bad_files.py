@@ -24,7 +24,7 @@ from dphist.errors import (
 )
 from dphist.ledger import Ledger
 from dphist.ledger import entries as actions
-from dphist.ledger.stores import network, sqlite
+from dphist.ledger.stores import file_lock, network, sqlite
 from tests.ledger.stores.test_conformance import DATA, STEP, charged, create, in_child
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
@@ -506,7 +506,7 @@ def test_threads_take_turns_where_there_is_no_lasting_lock(
     monkeypatch.setattr(sqlite.sys, "platform", "darwin")
     with create(tmp_path / "a.ledger") as ledger:
         with ledger._payments.store.transaction(write=False):
-            assert sqlite._turn.locked()
-        assert not sqlite._turn.locked()
+            assert file_lock._turn.locked()
+        assert not file_lock._turn.locked()
         assert in_child(lambda: ledger.release(STEP, DATA, by="ana", key="child")) == 0
         assert ledger.verify() == 4

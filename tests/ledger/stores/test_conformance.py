@@ -318,6 +318,19 @@ def test_both_stores_hold_the_same(new_place: Callable[[], Place], tmp_path: Pat
 _OWN = ("id", "sha256")
 
 
+def test_a_release_of_many_megabytes_is_kept(place: Place) -> None:
+    """More than what fits into the buffers between a client and a server."""
+    text = "ä" * 8_000_000
+    with create(place) as ledger:
+        ledger.release(STEP, DATA, by="ana", key="k")
+        with ledger._payments.store.transaction(write=True) as tables:
+            tables.put_release("k", text)
+        with ledger._payments.store.transaction(write=False) as tables:
+            assert tables.release_text("k") == text
+        with pytest.raises(LedgerError, match="stored release that was changed"):
+            ledger.verify()
+
+
 # Others at the same time
 
 

@@ -1,9 +1,10 @@
 """What only a server can do to a ledger: go down, lose a connection, be set up badly."""
 
+import itertools
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any
@@ -14,7 +15,7 @@ import pytest
 from dphist.errors import LedgerError, ParameterError
 from dphist.ledger import Deferred, Ledger
 from dphist.ledger.stores import connections as module
-from dphist.ledger.stores import postgres
+from dphist.ledger.stores import postgres, roundtrip
 from dphist.ledger.stores.store import UnwrittenError
 from tests.ledger.stores.test_conformance import DATA, STEP, charged, create
 from tests.support.postgres import Server
@@ -71,63 +72,67 @@ def cut(server: Server, connection: Any) -> None:
 
 
 def cut_at(
-    when: Callable[[str], bool], server: Server, monkeypatch: pytest.MonkeyPatch, *, after: bool
+    number: int, server: Server, monkeypatch: pytest.MonkeyPatch, *, after: bool
 ) -> list[str]:
-    """Cut the connection once, before or after a statement of the ledger is run."""
+    """Cut the connection once, before or after a round trip of the ledger; return what it asked."""
+    trips = itertools.count()
     cuts: list[str] = []
-    run = psycopg.Connection.execute
-    ours = threading.get_ident()
+    run = roundtrip.run
 
-    def execute(self: Any, statement: Any, *arguments: Any, **named: Any) -> Any:
-        here = not cuts and threading.get_ident() == ours and when(str(statement))
-        if here and not after:
-            cuts.append(str(statement))
-            cut(server, self)
-        found = run(self, statement, *arguments, **named)
-        if here and after:
-            cuts.append(str(statement))
-            if self.pgconn.pipeline_status:
-                self._pipeline.sync()  # what was asked for has been done; its answer is lost
-            cut(server, self)
-            raise psycopg.OperationalError("the connection is lost")
-        return found
+    def cutting(connection: Any, statements: Any) -> Any:
+        if next(trips) != number:
+            return run(connection, statements)
+        cuts.append(statements[-1][0])
+        if not after:
+            cut(server, connection)
+            return run(connection, statements)
+        run(connection, statements)  # it has been done; its answer is lost
+        cut(server, connection)
+        connection.pgconn.finish()
+        raise psycopg.OperationalError("the connection is lost")
 
-    monkeypatch.setattr(psycopg.Connection, "execute", execute)
+    monkeypatch.setattr(roundtrip, "run", cutting)
     return cuts
 
 
-def statements(place: str, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return the statements of one release."""
+def trips(place: str, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the last statement of each round trip of one release."""
     found: list[str] = []
-    run = psycopg.Connection.execute
+    run = roundtrip.run
 
-    def execute(self: Any, statement: Any, *arguments: Any, **named: Any) -> Any:
-        found.append(str(statement))
-        return run(self, statement, *arguments, **named)
+    def noting(connection: Any, statements: Any) -> Any:
+        found.append(statements[-1][0])
+        return run(connection, statements)
 
     with create(place) as ledger, monkeypatch.context() as patch:
-        patch.setattr(psycopg.Connection, "execute", execute)
+        patch.setattr(roundtrip, "run", noting)
         ledger.release(STEP, DATA, by="ana", key="k")
     return found
 
 
 @pytest.mark.parametrize("after", [False, True])
-def test_a_connection_lost_at_any_statement_costs_nothing(
+def test_a_connection_lost_at_any_round_trip_costs_nothing(
     after: bool, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The release comes, and is charged once: also where the answer to COMMIT is lost."""
-    all_statements = statements(server.new(), monkeypatch)
-    assert [each for each in all_statements if each == "COMMIT"] == ["COMMIT"] * 2
-    for number in range(len(all_statements)):
-        place = server.new()
-        with create(place) as ledger, monkeypatch.context() as patch:
-            counted = iter(range(10**6))
-            cuts = cut_at(lambda _: next(counted) == number, server, patch, after=after)  # noqa: B023
+    asked = trips(server.new(), monkeypatch)
+    assert [each for each in asked if each == "COMMIT"] == ["COMMIT"] * 2
+    for number in range(len(asked)):
+        with create(server.new()) as ledger, monkeypatch.context() as patch:
+            cuts = cut_at(number, server, patch, after=after)
             release = ledger.release(STEP, DATA, by="ana", key="k")
-            assert cuts == [all_statements[number]]
+            assert cuts == [asked[number]]
             assert ledger.stored("k").to_json() == release.to_json()
             assert ledger.spent.epsilon == Fraction(1, 100)
             assert ledger.verify() == 4
+
+
+def test_a_charge_takes_two_round_trips(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One to lock and ask, one to write and commit; so does finishing."""
+    first, *_ = asked = trips(server.new(), monkeypatch)
+    assert first.startswith("SELECT account, holder, entries")
+    assert asked[1::2] == ["COMMIT"] * 2
+    assert len(asked) == 4
 
 
 def test_a_commit_whose_outcome_stays_unknown_is_said(
@@ -135,14 +140,14 @@ def test_a_commit_whose_outcome_stays_unknown_is_said(
 ) -> None:
     monkeypatch.setattr(postgres, "PATIENCE", 0.3)
     with create(place) as ledger, monkeypatch.context() as patch:
-        run = psycopg.Connection.execute
+        run = roundtrip.run
 
-        def execute(self: Any, statement: Any, *arguments: Any, **named: Any) -> Any:
-            if statement == "COMMIT":
+        def killing(connection: Any, statements: Any) -> Any:
+            if statements[-1][0] == "COMMIT":
                 server.kill()
-            return run(self, statement, *arguments, **named)
+            return run(connection, statements)
 
-        patch.setattr(psycopg.Connection, "execute", execute)
+        patch.setattr(roundtrip, "run", killing)
         try:
             with pytest.raises(LedgerError, match=r"whether it was is not known.*same key"):
                 ledger.release(STEP, DATA, by="ana", key="k")
@@ -158,18 +163,18 @@ def test_a_rolled_back_transaction_is_run_again(
 ) -> None:
     """After a deadlock or a serialization failure, which others can cause."""
     states = iter(["40001", "40P01", "25P03"])
-    run = psycopg.Connection.execute
+    run = roundtrip.run
 
-    def execute(self: Any, statement: Any, *arguments: Any, **named: Any) -> Any:
-        if str(statement).startswith("INSERT INTO dphist_entries"):
+    def failing(connection: Any, statements: Any) -> Any:
+        if any(statement.startswith("INSERT INTO dphist_entries") for statement, _ in statements):
             state = next(states, None)
             if state is not None:
-                raise_it = f"DO $$ BEGIN RAISE EXCEPTION 'x' USING ERRCODE = '{state}'; END $$"
-                return run(self, raise_it)
-        return run(self, statement, *arguments, **named)
+                raised = f"DO $$ BEGIN RAISE EXCEPTION 'x' USING ERRCODE = '{state}'; END $$"
+                return run(connection, [(raised, ())])
+        return run(connection, statements)
 
     with create(place) as ledger:
-        monkeypatch.setattr(psycopg.Connection, "execute", execute)
+        monkeypatch.setattr(roundtrip, "run", failing)
         with caplog.at_level(logging.INFO, "dphist.ledger"):
             ledger.release(STEP, DATA, by="ana", key="k")
         assert sum("tried again" in record.getMessage() for record in caplog.records) == 3

@@ -102,6 +102,10 @@ class Connections:
         _close_all(self._idle)
 
     def _connected(self) -> Connection:
+        if not psycopg.Pipeline.is_supported():
+            raise LedgerError(
+                "a ledger in PostgreSQL needs libpq 14 or later: pip install 'dphist[postgres]'"
+            )
         connection = psycopg.connect(**self._parameters, autocommit=True)
         try:
             if connection.info.server_version < _OLDEST:

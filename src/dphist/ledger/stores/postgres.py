@@ -15,13 +15,13 @@ import contextlib
 import random
 import time
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
 from typing import Any
 
 import psycopg
 from psycopg.pq import TransactionStatus
 
 from dphist.errors import LedgerError
+from dphist.ledger.stores import roundtrip
 from dphist.ledger.stores.about import About
 from dphist.ledger.stores.connections import (
     PATIENCE,
@@ -32,6 +32,7 @@ from dphist.ledger.stores.connections import (
     is_passing,
 )
 from dphist.ledger.stores.head import Head, checked_head, new_head
+from dphist.ledger.stores.roundtrip import Statement
 from dphist.ledger.stores.schema import TABLES, VERSION, columns_of, key_of
 from dphist.ledger.stores.store import UnwrittenError
 from dphist.ledger.stores.transaction import Rows, Transaction
@@ -40,6 +41,10 @@ _HEAD = (
     "SELECT format, version, library, id, name, identity, entries, head, time, "
     "current_setting('synchronous_commit'), current_setting('fsync') FROM dphist_ledger"
 )
+# Writers queue for the table before they lock its row: this way of waiting holds no snapshot. Who
+# waits for the row keeps the server from removing its old versions, and then has to go through all
+# of them while the ledger is locked.
+_QUEUE = "LOCK TABLE dphist_ledger IN SHARE ROW EXCLUSIVE MODE"
 _CREATING = 0x6470686973740001  # "dphist": one lock for all who create a ledger here
 
 
@@ -273,28 +278,23 @@ class _Statements:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._waiting: list[tuple[str, Sequence[Any]]] = []
+        self._waiting: list[Statement] = []
 
     def __call__(self, statement: str, parameters: Sequence[Any] = ()) -> Rows:
-        if statement.startswith("SELECT"):
-            return self._run(statement, parameters)
+        if statement.startswith(("CREATE TABLE", "ALTER TABLE")):
+            # Text is compared and sorted by its bytes, as SQLite does it.
+            statement = statement.replace(" TEXT", ' TEXT COLLATE "C"')
         self._waiting.append((statement, parameters))
-        return _NoRows()
+        return self._run() if statement.startswith("SELECT") else _NO_ROWS
 
     def commit(self) -> bool:
         """Commit; return whether it was not a rollback."""
-        return self._run("COMMIT").statusmessage == "COMMIT"
+        self._waiting.append(("COMMIT", ()))
+        return self._run().status == "COMMIT"
 
-    def _run(
-        self, statement: str, parameters: Sequence[Any] = ()
-    ) -> psycopg.Cursor[tuple[Any, ...]]:
-        if not self._waiting:
-            return self._connection.execute(_translated(statement), parameters)
-        with self._connection.pipeline():
-            for earlier, values in self._waiting:
-                self._connection.execute(_translated(earlier), values)
-            self._waiting.clear()
-            return self._connection.execute(_translated(statement), parameters)
+    def _run(self) -> roundtrip.Answer:
+        statements, self._waiting = self._waiting, []
+        return roundtrip.run(self._connection, statements)[-1]
 
 
 class _NoRows:
@@ -307,18 +307,18 @@ class _NoRows:
         return ()
 
 
-def _begin(connection: Connection, write: bool, about: About | None) -> list[Rows]:
+_NO_ROWS = _NoRows()
+
+
+def _begin(connection: Connection, write: bool, about: About | None) -> Sequence[Rows]:
     """Begin a transaction, and read the head, which a writer locks, and what is asked for."""
-    with connection.pipeline():
-        if write:
-            connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
-            found = [connection.execute(f"{_HEAD} FOR UPDATE")]
-        else:
-            connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-            found = [connection.execute(_HEAD)]
-        for statement, values in () if about is None else about.questions():
-            found.append(connection.execute(_translated(statement), values))
-    return list(found)
+    asked = [] if about is None else about.questions()
+    if not write:
+        begun = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+        return roundtrip.run(connection, [(begun, ()), (_HEAD, ()), *asked])[1:]
+    begun = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
+    locked = f"{_HEAD} FOR UPDATE"
+    return roundtrip.run(connection, [(begun, ()), (_QUEUE, ()), (locked, ()), *asked])[2:]
 
 
 def _is_ours(connection: Connection, table: str) -> bool:
@@ -339,18 +339,7 @@ def _rolled_back(connection: Connection) -> Iterator[None]:
             TransactionStatus.INERROR,
         ):
             with contextlib.suppress(psycopg.Error):
-                connection.execute("ROLLBACK")
-
-
-@cache
-def _translated(statement: str) -> Any:
-    """Return a statement for psycopg; ours hold no percent signs, and no question marks as text.
-
-    Text in tables is compared and sorted by its bytes, as SQLite does it.
-    """
-    if statement.startswith(("CREATE TABLE", "ALTER TABLE")):
-        return statement.replace(" TEXT", ' TEXT COLLATE "C"')
-    return statement.replace("?", "%s")
+                roundtrip.run(connection, [("ROLLBACK", ())])
 
 
 _COLUMNS = (

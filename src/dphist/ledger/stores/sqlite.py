@@ -4,14 +4,10 @@ No connection outlives a transaction, so threads and forked processes share noth
 """
 
 import contextlib
-import glob
 import os
-import random
 import secrets
 import sqlite3
 import sys
-import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,6 +18,7 @@ from dphist.durable.files import sync_folder
 from dphist.durable.sqlite_codes import extended_code, primary_code
 from dphist.errors import InputFileError, LedgerError, OutputFileError, ParameterError
 from dphist.ledger.stores.about import About
+from dphist.ledger.stores.file_lock import PATIENCE, in_use, locked, refused
 from dphist.ledger.stores.head import Head, checked_head, new_head, not_a_ledger
 from dphist.ledger.stores.network import check_local
 from dphist.ledger.stores.schema import TABLES, VERSION
@@ -29,9 +26,6 @@ from dphist.ledger.stores.transaction import Rows, Transaction
 
 if sys.platform == "linux":
     import fcntl
-
-PATIENCE = 60.0
-"""Seconds to wait for other users of the file."""
 
 # A rollback journal, and not a write-ahead log: a lost or left-behind log would bring back an older
 # ledger that looks whole (see the store of streams). TRUNCATE with synchronous=FULL syncs the
@@ -44,13 +38,6 @@ _SETTINGS = (
     "PRAGMA fullfsync = ON",
     "PRAGMA temp_store = MEMORY",
 )
-
-
-_held: set[int] = set()
-"""Descriptors of files that transactions of this process have open."""
-
-_turn = threading.Lock()
-"""Held by the one thread of this process that is in a transaction."""
 
 
 class SqliteStore:
@@ -95,7 +82,7 @@ class SqliteStore:
         except FileExistsError:
             raise LedgerError(f"{target} exists; open it, or name another file") from None
         except OSError as error:
-            raise _refused(target, error) from None
+            raise refused(target, error) from None
         except sqlite3.Error as error:
             raise _explained(target, error) from None
         return cls(target)
@@ -113,7 +100,7 @@ class SqliteStore:
         try:
             there, is_file = target.exists(), target.is_file()
         except OSError as error:
-            raise _refused(target, error) from None
+            raise refused(target, error) from None
         if not there:
             raise InputFileError(f"there is no ledger at {target}; make it with Ledger.create")
         if not is_file:
@@ -137,7 +124,7 @@ class SqliteStore:
         ----------
         about : of no use here: questions to a file take no time.
         """
-        with self._locked(write) as descriptor:
+        with locked(self.path, write) as descriptor:
             with self._connected(write) as connection:
                 head = self._head(connection)
                 self._check_original(descriptor, head)
@@ -157,7 +144,7 @@ class SqliteStore:
 
     def check(self) -> None:
         """Check the structure of the file, and that it has our tables and nothing else."""
-        with self._locked(write=False), self._connected(write=False) as connection:
+        with locked(self.path, write=False), self._connected(write=False) as connection:
             whole = connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
             held = dict(
                 connection.execute("SELECT name, sql FROM sqlite_schema WHERE sql NOT NULL")
@@ -170,7 +157,7 @@ class SqliteStore:
 
     def _adopt(self) -> None:
         """Make this copy the ledger from now on."""
-        with self._locked(write=True) as descriptor, self._connected(write=True) as connection:
+        with locked(self.path, write=True) as descriptor, self._connected(write=True) as connection:
             head = self._head(connection)
             if head.entries < identity.noted_commits(descriptor):
                 raise self._older()
@@ -199,55 +186,6 @@ class SqliteStore:
             "of releases that were made since. Restore the latest content; if it is lost, close "
             "the data set's budget: what was spent is not known"
         )
-
-    @contextlib.contextmanager
-    def _locked(self, write: bool) -> Iterator[int]:
-        """Hold a lock on the file that no closing of other descriptors takes away.
-
-        The system drops a process's POSIX locks, which SQLite uses, as soon as the process closes
-        any descriptor of the file, such as another thread's. A lock of `flock` stays. Elsewhere
-        than on Linux the two kinds may get in each other's way, so there threads take turns.
-        """
-        turn = _turn if sys.platform != "linux" else contextlib.nullcontext()
-        with turn, self._opened(write) as descriptor:
-            yield descriptor
-
-    @contextlib.contextmanager
-    def _opened(self, write: bool) -> Iterator[int]:
-        try:
-            descriptor = os.open(self.path, os.O_RDWR if write else os.O_RDONLY)
-        except FileNotFoundError:
-            raise LedgerError(f"{self.path} was moved or removed while in use") from None
-        except OSError as error:
-            if write and os.access(self.path, os.R_OK):
-                raise LedgerError(
-                    f"{self.path} cannot be written, so nothing can be charged; make it writable"
-                ) from None
-            raise _refused(self.path, error) from None
-        _held.add(descriptor)
-        try:
-            if sys.platform == "linux":
-                # A reader alone plays back the journal that a crash left.
-                _wait_for_lock(self.path, descriptor, write)
-                if not write and _has_journal(self.path):  # left by one who died meanwhile, too
-                    fcntl.flock(descriptor, fcntl.LOCK_UN)
-                    _wait_for_lock(self.path, descriptor, True)
-            status = os.fstat(descriptor)
-            if not _is_at(self.path, status):
-                raise LedgerError(f"{self.path} was replaced while in use; open it again")
-            # A journal is found by one of the names only.
-            if status.st_nlink > 1 and not _is_sole_name(self.path, descriptor):
-                raise LedgerError(
-                    f"{self.path} has a second name (a hard link), under which a crash could not "
-                    "be recovered from; remove the other name"
-                )
-            yield descriptor
-        finally:
-            if sys.platform == "linux":
-                # Closing does not unlock where another thread has just forked: see `_forget`.
-                fcntl.flock(descriptor, fcntl.LOCK_UN)
-            _held.discard(descriptor)
-            os.close(descriptor)
 
     @contextlib.contextmanager
     def _connected(self, write: bool) -> Iterator[sqlite3.Connection]:
@@ -344,62 +282,6 @@ def _executor(connection: sqlite3.Connection, cursors: list[sqlite3.Cursor]) -> 
     return execute
 
 
-def _wait_for_lock(path: Path, descriptor: int, write: bool) -> None:
-    kind = fcntl.LOCK_EX if write else fcntl.LOCK_SH
-    end = time.monotonic() + PATIENCE
-    while True:
-        try:
-            fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > end:
-                raise _in_use(path) from None
-            time.sleep(random.uniform(0.0005, 0.01))  # noqa: S311 - so that waiters do not march
-        except OSError as error:
-            raise _refused(path, error) from None
-        else:
-            return
-
-
-def _forget() -> None:
-    """Close, in a forked child, what other threads of its parent had locked.
-
-    The lock belongs to all descriptors that a fork has copied. If the parent is killed before it
-    unlocks, a child with a copy would keep everybody else waiting.
-    """
-    for descriptor in _held:
-        os.close(descriptor)
-    _held.clear()
-    global _turn
-    _turn = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget)
-
-
-def _is_at(path: Path, status: os.stat_result) -> bool:
-    try:
-        return os.path.samestat(path.stat(), status)
-    except OSError:
-        return False
-
-
-def _is_sole_name(path: Path, descriptor: int) -> bool:
-    """Remove the name that a file keeps if its maker is killed; whether no other is left."""
-    for other in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
-        with contextlib.suppress(OSError):
-            if _is_at(other, os.fstat(descriptor)):
-                other.unlink()
-    return os.fstat(descriptor).st_nlink == 1
-
-
-def _has_journal(path: Path) -> bool:
-    try:
-        return path.with_name(f"{path.name}-journal").stat().st_size > 0
-    except OSError:
-        return False
-
-
 _DAMAGE = (
     sqlite3.SQLITE_CORRUPT,
     sqlite3.SQLITE_NOTADB,
@@ -420,7 +302,7 @@ def _explained(path: Path, error: sqlite3.Error) -> LedgerError | OutputFileErro
     if code == sqlite3.SQLITE_FULL:
         return OutputFileError(f"no space left to write {path}; nothing was written")
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        return _in_use(path)
+        return in_use(path)
     if code in _DAMAGE or extended_code(error) in _DAMAGE_IN_FULL:
         return _damaged(path)
     if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
@@ -431,15 +313,7 @@ def _explained(path: Path, error: sqlite3.Error) -> LedgerError | OutputFileErro
     )
 
 
-def _in_use(path: Path) -> LedgerError:
-    return LedgerError(f"{path} is in use by other processes for too long; try again")
-
-
 def _damaged(path: Path) -> LedgerError:
     return LedgerError(
         f"{path} is damaged or was edited; restore it, and run `dphist ledger verify`"
     )
-
-
-def _refused(path: Path, error: OSError) -> OutputFileError:
-    return OutputFileError(f"could not open {path}: {error.strerror or 'the system refused'}")

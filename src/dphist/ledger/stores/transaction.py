@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, Protocol, TypeAlias
 
 from dphist.errors import LedgerError
@@ -280,11 +281,16 @@ def _entry(row: Sequence[Any]) -> Entry:
 
 def _account(row: Sequence[Any]) -> Account:
     with _readable("the table of accounts"):
-        name, text, closed = row
-        found = Account.from_content(json.loads(text), {0: False, 1: True}[closed])
-        _check_text(canonical(found.to_content()), text)
-        _check_text(found.name, name)
-        return found
+        return _account_of(*row)
+
+
+@lru_cache(maxsize=256)  # an account is read for every charge, and changes only when it is closed
+def _account_of(name: Any, text: Any, closed: Any) -> Account:
+    """Return the account in a row; ValueError and others if it is not one that a ledger writes."""
+    found = Account.from_content(json.loads(text), {0: False, 1: True}[closed])
+    _check_text(canonical(found.to_content()), text)
+    _check_text(found.name, name)
+    return found
 
 
 def _cap(row: Sequence[Any]) -> Budget:
