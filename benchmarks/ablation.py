@@ -40,9 +40,9 @@ def unsteadied(ends: Any, counts: Any, epsilon: float, roughness: object) -> np.
 
 WITHOUT: dict[str, list[Patch]] = {
     "nothing": [],
-    "heights steadied by neighbors": [(scan_decoding, "smoothed_heights", unsteadied)],
-    "steps let be when steadying": [(scan_smoothing, "_STEP", math.inf)],
-    "large noise weighed less": [
+    "heights smoothed by neighbors": [(scan_decoding, "smoothed_heights", unsteadied)],
+    "steps kept when smoothing": [(scan_smoothing, "_STEP", math.inf)],
+    "less weight for large noise": [
         (scan_smoothing, "_weighed", lambda noise, off: np.full(len(off), noise))
     ],
     "columns up to where rows are better": [
@@ -50,10 +50,10 @@ WITHOUT: dict[str, list[Patch]] = {
         (scan, "_CORNER_HEIGHT", 1),
     ],
     "runs of equal blocks": [(scan, "_RUN", 0.0)],
-    "stairs seen": [(scan, "clumps", lambda *_: 1.0)],
+    "stairs detected": [(scan, "clumps", lambda *_: 1.0)],
     "shorter blocks on plateaus": [(scan_widths, "_FLAT", 0.0)],
-    "growth by half at most": [(scan_widths, "_GROWTH", 1e9)],
-    "looking ahead so far only (5 times as far)": [(scan_widths, "_AHEAD", 0.2)],
+    "growth by at most half": [(scan_widths, "_GROWTH", 1e9)],
+    "limit on looking ahead (5 times as far)": [(scan_widths, "_AHEAD", 0.2)],
     "curves bend": [(scan_widths, "_BEND", 0.0)],
     "bends in blocks": [
         (scan_decoding, "bends", lambda _, heights, edges: (nowhere(heights),) * 2 + (edges,))
@@ -61,7 +61,7 @@ WITHOUT: dict[str, list[Patch]] = {
     "steps in blocks": [
         (scan_decoding, "steps", lambda _, heights, *__: np.full((len(heights), 2), np.nan))
     ],
-    "tail cut so high (half as high)": [(scan_decoding, "_WORTH_KEEPING", 0.45)],
+    "tail cut at 0.9/ε (half as high)": [(scan_decoding, "_WORTH_KEEPING", 0.45)],
 }
 
 

@@ -202,7 +202,7 @@ def affordable(way: str, releases: int, epsilon: float) -> tuple[Fraction, Fract
             accounting="cdp",
             **parameters,
         )
-        return found.noise_scale, found.threshold
+        return found.noise_scale, Fraction(found.threshold or 0)
     best: list[Any] = []
     for share in [Fraction(1)] if way == "basic" else _SHARES:
         left = float(DELTA * (1 - share))

@@ -54,8 +54,8 @@ def rows_for(name: str) -> list[list[str]]:
         total, mean, error, seconds, peak = measured(name, epsilon, runs)
         reported = REPORTED.get(epsilon)
         ratio = f"{mean / total / 2 / reported:.2f}" if reported else ""
-        provenance = f"{reported:.1e}" if reported else ""
-        distortions = [f"{mean / total:.2e}", f"{mean / total / 2:.2e}", provenance, ratio]
+        reported_text = f"{reported:.1e}" if reported else ""
+        distortions = [f"{mean / total:.2e}", f"{mean / total / 2:.2e}", reported_text, ratio]
         cost = [f"{seconds:.2f}", f"{peak:.2f}"]
         rows.append([epsilon, f"{mean:,.0f} ± {error:,.0f}", *distortions, *cost])
     return rows

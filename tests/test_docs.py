@@ -45,6 +45,7 @@ def test_python_examples_run(page, folder) -> None:
         exec(compile(block, str(page), "exec"), names)  # noqa: S102 - our own documentation
 
 
+@pytest.mark.quick("[README.md]")
 @pytest.mark.parametrize("page", WITH_SHELL, ids=lambda p: p.name)
 def test_shell_examples_run(page, folder) -> None:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -69,6 +70,27 @@ def test_readme_prints_what_it_shows(folder, capsys) -> None:
         for text in (capsys.readouterr().out, blocks(ROOT / "README.md", "text")[0])
     )
     assert printed == shown
+
+
+def test_ledger_guide_prints_what_it_shows(folder, capsys) -> None:
+    """Each python block of the guide that a text block follows prints exactly that."""
+    names: dict[str, object] = {}
+    shown = 0
+    pattern = r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```)?"
+    page = (ROOT / "docs" / "ledger.md").read_text()
+    for code, text in re.findall(pattern, page, re.DOTALL | re.MULTILINE):
+        exec(compile(code, "docs/ledger.md", "exec"), names)  # noqa: S102 - our own documentation
+        printed = capsys.readouterr().out
+        if text:
+            shown += 1
+            assert _stripped(printed) == _stripped(text)
+        else:
+            assert not printed
+    assert shown == len(blocks(ROOT / "docs" / "ledger.md", "text")) >= 14
+
+
+def _stripped(text: str) -> str:
+    return "\n".join(line.rstrip() for line in text.splitlines())
 
 
 def test_readme_is_short_and_in_order() -> None:
@@ -120,6 +142,7 @@ def test_tests_that_are_named_exist(page) -> None:
         assert f"def {function}" in every_test, function
 
 
+@pytest.mark.verify
 def test_make_demo_writes_what_it_says() -> None:
     for _ in range(2):  # a second time, too
         done = subprocess.run(

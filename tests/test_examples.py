@@ -37,6 +37,7 @@ def edges(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.quick("undirected")
 @pytest.mark.parametrize("directed", [False, True], ids=["undirected", "directed"])
 def test_degree_sequence(edges: Path, directed: bool, tmp_path: Path) -> None:
     folder = tmp_path / "new" / "folder"
@@ -71,6 +72,7 @@ def test_degree_sequence_says_how_to_call_it() -> None:
     assert "two cells" in run("degree_sequence.py", "--help").stdout
 
 
+@pytest.mark.verify
 def test_degree_sequence_refuses_what_it_cannot_read(edges: Path, tmp_path: Path) -> None:
     folder = tmp_path / "out"
     done = run("degree_sequence.py", edges, folder, "--source", "x")
@@ -127,6 +129,7 @@ def test_common_items_of_the_shop(tmp_path: Path) -> None:
     assert "for one customer, who counts for at most 50 items" in done.stdout
 
 
+@pytest.mark.verify
 def test_common_items_lists_no_item_of_one_customer(tmp_path: Path) -> None:
     path = tmp_path / "purchases.csv"
     rows = [f"{who},{SENTINEL}-{who}-{place}" for who in range(20) for place in range(5)]
@@ -169,6 +172,7 @@ def test_ranges_of_made_up_visits(tmp_path: Path) -> None:
     assert "time from 2024-01-01" in (folder / "visits.html").read_text()
 
 
+@pytest.mark.verify
 def test_ranges_of_a_file(tmp_path: Path) -> None:
     path, folder = tmp_path / "visits.csv", tmp_path / "out"
     path.write_text("when\n" + "2024-03-05T10:00:00\n" * 4000 + "2023-01-01T00:00:00\n")
@@ -234,6 +238,7 @@ def test_guessing_curve_of_yahoo(tmp_path: Path) -> None:
     assert "accounts opened" in picture
 
 
+@pytest.mark.verify
 def test_guessing_curve_as_png_of_few_accounts(tmp_path: Path) -> None:
     for content in ("", "5000,1\n"):
         (tmp_path / "p.csv").write_text("count,prevalence\n" + content)
@@ -243,6 +248,7 @@ def test_guessing_curve_as_png_of_few_accounts(tmp_path: Path) -> None:
         (tmp_path / "curve.png").unlink()
 
 
+@pytest.mark.verify
 def test_guessing_curve_refuses_what_it_cannot_read(tmp_path: Path) -> None:
     path = tmp_path / "p.csv"
     path.write_text(f"count,prevalence\n{SENTINEL},1\n")
@@ -271,6 +277,7 @@ def test_unseen_species_of_butterflies() -> None:
     assert "not foretold" not in done.stdout
 
 
+@pytest.mark.verify
 def test_unseen_species_of_a_file(tmp_path: Path) -> None:
     path = tmp_path / "p.csv"
     path.write_text("count,prevalence\n1,3\n")
@@ -284,3 +291,44 @@ def test_unseen_species_of_a_file(tmp_path: Path) -> None:
         assert done.stderr.startswith("error: ")
         assert "Traceback" not in done.stderr
         assert SENTINEL not in done.stderr
+
+
+def test_ledger_of_the_shop(tmp_path: Path) -> None:
+    """Run twice it spends once; a release that is too large is refused and changes nothing."""
+    folder = tmp_path / "new" / "folder"
+    first = run("ledger.py", PURCHASES, folder)
+    assert (first.returncode, first.stderr) == (0, "")
+    place = folder / "shop.ledger"
+    with dh.Ledger.open(place) as ledger:
+        spent, entries = ledger.spent, len(ledger.entries())
+        assert ledger.stored("items") == dh.Release.load(folder / "items.json")
+    assert f"Verified: {entries} entries" in first.stdout
+    release = dh.Release.load(folder / "items.json")
+    assert release.guarantee.unit == dh.PrivacyUnit("customer")
+    assert release.provenance["account"] == "main"
+    assert len(release.value) > 20
+    written = {path: path.read_bytes() for path in folder.glob("*.json")}
+    for arguments, code in (((), 0), (("--epsilon", "1"), 3)):
+        again = run("ledger.py", PURCHASES, folder, *arguments)
+        assert again.returncode == code
+        with dh.Ledger.open(place) as ledger:
+            assert (ledger.spent, len(ledger.entries())) == (spent, entries)
+        assert {path: path.read_bytes() for path in folder.glob("*.json")} == written
+    assert "refused: the release costs " in again.stderr
+    assert "Nothing was charged" in again.stderr
+    assert "Traceback" not in again.stderr
+
+
+def test_ledger_is_charged_before_the_purchases_are_opened(tmp_path: Path) -> None:
+    """A file that cannot be read costs what was charged, and is not read a second time."""
+    path = tmp_path / "purchases.csv"
+    path.write_text(f"customer,item\n,{SENTINEL}\n")
+    for _ in range(2):
+        done = run("ledger.py", path, tmp_path / "out")
+        assert done.returncode == 1
+        assert SENTINEL not in done.stderr
+        assert "Traceback" not in done.stderr
+    assert "was charged (entry 4) and has not finished" in done.stderr
+    with dh.Ledger.open(tmp_path / "out" / "shop.ledger") as ledger:
+        assert [entry.action for entry in ledger.entries()][3:] == ["charged"]
+    assert SENTINEL.encode() not in (tmp_path / "out" / "shop.ledger").read_bytes()

@@ -66,6 +66,7 @@ def test_other_names_are_missed_as_usual() -> None:
         from dphist import histgram  # noqa: F401
 
 
+@pytest.mark.verify
 def test_a_release_of_any_mechanism_is_loaded_by_a_fresh_process(tmp_path: Path) -> None:
     released = {
         "anonymized": dh.AdaptiveScan(epsilon=1).release(dh.Profile.from_counts([3, 4])),

@@ -64,7 +64,7 @@ def digest(profile: Profile) -> str:
 def key_of(contender: Contender, mechanism: Mechanism, content: str, effort: Effort) -> str:
     """Return what a result depends on, in one line.
 
-    A mechanism's repr shows all its parameters, epsilon and what it was told among them, and
+    A mechanism's repr shows all its parameters, epsilon and what it was given among them, and
     the version of the library stands for its code.
     """
     parts = [contender.name, repr(mechanism), __version__, content, asdict(effort)]

@@ -18,7 +18,7 @@ from dphist.data.profile import Profile
 from dphist.privacy import Guarantee
 from dphist.release.release import Release
 
-# What a mechanism is told in advance. A data owner may not know it, and may not look.
+# What a mechanism is given in advance. A data owner may not know it, and may not look.
 NOTHING, LABELS, TOTAL, LARGEST = "nothing", "number of labels", "n", "maximum"
 
 # Okabe and Ito's colours, which colour-blind readers tell apart; a variant of a mechanism has
@@ -40,7 +40,7 @@ class Mechanism(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """A way to make a mechanism for an epsilon, and for a profile it is told something about."""
+    """A way to make a mechanism for an epsilon and a profile, of which it is given something."""
 
     name: str
     told: str

@@ -47,9 +47,9 @@ def legend(
     style: Callable[[Contender], dict[str, Any]] = line_style,
     extra: Sequence[Line2D] = (),
 ) -> None:
-    """Name the mechanisms above all panels, with what each was told."""
+    """Name the mechanisms above all panels, with what each was given."""
     lines = [
-        Line2D([], [], label=f"{c.name} (told {c.told})", **style(c))
+        Line2D([], [], label=f"{c.name} (given {c.told})", **style(c))
         for c in dict.fromkeys(contenders)
     ]
     figure.legend(

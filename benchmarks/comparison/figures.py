@@ -56,7 +56,7 @@ def _summary(path: Path, rows: Sequence[Row]) -> None:
     means = summaries(rows)
     figure = drawing.new_figure(11, 5)
     left, right = figure.subplots(1, 2).tolist()
-    drawing.clean(left, "Error relative to the best pure mechanism told nothing")
+    drawing.clean(left, "Error relative to the best pure mechanism given nothing")
     drawing.clean(right, "Rank, 1 is the lowest error")
     for contender in dict.fromkeys(summary.contender for summary in means):
         mine = [summary for summary in means if summary.contender == contender]
@@ -97,7 +97,7 @@ def _seconds(path: Path, rows: Sequence[Row]) -> None:
             ax.plot(totals, [row.measured.seconds for row in mine], **style)
         ax.set_xscale("log")
         if place % columns == 0:
-            ax.set_ylabel("Seconds a release")
+            ax.set_ylabel("Seconds per release")
         if place + columns >= len(panels):
             ax.set_xlabel("n, records")
             ax.xaxis.set_tick_params(labelbottom=True)

@@ -22,7 +22,7 @@ class Row:
     Attributes
     ----------
     rank : 1 for the lowest error on this profile at this epsilon.
-    fair_rank : the same among pure mechanisms that were told nothing; None for the others.
+    fair_rank : the same among pure mechanisms that were given nothing; None for the others.
     relative : error over the lowest one among those; None where none of them is finished.
     """
 

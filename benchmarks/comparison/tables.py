@@ -13,11 +13,11 @@ from benchmarks.comparison.ranking import Row, Summary, summaries
 from dphist.atomic_files import staged_outputs
 
 COLUMNS = (
-    "profile", "n", "labels", "maximum", "epsilon", "mechanism", "guarantee", "told in advance",
+    "profile", "n", "labels", "maximum", "epsilon", "mechanism", "guarantee", "given in advance",
     "runs", "sorted L1 error", "standard error", "error/n", "rank",
-    "rank among pure, told nothing", "seconds per release",
+    "rank among pure, given nothing", "seconds per release",
 )  # fmt: skip
-_LEFT = {"profile", "mechanism", "guarantee", "told in advance"}
+_LEFT = {"profile", "mechanism", "guarantee", "given in advance"}
 
 ABOUT = """\
 # Mechanisms for anonymized histograms, compared
@@ -87,7 +87,7 @@ def summary_table(rows: Sequence[Row]) -> str:
         mine = {s.epsilon: s for s in means if s.contender == contender}
         cells = [_mean(mine.get(epsilon), most[epsilon]) for epsilon in epsilons]
         lines.append([contender.name, contender.told, *cells])
-    head = ["mechanism", "told in advance", *(f"ε = {epsilon_text(e)}" for e in epsilons)]
+    head = ["mechanism", "given in advance", *(f"ε = {epsilon_text(e)}" for e in epsilons)]
     return markdown(head, lines, _LEFT)
 
 

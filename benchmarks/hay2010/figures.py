@@ -130,7 +130,7 @@ def draw_positions(
         _true(upper, histogram, window, title)
         size = _errors(lower, errors, expected, window)
         if size > 1:
-            lower.set_title(f"means of {size} neighbours", loc="right", fontsize=8.5)
+            lower.set_title(f"means of {size} neighbors", loc="right", fontsize=8.5)
         if place == 0:
             upper.set_ylabel("True count, records", fontsize=9)
             lower.set_ylabel("Mean squared error, records²", fontsize=9)

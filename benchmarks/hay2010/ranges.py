@@ -133,7 +133,7 @@ def print_theorem() -> None:
                 one.nodes,
                 solved,
                 f"{one.passes:.3f}",
-                f"{one.provenance:.2f}",
+                f"{one.factor:.2f}",
                 f"{one.nodes / one.passes:.2f}",
                 with_error(one.simulated),
             ]

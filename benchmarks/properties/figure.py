@@ -59,7 +59,7 @@ def draw(path: Path, errors: entropy_errors.Errors, noises: noise_errors.Errors)
         Line2D([], [], color="#14202b", linestyle=style, linewidth=1.6, label=said)
         for style, said in _LINES.items()
     ]
-    upper.suptitle(f"Entropy of {LABELS:,} labels (how many there are is known)", x=0.01, ha="left")
+    upper.suptitle(f"Entropy of {LABELS:,} labels (their number is known)", x=0.01, ha="left")
     upper.legend(handles=handles, loc="outside lower left", ncols=7, frameon=False, fontsize=9)
     _panels(lower, noises)
     figure.savefig(path, dpi=_RESOLUTION, facecolor="white")
@@ -96,7 +96,7 @@ def _panels(lower: Any, noises: noise_errors.Errors) -> None:
             y = [place + 0.21 * (line - 1.5) for place in range(len(names))]
             ax.plot(ratios, y, linestyle="none", label=_TOLD[way], **style)
         drawing.clean(ax, f"ε = {epsilon}")
-        ax.set_xlabel("Error over that of the exact profile", fontsize=9.5)
+        ax.set_xlabel("Error divided by that of the exact profile", fontsize=9.5)
         ax.grid(False, axis="y")
         for place in range(0, len(names), 2):
             ax.axhspan(place - 0.5, place + 0.5, color="#f0f3f6", zorder=0)

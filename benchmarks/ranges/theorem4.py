@@ -43,7 +43,7 @@ class Advantage:
     simulated: Ratio
 
     @property
-    def provenance(self) -> float:
+    def factor(self) -> float:
         """The factor of the theorem."""
         return (2 * (self.levels - 1) * (self.branching - 1) - self.branching) / 3
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from benchmarks.markdown import print_table
 from benchmarks.streams import published
-from benchmarks.streams.measuring import provenance, simulate
+from benchmarks.streams.measuring import claimed, simulate
 from benchmarks.streams.published import Variance
 from benchmarks.streams.real_streams import real_streams, true_counts
 from benchmarks.streams.searching import Effort, buffered
@@ -47,9 +47,9 @@ def print_counters(bits: Sequence[int]) -> None:
         "BLT, as many numbers a label as ours": [
             buffered(len(design(horizon).decays), horizon, Effort()) for horizon in horizons
         ],
-        "dphist, autoregressive": [provenance("autoregressive", horizon) for horizon in horizons],
+        "dphist, autoregressive": [claimed("autoregressive", horizon) for horizon in horizons],
         "Honaker, from below": [published.honaker(horizon) for horizon in horizons],
-        "dphist, binary": [provenance("binary", horizon) for horizon in horizons],
+        "dphist, binary": [claimed("binary", horizon) for horizon in horizons],
         "binary, by formula": [published.binary(horizon) for horizon in horizons],
     }
     head = ["variance of a running count, σ₁²: mean / largest over time"]
@@ -76,10 +76,10 @@ def print_measured(bits: Sequence[int], labels: int, readings: int) -> None:
             rows.append(
                 [
                     f"2^{each}, {method}",
-                    len(found.provenance),
-                    f"{found.provenance.mean():.2f} / {found.provenance.max():.2f}",
+                    len(found.claimed),
+                    f"{found.claimed.mean():.2f} / {found.claimed.max():.2f}",
                     f"{found.measured.mean():.2f} / {found.measured.max():.2f}",
-                    f"{found.measured.mean() / found.provenance.mean():.3f}",
+                    f"{found.measured.mean() / found.claimed.mean():.3f}",
                     f"{found.ratios.min():.3f} to {found.ratios.max():.3f}",
                 ]
             )

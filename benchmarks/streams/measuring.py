@@ -19,16 +19,16 @@ class Readings:
 
     Attributes
     ----------
-    stated, measured : (k,) float64.
+    claimed, measured : (k,) float64.
     """
 
-    provenance: FloatArray
+    claimed: FloatArray
     measured: FloatArray
 
     @property
     def ratios(self) -> FloatArray:
-        """Measured over stated."""
-        return self.measured / self.provenance
+        """Measured over claimed."""
+        return self.measured / self.claimed
 
 
 def unit_of(mechanism: ContinualMechanism) -> float:
@@ -41,8 +41,8 @@ def mechanism_of(method: Method, horizon: int) -> ContinualMechanism:
     return ContinualMechanism(epsilon=EPSILON, horizon=horizon, method=method, labels=["a"])
 
 
-def provenance(method: Method, horizon: int) -> Variance:
-    """Return the mean and the largest over all times of the variance that the counter states.
+def claimed(method: Method, horizon: int) -> Variance:
+    """Return the mean and the largest over all times of the variance that the counter claims.
 
     It depends on a time by the number of its binary digits that are 1, or not at all.
     """

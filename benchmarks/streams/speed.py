@@ -1,4 +1,4 @@
-"""Running counts of many labels: events a second, beside dpcrpy, time of single calls, memory.
+"""Running counts of many labels: events per second, beside dpcrpy, time of single calls, memory.
 
     python -m benchmarks.streams.speed [--events N] [--labels N] [--turns N]
 
@@ -86,13 +86,13 @@ class Feed:
     durable: bool = False
     known: bool = True
     table: bool = False
-    provenance: bool = False  # as `readings`, how often is read
+    readings_stated: bool = False  # as `readings`, how often is read
 
     def run(self, method: Method, job: Job, events: int) -> float:
-        """Return events a second, and leave nothing behind."""
+        """Return events per second, and leave nothing behind."""
         shape: dict[str, Any] = {"epsilon": EPSILON, "horizon": job.horizon, "method": method}
         shape |= {"labels": job.names} if self.known else {"delta": DELTA}
-        if self.provenance and self.every is not None:
+        if self.readings_stated and self.every is not None:
             shape["readings"] = -(-job.horizon // self.every)
         with tempfile.TemporaryDirectory(prefix="dphist-benchmark-") as place:
             if self.durable:
@@ -133,7 +133,7 @@ def seconds_of(take: Take) -> float:
 
 
 def dpcrpy_vector(job: Job, events: int) -> float:
-    """Return its events a second: an array an event, 1 at the event's label."""
+    """Return its events per second: an array an event, 1 at the event's label."""
     mechanism, step = _binary_mechanism(job.horizon, len(job.names)), np.zeros(len(job.names))
 
     def feed() -> None:
@@ -194,11 +194,11 @@ def has_dpcrpy() -> bool:
     return True
 
 
-# Events a second.
+# Events per second.
 
 
 def print_events(job: Job, turns: int) -> None:
-    """Print events a second of every way of feeding, and medians of ratios to dpcrpy's array."""
+    """Print events per second of every way of feeding, and medians of ratios to dpcrpy's array."""
     beside = has_dpcrpy()
     contenders = _contenders(job, beside)
     taken = [{name: run() for name, (_, run) in contenders.items()} for _ in range(turns)]
@@ -212,7 +212,7 @@ def print_events(job: Job, turns: int) -> None:
             ratio = f"{middle:,.3g}" if middle < 1000 else f"{middle:,.0f}"
         rows.append([name, f"{events:,}", f"{rate:,.0f}" if rate >= 10 else f"{rate:.2g}", ratio])
     head = [f"{len(job.names):,} labels, horizon {job.horizon:,}", "events timed"]
-    print_table([*head, "events a second", "times dpcrpy, array"], rows)
+    print_table([*head, "events per second", "times dpcrpy, array"], rows)
 
 
 REFERENCE = "dpcrpy, an array an event, answers at each"
@@ -255,8 +255,8 @@ def _feeds() -> list[tuple[str, int, Feed]]:
                 ways.append((f"batches of {size:,}{read}", most, Feed(size, every)))
     often = f", read every {EVERY:,}"
     ways.append((f"batches of {EVERY:,}{often}", million, Feed(EVERY, EVERY)))
-    provenance = Feed(EVERY, EVERY, provenance=True)
-    ways.append((f"batches of {EVERY:,}{often}, as stated", million, provenance))
+    stated = Feed(EVERY, EVERY, readings_stated=True)
+    ways.append((f"batches of {EVERY:,}{often}, as stated", million, stated))
     ways.append((f"Arrow, batches of {EVERY:,}{often}", million, Feed(EVERY, EVERY, table=True)))
     ways.append(("Arrow, batches of 100,000", million, Feed(100_000, None, table=True)))
     ways.append(("update, read at each", 100, Feed(None, 1)))

@@ -28,13 +28,21 @@ class StagedOutputs:
 
         Without `replace`, `commit` fails if `path` exists by then.
         """
+        self._write(path, text.encode(), replace, 0o666)
+
+    def write_private(self, path: str | Path, content: bytes, *, replace: bool = True) -> None:
+        """Write bytes, as `write_text` writes text, into a file that its owner alone can read."""
+        self._write(path, content, replace, 0o600)
+
+    def _write(self, path: str | Path, content: bytes, replace: bool, mode: int) -> None:
         target = check_output_path(path)
         temporary = _beside(target)
         leftovers.remember(str(temporary))
         self._renames.append((temporary, target, replace))
         try:
-            with temporary.open("x", encoding="utf-8", newline="\n") as file:
-                file.write(text)
+            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:

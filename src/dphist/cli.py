@@ -1,8 +1,9 @@
 """The command line: parse and call; `dphist.commands` has the commands.
 
-Exit codes: 0 done; 2 the command cannot be meant like that (a bad option, a column or path
-that does not exist); 128 and the number of the signal if one stopped it, so 130 after Ctrl-C; 1
-anything else. No traceback reaches a user, for it could show data.
+Exit codes: 0 done; 2 for a wrong command (a bad option, a column or path that does not exist); 3 if
+a ledger has not enough budget left, and nothing was charged; 128 plus the number of the signal that
+stopped it, so 130 after Ctrl-C; 1 for anything else. No traceback reaches a user, for it could show
+data.
 """
 
 import argparse
@@ -20,7 +21,10 @@ from typing import NoReturn
 from dphist.commands import ending
 from dphist.commands.in_options import in_options
 from dphist.commands.options import EDGE_OPTIONS, Parser, UsageError, with_negative_values
-from dphist.errors import ColumnError, DphistError, ParameterError
+from dphist.errors import BudgetError, ColumnError, DphistError, LedgerError, ParameterError
+
+REFUSED = 3
+"""Exit code of what costs more than a ledger has left."""
 
 # Each command with its line of the help, its module, and what adds it to a parser. A module is
 # imported when its command is called: the mechanisms take most of the time to start.
@@ -29,14 +33,20 @@ _COMMANDS = {
     "ranges": ("release how many records lie in any range", "ranges", "add_ranges"),
     "labels": ("release common labels with their counts", "labels.command", "add_labels"),
     "top": ("release the most common labels, ranked", "labels.top", "add_top"),
-    "stream": ("release running counts of a stream, as it comes", "stream.command", "add_stream"),
-    "properties": ("estimate entropy, number of labels and more", "properties", "add_properties"),
+    "stream": ("release running counts of a stream of events", "stream.command", "add_stream"),
+    "ledger": ("keep one budget for all releases of a data set", "ledger.command", "add_ledger"),
+    "properties": (
+        "estimate entropy, the number of labels and more",
+        "properties",
+        "add_properties",
+    ),
     "show": ("summarize a saved release", "show", "add_show"),
 }
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
+    ending.note("")
     known: Collection[str] = ()
     typed: Collection[str] = ()
     try:
@@ -50,6 +60,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 sys.stdout.flush()
     except UsageError as error:
         return _fail(str(error), 2)
+    except BudgetError as error:  # it says epsilon=1 of amounts, not of options
+        return _fail(str(error), REFUSED)
+    except LedgerError as error:
+        return _fail(str(error), 1)
     except DphistError as error:
         usage = isinstance(error, ParameterError | ColumnError)
         return _fail(in_options(str(error), known, typed), 2 if usage else 1)
@@ -104,7 +118,7 @@ def _typed(options: argparse.Namespace) -> list[str]:
 
 def _fail(message: str, code: int) -> int:
     ending.settle()  # a signal now would add a second line
-    print(f"dphist: {message}", file=sys.stderr)
+    print(f"dphist: {ending.with_note(message)}", file=sys.stderr)
     return code
 
 

@@ -1,6 +1,6 @@
 """What all mechanisms share: the protocol, meanings of parameters, a target, releasing."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from fractions import Fraction
@@ -9,22 +9,24 @@ from typing import Any, Protocol, Self, TypedDict, TypeVar, runtime_checkable
 from dphist.arrays import IntArray
 from dphist.data.profile import ONE_EDGE
 from dphist.errors import ParameterError
+from dphist.noise.for_tests import is_for_tests
 from dphist.noise.gaussian_epsilon import LEAST_EPSILON
 from dphist.noise.inversion import Source
-from dphist.noise.whose import is_for_tests
-from dphist.parameters import Exact, probability, whole_number
+from dphist.parameters import Exact, checked_level, probability, whole_number
 from dphist.privacy import (
     MOST_RELEASES,
     ApproxDP,
     Guarantee,
     PrivacyUnit,
+    PureDP,
     Target,
     delta_of,
     least_epsilon,
 )
 from dphist.privacy.unit import ONE_RECORD
+from dphist.release.maker import Maker, parameters_of
 from dphist.release.mechanisms import savable
-from dphist.release.release import Release, parameters_of
+from dphist.release.release import Release
 
 M = TypeVar("M")
 
@@ -44,7 +46,7 @@ class Meaning(TypedDict, total=False):
 
 
 @runtime_checkable
-class Mechanism(Protocol):
+class Mechanism(Maker, Protocol):
     """What every mechanism offers: those of dphist, and your own.
 
     A mechanism is a frozen dataclass. Its constructor takes everything that does not depend on
@@ -59,26 +61,6 @@ class Mechanism(Protocol):
     protocol they have.
     """
 
-    @property
-    def guarantee(self) -> Guarantee:
-        """What a release costs, and whom it protects (`guarantee.unit`); known before data."""
-
-    @property
-    def noise_scale(self) -> Fraction | float:
-        """Scale of the noise on a number that is measured, in records.
-
-        1 / rate of two-sided geometric noise, the standard deviation of Gaussian noise, the scale
-        of Gumbel noise. Where several numbers get different noise, the smallest scale.
-        """
-
-    @property
-    def description(self) -> str:
-        """How a release is made, in a sentence or two."""
-
-    @property
-    def reference(self) -> str:
-        """The paper, and the algorithm or theorem in it."""
-
     def release(self, data: Any, /, source: Source | None = None) -> Release:
         """Return a release of the data: the only place that sees data and draws noise.
 
@@ -86,29 +68,6 @@ class Mechanism(Protocol):
         ----------
         source : callable, optional
             `source(n)` returns n random bytes. For tests only: the release says so.
-        """
-
-    def decode(self, noisy: Mapping[str, IntArray], /) -> Any:
-        """Return the value inferred from the noisy counts of a release; post-processing.
-
-        Raises
-        ------
-        ParameterError
-            If the mechanism keeps no noisy counts, or these are not those of a release.
-        """
-
-    def expected_error(self, *public: Any, **guesses: Any) -> Any:
-        """Return the error to expect, from public numbers alone.
-
-        Of anonymized histograms, the sorted L1 distance in records; of ranges, the root of the mean
-        squared error of a random range in records; of labels and streams, an `ExpectedError`.
-        """
-
-    def intervals(self, release: Release, /, level: float = 0.95) -> Any:
-        """Return bounds on the truth, with `lower`, `upper` and `level`; post-processing.
-
-        Of anonymized histograms a `Band`, of others `Intervals`; None where a release has no
-        counts.
         """
 
 
@@ -146,8 +105,8 @@ def register(mechanism: type[M]) -> type[M]:
     settings: Any = mechanism.__dataclass_params__  # type: ignore[attr-defined]
     if not settings.frozen:
         raise ParameterError("mechanism must be frozen: @dataclass(frozen=True)")
-    held = {item.name for item in fields(mechanism)}
-    missing = [name for name in _OFFERED if name not in held and not hasattr(mechanism, name)]
+    held = {item.name for item in fields(mechanism)} | {*dir(mechanism)}
+    missing = [name for name in _OFFERED if name not in held]
     if missing:
         raise ParameterError(f"mechanism must have {', '.join(missing)}: see dphist.Mechanism")
     return savable(mechanism)
@@ -184,7 +143,7 @@ class Intervals:
     ----------
     lower, upper : arrays in the shape and order of the released counts, in records.
     level : probability, over the noise alone, with which a true count is between the two; about
-        that for ranges, whose noise is taken for normal.
+        that for bins inferred from several noisy counts, whose error is taken for normal.
     """
 
     lower: Any
@@ -192,7 +151,13 @@ class Intervals:
     level: float
 
 
-def meanings_of(mechanism: Any) -> dict[str, Meaning]:
+def parameter(meaning: str, not_given: str = "", public: bool = False) -> Any:
+    """Return the field of a mechanism's parameter: see `Meaning`."""
+    told = {"meaning": meaning} | ({"not_given": not_given} if not_given else {})
+    return field(metadata={**told, "public": True} if public else told)
+
+
+def meanings_of(mechanism: Maker | type) -> dict[str, Meaning]:
     """Return what the fields of a mechanism say of its parameters, by name."""
     return {
         item.name: Meaning(**item.metadata)  # type: ignore[typeddict-item]
@@ -202,7 +167,7 @@ def meanings_of(mechanism: Any) -> dict[str, Meaning]:
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False, eq=False)
-class MechanismBase(ABC):
+class MechanismBase(Maker):
     """A frozen mechanism that remembers what it was calibrated to.
 
     Attributes
@@ -226,30 +191,10 @@ class MechanismBase(ABC):
             shown.append(f"target={self.target!r}")
         return f"{type(self).__name__}({', '.join(shown)})"
 
-    @property
-    @abstractmethod
-    def guarantee(self) -> Guarantee:
-        """What a release costs, and whom it protects."""
-
     def _hold(self, **values: object) -> None:
         """Set fields, in the constructor: the mechanism is frozen, but not yet given out."""
         for name, value in values.items():
             object.__setattr__(self, name, value)
-
-    @property
-    @abstractmethod
-    def noise_scale(self) -> Fraction | float:
-        """Scale of the noise on a number that is measured, in records: see `Mechanism`."""
-
-    @property
-    @abstractmethod
-    def description(self) -> str:
-        """How a release is made, in a sentence or two."""
-
-    @property
-    @abstractmethod
-    def reference(self) -> str:
-        """The paper, and the algorithm or theorem in it."""
 
     def decode(self, noisy: Mapping[str, IntArray]) -> Any:
         """Return the value inferred from noisy counts; refused here: none are kept."""
@@ -266,9 +211,15 @@ class MechanismBase(ABC):
             If this mechanism cannot have released it.
         """
 
+    @property
+    def epsilon_guarantee(self) -> PureDP | ApproxDP | None:
+        """Return a guarantee in epsilon that holds beside `guarantee`, if there is one."""
+        return None
+
     def _guarantees(self) -> Sequence[Guarantee]:
         """Return all guarantees that hold of a release."""
-        return [self.guarantee]
+        direct = self.epsilon_guarantee
+        return [self.guarantee] if direct is None else [self.guarantee, direct]
 
     def epsilon_at(self, delta: Exact, releases: int = 1) -> Fraction | None:
         """Return the least epsilon known of so many releases at a total delta.
@@ -315,6 +266,15 @@ class MechanismBase(ABC):
         object.__setattr__(made, "target", Target(asked, target.releases))
         return made
 
+    def _check_asked(self, release: Release, level: float, most: float | None = None) -> None:
+        """Refuse bounds on what another kind of mechanism released, or at such a level."""
+        if not (isinstance(release, Release) and isinstance(release.mechanism, type(self))):
+            raise ParameterError(
+                f"release must be one of {type(self).__name__}; each release has the mechanism "
+                "that can answer as release.mechanism"
+            )
+        checked_level(level, most=most)
+
     def _given_out(
         self,
         value: Any,
@@ -357,14 +317,23 @@ def check_unit(asked: Guarantee, own: PrivacyUnit, name: str) -> None:
         )
 
 
-def provenance_of_unit(data: object) -> dict[str, str]:
+class _OfRecords(Protocol):
+    """Data of which one unit has a bounded number of records."""
+
+    @property
+    def unit(self) -> str | None: ...
+
+    @property
+    def sensitivity(self) -> int: ...
+
+
+def provenance_of_unit(data: _OfRecords) -> dict[str, str]:
     """Return what a release states of whom the data say they protect; nothing where they do not.
 
     What the data were cut to may be less than what the mechanism protects.
     """
-    unit = getattr(data, "unit", None)
-    if unit is None:
+    if data.unit is None:
         return {}
-    if unit == ONE_EDGE:
+    if data.unit == ONE_EDGE:
         return {"unit": ONE_EDGE}
-    return {"unit": str(unit), "max_records": str(getattr(data, "sensitivity", 1))}
+    return {"unit": data.unit, "max_records": str(data.sensitivity)}

@@ -7,7 +7,7 @@ number. A float means its shortest decimal: 0.1 is 1/10.
 import math
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
-from numbers import Integral, Rational
+from numbers import Integral, Rational, Real
 from typing import TypeAlias
 
 from dphist.errors import ParameterError
@@ -79,6 +79,19 @@ def probability(value: Exact, name: str) -> Fraction:
     if not 0 <= number < 1:
         raise ParameterError(f"{name} must be at least 0 and below 1")
     return number
+
+
+def checked_level(level: object, name: str = "level", most: float | None = None) -> float:
+    """Return the probability with which something should hold, above 0 and below 1.
+
+    >>> checked_level(0.95)
+    0.95
+    """
+    number = float(level) if isinstance(level, Real) else math.nan
+    if 0 < number < 1 and (most is None or number <= most):
+        return number
+    end = "below 1" if most is None else f"at most {most}"
+    raise ParameterError(f"{name} must be a number above 0 and {end}")
 
 
 def privacy_parameter(value: Exact, name: str) -> Fraction:

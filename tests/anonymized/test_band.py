@@ -50,6 +50,16 @@ CASES = {
 NEVER_FAILS = ("cumulative", "partition")
 
 
+@pytest.mark.quick(
+    "own boundaries",
+    "smoothing",
+    "empty",
+    "two cells",
+    "rank split",
+    "public total",
+    "cumulative",
+    "sorted",
+)
 @pytest.mark.parametrize("name", CASES)
 def test_band_holds_as_often_as_it_says(name, seeded) -> None:
     """400 runs at level 0.8: fewer than 285 successes have probability below 1e-4."""

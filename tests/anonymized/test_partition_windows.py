@@ -38,6 +38,9 @@ def entry(partition: Partition, i: int) -> int:
     return partition[i] if i < len(partition) else 0
 
 
+@pytest.mark.quick(
+    "[()]", "[(1,)]", "[(2,)]", "[(1, 1)]", "[(3,)]", "[(2, 1)]", "[(1, 1, 1)]", "[(2, 2)]"
+)
 @pytest.mark.parametrize("data", [p for n in range(7) for p in partitions(n)], ids=str)
 def test_windows_hold_every_partition_within_the_distance_and_no_more(data: Partition) -> None:
     for distance in range(6):

@@ -18,7 +18,7 @@ def test_the_range_of_the_theorem(tree, monkeypatch) -> None:
     assert one.nodes == 2 * (levels - 1) * (branching - 1) - branching
     assert one.passes == pytest.approx(one.solved)
     assert one.passes < 3
-    assert one.nodes / one.passes > one.provenance
+    assert one.nodes / one.passes > one.factor
     assert abs(one.simulated.value - one.nodes / one.passes) < 6 * one.simulated.standard_error
 
 

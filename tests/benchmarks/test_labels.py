@@ -55,6 +55,7 @@ def test_bounded_rows_keep_to_the_bounds_and_are_some_of_the_rows(job, tmp_path)
     }
 
 
+@pytest.mark.quick("dphist, file")
 @pytest.mark.parametrize("name", ["dphist, file", "dphist, Polars"])
 def test_a_contender_releases_labels_of_the_file(job, name) -> None:
     contender = labels.Contender(name, sys.executable, job)

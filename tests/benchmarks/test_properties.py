@@ -28,6 +28,7 @@ def few(monkeypatch, tmp_path) -> None:
     monkeypatch.setattr(coverage, "SLOW_RESAMPLES", 10)
 
 
+@pytest.mark.verify
 def test_every_part_runs_and_is_drawn(few, tmp_path, capsys) -> None:
     main(["--runs", "2", "--figure", str(tmp_path / "out")])
     printed = capsys.readouterr().out

@@ -11,7 +11,7 @@ from benchmarks.streams import design as continual_design
 from benchmarks.streams import published
 from benchmarks.streams import real_streams as streams
 from benchmarks.streams import speed as continual_speed
-from benchmarks.streams.measuring import provenance, simulate
+from benchmarks.streams.measuring import claimed, simulate
 from benchmarks.streams.searching import Effort, buffered, stationary
 
 from dphist.streams.counters.design import design
@@ -76,7 +76,7 @@ def test_searches_end_between_the_bound_and_what_they_began_from() -> None:
 
 
 def test_stated_variances_of_the_binary_counter_are_the_published_ones() -> None:
-    ours, known = provenance("binary", HORIZON), published.binary(HORIZON)
+    ours, known = claimed("binary", HORIZON), published.binary(HORIZON)
     assert (ours.mean, ours.largest) == pytest.approx((known.mean, known.largest))
 
 
@@ -84,7 +84,7 @@ def test_stated_variances_of_the_binary_counter_are_the_published_ones() -> None
 def test_measured_variances_are_those_stated(method) -> None:
     """400 labels at 20 times: within 10 %, which noise of 0.7 or 1.3 times the scale is not."""
     found = simulate(method, HORIZON, labels=400, readings=20, seed=1)
-    mean = found.measured.mean() / found.provenance.mean()
+    mean = found.measured.mean() / found.claimed.mean()
     assert 0.9 < mean < 1.1
     for planted in (0.7, 1.3):
         assert not 0.9 < mean * planted**2 < 1.1
@@ -109,6 +109,7 @@ def test_streams_are_read(data) -> None:
     assert streams.true_counts(stream.events()) == {"Rex": 300, "Luna": 300, "Bo": 1}
 
 
+@pytest.mark.verify
 def test_errors_are_printed(data, capsys, monkeypatch) -> None:
     monkeypatch.setattr(continual, "TOTALS", (("1", "1e-6"),))
     monkeypatch.setattr(continual, "MOST_LABELS", (10,))
@@ -140,6 +141,7 @@ def run_speed(monkeypatch) -> None:
     continual_speed.main(asked)
 
 
+@pytest.mark.verify
 def test_times_are_printed_without_dpcrpy(monkeypatch, capsys) -> None:
     monkeypatch.setattr(continual_speed, "has_dpcrpy", lambda: False)
     run_speed(monkeypatch)

@@ -216,7 +216,7 @@ def test_a_delimiter_may_be_named(capsys, tmp_path) -> None:
     path.write_text("who;word\n1;a\n2;a\n2;b\n")
     asked = ("anonymize", path, "--epsilon", 1000, "--label", "word")
     assert run(*asked) == 2
-    assert "separated by semicolons it would: give --delimiter ';'" in capsys.readouterr().err
+    assert "it has this column with semicolons: give --delimiter ';'" in capsys.readouterr().err
     assert run(*asked, "--delimiter", ";", "--table", tmp_path / "o.csv") == 0
     assert (tmp_path / "o.csv").read_text() == "count,prevalence\n1,1\n2,1\n"
     path.write_text("who\tword\n1\ta\n2\ta\n2\tb\n")

@@ -28,6 +28,7 @@ def headline(page: str) -> str:
     return found[1]
 
 
+@pytest.mark.quick("[1-")
 @pytest.mark.parametrize("command", ["labels", "top"])
 @pytest.mark.parametrize("most", [1, 10])
 def test_labels(command: str, most: int, table: Path, tmp_path: Path) -> None:

@@ -217,7 +217,7 @@ def test_missing_users_and_labels_are_a_choice(tmp_path, capsys) -> None:
     assert abs(int(release.value.counts[0]) - 301) < 60
     capsys.readouterr()
     assert run("show", out) == 0
-    assert "each count as a user of their own" in " ".join(capsys.readouterr().out.split())
+    assert "each count as a separate user" in " ".join(capsys.readouterr().out.split())
 
 
 def test_empty_and_missing_labels_differ_in_the_table(tmp_path) -> None:

@@ -63,6 +63,7 @@ def test_an_output_that_is_there_is_refused_before_data_are_read(command, option
     assert sorted(map(str, Path().iterdir())) == sorted(["data.csv", OUTPUTS[option]])
 
 
+@pytest.mark.quick("[anonymize]", "[ranges]")
 @pytest.mark.usefixtures("data")
 @pytest.mark.parametrize("command", COMMANDS)
 def test_it_is_replaced_where_that_is_asked_for(command) -> None:
@@ -122,6 +123,7 @@ def test_show_replaces_nothing_either(capsys) -> None:
     assert Path("t.csv").read_text().startswith("label,count\n")
 
 
+@pytest.mark.quick("[ranges]", "stream")
 @pytest.mark.usefixtures("unread")
 @pytest.mark.parametrize("command", [*COMMANDS, "stream"])
 def test_a_dry_run_says_so(command, capsys) -> None:

@@ -69,8 +69,8 @@ def test_a_release_in_words(release: dh.Release, saved: Path, capsys) -> None:
     assert f"Shannon entropy (bits) {properties.entropy(release):.3f} " in text
     assert f"Min-entropy (bits) {properties.renyi_entropy(release, order=math.inf):.3f} " in text
     opened = 100 * properties.guessing(release, guesses=10)
-    assert f"Share of 10 commonest labels {opened:.2f} % " in text
-    assert "Share of 100,000 commonest" not in text
+    assert f"Share of the 10 most common labels {opened:.2f} % " in text
+    assert "Share of the 100,000 most common" not in text
     assert "and for the noise of the release." in text
     assert "by 100 further releases" in text
     assert "Method wu-yang. Number of labels: Chao's lower bound" in text
@@ -100,11 +100,11 @@ def test_json_holds_what_the_functions_return(release: dh.Release, saved: Path, 
     }
     assert (found["records"], found["labels"]) == (release.value.total, release.value.labels)
     for item in found["properties"]:
-        function = getattr(properties, item["property"])
+        function = getattr(properties, f"estimate_{item['property']}")
         given = dict(item["parameters"])
         if given.get("order") == "infinity":
             given["order"] = math.inf
-        estimate = function(release.value, **given, full=True)
+        estimate = function(release.value, **given)
         assert item["value"] == pytest.approx(estimate.value, rel=1e-12)
         assert (item["method"], item["unit"]) == (estimate.method, estimate.unit)
         assert any("10 further releases" in note for note in item["notes"])
@@ -163,12 +163,12 @@ def test_the_mechanism_runs_once_for_all_properties(monkeypatch, saved: Path, ca
 def test_too_far_ahead_is_said_in_its_row(butterflies: Path, capsys) -> None:
     assert run("properties", butterflies, "--extra", "1,99") == 0
     text = " ".join(capsys.readouterr().out.split())
-    assert "New labels in 99n further records cannot be told — " in text
+    assert "New labels in 99n further records unknown — " in text
     assert run("properties", butterflies, "--extra", "1,99", "--json") == 0
     found = strict_json(capsys.readouterr().out)["properties"]
     far = next(item for item in found if item["parameters"] == {"extra": "99"})
     assert (far["value"], far["interval"], far["standard_error"]) == (None, None, None)
-    assert far["notes"] == ["cannot be told: too far ahead for so few records"]
+    assert far["notes"] == ["unknown: too far ahead for this few records"]
 
 
 def test_no_number_has_an_exponent(saved: Path, capsys) -> None:

@@ -52,6 +52,13 @@ def ranges(file: Path) -> list[object]:
     return ["ranges", file, "--column", "age", "--edges", "0,18,65,100", "--epsilon", 1]
 
 
+def test_a_signal_while_outputs_are_written(tmp_path: Path) -> None:
+    storm = Storm(labels(made(tmp_path / "small.parquet", 20_000)), tmp_path, seed=1)
+    storm.at_publication(2)
+    assert storm.phases.total() == 2
+
+
+@pytest.mark.verify
 def test_a_few_signals(large: Path, tmp_path: Path) -> None:
     storm = Storm(labels(large), tmp_path, seed=1)
     storm.undisturbed()
@@ -86,6 +93,7 @@ def test_the_exit_code_tells_the_signal(number: int, large: Path, tmp_path: Path
     assert ended.files == ended.left == frozenset()
 
 
+@pytest.mark.verify
 def test_nohup_is_respected(large: Path, tmp_path: Path) -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:

@@ -130,7 +130,7 @@ def test_text_says_guarantee_time_and_top_rows(monkeypatch, capsys) -> None:
     assert out.endswith("The state holds 720 events.\n")
     assert run(monkeypatch, "", "--top", 3) == 0
     out = capsys.readouterr().out
-    assert "Going on from a state of 720 events." in out
+    assert "Continuing from a state with 720 events." in out
     assert "  ... 9 more\n" in out
 
 
@@ -221,6 +221,7 @@ def test_known_labels_are_released_from_the_start(monkeypatch, capsys) -> None:
     assert near(readings(capsys.readouterr().out)[0][1], {"a": 40, "b": 0})
 
 
+@pytest.mark.quick("[lines", '[ndjson-{"label": "a"}\\n-[', "[csv")
 @pytest.mark.parametrize(
     ("form", "good", "bad", "said"),
     [
@@ -369,7 +370,7 @@ def test_one_is_not_written_as_many(monkeypatch, capsys) -> None:
     assert "After 1 event: 1 label\n" in out
     assert out.endswith("The state holds 1 event.\n")
     assert run(monkeypatch, "") == 0
-    assert "Going on from a state of 1 event.\n" in capsys.readouterr().out
+    assert "Continuing from a state with 1 event.\n" in capsys.readouterr().out
 
 
 def test_resume_skips_what_the_state_holds(monkeypatch, capsys) -> None:
@@ -525,6 +526,7 @@ def test_readings_on_a_clock_come_while_nothing_else_does() -> None:
         assert child.stdout.read() == ""  # nothing new at the end
 
 
+@pytest.mark.quick("[15]")
 @pytest.mark.usefixtures("hangups_heard")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_being_asked_to_stop_closes_and_writes(number, tmp_path, monkeypatch) -> None:

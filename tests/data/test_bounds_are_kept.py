@@ -57,6 +57,9 @@ WRAPPED: dict[str, Callable[[Any], Any]] = {
 all_wrapped = pytest.mark.parametrize("wrap", WRAPPED.values(), ids=WRAPPED)
 
 
+@pytest.mark.quick(
+    "[LeafCounts-binned", "-itself]", "LeafCounts-labels-list]", "LeafCounts-labels-chunk]"
+)
 @all_wrapped
 @pytest.mark.parametrize("make", [binned, profile, labels])
 @pytest.mark.parametrize("kind", MECHANISMS, ids=lambda kind: kind.__name__)
@@ -70,6 +73,7 @@ def test_mechanisms_for_ranges_take_them_whole(kind: Any, make: Any, wrap: Any) 
             kind(epsilon=1, bins=bins, sensitivity=5).release(wrap(make()))
 
 
+@pytest.mark.quick("[binned", "[profile", "[labels-itself]", "[labels-list]", "[labels-chunk]")
 @all_wrapped
 @pytest.mark.parametrize("make", [binned, profile, labels])
 def test_no_profile_is_made_of_them(make: Any, wrap: Any) -> None:

@@ -157,6 +157,7 @@ def test_batches_are_bounded_and_hold_each_label_once(make: Make) -> None:
     assert np.array_equal(table["label"].to_numpy() + 1, table["count"].to_numpy())
 
 
+@pytest.mark.verify
 def test_spark_gathers_its_small_batches() -> None:
     frame = spark().range(40_000).selectExpr("id AS term")  # 10,000 rows a batch, two partitions
     counts = LabelCounts.from_table(frame, label="term")
@@ -167,6 +168,7 @@ def test_spark_gathers_its_small_batches() -> None:
     assert min(count for _, count in rows(counts.filter_batches(sized))) > 10_000
 
 
+@pytest.mark.verify
 def test_a_task_that_is_repeated_releases_one_result(tmp_path: Path) -> None:
     """The first attempt at a partition draws noise and is lost, as if its executor were."""
     counts = in_spark({f"t{i}": 1 for i in range(50)})
@@ -195,6 +197,7 @@ def test_a_task_that_is_repeated_releases_one_result(tmp_path: Path) -> None:
     assert len({noise for _, noise in released}) == len(partitions)
 
 
+@pytest.mark.verify
 def test_a_job_that_cannot_be_finished_is_refused() -> None:
     counts = in_spark({SENTINEL: 1})
 

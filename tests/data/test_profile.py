@@ -212,6 +212,7 @@ def graph(edges: Edges, directed: bool = False) -> Profile:
     return Profile.from_edges(frame, source="u", target="v", directed=directed)
 
 
+@pytest.mark.quick("undirected")
 @pytest.mark.parametrize("directed", [False, True], ids=["undirected", "directed"])
 def test_an_edge_changes_as_many_cells_as_the_profile_says(directed: bool) -> None:
     """All tables of up to two edges over three nodes, loops and repeated edges included."""
@@ -233,6 +234,7 @@ nodes = st.integers(0, 6)
 graphs = st.lists(st.tuples(nodes, nodes), max_size=30).map(tuple)
 
 
+@pytest.mark.verify
 @given(graphs, st.tuples(nodes, nodes))
 def test_an_edge_changes_no_more_cells_of_a_larger_graph(
     edges: Edges, edge: tuple[int, int]
@@ -243,6 +245,7 @@ def test_an_edge_changes_no_more_cells_of_a_larger_graph(
         assert profile.total == most * len(edges)
 
 
+@pytest.mark.verify
 @given(graphs, st.tuples(nodes, nodes))
 def test_an_edge_listed_in_both_directions_changes_four_cells(
     edges: Edges, edge: tuple[int, int]

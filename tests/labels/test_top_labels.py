@@ -78,6 +78,7 @@ CASES = [
 ]
 
 
+@pytest.mark.quick("counts0", "counts1")
 @pytest.mark.parametrize(("counts", "parameters"), CASES)
 def test_the_law_is_that_of_exponential_mechanisms(counts, parameters, seeded: Make) -> None:
     assert p_value(counts, TopLabels(**parameters), 20_000, seeded(1)) > LEVEL
@@ -137,6 +138,7 @@ class HalvedNoise(TopLabels):
         return TopLabels.noise_scale.fget(self) / 2
 
 
+@pytest.mark.quick("HalvedNoise", "TrueOrder", "QuietThreshold")
 @pytest.mark.parametrize("bug", [TrueOrder, QuietThreshold, OneTooFew, SharedNoise, HalvedNoise])
 def test_wrong_laws_are_noticed(bug: type[TopLabels], seeded: Make) -> None:
     counts, parameters = CASES[0]

@@ -91,6 +91,7 @@ class NoRootTwo(TopThreshold):
         return self.max_count + (TopThreshold.threshold.fget(self) - self.max_count) * 5 / 7
 
 
+@pytest.mark.quick("NoRootTwo", "QuietThreshold")
 @pytest.mark.parametrize("bug", [QuietThreshold, OneTooFew, RoundedFirst, NoRootTwo])
 def test_wrong_rules_are_noticed(bug: type[TopThreshold], seeded: Make) -> None:
     parameters = {"epsilon": 1, "delta": "0.2", "max_labels": 1}

@@ -122,13 +122,11 @@ def test_a_cap_holds_below_the_total(ledger: Ledger) -> None:
     ledger.release(SCAN, PROFILE, by="ana", key="4")
     with pytest.raises(LedgerError, match="'ana' has no cap"):
         ledger.balance(by="ana")
-    ledger.allow("carl", epsilon=100)
-    refused(
-        ledger,
-        lambda: ledger.release(dh.AdaptiveScan(epsilon=2), PROFILE, by="carl", key="5"),
-        "the account 'main' has",
-        BudgetError,
-    )
+    for wrong in ({"epsilon": 100}, {"delta": "1e-9"}):
+        with pytest.raises(
+            ParameterError, match=r"at most that of the account|epsilon or rho must"
+        ):
+            ledger.allow("bob", **wrong)
 
 
 def test_caps_of_people_do_not_add_to_the_total(ledger: Ledger) -> None:

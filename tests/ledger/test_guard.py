@@ -136,7 +136,7 @@ def test_data_that_are_opened_must_be_what_was_paid_for(tmp_path: Path) -> None:
     ledger = Ledger.create(tmp_path / "a", epsilon=1, unit="one user")
     mechanism = dh.AdaptiveScan(epsilon="0.01", sensitivity=5)
     five = dh.Profile.from_table(FRAME, label="label", user="user", max_records=5)
-    with pytest.raises(LedgerError, match="have not the bound, that was paid for"):
+    with pytest.raises(LedgerError, match="lack the bound, that was paid for"):
         ledger.release(mechanism, Deferred(lambda: five, "one user", 3), by="ana", key="wrong")
     assert ledger.spent.epsilon == mechanism.epsilon
     ledger.release(mechanism, Deferred(lambda: five, "one user", 5), by="ana", key="right")

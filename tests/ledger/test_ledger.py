@@ -62,7 +62,10 @@ def test_a_key_is_for_one_release(ledger: Ledger) -> None:
         def call(mechanism=mechanism):
             return ledger.release(mechanism, PROFILE, by="ana", key="first")
 
-        refused(ledger, call, r"'first' was used for another release .entry 3.; choose another key")
+        message = (
+            r"'first' was used for another release, or for other data .entry 3.; choose another"
+        )
+        refused(ledger, call, message)
 
 
 def test_what_did_not_finish_stays_charged_and_is_not_drawn_again(

@@ -90,11 +90,18 @@ def test_a_session_for_data_that_name_their_unit(tmp_path: Path) -> None:
         session.top(counted(), k=1)
 
 
-def test_a_group_is_paid_for_and_each_query_is_for_the_same(tmp_path: Path) -> None:
+def test_a_group_is_refused(tmp_path: Path) -> None:
+    """Lemma 5 is for one step of neighbors; group privacy beside other releases is not proved."""
     ledger = Ledger.create(tmp_path / "a", epsilon=9, delta="1e-6", unit=PrivacyUnit("user", 2))
-    session = ledger.session(new_session(), by="ana", key="s")
-    assert ledger.spent.rho == 4 * new_session().guarantee.rho
-    session.top(counted(), k=1)
+    with pytest.raises(LedgerError, match="several of them together are not covered"):
+        ledger.session(new_session(), by="ana", key="s")
+    assert ledger.spent.rho == 0
+
+
+def test_a_session_ends_as_a_context(users: Ledger) -> None:
+    with users.session(new_session(), by="ana", key="s") as session:
+        session.top(counted(), k=1)
+    assert users.spent.rho == new_session().guarantee.rho  # nothing is given back
 
 
 def test_a_session_is_not_copied_and_not_used_in_a_forked_process(users: Ledger) -> None:

@@ -55,11 +55,17 @@ def test_signed_entries_are_checked_by_the_public_key(
         signed.verify(keys["other public"])
 
 
-@pytest.mark.parametrize("signing_key", [None, "other private"])
+def test_a_signed_ledger_takes_no_entry_without_a_signature(signed: Ledger) -> None:
+    other = Ledger.open(signed.place)
+    with pytest.raises(LedgerError, match="open it with its signing_key"):
+        other.reserve(SCAN, by="eve", key="l")
+    assert signed.verify() == 4
+
+
 def test_an_entry_without_the_right_signature_is_named(
-    signing_key: str | None, signed: Ledger, keys: dict[str, Path]
+    signed: Ledger, keys: dict[str, Path]
 ) -> None:
-    other = Ledger.open(signed.place, signing_key=signing_key and keys[signing_key])
+    other = Ledger.open(signed.place, signing_key=keys["other private"])
     other.reserve(SCAN, by="eve", key="l")
     assert signed.verify() == 5
     with pytest.raises(LedgerError, match=r"^entry 5 is not signed with this key"):

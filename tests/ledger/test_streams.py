@@ -8,7 +8,8 @@ import pytest
 
 import dphist as dh
 from dphist.errors import BudgetError, LedgerError, ParameterError, StateError
-from dphist.ledger import Ledger, streams
+from dphist.ledger import Deferred, Ledger, streams
+from dphist.ledger.streams import last_note, note_state
 from dphist.privacy import PrivacyUnit
 from tests.support.ledgers import refused
 
@@ -152,13 +153,19 @@ def test_notes_of_another_state_or_fewer_commits_are_refused(
     events: Ledger, tmp_path: Path
 ) -> None:
     events.open_stream(tmp_path / "s", MECHANISM, by="ana", key="s").close()
-    last = events.last_note("s")
+    last = last_note(events._payments, "s")
     assert last is not None
     state, commits = last.content["state"], last.content["commits"]
-    refused(events, lambda: events.note_state("s", "0" * 32, commits), "another state file")
-    refused(events, lambda: events.note_state("s", state, commits - 1), "is older than entry")
-    refused(events, lambda: events.note_state("t", state, commits), "no entry with the key")
-    events.note_state("s", state, commits + 1)
+    refused(
+        events, lambda: note_state(events._payments, "s", "0" * 32, commits), "another state file"
+    )
+    refused(
+        events, lambda: note_state(events._payments, "s", state, commits - 1), "is older than entry"
+    )
+    refused(
+        events, lambda: note_state(events._payments, "t", state, commits), "no entry with the key"
+    )
+    note_state(events._payments, "s", state, commits + 1)
 
 
 @pytest.mark.parametrize("who", ["user", "patient"])
@@ -183,8 +190,41 @@ def test_single_events_are_not_patients(tmp_path: Path) -> None:
     assert not path.exists()
 
 
-def test_a_group_of_events_is_paid_for(tmp_path: Path) -> None:
+def test_a_group_of_events_is_refused(tmp_path: Path) -> None:
+    """Lemma 5 is for one step of neighbors; group privacy beside other releases is not proved."""
     five = PrivacyUnit("event", 5)
     ledger = Ledger.create(tmp_path / "a", epsilon=9, delta="1e-6", unit=five)
-    ledger.open_stream(tmp_path / "s", MECHANISM, by="ana", key="s").close()
-    assert ledger.spent.rho == 25 * MECHANISM.guarantee.rho
+    with pytest.raises(LedgerError, match="several of them together are not covered"):
+        ledger.open_stream(tmp_path / "s", MECHANISM, by="ana", key="s")
+    assert ledger.spent.rho == 0
+    assert not (tmp_path / "s").exists()
+
+
+def test_a_key_runs_no_stream_that_it_did_not_pay_for(events: Ledger, tmp_path: Path) -> None:
+    """A release, a session or a cheaper stream with an unfinished key pays for no other stream."""
+    large = dh.ContinualMechanism(**{**PARAMETERS, "epsilon": 5})
+    dh.ContinualHistogram.open(tmp_path / "large", mechanism=large).close()
+
+    def fail() -> None:
+        raise RuntimeError("no data")
+
+    scan = dh.AdaptiveScan(epsilon="0.01")
+    data = Deferred(fail, "one event", 1)
+    with pytest.raises(RuntimeError):
+        events.release(scan, data, by="ana", key="cheap")
+    events.open_stream(tmp_path / "small", MECHANISM, by="ana", key="small").close()
+    (tmp_path / "small").unlink()
+    before = len(events.entries())
+    for key in ("cheap", "small"):
+        with pytest.raises(LedgerError, match=r"did not pay for this stream|has begun"):
+            events.open_stream(tmp_path / "large", by="ana", key=key)
+    with pytest.raises(LedgerError, match="did not pay for a stream"):
+        note_state(events._payments, "cheap", "0" * 32, 1)
+    assert len(events.entries()) == before
+
+
+def test_a_new_key_does_not_pay_again_for_a_state(events: Ledger, tmp_path: Path) -> None:
+    events.open_stream(tmp_path / "s", MECHANISM, by="ana", key="s1").close()
+    with pytest.raises(LedgerError, match="with the key that began it"):
+        events.open_stream(tmp_path / "s", MECHANISM, by="ana", key="s2")
+    assert events.spent.rho == MECHANISM.guarantee.rho

@@ -202,3 +202,15 @@ def test_what_is_too_large_for_the_account_s_delta_has_no_epsilon_by_itself() ->
     assert cost.alone is None
     _, cost = cost_for(Promise(ZCDP(1)), DataUnit(), RECORD, Fraction(0), "main")
     assert cost.alone is None
+
+
+@pytest.mark.parametrize("who", ["visit", "edge", "row", "cell", "household"])
+def test_another_unit_of_a_mechanism_is_not_taken_for_that_of_the_data(who: str) -> None:
+    """A patient has any number of visits: the price of one is not that of a patient."""
+    guarantee = PureDP("0.1", PrivacyUnit(who))
+    with pytest.raises(LedgerError, match=f"the release protects one {who}"):
+        for_account(guarantee, DataUnit("one patient", 3), PATIENT, "main")
+
+
+def test_a_deferred_unit_is_spelt_as_data_spell_it() -> None:
+    assert DataUnit("patient", 3) == DataUnit("one patient", 3)

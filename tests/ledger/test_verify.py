@@ -212,6 +212,11 @@ def test_rows_that_are_missing_are_noticed(
         "INSERT INTO dphist_totals SELECT account, 'eve', 0, 0, 0, 0, 0 FROM dphist_totals LIMIT 1",
         "INSERT INTO dphist_charges SELECT 'z', entry, state, fingerprint, sha256, noted, "
         "release_text FROM dphist_charges LIMIT 1",
+        "INSERT INTO dphist_charges SELECT NULL, entry, state, fingerprint, sha256, noted, "
+        "release_text FROM dphist_charges LIMIT 1",
+        "INSERT INTO dphist_entries SELECT 0, time, action, content, previous, signature "
+        "FROM dphist_entries LIMIT 1",
+        "UPDATE dphist_ledger SET identity = ''",
         "INSERT INTO dphist_ledger SELECT * FROM dphist_ledger",
         "UPDATE dphist_charges SET release_text = '{}' WHERE name = 's'",
         "CREATE TABLE z (a)",

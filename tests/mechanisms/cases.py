@@ -15,7 +15,7 @@ import pytest
 import dphist as dh
 from dphist.noise import Source
 from dphist.release import release as release_module
-from dphist.release.release import parameters_of
+from dphist.release.maker import parameters_of
 from dphist.report import report_html
 from dphist.report.summary import summary_text
 

@@ -15,7 +15,7 @@ import pytest
 import dphist as dh
 from dphist.privacy import Target
 from dphist.release import mechanisms
-from dphist.release.release import parameters_of
+from dphist.release.maker import parameters_of
 from dphist.report.kinds import kind_of
 from tests.mechanisms.cases import (
     CASES,
@@ -32,7 +32,9 @@ from tests.mechanisms.cases import (
 
 def test_every_mechanism_that_saves_is_tested_here() -> None:
     ours = {
-        name for name, kind in mechanisms._OURS.items() if kind.__module__.startswith("dphist.")
+        name
+        for name, kind in mechanisms.known_in(None).items()
+        if kind.__module__.startswith("dphist.")
     }
     assert {type(made(name)).__name__ for name in CASES} == ours
 
@@ -47,6 +49,18 @@ def test_what_saves_loads(name: str, tmp_path: Path) -> None:
     check_saved(release, tmp_path / "r.json")
 
 
+@pytest.mark.quick(
+    "[4-RankSplit]",
+    "[4-PrivHist, b",
+    "[4-Partition",
+    "[4-Hier",
+    "[4-Leaf",
+    "[4-Sorted",
+    "[4-Cumul",
+    "[4-Thres",
+    "[4-Top",
+    "[4-Contin",
+)
 @every_mechanism
 @pytest.mark.parametrize("releases", [1, 4])
 def test_what_was_calibrated_saves_loads_and_says_so(

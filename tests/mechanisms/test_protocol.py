@@ -15,7 +15,7 @@ import pytest
 
 import dphist as dh
 from dphist.mechanism import ExpectedError, meanings_of
-from dphist.release.release import parameters_of
+from dphist.release.maker import parameters_of
 from tests.mechanisms.cases import (
     CASES,
     GRID,
@@ -191,7 +191,7 @@ def test_the_error_to_expect_is_known_before_data(name: str) -> None:
 def test_intervals_hold_the_release(name: str) -> None:
     mechanism = mechanism_of(name)
     release = released(mechanism, data_of(name))
-    for level in (0, 1, float("nan"), -1):
+    for level in (0, 1, float("nan"), -1, "x", None, True):
         with pytest.raises(dh.ParameterError, match="level"):
             mechanism.intervals(release, level)
     found = mechanism.intervals(release, 0.9)
@@ -208,6 +208,28 @@ def test_intervals_hold_the_release(name: str) -> None:
     wider = mechanism.intervals(release, 0.99)
     assert (wider.lower <= found.lower).all()
     assert (wider.upper >= found.upper).all()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_bounds_on_what_another_mechanism_released_are_refused(name: str) -> None:
+    mechanism = mechanism_of(name)
+    for other in ("LeafCounts", "AdaptiveScan", "TopThreshold", "ContinualMechanism", EXAMPLE):
+        if isinstance(mechanism_of(other), type(mechanism)):
+            continue
+        release = released(mechanism_of(other), data_of(other))
+        asked = [mechanism.intervals]
+        if isinstance(data_of(name), dh.Profile):
+            asked += [mechanism.band, mechanism.pointwise_band]
+            if other != "AdaptiveScan":
+                with pytest.raises(dh.ParameterError, match="shape must be a release of"):
+                    mechanism.expected_error(shape=release)
+        for ask in asked:
+            with pytest.raises(
+                dh.ParameterError, match=f"release must be one of {type(mechanism).__name__}"
+            ):
+                ask(release)
+            with pytest.raises(dh.ParameterError, match="release must be one of"):
+                ask(release.value)
 
 
 @every

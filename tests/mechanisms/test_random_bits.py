@@ -9,7 +9,8 @@ import pytest
 
 import dphist as dh
 from dphist.privacy import Target
-from dphist.release.release import FOR_TESTS, parameters_of
+from dphist.release.maker import parameters_of
+from dphist.release.release import FOR_TESTS
 from dphist.report.kinds import kind_of
 from dphist.report.summary import summary_text
 from tests.mechanisms.cases import (
@@ -26,6 +27,19 @@ from tests.mechanisms.cases import (
 )
 
 
+@pytest.mark.quick(
+    "[AdaptiveTree",
+    "[PrivHist",
+    "[SortedCounts",
+    "[Hier",
+    "[Leaf",
+    "[Top",
+    "[Threshold",
+    "[Partition",
+    "[Cumul",
+    "[RankSplit]",
+    "[Contin",
+)
 @every_mechanism
 def test_a_release_drawn_with_a_callers_bits_says_so(
     name: str, seeded: Make, tmp_path: Path

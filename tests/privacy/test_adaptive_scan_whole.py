@@ -74,6 +74,7 @@ WANTED = [
 ]
 
 
+@pytest.mark.quick("-3]")
 @pytest.mark.parametrize("epsilon", ["0.3", "3", "30"])
 @pytest.mark.parametrize("name", NEIGHBOURS)
 def test_nothing_but_the_noisy_counts_tells_data_apart(name, epsilon, capsys, caplog) -> None:

@@ -18,7 +18,7 @@ from dphist.labels.threshold import noise as module
 from dphist.labels.threshold.noise import GeometricNoise
 from dphist.noise.lazy import GAUSSIAN, LazyNoise
 from dphist.privacy.calibration import calibrate
-from tests.tables.contribution_engines import spark
+from tests.tables.contribution_engines import bounded, spark, table_of
 from tests.tables.refusal import SENTINEL, refused
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
@@ -89,6 +89,16 @@ def test_a_collation_of_spark_makes_no_two_labels_one() -> None:
     assert [as_dict(data) for data in found] == [{"A": 30}, {"A": 30, "a": 1}]
     assert [data.counts_of(["a", "A"]) for data in found] == [[0, 30], [1, 30]]
     assert found[1].largest(5)["label"].to_pylist() == ["A", "a"]
+
+
+def test_spark_bounds_as_plain_python_does() -> None:
+    """One case for `make test`: the others are in tests/tables/test_contributions.py."""
+    key = "5eed" * 4 + "c0de" * 4
+    rows = [(f"u{draw % 5}", f"t{draw * draw % 7}", draw % 4) for draw in range(60)]
+    options = {"label": "term", "user": "who", "count": "n", "max_labels": 2, "max_count": 3}
+    frame = spark().createDataFrame(table_of(rows))
+    found = LabelCounts.from_table(frame, source=lambda n: bytes.fromhex(key)[:n], **options)
+    assert as_dict(found) == bounded(rows, 2, 3, key, "spark")
 
 
 def test_users_that_a_collation_calls_one_are_two() -> None:

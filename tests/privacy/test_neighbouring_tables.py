@@ -170,6 +170,7 @@ def counted_in_python(labels: list[Any]) -> list[int]:
     return sorted(Counter(map(tells, labels)).values(), reverse=True)
 
 
+@pytest.mark.quick("[arrow-", "-text]", "-int64]")
 @each_case
 def test_a_profile_is_that_of_plain_python_and_a_row_changes_one_cell(
     engine: Engine, kind: str, tmp_path: Path
@@ -188,6 +189,7 @@ def test_a_profile_is_that_of_plain_python_and_a_row_changes_one_cell(
     assert [profiles[0].distance(other) for other in profiles[1:]] == [1, 1]
 
 
+@pytest.mark.quick("[arrow-", "-text]", "-int64]")
 @each_case
 def test_a_user_changes_no_more_than_the_bounds(engine: Engine, kind: str, tmp_path: Path) -> None:
     rows = some_rows(kind, seed=2)
@@ -211,6 +213,7 @@ def test_a_user_changes_no_more_than_the_bounds(engine: Engine, kind: str, tmp_p
     assert profiles[1].total - profiles[0].total == 2
 
 
+@pytest.mark.quick("[arrow-", "-text]", "-int64]")
 @each_case
 def test_an_edge_changes_two_degrees(engine: Engine, kind: str, tmp_path: Path) -> None:
     rows, pool = [label for label, _ in some_rows(kind, seed=3)], KINDS[kind][1]
@@ -278,7 +281,7 @@ def test_objects_of_one_type_are_told_apart_by_their_values(pool: list[Any]) -> 
         assert without.distance(with_row) == 1
 
 
-@pytest.mark.quick("one number")
+@pytest.mark.verify
 @pytest.mark.parametrize("pool", [SAME_DAY, SAME_NUMBER], ids=["one day", "one number"])
 def test_whether_two_objects_are_one_label_never_hangs_on_a_third(pool: list[Any]) -> None:
     """Counted, or refused for what the column mixes: never merged and split again by other rows."""

@@ -103,15 +103,15 @@ def test_the_law_does_not_depend_on_where_exponents_change(piece: int, monkeypat
         assert len(constants(paths_around(data, Fraction(1, 2), FAR), data, 9)) == 1
 
 
+@pytest.mark.quick("2.0-data0", "2.0-data3")
+@pytest.mark.parametrize("data", [(), (4, 4, 4), (1,) * 12, (5, 3, 2, 1, 1)])
 @pytest.mark.parametrize("rate", [2.0, 3.5])
-def test_weights_sum_to_those_of_a_full_enumeration(rate: float) -> None:
+def test_weights_sum_to_those_of_a_full_enumeration(rate: float, data: Partition) -> None:
     """n <= 12, all partitions up to 24: what is larger weighs less than 1e-7 of the whole."""
-    outputs = list(every_partition(24))
-    for data in [(), (4, 4, 4), (1,) * 12, (5, 3, 2, 1, 1)]:
-        whole = math.fsum(math.exp(-rate * distance(data, output)) for output in outputs)
-        paths = paths_around(data, Fraction(rate), FAR)
-        log = log_probability(paths, data)
-        assert -log == pytest.approx(math.log(whole), abs=2 * REJECTED)
+    whole = math.fsum(math.exp(-rate * distance(data, output)) for output in every_partition(24))
+    paths = paths_around(data, Fraction(rate), FAR)
+    log = log_probability(paths, data)
+    assert -log == pytest.approx(math.log(whole), abs=2 * REJECTED)
 
 
 @pytest.mark.parametrize("rate", ["1", "0.1", "0.01", "0.002"])
@@ -138,6 +138,7 @@ def fits(drawn: Counter[Partition], data: Partition, rate: float) -> tuple[float
     return p_value(law), p_value(wrong * law.sum() / wrong.sum())
 
 
+@pytest.mark.quick("data1")
 @pytest.mark.parametrize("data", [(), (3, 1), (4, 4, 4), (6, 3, 1, 1, 1)])
 def test_draws_follow_the_law(data: Partition, seeded) -> None:
     """20,000 draws against exp(-rate d) / Z, for n <= 12; false alarms below 1e-6."""
@@ -262,6 +263,7 @@ def test_a_release_cuts_delta_over_one_plus_e_to_the_epsilon_and_no_less(
     assert log_tail(data.total, rate, found - 2) > allowed
 
 
+@pytest.mark.quick("[1]")
 @pytest.mark.parametrize("rate", ["0.5", "1", "2"])
 def test_radius_bounds_the_tail_by_enumeration(rate: str) -> None:
     """Small data and mass: Pr[d > D] from the exact weights of all partitions up to 20 records."""

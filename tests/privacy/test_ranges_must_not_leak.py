@@ -88,6 +88,7 @@ def everything(folder: Path, file: Path, options: tuple[object, ...], capsys) ->
     return "\n".join([captured.out, captured.err, *(path.read_text() for path in paths)])
 
 
+@pytest.mark.quick("('--epsilon', '0.1')-adaptive")
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize(("pair", "cost"), ASKED, ids=str)
 def test_equal_noisy_counts_give_equal_publications(

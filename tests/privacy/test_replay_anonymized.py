@@ -71,6 +71,7 @@ def several(sensitivity: int) -> list[tuple[Profile, Profile]]:
     return [(LARGE, more), (LARGE, labels), (more, LARGE)]
 
 
+@pytest.mark.quick("[0.001]", "[1]")
 @pytest.mark.parametrize("epsilon", ["1e-9", "0.001", "1", "64", "100", "1e9"])
 def test_sorted_counts(epsilon: str) -> None:
     mechanism = SortedCounts(epsilon=epsilon, labels=2**14 + 3)
@@ -78,6 +79,7 @@ def test_sorted_counts(epsilon: str) -> None:
     check(SortedCounts(epsilon=epsilon, labels=5000), [(HUGE, HUGE_MORE)])
 
 
+@pytest.mark.quick("[1]", "[64]")
 @pytest.mark.parametrize("epsilon", ["1e-9", "0.001", "1", "64", "100", "1e9"])
 def test_cumulative_counts(epsilon: str) -> None:
     mechanism = CumulativeCounts(epsilon=epsilon, largest=2**14 + 3)
@@ -85,6 +87,7 @@ def test_cumulative_counts(epsilon: str) -> None:
     check(CumulativeCounts(epsilon=epsilon, largest=5000), [(HUGE, HUGE_MORE)], whole=False)
 
 
+@pytest.mark.quick("[1]")
 @pytest.mark.parametrize("epsilon", ["1e-9", "0.001", "1", "64", "100", "1e9"])
 def test_rank_split_of_a_public_total(epsilon: str) -> None:
     mechanism = RankSplit(epsilon=epsilon, total=10**8)
@@ -92,16 +95,19 @@ def test_rank_split_of_a_public_total(epsilon: str) -> None:
     check(mechanism, SMALL_CELLS)
 
 
+@pytest.mark.quick("[1]", "[64]")
 @pytest.mark.parametrize("epsilon", ["1e-7", "0.001", "1", "64", "100", "1e9"])
 def test_rank_split(epsilon: str) -> None:
     check(RankSplit(epsilon=epsilon), [(LARGE, LARGE_MORE), *SMALL_CELLS], TOTAL)
 
 
+@pytest.mark.quick("[1]", "[64]")
 @pytest.mark.parametrize("epsilon", ["1e-4", "0.01", "1", "2", "64", "100", "1e8"])
 def test_priv_hist(epsilon: str) -> None:
     check(PrivHist(epsilon=epsilon), [(LARGE, LARGE_MORE), *SMALL_CELLS], TOTAL, whole=False)
 
 
+@pytest.mark.quick("[1/100]")
 @pytest.mark.parametrize("epsilon", ["1/100", "1/10", "1"])
 def test_priv_hist_with_all_its_shares(epsilon: str) -> None:
     """Total, split and blocks are measured, and noisy counts end blocks."""
@@ -111,12 +117,14 @@ def test_priv_hist_with_all_its_shares(epsilon: str) -> None:
     check(mechanism, [(less, more), (more, less), *SMALL_CELLS], TOTAL, whole=False)
 
 
+@pytest.mark.quick("[1]", "[0.01]")
 @pytest.mark.parametrize("epsilon", ["1e-4", "0.01", "1", "2", "64", "100", "1e9"])
 def test_the_adaptive_scan(epsilon: str) -> None:
     pairs = [(HUGE, HUGE_MORE), (LARGE, LARGE_MORE), *SMALL_CELLS]
     check(AdaptiveScan(epsilon=epsilon), pairs, spare=SPARE)
 
 
+@pytest.mark.quick("[64]")
 @pytest.mark.parametrize("epsilon", ["1", "64"])
 def test_an_adaptive_scan_of_thousands_of_blocks(epsilon: str) -> None:
     """A long curve, counted in runs of dozens of blocks, with draws from several calls."""
@@ -129,6 +137,7 @@ def test_an_adaptive_scan_of_thousands_of_blocks(epsilon: str) -> None:
     check(mechanism, [(curve, more), (curve, longer)], spare=SPARE)
 
 
+@pytest.mark.quick("[2]")
 @pytest.mark.parametrize("sensitivity", [2, 1000])
 def test_units_of_several_cells(sensitivity: int) -> None:
     pairs = several(sensitivity)

@@ -287,11 +287,11 @@ def test_a_threshold_above_the_true_maximum_is_noticed(monkeypatch: pytest.Monke
 
 def test_noise_of_half_the_scale_shows_in_the_loss(monkeypatch: pytest.MonkeyPatch) -> None:
     mechanism = ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=10)
-    provenance = mechanism.epsilon_guarantee.epsilon
+    claimed = mechanism.epsilon_guarantee.epsilon
     half = GeometricNoise(2 * mechanism.epsilon)
     monkeypatch.setattr(ThresholdHistogram, "_noise_for", lambda *_: half)
     counts = long_tail(5000)
     run = released(mechanism)
     one = record(run, counts)
     its = replay(one, run, with_user(counts, 10, 1))
-    assert loss(one, its)[0] == 2 * provenance
+    assert loss(one, its)[0] == 2 * claimed

@@ -88,6 +88,9 @@ SOME = [
 ]
 
 
+@pytest.mark.quick(
+    "(4096,)-{'epsilon': 1}", "(64, 64)-{'rho': '1e-6'}", "(300, 40)", "(16385,)", "(5000,)"
+)
 @pytest.mark.parametrize(("bins", "kind"), SOME, ids=str)
 def test_adaptive_trees(bins: tuple[int, ...], kind: dict[str, Any]) -> None:
     mechanism = AdaptiveTree(bins=bins, **kind)
@@ -107,6 +110,7 @@ def test_adaptive_trees_of_every_shape(bins: tuple[int, ...], kind: dict[str, An
     {"epsilon": "1/29999"}, {"epsilon": 100}, {"epsilon": 10**9},
     {"rho": "4e-16"}, {"rho": 10**9},
 ], ids=str)  # fmt: skip
+@pytest.mark.quick("'epsilon': 100}-(64", "'4e-16'}-(64")
 def test_adaptive_trees_at_the_ends(bins: tuple[int, ...], kind: dict[str, Any]) -> None:
     check(AdaptiveTree(bins=bins, **kind), few=True)
 
@@ -164,11 +168,13 @@ def test_hierarchical_trees_of_other_shapes(bins: tuple[int, ...]) -> None:
     {"epsilon": "1e-9"}, {"epsilon": 1}, {"epsilon": 64}, {"epsilon": 10**9},
     {"rho": "1e-20"}, {"rho": "1/2"}, {"rho": 10**9},
 ], ids=str)  # fmt: skip
+@pytest.mark.quick("[{'epsilon': 1}]", "[{'rho': '1/2'}]")
 def test_leaf_counts(kind: dict[str, Any]) -> None:
     check(LeafCounts(bins=(64, 64), **kind))
     check(LeafCounts(bins=5000, **kind))
 
 
+@pytest.mark.quick("-2]")
 @pytest.mark.parametrize("sensitivity", [2, 1000])
 @pytest.mark.parametrize("make", [AdaptiveTree, HierarchicalTree, LeafCounts])
 def test_several_records_of_one_unit(make: Any, sensitivity: int) -> None:

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 from dphist.errors import ParameterError
-from dphist.release.release import parameters_of
+from dphist.release.maker import parameters_of
 from dphist.streams.counters.binary import blocks, levels
 from dphist.streams.counters.noise_table import NoiseTable
 from dphist.streams.mechanism import ContinualMechanism
@@ -123,12 +123,13 @@ SETTINGS = {
 }
 
 
+@pytest.mark.quick("[listed]", "[windows]", "[large]")
 @pytest.mark.parametrize("name", SETTINGS)
 def test_the_binary_mechanism(name: str) -> None:
     """An event early, late, in the middle is empty: what is lost is within the guarantee."""
     own = SETTINGS[name]
     events, told = own.stream(), own.told()
-    provenance = own.mechanism.guarantee.rho
+    claimed = own.mechanism.guarantee.rho
     transcript = record(own.run, events, told=told)
     replay(transcript, own.run, events, told=told)
     losses = []
@@ -141,7 +142,7 @@ def test_the_binary_mechanism(name: str) -> None:
         )
         other[where] = -1
         losses.append(loss(transcript, replay(transcript, own.run, other, told=told))[1])
-    assert 0 < max(losses) <= provenance
+    assert 0 < max(losses) <= claimed
     # The events after all that made labels known may be any others.
     replay(
         transcript, own.run, np.append(events[: own.labels], own.stream(1)[own.labels :]), told=told
@@ -204,6 +205,7 @@ def test_all_events_of_a_user_cost_no_more_than_is_stated() -> None:
     assert loss_of_neighbours(own.run, events, late, told=told) == (0, 0)
 
 
+@pytest.mark.quick("[1-")
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("epsilon", ["1/1000", "1", "50"])
 def test_what_noise_is_drawn_does_not_depend_on_the_events(method: Any, epsilon: str) -> None:

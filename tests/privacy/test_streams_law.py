@@ -50,6 +50,7 @@ LONGER = [
 ]
 
 
+@pytest.mark.quick("[0]", "[1]", "[3]", "[5]", "[6]", "[9]", "[10]", "[12]")
 @pytest.mark.parametrize("number", range(len(SHORT)))
 def test_neighbours_release_the_same_unless_a_new_label_is_above(number: int) -> None:
     rng = np.random.default_rng(number)
@@ -59,6 +60,7 @@ def test_neighbours_release_the_same_unless_a_new_label_is_above(number: int) ->
         assert sum(outside for _, outside in found) > 5  # and S is not everything
 
 
+@pytest.mark.quick("[0]")
 @pytest.mark.parametrize("number", range(len(LONGER)))
 def test_streams_of_five_events(number: int) -> None:
     check(LONGER[number], random_table(LONGER[number], np.random.default_rng(50 + number)))

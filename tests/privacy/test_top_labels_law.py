@@ -208,7 +208,7 @@ def worst_of_top_labels(mechanism: TopLabels, number: int = 100) -> tuple[float,
     return tuple(max(column) for column in zip(*found, strict=True))
 
 
-@pytest.mark.quick("parameters0", "parameters1")
+@pytest.mark.quick("parameters1")
 @pytest.mark.parametrize("parameters", TOP_LABELS)
 def test_top_labels_keep_the_definition(parameters: dict) -> None:
     assert max(worst_of_top_labels(TopLabels(**parameters))) <= SLACK
@@ -282,7 +282,8 @@ class CheapLabels(TopLabels):
 )
 def test_planted_bugs_in_top_labels_are_caught(bug: type[TopLabels]) -> None:
     mechanism = bug(k=2, candidates=2, epsilon="0.5", delta="0.2", max_labels=2, max_count=2)
-    assert max(worst_of_top_labels(mechanism, 300)) > 1e-3
+    pairs = neighbours(2, 2, 300, 1)[::-1]  # the worst ones come last
+    assert any(max(breaches_of_top_labels(mechanism, *pair)) > 1e-3 for pair in pairs)
 
 
 class ByInputOrder(LabelCounts):
@@ -304,12 +305,13 @@ def candidates_of(data: LabelCounts, number: int) -> set:
     return set(data.largest(number)["label"].to_pylist())
 
 
-@pytest.mark.quick("LabelCounts-1")
+@pytest.mark.quick("LabelCounts-1-30]")
+@pytest.mark.parametrize("number", [30, 300])
 @pytest.mark.parametrize(("kind", "most"), [(LabelCounts, 1), (ByInputOrder, 2)])
-def test_one_user_changes_at_most_max_labels_candidates(kind: type, most: int) -> None:
+def test_one_user_changes_at_most_max_labels_candidates(kind: type, most: int, number: int) -> None:
     """Rows of ties in another order (as after one more record, in some engines) change more."""
     worst = 0
-    for base, more in neighbours(1, 1, 300, 2):
+    for base, more in neighbours(1, 1, number, 2):
         sets = []
         for counts, order in ((base, list(LABELS)), (more, list(LABELS)[::-1])):
             data = counted(kind, tuple(order), tuple(counts[x] for x in order), 1, 1)
@@ -434,7 +436,7 @@ def worst_of_top_threshold(mechanism: TopThreshold, number: int = 200) -> tuple[
     return tuple(max(column) for column in zip(*found, strict=True))
 
 
-@pytest.mark.quick("parameters0", "parameters1")
+@pytest.mark.quick("parameters0")
 @pytest.mark.parametrize("parameters", TOP_THRESHOLD)
 def test_top_threshold_keeps_the_definition(parameters: dict) -> None:
     mass, divergence = worst_of_top_threshold(TopThreshold(**parameters))
@@ -479,11 +481,11 @@ class UnitForgotten(TopThreshold):
         return 1 / self.epsilon
 
 
-@pytest.mark.quick("NoRootTwo", "NextMissing", "UnitForgotten")
 @pytest.mark.parametrize("bug", [LowThreshold, NoRootTwo, NextMissing, UnitForgotten])
 def test_planted_bugs_in_top_threshold_are_caught(bug: type[TopThreshold]) -> None:
     mechanism = bug(2, epsilon=1, delta="0.1", max_labels=1, max_count=2)
-    assert max(worst_of_top_threshold(mechanism)) > 1e-3
+    pairs = neighbours(1, 2, 200, 3)[::-1]
+    assert any(max(breaches_of_top_threshold(mechanism, *pair)) > 1e-3 for pair in pairs)
 
 
 NOISE = {-4.0: 0.1, 0.0: 0.6, 4.0: 0.3}  # any law serves: domination does not depend on it
@@ -494,6 +496,7 @@ def scripted(size: int) -> Iterator[tuple[tuple[float, ...], float]]:
         yield noise, math.prod(NOISE[z] for z in noise)
 
 
+@pytest.mark.quick("parameters0")
 @pytest.mark.parametrize("parameters", TOP_THRESHOLD[:3])
 def test_what_is_released_dominates_the_renamed_law(parameters: dict) -> None:
     """By enumeration of all noise on a grid: the released table's law, and that on S of P~."""

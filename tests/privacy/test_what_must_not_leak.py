@@ -54,6 +54,13 @@ PAIRS = [
 ]
 
 
+@pytest.mark.quick(
+    "[None-((), (1,))",
+    "[None-((1, 1), (2, 1))",
+    "[None-((3,), (3, 1))",
+    "[None-((918273645,)",
+    "[3-((3,), (3, 1))",
+)
 @pytest.mark.parametrize("pair", PAIRS, ids=str)
 @pytest.mark.parametrize("total", [None, 3])
 def test_equal_noisy_counts_give_equal_publications(pair, total) -> None:
@@ -71,6 +78,12 @@ def test_equal_noisy_counts_give_equal_publications(pair, total) -> None:
     assert len(published) == 1
 
 
+@pytest.mark.quick(
+    "[2-isotonic-((), (1,))",
+    "[2-isotonic-((1, 1), (2, 1))",
+    "[2-none-((), (1,))",
+    "[2-none-((1, 1), (2, 1))",
+)
 @pytest.mark.parametrize("pair", PAIRS[::4] + PAIRS[-2:], ids=str)
 @pytest.mark.parametrize("inference", ["isotonic", "sort", "none"])
 @pytest.mark.parametrize("labels", [2, 6])
@@ -106,6 +119,9 @@ def released_as(mechanism: dh.PrivHist, data: tuple[int, ...], wanted: list) -> 
         return mechanism.release(dh.Profile.from_counts(list(data)))
 
 
+@pytest.mark.quick(
+    "[2-7-((), (1,))", "[2-7-((1, 1), (2, 1))", "[2-7-((3,), (3, 1))", "[2-7-((918273645,)"
+)
 @pytest.mark.parametrize("pair", PAIRS, ids=str)
 @pytest.mark.parametrize("total", [0, 7])
 @pytest.mark.parametrize("epsilon", ["0.1", "2"])
@@ -132,6 +148,7 @@ def test_equal_noisy_numbers_of_priv_hist_give_equal_publications(pair, total, e
     assert len(published) == 1
 
 
+@pytest.mark.quick("((), (1,))", "((1, 1), (2, 1))", "((3,), (3, 1))", "((918273645,)")
 @pytest.mark.parametrize("pair", PAIRS, ids=str)
 def test_equal_noisy_columns_give_equal_publications(pair) -> None:
     mechanism = dh.CumulativeCounts(epsilon=1, largest=4)
@@ -149,6 +166,7 @@ def test_equal_noisy_columns_give_equal_publications(pair) -> None:
     assert len(published) == 1
 
 
+@pytest.mark.quick("((), (1,))", "((1, 1), (2, 1))", "((3,), (3, 1))")
 @pytest.mark.parametrize("pair", list(neighbour_pairs(3)), ids=str)
 def test_equal_draws_of_partitions_give_equal_publications(pair, monkeypatch) -> None:
     """The sampler publishes the drawn table and its parameters: not the window it drew from."""
@@ -199,6 +217,7 @@ def test_shape_is_a_function_of_the_noisy_total(seeded) -> None:
             assert {k: len(v) for k, v in one_label.items()} == {k: len(v) for k, v in many.items()}
 
 
+@pytest.mark.quick("counts0", "counts1")
 @pytest.mark.parametrize("counts", [[], [1], [1] * 11, [1] * 12, [1] * 13, [2] * 40])
 def test_no_warning_or_error_depends_on_the_data(counts, seeded, recwarn) -> None:
     profile = dh.Profile.from_counts(counts)

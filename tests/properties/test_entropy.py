@@ -18,7 +18,7 @@ from scipy.stats import binom
 import dphist as dh
 from dphist.errors import ParameterError
 from dphist.properties.chao import chao1, seen_once
-from dphist.properties.entropy import LINEAR, METHODS, entropy, weights
+from dphist.properties.entropy import LINEAR, METHODS, entropy, estimate_entropy, weights
 from dphist.properties.entropy_polynomial import Design, jvhw, wu_yang
 from dphist.properties.polynomials import Entropy, best_approximation, unbiased
 from dphist.properties.profile_likelihood import _log_rising, likeliest_population
@@ -191,7 +191,7 @@ def test_intervals_hold_the_truth(method: str, n: int, labels: int | None) -> No
         held = 0
         drawn = samples(law, n, 100)
         for profile, true in drawn:
-            interval = entropy(profile, method=method, labels=labels, full=True).interval
+            interval = estimate_entropy(profile, method=method, labels=labels).interval
             assert interval is not None
             held += interval[0] <= true + 1e-9 and true - 1e-9 <= interval[1]
         assert held >= 88
@@ -208,7 +208,7 @@ def test_intervals_hold_where_most_labels_are_rarer_than_any_seen(
     random, held, short = np.random.default_rng(4), 0, 0
     for _ in range(40):
         profile = dh.Profile.from_counts(np.bincount(random.choice(many, n, p=law)))
-        found = entropy(profile, full=True)
+        found = estimate_entropy(profile)
         assert found.interval is not None
         held += found.interval[0] <= bits(law) <= found.interval[1]
         short += found.value + (found.value - found.interval[0]) < bits(law)
@@ -228,25 +228,25 @@ def test_labels_that_were_hardly_seen_twice_do_not_run_away() -> None:
 
 def test_more_labels_than_there_are_have_no_interval() -> None:
     profile = dh.Profile.from_counts([3, 2, 2, 1])
-    assert entropy(profile, labels=4, full=True).interval is not None
-    assert entropy(profile, labels=3, full=True).interval is None
+    assert estimate_entropy(profile, labels=4).interval is not None
+    assert estimate_entropy(profile, labels=3).interval is None
 
 
 def test_what_an_estimate_says() -> None:
     profile = dh.Profile.from_counts([20, 10, 5, 5, 5, 3, 1])
-    found = entropy(profile, full=True)
+    found = estimate_entropy(profile)
     assert (found.method, found.unit) == ("wu-yang", "bits")
     assert found.standard_error is not None
     assert found.interval is not None
     assert found.interval[0] < found.value < found.interval[1]
     assert entropy(profile) == found.value
-    assert entropy(profile, method="apml", full=True).standard_error is None
-    assert entropy(profile, base=math.e, full=True).unit == "nats"
-    assert "as given" in " ".join(entropy(profile, labels=9, full=True).notes)
-    assert "more labels" in " ".join(entropy(profile, labels=2, full=True).notes)
-    assert "no method" in " ".join(entropy(profile, labels=10**6, full=True).notes)
+    assert estimate_entropy(profile, method="apml").standard_error is None
+    assert estimate_entropy(profile, base=math.e).unit == "nats"
+    assert "as given" in " ".join(estimate_entropy(profile, labels=9).notes)
+    assert "more labels" in " ".join(estimate_entropy(profile, labels=2).notes)
+    assert "no method" in " ".join(estimate_entropy(profile, labels=10**6).notes)
     # The bias where most labels are seen once is in no interval.
-    assert entropy(dh.Profile.from_counts([1] * 30), full=True).interval is None
+    assert estimate_entropy(dh.Profile.from_counts([1] * 30)).interval is None
 
 
 @pytest.mark.parametrize("method", ["plug-in", "miller-madow"])
@@ -254,7 +254,7 @@ def test_standard_errors_are_those_of_sampling(method: str) -> None:
     random = np.random.default_rng(1)
     probabilities = 1 / np.arange(1, 31) / np.sum(1 / np.arange(1, 31))
     profiles = [dh.Profile.from_counts(random.multinomial(4000, probabilities)) for _ in range(300)]
-    found = [entropy(profile, method=method, full=True) for profile in profiles]
+    found = [estimate_entropy(profile, method=method) for profile in profiles]
     errors = [estimate.standard_error or 0.0 for estimate in found]
     assert np.mean(errors) == pytest.approx(np.std([e.value for e in found]), rel=0.2)
     assert np.mean([e.value for e in found]) == pytest.approx(bits(probabilities), abs=0.01)
@@ -347,7 +347,7 @@ def test_large_totals(yahoo: dh.Profile) -> None:
     # 2**59 labels of one record beside one of 2**41, which floats would lose.
     wide = dh.Profile.from_prevalences([1, 2**41], [2**59, 1])
     for method in METHODS:
-        found = entropy(wide, method=method, labels=2**61, full=True)
+        found = estimate_entropy(wide, method=method, labels=2**61)
         assert 58 < found.value <= 61 * (1 + 1e-12)
 
 
@@ -355,7 +355,7 @@ def test_large_totals(yahoo: dh.Profile) -> None:
 def test_few_records_are_no_error(method: str) -> None:
     for counts in ([1], [1, 1], [2], [2, 1], [1, 1, 1], [3, 1]):
         for labels in (None, 1, 2, 10**9):
-            found = entropy(dh.Profile.from_counts(counts), method=method, labels=labels, full=True)
+            found = estimate_entropy(dh.Profile.from_counts(counts), method=method, labels=labels)
             assert math.isfinite(found.value)
             assert found.value >= 0
 

@@ -14,7 +14,7 @@ from benchmarks import data
 from dphist import Profile, anonymize
 from dphist.errors import ParameterError
 from dphist.properties.estimate import Estimate
-from dphist.properties.guessing import guessing, guesswork
+from dphist.properties.guessing import estimate_guessing, guessing, guesswork
 
 some_counts = st.lists(st.integers(1, 9), min_size=1, max_size=8)
 shares = st.fractions(min_value=Fraction(1, 100), max_value=1, max_denominator=100)
@@ -138,21 +138,21 @@ def test_totals_that_no_data_have_are_refused(asked: dict[str, Any], counts: lis
 
 def test_full_says_what_it_rests_on() -> None:
     profile = Profile.from_prevalences([1, 6, 30], [40, 5, 2])
-    found = guessing(profile, guesses=7, full=True)
+    found = estimate_guessing(profile, guesses=7)
     assert isinstance(found, Estimate)
     assert found.value == 90 / 130
     assert found.standard_error == pytest.approx(math.sqrt(90 / 130 * 40 / 130 / 130))
     assert found.interval is not None
     assert found.interval[0] < found.value < found.interval[1]
     assert not any("beyond" in note for note in found.notes)
-    assert any("beyond 7 guesses" in n for n in guessing(profile, guesses=8, full=True).notes)
+    assert any("beyond 7 guesses" in n for n in estimate_guessing(profile, guesses=8).notes)
     many = Profile.from_prevalences([1, 6], [1, 12_345])
-    notes = guessing(many, guesses=12_346, full=True).notes
+    notes = estimate_guessing(many, guesses=12_346).notes
     assert any("beyond 12,345 guesses" in note for note in notes)
-    assert any("fewer labels" in n for n in guessing(profile, guesses=48, full=True).notes)
-    bits = guessing(profile, share="1/2", bits=True, full=True)
+    assert any("fewer labels" in n for n in estimate_guessing(profile, guesses=48).notes)
+    bits = estimate_guessing(profile, share="1/2", bits=True)
     assert (bits.unit, bits.standard_error) == ("bits", None)
-    assert guessing(profile, share="1/2", full=True).unit == "guesses"
+    assert estimate_guessing(profile, share="1/2").unit == "guesses"
 
 
 def test_a_release_answers_with_its_own_total() -> None:
@@ -172,7 +172,6 @@ def test_a_release_answers_with_its_own_total() -> None:
         {"guesses": [1, -1]},
         {"guesses": [0.5]},
         {"guesses": [[1]]},
-        {"guesses": [1], "full": True},
         {"guesses": 1, "bits": True},
         {"guesses": 1, "measure": "dictionary"},
         {"share": 0},
@@ -182,8 +181,14 @@ def test_a_release_answers_with_its_own_total() -> None:
     ],
 )
 def test_errors_name_the_parameter(asked: dict[str, object]) -> None:
-    with pytest.raises(ParameterError, match=r"guesses|share|measure"):
-        guessing(Profile.from_counts([2, 1]), **asked)  # type: ignore[call-overload]
+    for ask in (guessing, estimate_guessing):
+        with pytest.raises(ParameterError, match=r"guesses|share|measure"):
+            ask(Profile.from_counts([2, 1]), **asked)  # type: ignore[operator]
+
+
+def test_an_estimate_is_of_one_number_of_guesses() -> None:
+    with pytest.raises(ParameterError, match="guesses must be one number"):
+        estimate_guessing(Profile.from_counts([2, 1]), guesses=[1])  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("guesses", [10, 100])
@@ -193,9 +198,7 @@ def test_intervals_hold_the_share_of_the_most_probable(guesses: int, n: int, eve
     law = np.full(1000, 1e-3) if even else 1 / np.arange(1, 1001) / np.sum(1 / np.arange(1, 1001))
     true, random, held, flat = law[:guesses].sum(), np.random.default_rng(7), 0, 0
     for _ in range(60):
-        found = guessing(
-            Profile.from_counts(random.multinomial(n, law)), guesses=guesses, full=True
-        )
+        found = estimate_guessing(Profile.from_counts(random.multinomial(n, law)), guesses=guesses)
         assert found.interval is not None
         assert found.standard_error is not None
         held += found.interval[0] <= true <= found.interval[1]

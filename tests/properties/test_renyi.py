@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 import dphist as dh
 from dphist.errors import ParameterError
 from dphist.parameters import Exact
-from dphist.properties.entropy import entropy
+from dphist.properties.entropy import entropy, estimate_entropy
 from dphist.properties.estimate import Estimate
-from dphist.properties.renyi import log_power_weights, renyi_entropy
+from dphist.properties.renyi import estimate_renyi_entropy, log_power_weights, renyi_entropy
 
 ORDERS: list[Any] = [0, "1e-350", 0.5, 0.999999, 1, "4/3", 2, 3.5, 7, 200, math.inf]
 some_counts = st.lists(st.integers(1, 60), min_size=1, max_size=20)
@@ -95,7 +95,7 @@ def test_defaults_and_bases() -> None:
     assert renyi_entropy(profile, order=0.5) == half
     nats = renyi_entropy(profile, order=2, base=math.e)
     assert renyi_entropy(profile, order=2, base=4) == pytest.approx(nats / math.log(4))
-    assert renyi_entropy(profile, order=1, full=True) == entropy(profile, full=True)
+    assert estimate_renyi_entropy(profile, order=1) == estimate_entropy(profile)
 
 
 @pytest.mark.parametrize("order", [0.5, 2, 4])
@@ -105,7 +105,7 @@ def test_standard_errors_are_those_of_sampling(order: float) -> None:
     found: list[Estimate] = []
     for _ in range(300):
         counts = random.multinomial(2000, probabilities)
-        found.append(renyi_entropy(dh.Profile.from_counts(counts), order=order, full=True))
+        found.append(estimate_renyi_entropy(dh.Profile.from_counts(counts), order=order))
     values = [estimate.value for estimate in found]
     errors = [estimate.standard_error or 0.0 for estimate in found]
     # 300 runs tell a standard deviation to 4 %; five of these.
@@ -135,14 +135,14 @@ def test_what_is_refused(arguments: dict[str, Any], named: str) -> None:
         renyi_entropy(dh.Profile.from_counts([3]), **arguments)
 
 
-ERROR = "the standard error, of sampling, leaves out bias"
+ERROR = "the standard error is that of sampling, without bias"
 
 
 @pytest.mark.parametrize(
     ("order", "method", "notes"),
     [
         (0, None, ("labels not seen are left out; no standard error",)),
-        (math.inf, None, ("rests on the largest count alone; no standard error",)),
+        (math.inf, None, ("depends on the largest count alone; no standard error",)),
         ("1/2", None, ("labels not seen are left out", ERROR)),
         (2, None, (ERROR,)),
         (2, "plug-in", (ERROR,)),
@@ -152,8 +152,8 @@ ERROR = "the standard error, of sampling, leaves out bias"
 def test_notes_claim_no_more_than_there_is(
     order: Exact, method: str | None, notes: tuple[str, ...]
 ) -> None:
-    found = renyi_entropy(
-        dh.Profile.from_counts([30, 10, 5, 1, 1]), order=order, method=method, full=True
+    found = estimate_renyi_entropy(
+        dh.Profile.from_counts([30, 10, 5, 1, 1]), order=order, method=method
     )
     assert found.notes == notes
     assert (ERROR in notes) == (found.standard_error is not None)
@@ -162,8 +162,8 @@ def test_notes_claim_no_more_than_there_is(
 def test_order_one_is_what_shannon_says() -> None:
     profile = dh.Profile.from_counts([30, 10, 5, 1, 1])
     for order in (1, Fraction(10**20 + 1, 10**20)):  # the latter is 1 as a float
-        found = renyi_entropy(profile, order=order, method="plug-in", full=True)
-        assert found == entropy(profile, method="plug-in", full=True)
+        found = estimate_renyi_entropy(profile, order=order, method="plug-in")
+        assert found == estimate_entropy(profile, method="plug-in")
         assert found.standard_error is not None
         assert renyi_entropy(profile, order=order, method="plug-in") == found.value
 
@@ -171,7 +171,7 @@ def test_order_one_is_what_shannon_says() -> None:
 @pytest.mark.parametrize("order", [0, "1/2", 1, 2, 7, math.inf])
 def test_no_minus_zero_and_no_error_of_nothing(order: Exact) -> None:
     for counts in ([], [9]):
-        found = renyi_entropy(dh.Profile.from_counts(counts), order=order, full=True)
+        found = estimate_renyi_entropy(dh.Profile.from_counts(counts), order=order)
         assert math.copysign(1, found.value) == 1
         if not counts:
             assert found.value == 0
@@ -188,12 +188,12 @@ def test_intervals_hold_the_truth(order: int, exponent: float) -> None:
     random, held, given = np.random.default_rng(2), 0, 0
     for _ in range(100):
         profile = dh.Profile.from_counts(random.multinomial(3000, law))
-        interval = renyi_entropy(profile, order=order, full=True).interval
+        interval = estimate_renyi_entropy(profile, order=order).interval
         if interval is not None:
             given += 1
             held += interval[0] <= true <= interval[1]
     assert given >= 60
     assert held >= 0.88 * given
     few = dh.Profile.from_counts([2, 1, 1, 1])
-    assert renyi_entropy(few, order=2, full=True).interval is None
-    assert renyi_entropy(few, order=2, method="plug-in", full=True).interval is None
+    assert estimate_renyi_entropy(few, order=2).interval is None
+    assert estimate_renyi_entropy(few, order=2, method="plug-in").interval is None

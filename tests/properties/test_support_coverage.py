@@ -14,6 +14,7 @@ from dphist.errors import ParameterError
 from dphist.properties.estimate import plain_number
 from dphist.properties.support_coverage import (
     binomial_cut,
+    estimate_support_coverage,
     farthest,
     poisson_cut,
     smoothing_bias,
@@ -35,7 +36,7 @@ def butterflies() -> Profile:
 )
 def test_butterflies(extra: str, species: float) -> None:
     """As published: 75 in two more years (Good and Toulmin 1956)."""
-    found = support_coverage(butterflies(), extra=extra, full=True)
+    found = estimate_support_coverage(butterflies(), extra=extra)
     assert found.value == pytest.approx(species, abs=0.005)
     assert found.method == "good-toulmin"
     t = float(Fraction(extra))
@@ -125,7 +126,7 @@ def test_smoothing_only_ever_damps(method: str) -> None:
 @pytest.mark.parametrize("extra", ["0.5", 1, 3])
 def test_value_and_error_are_the_linear_forms(extra: str) -> None:
     profile = Profile.from_prevalences([1, 2, 5, 2**40], [900, 300, 40, 3])
-    found = support_coverage(profile, extra=extra, full=True)
+    found = estimate_support_coverage(profile, extra=extra)
     factors = weights(profile.counts, profile.total, Fraction(extra), found.method)
     assert found.value == pytest.approx(factors @ profile.prevalences, rel=1e-12)
     assert found.standard_error == pytest.approx(math.sqrt(factors**2 @ profile.prevalences))
@@ -133,7 +134,7 @@ def test_value_and_error_are_the_linear_forms(extra: str) -> None:
 
 
 def test_small_profiles() -> None:
-    empty = support_coverage(Profile.from_counts([]), extra=5, full=True)
+    empty = estimate_support_coverage(Profile.from_counts([]), extra=5)
     assert (empty.value, empty.standard_error, empty.interval) == (0, None, None)
     assert support_coverage(Profile.from_counts([1]), extra=1) == 1
     assert support_coverage(Profile.from_counts([2]), extra=1) == 0  # -1 labels cannot be
@@ -155,7 +156,7 @@ def test_intervals_hold_what_is_seen(extra: int, method: str) -> None:
         first, second = rng.multinomial(2000, law), rng.multinomial(2000 * extra, law)
         new = np.sum((first == 0) & (second > 0))
         profile = Profile.from_counts(first)
-        found = support_coverage(profile, extra=extra, method=method, full=True)
+        found = estimate_support_coverage(profile, extra=extra, method=method)
         assert found.interval is not None
         low, high = found.interval
         held += low <= new <= high
@@ -186,7 +187,7 @@ def test_bias_of_smoothing_is_found_and_in_the_interval(
     profile = Profile.from_counts(rng.multinomial(records, np.full(labels, 1 / labels)))
     bias = smoothing_bias(profile, more, method)
     assert bias == pytest.approx(true, rel=0.15)
-    found = support_coverage(profile, extra=extra, method=method, full=True)
+    found = estimate_support_coverage(profile, extra=extra, method=method)
     assert found.interval is not None
     assert found.standard_error is not None
     half = 1.959964 * math.sqrt(found.standard_error**2 + found.value + bias**2)
@@ -197,7 +198,7 @@ def test_bias_of_smoothing_is_found_and_in_the_interval(
 
 
 def test_weights_of_good_and_toulmin_have_no_bias() -> None:
-    found = support_coverage(butterflies(), extra=1, full=True)
+    found = estimate_support_coverage(butterflies(), extra=1)
     assert found.interval is not None
     assert found.standard_error is not None
     half = 1.959964 * math.sqrt(found.standard_error**2 + 75)
@@ -229,6 +230,7 @@ def test_errors_name_the_parameter(asked: dict[str, object], name: str) -> None:
         support_coverage(butterflies(), **asked)  # type: ignore[call-overload]
 
 
+@pytest.mark.verify
 def test_too_far_says_nothing_of_how_far_that_is() -> None:
     """The bound is the data's own; the message is the same for all of them."""
     said = set()

@@ -13,7 +13,13 @@ from scipy.stats import binom
 import dphist as dh
 from dphist.errors import ParameterError
 from dphist.properties.estimate import Estimate
-from dphist.properties.uniformity import METHODS, distance_to_uniformity, scaled_krawtchouk, weights
+from dphist.properties.uniformity import (
+    METHODS,
+    distance_to_uniformity,
+    estimate_distance_to_uniformity,
+    scaled_krawtchouk,
+    weights,
+)
 
 
 @given(st.lists(st.integers(0, 50), max_size=20), st.integers(20, 40))
@@ -108,7 +114,7 @@ def test_error_at_uniform_is_less_than_a_quarter_of_the_plug_ins() -> None:
     for _ in range(30):
         profile = dh.Profile.from_counts(random.multinomial(3000, np.full(1000, 1e-3)))
         for method in METHODS:
-            estimate = distance_to_uniformity(profile, labels=1000, method=method, full=True)
+            estimate = estimate_distance_to_uniformity(profile, labels=1000, method=method)
             found[method].append(estimate)
     rmse = {m: np.sqrt(np.mean([e.value**2 for e in found[m]])) for m in METHODS}
     assert rmse["polynomial"] < 0.25 * rmse["plug-in"]
@@ -120,7 +126,7 @@ def test_error_at_uniform_is_less_than_a_quarter_of_the_plug_ins() -> None:
 
 def test_more_labels_than_were_given() -> None:
     profile = dh.Profile.from_counts([5, 5, 5])
-    estimate = distance_to_uniformity(profile, labels=2, full=True)
+    estimate = estimate_distance_to_uniformity(profile, labels=2)
     assert 0 <= estimate.value <= 0.5
     assert "more labels" in " ".join(estimate.notes)
 

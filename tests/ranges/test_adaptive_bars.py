@@ -419,6 +419,7 @@ def coverage(truth, bars, runs=RUNS, **budget):
     return {kind: float(np.mean(shares)) for kind, shares in held.items()}
 
 
+@pytest.mark.quick("-spikes]", "-slope]")
 @pytest.mark.parametrize("name", TRUTHS)
 @pytest.mark.parametrize("bars", [interval_of, error_of])
 @pytest.mark.parametrize("budget", [{"epsilon": "0.3"}, {"rho": "0.05"}], ids=["epsilon", "rho"])

@@ -419,6 +419,7 @@ def stream_of_one() -> dh.Release:
     return running.release()
 
 
+@pytest.mark.quick("[ranges]")
 @pytest.mark.parametrize("kind", OF_EACH_KIND)
 def test_a_process_that_has_imported_nothing_else_shows_any_release(
     kind: str, tmp_path: Path

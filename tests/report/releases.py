@@ -99,11 +99,8 @@ class Hostile:
     def expected_error(self, total: int | None = None) -> float:
         return 1.0
 
-    def band(self, release: Release) -> Band:
+    def intervals(self, release: Release) -> Band:
         return Band(release.value, release.value, 0.9, HOSTILE)
-
-    def pointwise_band(self, release: Release) -> None:
-        return None
 
     @property
     def description(self) -> str:

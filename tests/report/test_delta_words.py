@@ -53,7 +53,7 @@ def test_what_is_said_of_it_is_rounded_to_the_side_that_claims_less() -> None:
     assert advised * 333_334 <= Fraction(1, 100) < 2 * advised * 333_334
     # Of an unknown number: for how many it is meant.
     said = delta_in_words(Fraction(3, 10**7), Number())
-    assert said.startswith("That is meant for up to 33,000 users")
+    assert said.startswith("This δ is meant for up to 33,000 users")
     assert delta_in_words(Fraction(0), Number(10**9)) == ""
 
 
@@ -90,7 +90,7 @@ def test_released_counts_show_how_many_there_are_at_least() -> None:
     )
     assert number_protected(ranked).units is None
     # Not calibrated, it is stated at twice its own delta.
-    assert "That is meant for up to 5,000 users" in " ".join(summary_text(ranked).split())
+    assert "This δ is meant for up to 5,000 users" in " ".join(summary_text(ranked).split())
     profile = dh.Profile.from_counts([1000] * 100)
     sampled = dh.PartitionSampler(epsilon=1, delta="1e-6", sensitivity=4)
     assert 24_000 < number_protected(sampled.release(profile)).units < 26_000

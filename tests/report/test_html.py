@@ -9,7 +9,7 @@ import matplotlib
 import pytest
 
 from dphist import OutputFileError, ParameterError, Profile, Release, write_report
-from dphist.release.release import parameters_of
+from dphist.release.maker import parameters_of
 from dphist.report import report_html, words
 from tests.report import releases
 from tests.report.releases import number_protected

@@ -4,13 +4,22 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import dphist as dh
+from dphist.anonymized.band import Band
+from dphist.ranges.leaf_counts import BinAnswers
+from dphist.release import mechanisms
 from dphist.release import release as saved
+from dphist.release.range_histogram import RangeHistogram
 from dphist.report import kinds
+from dphist.report.guarantees import total_of
 from dphist.report.html import report_html
 from dphist.report.summary import summary_text
 from dphist.report.table import table_csv
@@ -24,6 +33,110 @@ def registered() -> Iterator[None]:
     kinds.register_kind(Mean, MeanKind())
     yield
     del kinds._KINDS[Mean]
+
+
+RANGES = RangeHistogram(np.arange(6), answers=BinAnswers(np.arange(6), 1.0))
+
+
+@dataclass(frozen=True)
+class SavedMean(Mean):
+    """A value that files can hold."""
+
+    def to_content(self) -> dict[str, float]:
+        return {"mean": self.mean}
+
+    @classmethod
+    def from_content(cls, content: dict[str, float]) -> "SavedMean":
+        return cls(content["mean"])
+
+
+@dataclass(frozen=True)
+class Average:
+    """A mechanism of somebody else's, with no more than `dphist.Mechanism` asks for."""
+
+    rho: Fraction = Fraction(1)
+
+    noise_scale = 1
+    description = reference = "Nothing."
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rho", Fraction(self.rho))
+
+    @property
+    def guarantee(self) -> dh.ZCDP:
+        return dh.ZCDP(self.rho)
+
+    def release(self, data: Any, source: object = None) -> dh.Release:
+        return dh.Release(data, self.guarantee, self)
+
+    def decode(self, noisy: object) -> None:
+        raise dh.ParameterError("nothing is kept")
+
+    def expected_error(self, *public: object) -> float:
+        return 1.0
+
+    def intervals(self, release: dh.Release, level: float = 0.95) -> Any:
+        return Band(release.value, release.value, level, "all labels")
+
+
+@pytest.fixture
+def registered_average(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mechanisms, "_OTHERS", {})
+    dh.register(Average)
+
+
+@pytest.mark.usefixtures("registered_average")
+def test_a_kind_of_somebody_else_is_saved_like_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kinds, "_KINDS", dict(kinds._KINDS))
+    monkeypatch.setattr(saved, "_KINDS", dict(saved._KINDS))
+    release = Average().release(SavedMean(12.5))
+    with pytest.raises(dh.ParameterError, match="SavedMean cannot be saved: give the type"):
+        release.to_json()
+    kinds.register_kind(SavedMean, MeanKind())
+    loaded = dh.Release.from_json(release.to_json())
+    assert (loaded.value, loaded.mechanism, loaded) == (SavedMean(12.5), Average(), release)
+    assert summary_text(loaded) == summary_text(release)
+    other = type("Other", (SavedMean,), {})
+    with pytest.raises(dh.ParameterError, match="there is a kind mean already"):
+        kinds.register_kind(other, MeanKind())
+    assert kinds.kind_of(Average().release(other(1.0))).name == "mean"
+
+
+@pytest.mark.usefixtures("registered")
+def test_a_value_that_files_cannot_hold_is_not_saved(tmp_path: Path) -> None:
+    release = Average().release(Mean(12.5))
+    assert "Average" in repr(release)
+    with pytest.raises(dh.ParameterError, match="type Mean cannot be saved: give the type"):
+        release.save(tmp_path / "r.json")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.usefixtures("registered_average")
+@pytest.mark.parametrize("value", [dh.Profile.from_counts([5, 3, 3]), RANGES])
+def test_a_mechanism_with_nothing_but_the_protocol_is_shown(value: Any) -> None:
+    """Without `to_approx_dp`, `sensitivity` and `band`: rho-zCDP for one record."""
+    release = Average().release(value)
+    assert total_of(release.mechanism).guarantee == dh.ZCDP(1).to_approx_dp("1e-6")
+    assert "one record" in summary_text(release)
+    assert kinds.kind_of(release).as_json(release)["guarantee"]["sensitivity"] == 1
+    if isinstance(value, dh.Profile):
+        assert "ε = 7.76621662532" in Page(report_html(release)).text
+        dh.plot(release)
+
+
+@pytest.mark.usefixtures("registered_average")
+def test_a_kind_whose_pages_state_more_than_the_protocol_says_so() -> None:
+    labels = dh.LabelCounts.from_table(pa.table({"x": ["a"]}), label="x")
+    value = dh.ThresholdHistogram(epsilon=1, max_labels=1, labels=["a"]).release(labels).value
+    release = dh.Release.from_json(Average().release(value).to_json())
+    for show in (summary_text, report_html, dh.plot):
+        with pytest.raises(dh.ParameterError, match=r"Average cannot be shown: .* LabelsMechanism"):
+            show(release)
+    stream = dh.ContinualHistogram(epsilon=1, horizon=9, labels=["a"])
+    release = dh.Release.from_json(Average().release(stream.release().value).to_json())
+    for show in (summary_text, report_html, dh.plot):
+        with pytest.raises(dh.ParameterError, match=r"Average cannot be shown: .* ContinualMech"):
+            show(release)
 
 
 def test_every_kind_of_release_has_a_report() -> None:
@@ -77,6 +190,7 @@ def test_pages_of_all_kinds_hold_text_and_no_release() -> None:
     assert not [f.name for f in fields(page) if isinstance(getattr(page, f.name), dh.Release)]
 
 
+@pytest.mark.quick("as_json")
 @pytest.mark.parametrize(
     "shown", ["summary_text(release)", "table_csv(release)", "kind_of(release).as_json(release)"]
 )

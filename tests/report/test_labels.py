@@ -26,7 +26,7 @@ from dphist import (
 )
 from dphist.noise import rounded_gaussian, two_sided_geometric
 from dphist.privacy import Target
-from dphist.release.release import parameters_of
+from dphist.release.maker import parameters_of
 from dphist.report import mechanism_facts, report_html, words
 from dphist.report.guarantees import total_in_words, total_of
 from dphist.report.labels import words as labels_words
@@ -121,7 +121,7 @@ def test_the_page_says_what_is_promised(release: Release, source: str) -> None:
         labels_words.bounds_in_words(mechanism),
         labels_words.threshold_in_words(mechanism),
         mechanism.description,
-        "Whoever counted the labels promises that no user adds more",
+        "Whoever counted the labels asserts that no user adds more",
         f"dphist {release.version}",
         "arXiv:2309.09170",
         'dphist.Release.load("release.json")',
@@ -150,7 +150,7 @@ def test_limits_fit_the_mechanism() -> None:
 
 def test_the_promise_is_stated_unless_users_were_bounded() -> None:
     release = ALL["laplace"]()
-    promised = "Whoever counted the labels promises"
+    promised = "Whoever counted the labels asserts"
     asked = {"unit": "one user", "null_users": "drop", "null_labels": "refuse"}
     bounded = replace(release, provenance=asked)
     for shown in (summary_text, lambda r: Page(report_html(r)).text):

@@ -16,6 +16,7 @@ from tests.report.test_html import Page
 HEADING = "What it says about the population"
 
 
+@pytest.mark.quick("[smoothing]", "[sorted", "empty")
 @pytest.mark.parametrize("make", releases.ALL.values(), ids=releases.ALL)
 def test_every_page_has_it(make) -> None:
     release = make()
@@ -36,15 +37,15 @@ def test_its_numbers_are_those_of_the_functions() -> None:
     release = releases.usual_release()
     shown = {line.name: line for line in population(release).lines}
     assert shown["Shannon entropy (bits)"].value == f"{properties.entropy(release):.3f}"
-    bound = properties.support_size(release, method="chao1", full=True, resamples=40)
+    bound = properties.estimate_support_size(release, method="chao1", resamples=40)
     assert bound.interval is not None
     low, high = bound.interval
-    assert shown["Labels there are, at least"].value == f"{bound.value:,.0f}"
-    assert shown["Labels there are, at least"].interval == f"{low:,.0f} to {high:,.0f}"
+    assert shown["Number of labels, at least"].value == f"{bound.value:,.0f}"
+    assert shown["Number of labels, at least"].interval == f"{low:,.0f} to {high:,.0f}"
     coverage = properties.support_coverage(release, extra=1)
     assert shown["New labels in n further records"].value == f"{coverage:,.0f}"
     opened = 100 * properties.guessing(release, guesses=1000)
-    assert shown["Share of 1,000 commonest labels"].value == f"{opened:.2f} %"
+    assert shown["Share of the 1,000 most common labels"].value == f"{opened:.2f} %"
 
 
 def test_its_intervals_have_the_noise_of_the_release() -> None:
@@ -52,8 +53,8 @@ def test_its_intervals_have_the_noise_of_the_release() -> None:
     text = Page(report_html(release)).text
     assert "and for the noise of the release" in text
     assert "dphist properties release.json" in text
-    bound = properties.support_size(release, method="chao1", full=True, resamples=40)
-    bare = properties.support_size(release.value, method="chao1", full=True)
+    bound = properties.estimate_support_size(release, method="chao1", resamples=40)
+    bare = properties.estimate_support_size(release.value, method="chao1")
     assert interval_of(bare) != interval_of(bound)
 
 
@@ -97,7 +98,7 @@ def estimate(value: float, unit: str, error: float | None = None) -> Estimate:
         (7281.4, "labels", "7,281"),
         (225686770.4, "labels", "225,686,770"),
         (float("inf"), "bits", "no bound"),
-        (float("nan"), "labels", "cannot be told"),
+        (float("nan"), "labels", "unknown"),
         (0.0188513, "share of records", "1.885 %"),
         (0.0000012345, "share of records", "0.0001234 %"),
         (1.0, "share of records", "100.0 %"),
@@ -141,8 +142,8 @@ def test_what_is_too_far_ahead_is_a_row() -> None:
     near, far = [row for row in rows if row.function == "support_coverage"]
     assert value_of(near.estimate) == "3"
     assert name_of(far) == "New labels in 2n further records"
-    assert (value_of(far.estimate), interval_of(far.estimate)) == ("cannot be told", "—")
-    assert notes_of([far])[0][1].endswith("Cannot be told: too far ahead for so few records.")
+    assert (value_of(far.estimate), interval_of(far.estimate)) == ("unknown", "—")
+    assert notes_of([far])[0][1].endswith("Unknown: too far ahead for this few records.")
     for extra in (0, -1, "soon"):
         with pytest.raises(ParameterError, match="extra"):
             properties_of(Profile.from_counts([1, 1, 3]), extra=[extra])
@@ -150,4 +151,4 @@ def test_what_is_too_far_ahead_is_a_row() -> None:
 
 def test_one_label_is_the_commonest() -> None:
     rows = properties_of(Profile.from_counts([4]))
-    assert "Share of the commonest label" in [row.name for row in rows]
+    assert "Share of the most common label" in [row.name for row in rows]

@@ -13,6 +13,7 @@ from dphist.report.table import table_csv
 from tests.report.ranges_releases import ALL, HOURS, released
 
 
+@pytest.mark.quick("[one]", "[many]", "[hours]", "[hostile]")
 @pytest.mark.parametrize("name", ALL)
 def test_the_plot_is_of_the_release(name: str) -> None:
     release = ALL[name]()
@@ -47,7 +48,7 @@ def test_a_million_bins_are_few_steps() -> None:
     release = released(LeafCounts, np.full(2**20, 3))
     source = report_html(release)
     assert len(source) < 100_000
-    assert "the mean of 5,243 neighboring bins" in source
+    assert "averaged over groups of 5,243 neighboring bins" in source
     assert len(plot(release)[0].patches[0].get_data().values) == MOST
     assert table_csv(release).count("\n") == 2**20 + 1
 

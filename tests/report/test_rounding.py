@@ -42,18 +42,18 @@ def check_sentence(epsilon: Fraction, text: str) -> None:
     with mpmath.workdps(60):
         found = re.search(r"at most (e\^)?([0-9.,e/-]+) times", text)
         assert found is not None
-        provenance = exact(read(found[2]))
+        shown = exact(read(found[2]))
         if found[1]:
-            assert exact(epsilon) <= provenance <= exact(epsilon) * (1 + mpmath.mpf(10) ** -5)
+            assert exact(epsilon) <= shown <= exact(epsilon) * (1 + mpmath.mpf(10) ** -5)
             assert mpmath.exp(exact(epsilon)) > 10**6  # "(more than a million)"
         else:
             true = mpmath.exp(exact(epsilon))
-            assert true <= provenance
-            assert provenance - 1 <= (true - 1) * 1.1 + mpmath.mpf(10) ** -9
+            assert true <= shown
+            assert shown - 1 <= (true - 1) * 1.1 + mpmath.mpf(10) ** -9
         percent = re.search(r"at most ([0-9.]+) % sure", text)
         true = 100 / (1 + mpmath.exp(-exact(epsilon)))
         if percent is None:
-            assert "all but certain" in text
+            assert "almost certain" in text
             assert true > 99.89
         else:
             assert true <= exact(read(percent[1])) <= true + mpmath.mpf("0.1000001")
@@ -79,7 +79,7 @@ def test_fourteen_and_a_little_is_more_than_fourteen() -> None:
 def test_a_little_more_than_one_is_not_strong() -> None:
     little = Fraction(10**30 + 1, 10**30)
     assert "is a strong promise." in words.guarantee_in_words(PureDP(1), 1)
-    assert "is a middling promise" in words.guarantee_in_words(PureDP(little), 1)
+    assert "is a moderate promise" in words.guarantee_in_words(PureDP(little), 1)
     assert "is a weak promise" in words.guarantee_in_words(PureDP(3 * little), 1)
 
 
@@ -87,17 +87,17 @@ def test_a_little_more_than_one_is_not_strong() -> None:
 def test_symbols_headline_and_repr_round_up(number: Fraction) -> None:
     guarantee = ApproxDP(number, number)
     short = words.guarantee_in_short(guarantee)
-    for provenance in re.findall(r"= ([0-9./e-]+)", short):
-        assert number <= read(provenance) < number * Fraction(100002, 100000)
+    for shown in re.findall(r"= ([0-9./e-]+)", short):
+        assert number <= read(shown) < number * Fraction(100002, 100000)
     symbols = words.guarantee_in_symbols(guarantee)
     for pattern in (r"exp\(([^)]*)\)", r"\+ (.*)$"):
-        provenance = re.search(pattern, symbols)
-        assert provenance is not None
-        assert number <= read(provenance[1]) < number * Fraction(100002, 100000)
+        shown = re.search(pattern, symbols)
+        assert shown is not None
+        assert number <= read(shown[1]) < number * Fraction(100002, 100000)
     with decimal.localcontext(prec=3):  # whatever the caller's decimals do
         assert repr(guarantee) == repr(ApproxDP(number, number))
-        for provenance in re.findall(r"=([0-9./e+-]+)", repr(guarantee)):
-            assert number <= read(provenance) < number * Fraction(100002, 100000)
+        for shown in re.findall(r"=([0-9./e+-]+)", repr(guarantee)):
+            assert number <= read(shown) < number * Fraction(100002, 100000)
 
 
 @given(st.fractions(min_value=Fraction(1, 10**15), max_value=10**15), st.integers(1, 9))
@@ -113,8 +113,8 @@ def test_up_and_down_enclose(number: Fraction, digits: int) -> None:
 
 def test_thresholds_are_stated_so_that_what_is_above_is_released() -> None:
     mechanism = dh.ThresholdHistogram(epsilon="0.37", delta="1e-6", max_labels=7, noise="gaussian")
-    provenance = labels_words.threshold_in_words(mechanism).split()[1]
-    assert mechanism.threshold <= read(provenance) < mechanism.threshold * Fraction(100002, 100000)
+    shown = labels_words.threshold_in_words(mechanism).split()[1]
+    assert mechanism.threshold <= read(shown) < mechanism.threshold * Fraction(100002, 100000)
     assert Fraction(float_up(mechanism.threshold)) >= mechanism.threshold
     stream = dh.ContinualMechanism(epsilon="0.37", delta="1e-6", horizon=1000)
     text = streams_words.threshold_in_words(stream)
@@ -125,8 +125,8 @@ def test_thresholds_are_stated_so_that_what_is_above_is_released() -> None:
 
 def test_noise_that_protects_is_rounded_down_and_error_up() -> None:
     mechanism = dh.ThresholdHistogram(epsilon="0.37", delta="1e-6", max_labels=7, noise="gaussian")
-    provenance = read(labels_words.per_label(mechanism).split()[-1])
-    assert provenance <= mechanism.noise_scale < provenance * Fraction(100002, 100000)
+    shown = read(labels_words.per_label(mechanism).split()[-1])
+    assert shown <= mechanism.noise_scale < shown * Fraction(100002, 100000)
     noise = mechanism_facts.noise(dh.RankSplit(epsilon="1/3"))
     assert noise is not None
     said = re.search(r"standard deviation ([0-9.,]+) records", noise.meaning)

@@ -11,7 +11,7 @@ from rich.cells import cell_len
 
 from dphist import ApproxDP, Release
 from dphist.privacy import Target
-from dphist.release.release import parameters_of
+from dphist.release.maker import parameters_of
 from dphist.release.running_counts import RunningCounts
 from dphist.report import report_html, words
 from dphist.report.guarantees import total_in_words, total_of
@@ -104,7 +104,7 @@ def test_the_page_says_what_is_promised(release: Release, source: str) -> None:
         words.guarantee_in_symbols(total.guarantee),
         streams_words.coverage_in_words(mechanism),
         str(release.guarantee),
-        streams_words.neighbors_in_words(mechanism),
+        streams_words.neighbors_in_words(mechanism, {}),
         streams_words.threshold_in_words(mechanism),
         streams_words.intervals_in_words(mechanism),
         mechanism.description,
@@ -116,7 +116,7 @@ def test_the_page_says_what_is_promised(release: Release, source: str) -> None:
         f"standard error {streams_words.error_text(mechanism)}",
     ):
         assert said in text
-    for about, how in streams_words.limits_of(mechanism, mechanism.unit):
+    for about, how in streams_words.limits_of(mechanism, {}):
         assert f"{about} {how}" in text
     for name in parameters_of(mechanism):
         assert re.search(rf"\b{name} .{{1,200}}?\.", text)
@@ -129,7 +129,7 @@ def test_the_page_says_what_is_promised(release: Release, source: str) -> None:
 
 def test_the_limits_fit_the_mechanism() -> None:
     def about(mechanism: ContinualMechanism) -> set[str]:
-        return {name for name, _ in streams_words.limits_of(mechanism, mechanism.unit)}
+        return {name for name, _ in streams_words.limits_of(mechanism, {})}
 
     assert "Labels that are missing." in about(UNKNOWN)
     assert "Labels that are missing." not in about(KNOWN)

@@ -78,14 +78,14 @@ def test_delta_is_named_wherever_the_guarantee_is() -> None:
 def test_a_worthless_guarantee_is_called_weak(epsilon: object) -> None:
     text = words.guarantee_in_words(PureDP(epsilon), 1)  # type: ignore[arg-type]
     assert "a weak promise" in text
-    assert "all but certain" in text
+    assert "almost certain" in text
     assert words.guarantee_in_symbols(PureDP(epsilon))  # type: ignore[arg-type]
 
 
 def test_symbols_round_to_the_safe_side() -> None:
     exact = Fraction(123456789012345678, 10**18)
-    provenance = words.short_exact(exact)
-    assert exact < Fraction(provenance) < exact * Fraction(1000011, 1000000)
+    shown = words.short_exact(exact)
+    assert exact < Fraction(shown) < exact * Fraction(1000011, 1000000)
 
 
 @pytest.mark.parametrize(

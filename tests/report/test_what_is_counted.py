@@ -67,7 +67,7 @@ def test_counts_say_that_users_were_cut(make: Callable[[], dh.Release], said: st
     page = report_html(release)
     headline = read(page[page.index("<h1>") : page.index("</header>")])
     assert said in headline
-    assert "intervals cover the noise, and not what was cut" in headline
+    assert "Intervals cover the noise, not what was cut" in headline
     assert "users cut" in read(page[page.index("<table") :].replace("Users", "users"))
     assert said in read(summary_text(release))
     assert said in kinds.kind_of(release).as_json(release)["counts_of"]
@@ -147,7 +147,7 @@ def test_how_many_users_were_cut_stands_beside_the_intervals() -> None:
     }
     assert abs(cut.share - 1) < 0.2  # each of the 700 has three labels or more
     without = labelled()
-    assert "The release does not tell how many users" in read(report_html(without))
+    assert "The release does not state how many users" in read(report_html(without))
     assert "cut_users" not in kinds.kind_of(without).as_json(without)
 
 

@@ -26,7 +26,7 @@ def told(path: Path) -> dict[str, str]:
     """Return what the system tells about a file, or about a new one."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT)
     try:
-        return store_identity.facts(descriptor)
+        return store_identity.read_facts(descriptor)
     finally:
         os.close(descriptor)
 

@@ -318,9 +318,9 @@ def stated_and_used(
         def root_of(square: Fraction) -> mpmath.mpf:
             return mpmath.sqrt(mpmath.mpf(square.numerator) / square.denominator)
 
-        provenance = root_of(levels(mechanism.horizon) * mechanism.epsilon**2)
+        claimed = root_of(levels(mechanism.horizon) * mechanism.epsilon**2)
         used = root_of(chosen.squared_sensitivity / scale) + root_of(drawn * shifts / smallest**2)
-    return provenance, used
+    return claimed, used
 
 
 @pytest.mark.parametrize(
@@ -353,12 +353,12 @@ def test_all_times_at_which_a_stream_draws_noise_are_budgeted(
     assert drawn == times
     counter = stream._state.noise.counter
     assert isinstance(counter, AutoregressiveCounter)
-    provenance, used = stated_and_used(stream.mechanism, counter, drawn)
-    assert 0.99 * provenance < used <= provenance
+    claimed, used = stated_and_used(stream.mechanism, counter, drawn)
+    assert 0.99 * claimed < used <= claimed
 
 
 def test_a_budget_without_the_marks_is_caught() -> None:
     mechanism = ContinualMechanism(epsilon=1, delta="1e-6", horizon=200, windows=1, readings=1)
     counter = autoregressive_counter(levels(200) * Fraction(1), 200, 1)
-    provenance, used = stated_and_used(mechanism, counter, 200)
-    assert used > provenance
+    claimed, used = stated_and_used(mechanism, counter, 200)
+    assert used > claimed

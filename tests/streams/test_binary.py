@@ -46,7 +46,7 @@ def sums_of_every_stream(of: Blocks, horizon: int) -> np.ndarray:
     return np.stack([(digits >> label & 1) @ matrix.T for label in (0, 1)], axis=1)
 
 
-def check_sensitivity(of: Blocks, horizon: int, provenance: int) -> int:
+def check_sensitivity(of: Blocks, horizon: int, claimed: int) -> int:
     """Check all neighbours: one event empty in one of them. Return the most changed a label."""
     sums = sums_of_every_stream(of, horizon)
     streams, most = np.arange(4**horizon), 0
@@ -56,7 +56,7 @@ def check_sensitivity(of: Blocks, horizon: int, provenance: int) -> int:
             raise ViolationError("a partial sum changes by more than one")
         changed = change.sum(axis=2)
         had = np.stack([streams >> 2 * event & 1, streams >> 2 * event + 1 & 1], axis=1)
-        if (changed > provenance * had).any():
+        if (changed > claimed * had).any():
             raise ViolationError("more partial sums of a label change than stated")
         most = max(most, int(changed.max()))
     return most
@@ -70,12 +70,12 @@ def test_the_blocks_of_a_time_hold_each_event_once() -> None:
 
 @pytest.mark.parametrize("horizon", HORIZONS)
 def test_one_event_changes_at_most_the_stated_number_of_sums_by_one(horizon: int) -> None:
-    provenance = int(np.ceil(np.log2(horizon + 1)))
-    assert levels(horizon) == BinaryCounter(Fraction(1), horizon).width == provenance
-    assert check_sensitivity(blocks, horizon, provenance) <= provenance
+    claimed = int(np.ceil(np.log2(horizon + 1)))
+    assert levels(horizon) == BinaryCounter(Fraction(1), horizon).width == claimed
+    assert check_sensitivity(blocks, horizon, claimed) <= claimed
     # Of the full tables of 2**k - 1 events the first events reach it.
-    if horizon + 1 == 2**provenance:
-        assert check_sensitivity(blocks, horizon, provenance) == provenance
+    if horizon + 1 == 2**claimed:
+        assert check_sensitivity(blocks, horizon, claimed) == claimed
 
 
 def level_too_high(time: int) -> list[Block]:

@@ -18,7 +18,7 @@ import pytest
 import dphist as dh
 from dphist.streams.events.reading import one_event
 from dphist.streams.state import state as state_module
-from dphist.streams.state.stored import all_rows, restored, step_rows
+from dphist.streams.state.stored import all_rows, read_state, step_rows
 from dphist.streams.store.store import Store
 from dphist.streams.stream import ContinualHistogram
 
@@ -52,7 +52,7 @@ def whole(line: str) -> list[list]:
         return []
 
 
-@pytest.mark.quick("binary")
+@pytest.mark.verify
 @pytest.mark.parametrize(("method", "windows"), [("autoregressive", 0), ("binary", 25)])
 def test_killed_at_random_moments_it_goes_on(tmp_path: Path, method: str, windows: int) -> None:
     path = tmp_path / "s.state"
@@ -129,7 +129,7 @@ def test_what_is_written_step_by_step_is_the_whole_state(tmp_path: Path, method:
     try:
         for kind, rows in expected.items():
             assert list(store.rows(kind)) == sorted(rows), kind
-        again = restored(store)
+        again = read_state(store)
     finally:
         store.close()
     assert again is not None
@@ -143,25 +143,25 @@ def test_nothing_is_returned_before_it_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order: list[str] = []
-    commit, take = Store.commit, state_module.StreamState.take
+    commit, apply = Store.commit, state_module.StreamState.apply
     monkeypatch.setattr(
         Store, "commit", lambda self, rows: (order.append("write"), commit(self, rows))[1]
     )
     monkeypatch.setattr(
         state_module.StreamState,
-        "take",
-        lambda self, step: (order.append("take"), take(self, step))[1],
+        "apply",
+        lambda self, step: (order.append("apply"), apply(self, step))[1],
     )
     with ContinualHistogram.open(
         tmp_path / "s.state", epsilon=1, delta="1e-6", horizon=100
     ) as stream:
         order.clear()
         stream.update(["a"])
-        assert order == ["write", "take"]
+        assert order == ["write", "apply"]
         stream.counts()
-        assert order == ["write", "take"] * 2
+        assert order == ["write", "apply"] * 2
         stream.counts()  # nothing new
-        assert order == ["write", "take"] * 2
+        assert order == ["write", "apply"] * 2
 
 
 def test_a_step_that_cannot_be_written_is_not_taken(
@@ -287,7 +287,7 @@ def test_closing_from_within_a_call_is_refused(tmp_path: Path) -> None:
         stream.update(["a"])
 
         def source(size: int) -> bytes:
-            with pytest.raises(dh.StateError, match="in use by a call"):
+            with pytest.raises(dh.StateError, match="in use by another call"):
                 stream.close()
             return os.urandom(size)
 
@@ -323,7 +323,7 @@ def test_rows_that_make_no_stream_are_refused_without_showing_them(tmp_path: Pat
     store = Store.open(path)
     store.commit({"label": [(0, b"SENTINEL")]})  # a digest that fits, of nonsense
     store.close()
-    with pytest.raises(dh.StateError, match="holds no stream") as caught:
+    with pytest.raises(dh.StateError, match="does not hold a stream") as caught:
         ContinualHistogram.open(path)
     assert "SENTINEL" not in str(caught.value)
     assert caught.value.__cause__ is None

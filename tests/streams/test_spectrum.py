@@ -119,10 +119,10 @@ class ViolationError(AssertionError):
 
 def check(parts: Parts, horizons: tuple[int, ...] = (1, 2, 7, 64)) -> None:
     """Check what is stated against both other ways; it grows with the horizon."""
-    provenance = [squared_sensitivity(*parts, horizon) for horizon in horizons]
-    if any(not less < more for less, more in pairwise(provenance)):
+    squares = [squared_sensitivity(*parts, horizon) for horizon in horizons]
+    if any(not less < more for less, more in pairwise(squares)):
         raise ViolationError("more events cost less")
-    for horizon, square in zip(horizons, provenance, strict=True):
+    for horizon, square in zip(horizons, squares, strict=True):
         if not 0 < above_series(square, parts, horizon) < 2e-30:
             raise ViolationError("not the sum of the series, rounded up")
         dense = norm_squared(parts, horizon, past=400)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dphist.errors import HorizonError, StateError
-from dphist.streams.events.cutting import part_of
+from dphist.streams.events.cutting import slice_events
 from dphist.streams.events.reading import read_events
 from dphist.streams.mechanism import ContinualMechanism
 from dphist.streams.state.state import Step, StreamState, in_order
@@ -49,12 +49,12 @@ def test_a_step_changes_nothing_until_it_is_taken(method: Any, windows: Any, see
         before = frozen(state)
         step = state.counting(read_events([event]), source)
         assert frozen(state) == before
-        state.take(step)
+        state.apply(step)
         assert state.time == before["time"] + 1
         before = frozen(state)
         step, counts = state.reading(record=True, source=source)
         assert frozen(state) == before
-        state.take(step)
+        state.apply(step)
         assert state.readings[state.time] == counts
     assert dict(zip(state.labels, state.counts, strict=True)) == Counter(itertools.chain(*EVENTS))
 
@@ -66,7 +66,7 @@ def test_a_batch_is_its_events_one_after_another(seeded: Any) -> None:
         state, batch = a_state(windows=4), read_events(EVENTS)
         places = [0, *(i for i, cut in enumerate(cuts, 1) if cut or i % 4 == 0), len(EVENTS)]
         for start, end in itertools.pairwise(places):
-            state.take(state.counting(part_of(batch, start, end), seeded(2)))
+            state.apply(state.counting(slice_events(batch, start, end), seeded(2)))
         held = frozen(state)
         found.append((held["counts"], held["labels"], held["marks"], held["time"]))
         assert held["times"] == (4, 8)
@@ -77,9 +77,9 @@ def test_a_batch_is_its_events_one_after_another(seeded: Any) -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_a_second_reading_at_a_time_draws_nothing(method: Any, seeded: Any) -> None:
     source, state = seeded(3), a_state(method=method)
-    state.take(state.counting(read_events(EVENTS), source))
+    state.apply(state.counting(read_events(EVENTS), source))
     step, counts = state.reading(source=source)
-    state.take(step)
+    state.apply(step)
 
     def none_left(_size: int) -> bytes:
         raise AssertionError("noise was drawn again")
@@ -113,9 +113,9 @@ def test_windows_are_of_labels_released_so_far(method: Any, seeded: Any) -> None
     """Zero, one or all of the labels; of a label that came after the window, noise alone."""
     source, state = seeded(4), a_state(method=method, windows=2, epsilon=2)
     for event in [["a"]] * 10 + [["a", "b"]] * 40:
-        state.take(state.counting(read_events([event]), source))
+        state.apply(state.counting(read_events([event]), source))
     assert state.window(1, 10) == {}
-    state.take(state.reading(source=source)[0])
+    state.apply(state.reading(source=source)[0])
     found = state.window(1, 10)
     assert set(found) == {"a", "b"}
     assert found["a"] > found["b"]
@@ -132,10 +132,10 @@ def test_windows_are_of_labels_released_so_far(method: Any, seeded: Any) -> None
 def test_readings_are_counted_by_their_times() -> None:
     state = a_state(readings=2)
     for _ in range(2):
-        state.take(state.counting(read_events([["a"]])))
+        state.apply(state.counting(read_events([["a"]])))
         for _ in range(3):
-            state.take(state.reading()[0])
-    state.take(state.counting(read_events([["a"]])))
+            state.apply(state.reading()[0])
+    state.apply(state.counting(read_events([["a"]])))
     with pytest.raises(HorizonError, match="readings is 2"):
         state.reading()
     assert state.reads == (2, 2)

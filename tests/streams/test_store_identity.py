@@ -27,13 +27,13 @@ def path(tmp_path: Path) -> Path:
 
 def same_inode(monkeypatch: pytest.MonkeyPatch, *missing: str) -> None:
     """Have every file told to have the same inode, and nothing told of the facts that are named."""
-    facts = store_identity.facts
+    facts = store_identity.read_facts
 
     def of_one_inode(descriptor: int) -> dict[str, str]:
         found = facts(descriptor) | {"inode": "7", "device": "1"}
         return {name: value for name, value in found.items() if name not in missing}
 
-    monkeypatch.setattr("dphist.streams.store.owner.facts", of_one_inode)
+    monkeypatch.setattr("dphist.streams.store.owner.read_facts", of_one_inode)
 
 
 @pytest.mark.parametrize("kept", ["birth", "generation"])
@@ -127,16 +127,16 @@ def without(*names: str) -> dict[str, str]:
     ],
 )
 def test_every_fact_that_was_recorded_must_be_the_same(told: dict[str, str], text: str) -> None:
-    assert store_identity.as_text(told) == text
-    assert store_identity.is_of(text, told)
-    assert store_identity.is_of(text, ALL)  # told for the first time
+    assert store_identity.identity_text(told) == text
+    assert store_identity.is_same_file(text, told)
+    assert store_identity.is_same_file(text, ALL)  # told for the first time
     for name in [fact.partition("=")[0] for fact in text.split()]:
-        assert not store_identity.is_of(text, told | {name: "other"})
-        assert not store_identity.is_of(text, {k: v for k, v in told.items() if k != name})
+        assert not store_identity.is_same_file(text, told | {name: "other"})
+        assert not store_identity.is_same_file(text, {k: v for k, v in told.items() if k != name})
 
 
 def test_another_device_number_is_no_difference() -> None:
-    assert store_identity.is_of(store_identity.as_text(ALL), ALL | {"device": "77"})
+    assert store_identity.is_same_file(store_identity.identity_text(ALL), ALL | {"device": "77"})
 
 
 A_COPY, AN_OLDER = "a copy that got its inode and attributes", "an older content written back"
@@ -156,14 +156,14 @@ A_COPY, AN_OLDER = "a copy that got its inode and attributes", "an older content
 def test_a_stream_begins_with_a_warning_where_too_little_is_told(
     missing: list[str], passing: list[str], path: Path, monkeypatch, caplog
 ) -> None:
-    facts = store_identity.facts
+    facts = store_identity.read_facts
     whole = {"birth": "1.5", "generation": "7", "token": "ab"}
 
     def fewer(descriptor: int) -> dict[str, str]:
         found = whole | facts(descriptor)
         return {name: value for name, value in found.items() if name not in missing}
 
-    monkeypatch.setattr("dphist.streams.store.owner.facts", fewer)
+    monkeypatch.setattr("dphist.streams.store.owner.read_facts", fewer)
     with caplog.at_level(logging.INFO):
         written(path, b"1")
     assert len(caplog.records) == bool(passing)

@@ -14,7 +14,7 @@ import pytest
 from scipy.stats import chi2
 
 from dphist.streams.events import users as module
-from dphist.streams.events.cutting import Events, emptied
+from dphist.streams.events.cutting import Events, remove_labels
 from dphist.streams.events.reading import one_event, read_events
 from dphist.streams.events.users import UserEvents
 from dphist.streams.mechanism import ContinualMechanism
@@ -268,6 +268,6 @@ def test_a_user_is_known_by_a_salted_hash_alone() -> None:
 
 def test_emptied_events_leave_no_label_behind() -> None:
     events = batch([("u", ("a",)), ("u", ("only here",))])
-    left = emptied(events, np.array([False, True]))
+    left = remove_labels(events, np.array([False, True]))
     assert left.vocabulary == ["a"]
     assert labels_left(left) == [["a"], []]

@@ -17,7 +17,7 @@ import pytest
 import dphist as dh
 from dphist.errors import ColumnError, DataError
 from dphist.tables.reading import frames, relations
-from dphist.tables.reading.arrow import decoded
+from dphist.tables.reading.arrow import decode
 from tests.tables.refusal import SENTINEL, refused
 
 ROWS = 3
@@ -149,7 +149,7 @@ def test_decoding_leaves_values_and_takes_long_offsets(
 ) -> None:
     """A dictionary of one text may stand for more bytes than offsets of 32 bits can count."""
     for column in (values, pa.chunked_array([values, values])):
-        found = decoded(column)
+        found = decode(column)
         assert found.type == decodes_to
         assert found.to_pylist() == column.to_pylist()
 

@@ -69,6 +69,7 @@ def test_a_user_adds_no_more_than_the_bound_in_plain_python(most: int) -> None:
     assert largest == most
 
 
+@pytest.mark.quick("pyarrow", "duckdb", "[polars]")
 @every_engine
 def test_a_user_adds_no_more_than_the_bound(engine: Engine, tmp_path: Path) -> None:
     """And changes no row of others: they are in the first bin and below, this user is not."""
@@ -83,7 +84,9 @@ def test_a_user_adds_no_more_than_the_bound(engine: Engine, tmp_path: Path) -> N
         assert change(*found) == (min(len(own), 2), 0)
 
 
-def test_a_user_who_changes_rows_changes_no_row_of_others() -> None:
+@pytest.mark.quick("[3]")
+@pytest.mark.parametrize("keys", [3, 12])
+def test_a_user_who_changes_rows_changes_no_row_of_others(keys: int) -> None:
     """Replaced rows are rows removed and rows added: each at most the bound."""
     others: UserRows = [(f"v{n % 5}", (-1, 0)[n % 2]) for n in range(20)]
     versions: list[list[int | None]] = [
@@ -95,7 +98,7 @@ def test_a_user_who_changes_rows_changes_no_row_of_others() -> None:
         [None] * 3,
         [5, 10, None, 2, 2, 5],
     ]
-    for key in [f"{n:032x}" for n in range(12)]:
+    for key in [f"{n:032x}" for n in range(keys)]:
         found = [kept(table_of([("u", x) for x in own] + others), 3, key) for own in versions]
         assert len({tuple(slots[:2]) for slots in found}) == 1  # below and the first bin
         for one, two in itertools.combinations(found, 2):
@@ -108,14 +111,14 @@ def test_a_user_who_changes_rows_changes_no_row_of_others() -> None:
 def unbounded_outside(rows: Rows, most: int, key: str) -> Rows:
     """Rows in no bin are kept, whatever the bound."""
     turns = "row_number() OVER (PARTITION BY who, term ORDER BY problem) AS turn"
-    ranked = contributions._ranked(
+    ranked = contributions._rank(
         rows.project("who", "term", "problem", turns), key, [], turn="turn"
     )
     return ranked.where(f"place <= {most} OR term IN (0, 4, 5)")
 
 
 def one_too_many(rows: Rows, most: int, key: str) -> Rows:
-    return SOUND(rows, most + 1, key)
+    return CORRECT(rows, most + 1, key)
 
 
 def by_the_rows_of_others(rows: Rows, most: int, key: str) -> Rows:
@@ -126,9 +129,10 @@ def by_the_rows_of_others(rows: Rows, most: int, key: str) -> Rows:
     return ranked.where(f"place <= {3 * most}")
 
 
-SOUND = contributions._bounded_records
+CORRECT = contributions._bound_records
 
 
+@pytest.mark.quick("unbounded_outside")
 @pytest.mark.parametrize("wrong", [unbounded_outside, one_too_many, by_the_rows_of_others])
 def test_a_planted_bug_is_noticed(wrong: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def changes() -> set[bool]:
@@ -140,7 +144,7 @@ def test_a_planted_bug_is_noticed(wrong: Any, monkeypatch: pytest.MonkeyPatch) -
         return found
 
     assert changes() == {True}
-    monkeypatch.setattr(contributions, "_bounded_records", wrong)
+    monkeypatch.setattr(contributions, "_bound_records", wrong)
     assert False in changes()
 
 

@@ -72,6 +72,7 @@ def test_records_are_counted_as_python_counts_them(backend: Backend, rows: list[
     assert_pairs(result, pairs_of(Counter(rows).values()))
 
 
+@pytest.mark.quick("[pandas]", "[polars]", "[pyarrow]", "[duckdb]", "[csv]")
 @every_backend
 @settings(max_examples=8, deadline=None)
 @given(
@@ -105,6 +106,7 @@ def test_empty_tables_are_valid(backend: Backend, tmp_path: Path) -> None:
     assert_pairs(tables.read_profile(frame), ([], []))
 
 
+@pytest.mark.quick("-pyarrow]", "-duckdb]")
 @every_backend
 @pytest.mark.parametrize("name", ["problem", "a.b", 'a"b', "größe", "*", "^.*$"])
 def test_column_names_do_not_collide_with_ours(backend: Backend, name: str, tmp_path: Path) -> None:
@@ -121,6 +123,7 @@ def test_roles_may_have_each_others_names(backend: Backend, tmp_path: Path) -> N
     assert_pairs(result, ([2, 4], [1, 1]))
 
 
+@pytest.mark.quick("-pyarrow]", "-pandas]", "-duckdb]")
 @needing("typed")
 @pytest.mark.parametrize(
     "values",

@@ -228,6 +228,7 @@ def most_changed(without: dict[str, int], with_user: dict[str, int]) -> tuple[in
 BOUNDS = [(1, 1), (2, 1), (1, 2), (2, 3)]
 
 
+@pytest.mark.quick("-pyarrow]", "-duckdb]", "-csv]", "-polars]")
 @every_engine
 @pytest.mark.parametrize(("max_labels", "max_count"), BOUNDS)
 def test_a_user_changes_no_more_than_the_bounds(
@@ -333,11 +334,13 @@ def test_a_random_relation_is_evaluated_once() -> None:
     assert connection.sql("SHOW ALL TABLES").fetchall() == []
 
 
+@pytest.mark.verify
 def test_random_rows_of_spark_are_evaluated_once() -> None:
     frame = spark().range(100).selectExpr("id % 20 AS who", "uuid() AS term")
     _three_answers_agree(count(frame, max_labels=2))
 
 
+@pytest.mark.verify
 def test_what_spark_forgets_is_not_drawn_again() -> None:
     """A cache may be dropped, and would be filled again from the source; a checkpoint is not."""
     source = spark().range(100).selectExpr("id % 20 AS who", "uuid() AS term")
@@ -350,6 +353,7 @@ def test_what_spark_forgets_is_not_drawn_again() -> None:
     assert as_dict(counts) == first
 
 
+@pytest.mark.verify
 def test_a_task_lost_while_bounding_chooses_the_same_again(tmp_path: Path) -> None:
     """The first attempt at each partition of the source ends its worker."""
     folder = str(tmp_path)
@@ -499,6 +503,10 @@ def test_an_engine_that_fails_says_nothing_of_the_data() -> None:
     )
     with refused(DataError, "'term'", "'who'"):
         count(lazy, max_labels=1)
+
+
+@pytest.mark.verify
+def test_spark_that_fails_says_nothing_of_the_data() -> None:
     frame = (
         spark()
         .createDataFrame(table_of([("u", SENTINEL, 1)]))
@@ -514,6 +522,7 @@ def test_an_engine_that_fails_says_nothing_of_the_data() -> None:
 NOON = datetime.datetime(2020, 1, 1, 12, tzinfo=datetime.UTC)
 
 
+@pytest.mark.quick("-pyarrow]", "-duckdb]")
 @pytest.mark.parametrize(
     "name", ["pyarrow", "polars", "pandas-arrow", "duckdb", "parquet", "spark"]
 )
@@ -595,6 +604,7 @@ def test_columns_whose_values_cannot_be_written_are_refused() -> None:
                 count(rows, max_labels=1)
 
 
+@pytest.mark.quick("-pyarrow]", "-duckdb]")
 @every_engine
 @pytest.mark.parametrize("name", ["a.b", 'a"b', "größe", "who", "mixed", "^.*$"])
 def test_names_of_columns_do_not_matter(engine: Engine, name: str, tmp_path: Path) -> None:
@@ -647,6 +657,7 @@ def test_records_are_kept_evenly(engine: Engine, tmp_path: Path) -> None:
     assert abs(prevalences[0] / 2 - 1200) < 5 * np.sqrt(2000 * 0.6 * 0.4)
 
 
+@pytest.mark.quick("[1-pyarrow]", "[1-duckdb]", "[1-csv]")
 @every_engine
 @pytest.mark.parametrize("most", [1, 2])
 def test_a_user_changes_no_more_records_than_the_bound(

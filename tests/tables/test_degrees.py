@@ -59,6 +59,7 @@ def plain(frame: object, **options: Any) -> tuple[list[int], list[int]]:
 nodes = st.sampled_from(["", "a", "A", " a", "b", "007", "7", "NULL", 'q"q', "x,\ty", "1\n2", "é"])
 
 
+@pytest.mark.quick("[pyarrow]", "[duckdb]")
 @every_backend
 @settings(max_examples=8, deadline=None)
 @given(edges=st.lists(st.tuples(nodes, nodes), max_size=30))
@@ -91,6 +92,7 @@ def test_a_table_without_edges_is_valid(backend: Backend, directed: bool, tmp_pa
     assert_pairs(counted(frame, directed=directed), ([], []))
 
 
+@pytest.mark.quick("-pyarrow]", "-duckdb]")
 @needing("typed")
 @pytest.mark.parametrize(
     ("first", "second", "third", "kind"),
@@ -118,6 +120,7 @@ def test_nodes_of_other_types(
     assert_pairs(counted(frame, directed=True), ([1, 2], [1, 1]))
 
 
+@pytest.mark.quick("undirected-pyarrow]", "undirected-duckdb]")
 @every_backend
 @both_kinds
 @pytest.mark.parametrize(

@@ -123,6 +123,7 @@ def test_progress_ends_with_a_stopped_query(connection) -> None:
     assert 1.0 not in shown
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("kind", ["frame", "file"])
 def test_counting_goes_on_after_any_number_of_interruptions(
     kind: str, tmp_path: Path, temporary: Path

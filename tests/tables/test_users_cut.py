@@ -52,6 +52,7 @@ def counted(frame: Any, max_labels: int | None, max_count: int) -> dh.LabelCount
     )
 
 
+@pytest.mark.quick("(2, 1)", "(None, 2)-pyarrow")
 @pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
 @pytest.mark.parametrize("bounds", BOUNDS, ids=str)
 def test_users_are_counted_as_python_counts_them(
@@ -62,6 +63,7 @@ def test_users_are_counted_as_python_counts_them(
     assert found.users == in_python(rows, *bounds)
 
 
+@pytest.mark.quick("(2, 1)")
 @pytest.mark.parametrize("bounds", BOUNDS, ids=str)
 def test_a_user_changes_one_of_the_two_by_one(bounds: tuple[int | None, int]) -> None:
     for seed in range(12):
@@ -114,6 +116,7 @@ def test_users_are_secret() -> None:
     assert "(1, 0)" not in repr(data)
 
 
+@pytest.mark.verify
 def test_labels_of_one_hour_that_comes_twice() -> None:
     """Spark writes two instants alike where clocks are put back, and hashed them alike."""
     zone = "spark.sql.session.timeZone"
@@ -134,6 +137,7 @@ def test_labels_of_one_hour_that_comes_twice() -> None:
         spark().conf.set(zone, before)
 
 
+@pytest.mark.verify
 def test_spark_s_text_is_utf_8() -> None:
     """Two texts that are none would be released as two labels of one name."""
     broken = spark().sql("SELECT explode(array(x'ff', x'fe')) AS term, 1 AS who")

@@ -1,6 +1,6 @@
 """Cumulative prevalences with noise (Kuo et al. 2018, method Hc)."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -11,15 +11,14 @@ from dphist.anonymized.inference import infer_decreasing, rounding_error
 from dphist.anonymized.mechanism import (
     EPSILON,
     SENSITIVITY,
-    AnonymizedMechanism,
     Drawn,
+    GeometricMechanism,
     checked_cell_epsilon,
-    checked_level,
 )
-from dphist.anonymized.reference import Shape, error_on, public_profile, zipf_profile
+from dphist.anonymized.reference import Shape, public_profile, zipf_profile
 from dphist.arrays import IntArray
 from dphist.data.profile import Profile
-from dphist.mechanism import Meaning
+from dphist.mechanism import parameter
 from dphist.noise import Source, two_sided_geometric
 from dphist.noise.magnitude import geometric_simultaneous_bound
 from dphist.parameters import Exact, whole_number
@@ -29,7 +28,7 @@ from dphist.release.release import Release
 
 @savable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class CumulativeCounts(AnonymizedMechanism):
+class CumulativeCounts(GeometricMechanism):
     """Noise on how many labels have each count or more, up to a public maximum count.
 
     Parameters
@@ -62,24 +61,14 @@ class CumulativeCounts(AnonymizedMechanism):
         "2018. arXiv:1804.00370. Method Hc."
     )
 
-    epsilon: Fraction = field(metadata=EPSILON)
-    largest: int = field(
-        metadata=Meaning(
-            meaning="Public maximum count; larger ones are treated as this.",
-            public=True,
-        )
-    )
-    sensitivity: int = field(metadata=SENSITIVITY)
+    epsilon: Fraction = parameter(**EPSILON)
+    largest: int = parameter("Public maximum count; larger ones are treated as this.", public=True)
+    sensitivity: int = parameter(**SENSITIVITY)
 
     def __init__(self, *, epsilon: Exact, largest: int, sensitivity: int = 1) -> None:
         self._hold_shared(epsilon, sensitivity)
         self._hold(largest=whole_number(largest, "largest", 1, 2**40))
         checked_cell_epsilon(self.epsilon, self.sensitivity)
-
-    @property
-    def cell_epsilon(self) -> Fraction:
-        """Parameter of the geometric noise on each cumulative prevalence."""
-        return self.epsilon / self.sensitivity
 
     def measure(self, profile: Profile, source: Source | None = None) -> IntArray:
         """Return the noisy cumulative prevalences, (largest,) int64, before inference.
@@ -95,17 +84,13 @@ class CumulativeCounts(AnonymizedMechanism):
         columns = infer_decreasing(self.measure(profile, source))
         return Drawn(from_rows_and_columns(NOTHING, columns))
 
-    def expected_error(self, total: int | None = None, shape: Shape = 1) -> float:
-        """Return the sorted L1 error to expect, in records, from public numbers alone.
-
-        The mechanism is tried on a public profile that follows Zipf's law, with `largest` as
-        its largest count; or, which comes much nearer on real data, with `total` records when
-        that public guess is given. `shape` as for `AdaptiveScan`.
-        """
+    def _public(self, total: int | None, shape: Shape) -> Profile:
         public = public_profile(total, shape, zipf_profile(self.largest))
         # Cells beyond `largest` are lost by definition and not by noise.
-        kept = from_rows_and_columns(NOTHING, tiling.columns_below(public, 0, self.largest))
-        return error_on(kept, lambda source: self.release(kept, source).value, self.largest)
+        return from_rows_and_columns(NOTHING, tiling.columns_below(public, 0, self.largest))
+
+    def _draws_on(self, public: Profile) -> int:
+        return self.largest
 
     def band(self, release: Release, level: float = 0.95) -> Band:
         """Return profiles that enclose the true cumulative prevalences, all at once.
@@ -113,7 +98,7 @@ class CumulativeCounts(AnonymizedMechanism):
         If no noise exceeds t, projecting keeps every one within t of the truth
         (`docs/proofs/cumulative_counts.md`, Lemma 3); t comes from the noise alone.
         """
-        missed = 1 - checked_level(level, 0.999999)
+        missed = self._missed(release, level)
         columns = tiling.columns_below(release.value, 0, self.largest)
         t = geometric_simultaneous_bound(self.cell_epsilon, self.largest, missed)
         t += rounding_error(columns)

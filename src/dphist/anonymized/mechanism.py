@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple, final
 
 from dphist.anonymized.band import Band
-from dphist.anonymized.reference import Shape
+from dphist.anonymized.reference import Shape, error_on, public_profile
 from dphist.arrays import IntArray
 from dphist.data.guard import refuse_guarded
 from dphist.data.profile import Profile
@@ -57,18 +57,6 @@ class AnonymizedMechanism(MechanismBase):
         """What a release costs units that change at most `sensitivity` cells: pure epsilon-DP."""
         return PureDP(self.epsilon, self._unit)
 
-    @property
-    def cell_epsilon(self) -> Fraction | None:
-        """Parameter of the geometric noise on what is measured; None where there is none."""
-        return None
-
-    @property
-    def noise_scale(self) -> Fraction:
-        """Scale of the geometric noise on what the profile is inferred from, in records."""
-        if self.cell_epsilon is None:
-            raise NotImplementedError
-        return 1 / self.cell_epsilon
-
     @final
     def release(self, profile: Profile, source: Source | None = None) -> Release:
         """Release the profile: the only place that sees data and draws noise.
@@ -104,9 +92,29 @@ class AnonymizedMechanism(MechanismBase):
     def _drawn(self, profile: Profile, source: Source | None) -> Drawn:
         """Draw noise for an accepted profile, and infer what is released."""
 
-    @abstractmethod
     def expected_error(self, total: int | None = None, shape: Shape = 1) -> float:
-        """Return the sorted L1 error to expect, in records, from public numbers alone."""
+        """Return the sorted L1 error to expect, in records, from public numbers alone.
+
+        The mechanism is tried on a public profile that follows Zipf's law.
+
+        Parameters
+        ----------
+        total : public guess of the number of records; required but with a release. Where a
+            mechanism has a public total, number of labels or largest count, the profile follows
+            from it when `total` is omitted; a guess comes much nearer on real data.
+        shape : exponent s of the public profile, whose i-th count falls like 1 / i^s; or an
+            older release that is likely to be alike (then without `total`).
+        """
+        public, draws = self._public(total, shape), self._draws_on
+        return error_on(public, lambda source: self.release(public, source).value, draws(public))
+
+    def _public(self, total: int | None, shape: Shape) -> Profile:
+        """Return the public profile on which the mechanism is tried."""
+        return public_profile(total, shape)
+
+    @abstractmethod
+    def _draws_on(self, public: Profile) -> int:
+        """Return about how many draws of noise a run on a public profile takes."""
 
     @abstractmethod
     def band(self, release: Release, level: float = 0.95) -> Band:
@@ -114,7 +122,7 @@ class AnonymizedMechanism(MechanismBase):
 
     def pointwise_band(self, release: Release, level: float = 0.95) -> Band | None:
         """Return error bars, estimated for each point by itself; None where there are none."""
-        checked_level(level, 0.999999)
+        self._check_asked(release, level, 0.999999)
         return None
 
     def intervals(self, release: Release, level: float = 0.95) -> Band:
@@ -134,6 +142,11 @@ class AnonymizedMechanism(MechanismBase):
             sensitivity=whole_number(sensitivity, "sensitivity", 1),
         )
 
+    def _missed(self, release: Release, level: float, most: float = 0.999999) -> float:
+        """Return the probability with which a band may miss; refuse releases of other kinds."""
+        self._check_asked(release, level, most)
+        return 1 - level
+
     def _accept(self, profile: Profile) -> None:
         """Refuse data whose stated bound this mechanism does not protect; both are public."""
         if checked_profile(profile).sensitivity > self.sensitivity:
@@ -144,19 +157,28 @@ class AnonymizedMechanism(MechanismBase):
             )
 
 
+class GeometricMechanism(AnonymizedMechanism):
+    """A mechanism that infers the profile from counts with two-sided geometric noise."""
+
+    __slots__ = ()
+
+    @property
+    def cell_epsilon(self) -> Fraction:
+        """Parameter of the geometric noise on each count that is measured."""
+        return self.epsilon / self.sensitivity
+
+    @property
+    def noise_scale(self) -> Fraction:
+        """Scale of the geometric noise on what the profile is inferred from, in records."""
+        return 1 / self.cell_epsilon
+
+
 def checked_profile(profile: Profile) -> Profile:
     """Refuse anything but a profile."""
     refuse_guarded(profile)
     if not isinstance(profile, Profile):
         raise ParameterError("profile must be a dphist.Profile; see Profile.from_table")
     return profile
-
-
-def checked_level(level: float, most: float) -> float:
-    """Return the probability with which a band should hold."""
-    if not 0 < level <= most:
-        raise ParameterError(f"level must be above 0 and at most {most}")
-    return level
 
 
 def checked_cell_epsilon(epsilon: Fraction, sensitivity: int) -> Fraction:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -13,16 +13,15 @@ from dphist.anonymized.inference import infer_decreasing, rounding_error
 from dphist.anonymized.mechanism import (
     EPSILON,
     SENSITIVITY,
-    AnonymizedMechanism,
     Drawn,
+    GeometricMechanism,
     checked_cell_epsilon,
-    checked_level,
 )
-from dphist.anonymized.reference import Shape, error_on, public_profile
+from dphist.anonymized.reference import Shape, public_profile
 from dphist.arrays import IntArray
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
-from dphist.mechanism import Meaning
+from dphist.mechanism import parameter
 from dphist.noise import Source, two_sided_geometric
 from dphist.noise.magnitude import (
     geometric_simultaneous_bound,
@@ -44,7 +43,7 @@ MISSED = 1e-3
 
 @savable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class RankSplit(AnonymizedMechanism):
+class RankSplit(GeometricMechanism):
     """The k largest counts as rows and the rest as columns, with k = sqrt(total).
 
     Parameters
@@ -78,16 +77,13 @@ class RankSplit(AnonymizedMechanism):
         "Lemma 10."
     )
 
-    epsilon: Fraction = field(metadata=EPSILON)
-    total: int | None = field(
-        metadata=Meaning(
-            meaning="Public bound on the number of records, known without looking at the data.",
-            not_given="No public bound on the number of records; a private estimate took its "
-            "place.",
-            public=True,
-        )
+    epsilon: Fraction = parameter(**EPSILON)
+    total: int | None = parameter(
+        "Public bound on the number of records, known without looking at the data.",
+        not_given="No public bound on the number of records; a private estimate took its place.",
+        public=True,
     )
-    sensitivity: int = field(metadata=SENSITIVITY)
+    sensitivity: int = parameter(**SENSITIVITY)
 
     def __init__(self, *, epsilon: Exact, total: int | None = None, sensitivity: int = 1) -> None:
         public = optional_whole(total, "total", 0)
@@ -144,21 +140,12 @@ class RankSplit(AnonymizedMechanism):
         bound = max(noisy_total, 0) + margin
         return math.isqrt(bound - 1) + 1 if bound > 0 else 0
 
-    def expected_error(self, total: int | None = None, shape: Shape = 1) -> float:
-        """Return the sorted L1 error to expect, in records, from public numbers alone.
-
-        The mechanism is tried on a public profile that follows Zipf's law.
-
-        Parameters
-        ----------
-        total : public guess of the number of records; this mechanism's own when omitted.
-        shape : exponent s of the public profile, whose i-th count falls like 1 / i^s; or an
-            older release that is likely to be alike (then without `total`).
-        """
+    def _public(self, total: int | None, shape: Shape) -> Profile:
         guess = self.total if total is None and not isinstance(shape, Release) else total
-        public = public_profile(guess, shape)
-        draws = 2 * self._size(public.total)
-        return error_on(public, lambda source: self.release(public, source).value, draws)
+        return public_profile(guess, shape)
+
+    def _draws_on(self, public: Profile) -> int:
+        return 2 * self._size(public.total)
 
     def band(self, release: Release, level: float = 0.95) -> Band:
         """Return profiles that enclose the true one, all ranks and counts at once.
@@ -167,9 +154,9 @@ class RankSplit(AnonymizedMechanism):
         (`docs/proofs/rank_split.md`, Lemma 4); t comes from the noise alone. With a public
         `total` below the true one, only cells within the first k rows or columns are meant.
         """
+        missed = self._missed(release, level, 0.998) - (MISSED if self.total is None else 0)
         rows = infer_decreasing(release.noisy["rows"])
         columns = infer_decreasing(release.noisy["columns"])
-        missed = 1 - checked_level(level, 0.998) - (MISSED if self.total is None else 0)
         t = geometric_simultaneous_bound(self.cell_epsilon, 2 * len(rows), missed)
         t += max(rounding_error(rows), rounding_error(columns))
         low_rows, low_columns = np.maximum(rows - t, 0), np.maximum(columns - t, 0)

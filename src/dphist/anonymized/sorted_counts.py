@@ -1,6 +1,6 @@
 """Sorted counts with noise (Hay, Rastogi, Miklau, Suciu 2010, section 3)."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
@@ -12,16 +12,15 @@ from dphist.anonymized.inference import infer_decreasing, rounding_error
 from dphist.anonymized.mechanism import (
     EPSILON,
     SENSITIVITY,
-    AnonymizedMechanism,
     Drawn,
+    GeometricMechanism,
     checked_cell_epsilon,
-    checked_level,
 )
-from dphist.anonymized.reference import Shape, error_on, public_profile, zipf_profile
+from dphist.anonymized.reference import Shape, public_profile, zipf_profile
 from dphist.arrays import IntArray
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
-from dphist.mechanism import Meaning
+from dphist.mechanism import parameter
 from dphist.noise import Source, two_sided_geometric
 from dphist.noise.magnitude import geometric_simultaneous_bound
 from dphist.parameters import Exact, whole_number
@@ -34,7 +33,7 @@ _INFERENCES = ("isotonic", "sort", "none")
 
 @savable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class SortedCounts(AnonymizedMechanism):
+class SortedCounts(GeometricMechanism):
     """Noise on each of the sorted counts, for a public number of labels.
 
     Parameters
@@ -71,19 +70,12 @@ class SortedCounts(AnonymizedMechanism):
         "arXiv:0904.0942. Section 3; Proposition 3 is the sensitivity."
     )
 
-    epsilon: Fraction = field(metadata=EPSILON)
-    labels: int = field(
-        metadata=Meaning(
-            meaning="Public number of labels, those that never occur included.",
-            public=True,
-        )
+    epsilon: Fraction = parameter(**EPSILON)
+    labels: int = parameter(
+        "Public number of labels, those that never occur included.", public=True
     )
-    inference: Inference = field(
-        metadata=Meaning(
-            meaning="How the noisy counts become a non-increasing sequence.",
-        )
-    )
-    sensitivity: int = field(metadata=SENSITIVITY)
+    inference: Inference = parameter("How the noisy counts become a non-increasing sequence.")
+    sensitivity: int = parameter(**SENSITIVITY)
 
     def __init__(
         self,
@@ -99,11 +91,6 @@ class SortedCounts(AnonymizedMechanism):
         self._hold(labels=whole_number(labels, "labels", 1, 2**40))
         self._hold(inference=inference)
         checked_cell_epsilon(self.epsilon, self.sensitivity)
-
-    @property
-    def cell_epsilon(self) -> Fraction:
-        """Parameter of the geometric noise on each count."""
-        return self.epsilon / self.sensitivity
 
     def measure(self, profile: Profile, source: Source | None = None) -> IntArray:
         """Return the noisy sorted counts, (labels,) int64, before inference.
@@ -126,17 +113,13 @@ class SortedCounts(AnonymizedMechanism):
         counts = self.infer(self.measure(profile, source))
         return Drawn(from_rows_and_columns(counts, NOTHING))
 
-    def expected_error(self, total: int | None = None, shape: Shape = 1) -> float:
-        """Return the sorted L1 error to expect, in records, from public numbers alone.
-
-        The mechanism is tried on a public profile of `labels` labels that follows Zipf's
-        law; or, which comes much nearer on real data, of `total` records when that public
-        guess is given. `shape` as for `AdaptiveScan`.
-        """
+    def _public(self, total: int | None, shape: Shape) -> Profile:
         public = public_profile(total, shape, zipf_profile(self.labels))
         # Labels beyond `labels` are lost by definition and not by noise.
-        kept = Profile.from_counts(tiling.first_rows(public, self.labels))
-        return error_on(kept, lambda source: self.release(kept, source).value, self.labels)
+        return Profile.from_counts(tiling.first_rows(public, self.labels))
+
+    def _draws_on(self, public: Profile) -> int:
+        return self.labels
 
     def band(self, release: Release, level: float = 0.95) -> Band:
         """Return profiles that enclose the first `labels` true counts, all at once.
@@ -144,7 +127,7 @@ class SortedCounts(AnonymizedMechanism):
         If no noise exceeds t, sorting or projecting keeps every count within t of the truth
         (`docs/proofs/sorted_counts.md`, Lemma 3); t comes from the noise alone.
         """
-        missed = 1 - checked_level(level, 0.999999)
+        missed = self._missed(release, level)
         counts = tiling.first_rows(release.value, self.labels)
         t = geometric_simultaneous_bound(self.cell_epsilon, self.labels, missed)
         t += rounding_error(counts)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from functools import partial
 
 from dphist.anonymized import AdaptiveScan
+from dphist.commands.meanings import help_of
 from dphist.commands.options import Commands, UsageError, add_file, add_outputs
 from dphist.commands.publishing import release_file
 from dphist.commands.records import (
@@ -13,6 +14,7 @@ from dphist.commands.records import (
     check_unit,
     guesses_of,
     print_dry_run,
+    protected_of,
     sensitivity_of,
     unit_of,
 )
@@ -30,8 +32,8 @@ def add_anonymize(commands: Commands, summary: str) -> None:
             "passwords are used by exactly 7 people."
         ),
         epilog=(
-            "FILE is a profile with columns count,prevalence; or, with --label and --count, "
-            "labels with their counts; or, with --label alone, raw records, one a row. "
+            "FILE is a profile with columns count,prevalence. With --label and --count, it has "
+            "labels with their counts. With --label alone, it has one row per record. "
             "With --user and --max-records too, all records of a user are protected together. "
             "CSV, TSV (also gzip) and Parquet are read."
         ),
@@ -39,20 +41,26 @@ def add_anonymize(commands: Commands, summary: str) -> None:
     )
     command.set_defaults(run=_anonymize)
     add_file(command)
-    command.add_argument("--epsilon", required=True, metavar="E", help="for example 1, 0.1, 1/3")
+    command.add_argument(
+        "--epsilon",
+        required=True,
+        metavar="E",
+        help=help_of(AdaptiveScan, "epsilon", " (such as 1, 0.1 or 1/3)"),
+    )
     command.add_argument("--label", metavar="COLUMN", help="column of labels")
-    command.add_argument("--count", metavar="COLUMN", help="column of counts, beside --label")
+    command.add_argument("--count", metavar="COLUMN", help="column of counts; needs --label")
     add_unit(
         command,
-        user="column of users, beside --label",
-        sensitivity="maximum number of records that one unit (a user, an edge) can change",
+        AdaptiveScan,
+        user="column of users: who is protected; needs --label",
     )
     add_records_dry_run(command)
     command.add_argument(
         "--expect-shape",
         metavar="S",
         default="1",
-        help="a public guess that the i-th count falls like 1 / i^S, for the same (default: 1)",
+        help="a public guess that the i-th largest count is proportional to 1 / i^S, also for the "
+        "expected error of a dry run (default: 1)",
     )
     add_outputs(command, "count,prevalence")
 
@@ -63,7 +71,7 @@ def _anonymize(options: argparse.Namespace) -> None:
     if options.dry_run:
         _print_dry_run(mechanism, options)
         return
-    release_file(mechanism, options, partial(_read, options))
+    release_file(mechanism, options, partial(_read, options), protected_of(options))
 
 
 def _check_options(options: argparse.Namespace) -> None:
@@ -88,6 +96,7 @@ def _read(options: argparse.Namespace, progress: Callable[[float], None] | None)
         count=options.count,
         user=options.user,
         max_records=options.max_records,
+        unit=options.unit,
         progress=progress,
         delimiter=options.delimiter,
     )

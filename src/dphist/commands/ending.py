@@ -22,6 +22,7 @@ NOTHING_WRITTEN = "interrupted; nothing was written"
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
 _handled: list[int] = []
 _line = NOTHING_WRITTEN
+_note = ""
 _screen = b""
 
 
@@ -64,6 +65,17 @@ def say(line: str) -> None:
     _line = line
 
 
+def note(text: str) -> None:
+    """Set what is added to whatever line ends the run, such as that a charge stays; "" for none."""
+    global _note
+    _note = text
+
+
+def with_note(line: str) -> str:
+    """Return a line that ends the run, with what was noted."""
+    return f"{line}; {_note}" if _note else line
+
+
 def on_screen(reset: bytes) -> None:
     """Set what gives a terminal back as it was, written before the line; empty for nothing."""
     global _screen
@@ -95,7 +107,8 @@ def _end(number: int, _: FrameType | None) -> None:
         errors = _silenced()
         leftovers.remove_all()
         with contextlib.suppress(OSError):
-            os.write(errors, _screen + f"dphist: {_line}\n".encode(errors="backslashreplace"))
+            line = f"dphist: {with_note(_line)}\n"
+            os.write(errors, _screen + line.encode(errors="backslashreplace"))
     finally:
         os._exit(exit_code(number))
 

@@ -44,12 +44,12 @@ def whole(text: str) -> int:
 
 def add_file(command: argparse.ArgumentParser) -> None:
     """Add the data, and the option that says what separates the fields of a text file."""
-    command.add_argument("file", metavar="FILE", help="the data; not opened by --dry-run")
+    command.add_argument("file", metavar="FILE", help="the data; a dry run does not open it")
     command.add_argument(
         "--delimiter",
         metavar="C",
         type=lambda text: "\t" if text in ("tab", "\\t") else text,
-        help="what separates the fields of a text FILE, one character or the word tab "
+        help="separator of the fields of a text FILE: one character, or the word tab "
         "(default: a comma, or a tab in .tsv)",
     )
 
@@ -61,11 +61,13 @@ def add_dry_run(
 
     Parameters
     ----------
-    states : what a dry run states.
+    states : what a dry run prints.
     expect : the option of a public guess, and what is guessed.
     output : what is released, beyond a release.
     """
-    command.add_argument("--dry-run", action="store_true", help=f"state {states} only")
+    command.add_argument(
+        "--dry-run", action="store_true", help=f"only print {states}; read no data"
+    )
     command.add_argument(expect, type=whole, metavar="N", help=f"a public guess of {guess}")
     command.add_argument("--output", metavar="JSON", help=f"write the release {output}here")
 
@@ -75,15 +77,17 @@ def add_outputs(
     columns: str,
     *,
     overwrite: str = "",
-    json: str = "print JSON: the release itself, or with --output what was written",
+    json: str = "print JSON: the release itself, or with --output the files that were written",
 ) -> None:
     """Add the options that say what is written and printed."""
     command.add_argument("--table", metavar="CSV", help=f"write columns {columns} here")
-    command.add_argument("--report", metavar="HTML", help="write a page that explains it here")
+    command.add_argument(
+        "--report", metavar="HTML", help="write a page that explains the release here"
+    )
     command.add_argument(
         "--overwrite",
         action="store_true",
-        help=f"replace outputs that already exist (default: refuse them){overwrite}",
+        help=f"replace outputs that exist already (default: refuse){overwrite}",
     )
     how = command.add_mutually_exclusive_group()
     how.add_argument("--quiet", action="store_true", help="print nothing but errors")

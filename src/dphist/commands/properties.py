@@ -14,11 +14,11 @@ from dphist.parameters import Exact
 from dphist.properties.resampling import RESAMPLES
 from dphist.properties.source import Source, profile_of
 from dphist.release.release import FOR_TESTS, Release
-from dphist.report import words
 from dphist.report.guarantees import cost_of, for_tests_json
 from dphist.report.kinds import kind_of
 from dphist.report.properties.rows import Property, properties_of
 from dphist.report.properties.words import interval_of, name_of, notes_of, value_of
+from dphist.report.records import unit_of
 from dphist.report.text_table import WIDTH
 
 _NOT_PRIVATE = "computed from the data themselves, so what is printed is not private"
@@ -31,9 +31,9 @@ def add_properties(commands: Commands, summary: str) -> None:
         "properties",
         help=summary,
         description=(
-            "Estimate properties of the population behind an anonymized histogram: entropy, how "
-            "many labels there are, how many new ones further records would bring, and what so "
-            "many guesses open. From a release this costs no further privacy."
+            "Estimate properties of the population behind an anonymized histogram: entropy, the "
+            "number of labels, the number of new labels in further records, and the share of "
+            "records that an attacker guesses. For a release, this costs no further privacy."
         ),
         epilog=(
             "FILE is an anonymized release (JSON), or a profile with columns count,prevalence "
@@ -47,20 +47,23 @@ def add_properties(commands: Commands, summary: str) -> None:
         "--labels",
         type=whole,
         metavar="K",
-        help="how many labels there are, unseen ones included, if that is known",
+        help="number of labels in the population, unseen ones included, if it is known",
     )
     command.add_argument(
         "--p-min",
         metavar="P",
-        help="least probability of a label, if that is known, for example 1e-6 or 1/5000",
+        help="minimum probability of a label, if it is known, such as 1e-6 or 1/5000",
     )
     command.add_argument(
         "--extra",
         metavar="T,...",
-        help="further records to look ahead, in units of those there are (default: 1,2)",
+        help="number of further records to predict for, as multiples of the total (default: 1,2)",
     )
     command.add_argument(
-        "--base", default="2", metavar="B", help="base of the logarithms, or e (default: 2, bits)"
+        "--base",
+        default="2",
+        metavar="B",
+        help="base of the logarithms, a number or e (default: 2, for bits)",
     )
     command.add_argument(
         "--resamples",
@@ -68,9 +71,9 @@ def add_properties(commands: Commands, summary: str) -> None:
         default=RESAMPLES,
         metavar="N",
         help=(
-            "how often the mechanism is run on samples like the data, drawn from what the release "
-            "says, to learn what its noise does to errors and intervals "
-            f"(default: {RESAMPLES}); 0 leaves the noise out, and is fast"
+            "number of samples, drawn from the released histogram, on which the mechanism runs "
+            "again to estimate the effect of its noise on errors and intervals "
+            f"(default: {RESAMPLES}); 0 is fast and ignores the noise"
         ),
     )
     command.add_argument("--json", action="store_true", help="print JSON")
@@ -167,9 +170,8 @@ def _text(source: Source, found: Sequence[Property], options: argparse.Namespace
 def _made(source: Source) -> str:
     if not isinstance(source, Release):
         return _NOT_PRIVATE
-    unit = words.privacy_unit(source.mechanism.sensitivity, source.provenance.get("unit"))
     said = f"; {FOR_TESTS}" if source.for_tests else ""
-    return f"released under {cost_of(source)}, for {unit}{said}"
+    return f"released under {cost_of(source)}, for {unit_of(source)}{said}"
 
 
 def _errors(source: Source, resamples: int) -> str:

@@ -6,15 +6,14 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, TypeVar
-
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from typing import Any, Protocol, TypeVar
 
 from dphist.atomic_files import check_distinct, check_output_path, staged_outputs
 from dphist.commands import ending
+from dphist.commands.ledger.options import is_file, place_to_pay
 from dphist.commands.options import UsageError
 from dphist.errors import DphistError, OutputFileError
 from dphist.release.release import Release
@@ -33,18 +32,40 @@ T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)
 
 
+@dataclass(frozen=True, slots=True)
+class Protected:
+    """Whom data will protect that are not read yet: what they will say of themselves.
+
+    Attributes
+    ----------
+    unit : such as "one user"; None where they name no unit.
+    records : maximum number of records of one such unit, if bounded.
+    """
+
+    unit: str | None
+    records: int | None
+
+
 class _Releasing(Protocol[T_contra]):
     """A mechanism for data of one kind."""
 
     def release(self, data: T_contra, /) -> Release: ...
 
 
-def check_paths(options: argparse.Namespace) -> None:
-    """Find what is wrong with the paths before data are read or noise is drawn."""
-    inputs = [options.file, *filter(None, [getattr(options, "known_labels", None)])]
+def check_paths(options: argparse.Namespace, files: Sequence[str] | None = None) -> None:
+    """Find what is wrong with the paths before data are read or noise is drawn.
+
+    Parameters
+    ----------
+    files : that are read (default: FILE).
+    """
+    named = [getattr(options, "known_labels", None)]
+    inputs = [*([options.file] if files is None else files), *filter(None, named)]
     for name in inputs:
         if not Path(name).exists():
             raise UsageError(f"{name} does not exist")
+        if Path(name).is_dir() or not os.access(name, os.R_OK):
+            raise UsageError(f"{name} must be a file that can be read")
     paths = list(outputs_of(options).values())
     for name in inputs:
         if any(os.path.realpath(path) == os.path.realpath(name) for path in paths):
@@ -70,22 +91,48 @@ def release_file(
     mechanism: "_Releasing[T]",
     options: argparse.Namespace,
     read: Callable[[Callable[[float], None] | None], T],
+    protected: Protected,
 ) -> None:
     """Read a file, release what it says, and publish that; the paths are checked first.
 
     Parameters
     ----------
     read : returns the data; called with what is to be told of the progress.
+    protected : whom the data will protect, for a ledger.
     """
-    check_paths(options)
-    check_purpose(options)
-    with progress_bar(shown=not (options.quiet or options.json)) as progress:
-        data = read(progress)
-    publish(mechanism.release(data), options)
+    place = place_to_pay(options)
+    check_paths(options, [options.file, *([place] if place and is_file(place) else [])])
+    if not options.reserve:
+        check_purpose(options)
+
+    def opened() -> T:
+        with progress_bar(shown=not (options.quiet or options.json)) as progress:
+            return read(progress)
+
+    if place is None:
+        publish(mechanism.release(opened()), options)
+        return
+    from dphist.commands.ledger.paying import release_paid  # slow to import, and seldom needed
+    from dphist.ledger import Deferred
+
+    data = Deferred(opened, protected.unit, protected.records)
+    paid = release_paid(mechanism, options, place, data)
+    if paid is not None:
+        publish(paid.release, options, paid.said, {"charged": paid.charged})
 
 
-def publish(release: Release, options: argparse.Namespace) -> None:
-    """Write all outputs or none, then say what was done."""
+def publish(
+    release: Release,
+    options: argparse.Namespace,
+    said: Sequence[str] = (),
+    shown: Mapping[str, Any] | None = None,
+) -> None:
+    """Write all outputs or none, then say what was done.
+
+    Parameters
+    ----------
+    said, shown : lines about the payment, and the same for JSON about what was written.
+    """
     paths = outputs_of(options)
     # Whoever thinks that nothing was written may release again, and pay twice.
     written = f"{', '.join(paths.values())} written, but not all was printed"
@@ -99,8 +146,11 @@ def publish(release: Release, options: argparse.Namespace) -> None:
             with handlers_wait():
                 staged.commit()
                 published = True
+                if paths:
+                    ending.note("")
                 ending.say(written)
-        _announce(release, paths, options)
+        _announce(release, paths, options, said, shown or {})
+        ending.note("")
         ending.settle()
         return
     except BrokenPipeError:
@@ -132,13 +182,20 @@ def refusal(paths: list[str]) -> str:
     return f"{there}; name another output, or replace it with --overwrite"
 
 
-def _announce(release: Release, paths: dict[str, str], options: argparse.Namespace) -> None:
+def _announce(
+    release: Release,
+    paths: dict[str, str],
+    options: argparse.Namespace,
+    said: Sequence[str],
+    shown: Mapping[str, Any],
+) -> None:
     """Print what was released and written."""
     if options.quiet:
         return
     if options.json:
         if options.output:
-            print(json.dumps({**kind_of(release).as_json(release), "wrote": paths}), flush=True)
+            told = {**kind_of(release).as_json(release), **shown, "wrote": paths}
+            print(json.dumps(told), flush=True)
         else:
             print(release.to_json().rstrip(), flush=True)
         return
@@ -146,6 +203,8 @@ def _announce(release: Release, paths: dict[str, str], options: argparse.Namespa
         print(summary_text(release))
     else:
         print(f"Released under {kind_of(release).cost(release)}.")
+    for line in said:
+        print(line)
     say_written(paths)
     if sys.stdout is not None:
         sys.stdout.flush()
@@ -170,6 +229,10 @@ def progress_bar(shown: bool) -> Iterator[Callable[[float], None] | None]:
     if not shown or not sys.stderr.isatty():
         yield None
         return
+    # Slow to import, and seldom needed.
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
     columns = (TextColumn("reading"), BarColumn(), TimeElapsedColumn())
     ending.on_screen(_NO_BAR)
     try:

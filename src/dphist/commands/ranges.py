@@ -5,6 +5,7 @@ import math
 import re
 from typing import Any
 
+from dphist.commands.meanings import help_of
 from dphist.commands.options import Commands, UsageError, add_file, add_outputs
 from dphist.commands.publishing import release_file
 from dphist.commands.records import (
@@ -13,6 +14,7 @@ from dphist.commands.records import (
     check_unit,
     guesses_of,
     print_dry_run,
+    protected_of,
     sensitivity_of,
     unit_of,
 )
@@ -41,14 +43,14 @@ def add_ranges(commands: Commands, summary: str) -> None:
         "ranges",
         help=summary,
         description=(
-            "Release a histogram over one ordered column or several, such as records by hour, by "
-            "age or by place, from which the records in any range can be told."
+            "Release a histogram over one or more ordered columns, such as records by hour, by age "
+            "or by place. It estimates the number of records in any range."
         ),
         epilog=(
-            "FILE has one row a record; columns hold numbers, dates or times. A value is in a bin "
-            "if it is at least its lower edge and below its upper one; what is in no bin, and "
-            "missing values, are counted apart. Several columns are divided together: give "
-            "--column, and then --edges, or --start, --stop and --width, once for each, in the "
+            "FILE has one row per record; columns hold numbers, dates or times. A value is in a "
+            "bin if it is at least the lower edge and below the upper edge. Values outside all "
+            "bins and missing values are counted separately. For several columns, give --column "
+            "once for each, and --edges, or --start, --stop and --width, once for each in the "
             "same order. With --user and --max-records, all records of a user are protected "
             "together. CSV, TSV (also gzip) and Parquet are read."
         ),
@@ -57,41 +59,58 @@ def add_ranges(commands: Commands, summary: str) -> None:
     command.set_defaults(run=_ranges)
     add_file(command)
     command.add_argument(
-        "--column", required=True, action="append", metavar="COLUMN", help="what is divided"
+        "--column", required=True, action="append", metavar="COLUMN", help="column that is binned"
     )
     command.add_argument(
         "--edges",
         action="append",
         metavar="E0,E1,...",
-        help="public edges of the bins: numbers, of which the first may be -inf and the last inf, "
-        "or ISO dates or times",
+        help="public edges of the bins: numbers, where the first may be -inf and the last inf, or "
+        "ISO dates or times",
     )
-    command.add_argument("--start", action="append", metavar="A", help="or bins of one width: from")
-    command.add_argument("--stop", action="append", metavar="B", help="to (met exactly)")
+    command.add_argument(
+        "--start", action="append", metavar="A", help="first edge of bins of equal width"
+    )
+    command.add_argument(
+        "--stop",
+        action="append",
+        metavar="B",
+        help="last edge: a whole number of widths from --start",
+    )
     command.add_argument(
         "--width",
         action="append",
         metavar="W",
-        help="a number; of dates and times such as 15m, 1h, 1d, 1w",
+        help="width of a bin: a number, or for dates and times a duration, such as 15m, 1h, 1d "
+        "or 1w",
     )
     cost = command.add_mutually_exclusive_group(required=True)
-    cost.add_argument("--epsilon", metavar="E", help="for pure privacy; such as 1, 0.1, 1/3")
-    cost.add_argument("--rho", metavar="R", help="for zero-concentrated privacy; such as 0.01")
+    cost.add_argument(
+        "--epsilon",
+        metavar="E",
+        help=help_of(AdaptiveTree, "epsilon", "; gives a pure guarantee (such as 1, 0.1 or 1/3)"),
+    )
+    cost.add_argument(
+        "--rho",
+        metavar="R",
+        help=help_of(AdaptiveTree, "rho", "; gives a zero-concentrated guarantee (such as 0.01)"),
+    )
     add_unit(
         command,
-        user="column of users",
-        sensitivity="maximum number of records that one unit (a person) can add or remove",
+        AdaptiveTree,
+        user="column of users: who is protected",
     )
     command.add_argument(
         "--mechanism",
         choices=("auto", "adaptive", "tree", "leaves"),
         default="auto",
-        help="auto chooses by the other options alone (default: auto)",
+        help="the mechanism; auto chooses from the other options, never from the data "
+        "(default: auto)",
     )
     command.add_argument(
         "--workload",
         choices=("ranges", "prefix"),
-        help="what is asked most: any ranges, or those from the first bin on (default: ranges)",
+        help=help_of(AdaptiveTree, "workload", " (default: ranges)"),
     )
     add_records_dry_run(command)
     add_outputs(command, "start,stop,count,error")
@@ -108,9 +127,12 @@ def _ranges(options: argparse.Namespace) -> None:
     if len(options.column) == 1:
         asked = {name: each[0] for name, each in asked.items()}
     asked |= {"user": options.user, "max_records": options.max_records}
-    asked["delimiter"] = options.delimiter
+    asked |= {"delimiter": options.delimiter, "unit": options.unit}
     release_file(
-        mechanism, options, lambda progress: bin_counts(options.file, progress=progress, **asked)
+        mechanism,
+        options,
+        lambda progress: bin_counts(options.file, progress=progress, **asked),
+        protected_of(options),
     )
 
 

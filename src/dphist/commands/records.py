@@ -3,45 +3,45 @@
 import argparse
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
+from dphist.commands.ledger.options import add_payment
+from dphist.commands.ledger.quoting import quote
+from dphist.commands.meanings import help_of
 from dphist.commands.options import UsageError, add_dry_run, whole
-from dphist.commands.publishing import in_the_way, say_in_the_way
+from dphist.commands.publishing import Protected, in_the_way, say_in_the_way
+from dphist.commands.user_unit import add_user_unit, user_unit
 from dphist.errors import ParameterError
 from dphist.privacy import Guarantee
+from dphist.release.maker import Maker
 from dphist.report import words
 from dphist.report.guarantees import guarantee_for, records_json
 
 _GUESSES = (10_000, 1_000_000, 100_000_000)  # records, where no guess was given
-_USER = "one user"
 
 
-class _OfRecords(Protocol):
-    """A mechanism whose unit is a number of records."""
-
-    @property
-    def sensitivity(self) -> int: ...
-
-    @property
-    def guarantee(self) -> Guarantee: ...
-
-
-def add_unit(command: argparse.ArgumentParser, user: str, sensitivity: str) -> None:
+def add_unit(command: argparse.ArgumentParser, mechanism: type, user: str) -> None:
     """Add the options that say whom a release protects.
 
     Parameters
     ----------
-    user, sensitivity : the help of these options.
+    mechanism : class of the mechanism.
+    user : help of ``--user``.
     """
     command.add_argument("--user", metavar="COLUMN", help=user)
+    add_user_unit(command)
     command.add_argument(
         "--max-records",
         type=whole,
         metavar="M",
-        help="maximum number of records kept of a user, chosen at random; needed with --user",
+        help="maximum number of records of a user that are kept, chosen at random; needed with "
+        "--user",
     )
     command.add_argument(
-        "--sensitivity", type=whole, metavar="M", help=f"{sensitivity} (default: 1)"
+        "--sensitivity",
+        type=whole,
+        metavar="M",
+        help=help_of(mechanism, "sensitivity", " (default: 1)"),
     )
 
 
@@ -49,6 +49,7 @@ def add_records_dry_run(command: argparse.ArgumentParser) -> None:
     """Add the options of a dry run, and where the release is written."""
     guess = "the number of records, for the expected error of a dry run"
     add_dry_run(command, "guarantee and error", "--expect-total", guess)
+    add_payment(command)
 
 
 def check_unit(options: argparse.Namespace) -> None:
@@ -59,6 +60,7 @@ def check_unit(options: argparse.Namespace) -> None:
         raise UsageError("--sensitivity is set by --max-records: leave one of them out")
     if options.max_records is not None and options.max_records < 1:
         raise ParameterError("max_records must be at least 1")
+    user_unit(options)
     if options.expect_total is not None and not options.dry_run:
         raise UsageError("--expect-total is for --dry-run; a release knows its private total")
 
@@ -69,13 +71,20 @@ def sensitivity_of(options: argparse.Namespace) -> int:
     return 1 if bound is None else int(bound)
 
 
-def unit_of(mechanism: _OfRecords, options: argparse.Namespace) -> tuple[Guarantee, str]:
+def unit_of(mechanism: Maker, options: argparse.Namespace) -> tuple[Guarantee, str]:
     """Return the guarantee, and whom it protects, in words."""
-    user = _USER if options.user else None
+    user = user_unit(options) if options.user else None
     return (
         guarantee_for(mechanism.guarantee, user),
-        words.privacy_unit(mechanism.sensitivity, user),
+        words.privacy_unit(mechanism.guarantee.unit.at_most, user),
     )
+
+
+def protected_of(options: argparse.Namespace) -> Protected:
+    """Return whom the data will protect, as they will say themselves."""
+    if options.user is None:
+        return Protected(None, 1)
+    return Protected(user_unit(options), options.max_records)
 
 
 def guesses_of(options: argparse.Namespace) -> tuple[int, ...]:
@@ -84,7 +93,7 @@ def guesses_of(options: argparse.Namespace) -> tuple[int, ...]:
 
 
 def print_dry_run(
-    mechanism: _OfRecords,
+    mechanism: Maker,
     options: argparse.Namespace,
     errors: Mapping[int, float],
     said: Sequence[str],
@@ -98,6 +107,7 @@ def print_dry_run(
     said : the lines between the guarantee and the end.
     shown : what the JSON states beside guarantee, mechanism and errors.
     """
+    quoted = quote(mechanism, options, protected_of(options))
     if options.quiet:
         return
     guarantee, unit = unit_of(mechanism, options)
@@ -106,13 +116,14 @@ def print_dry_run(
             "guarantee": records_json(mechanism, guarantee),
             "mechanism": type(mechanism).__name__,
             **shown,
+            **quoted.shown,
             "expected_error": {str(guess): error for guess, error in errors.items()},
             "refused_outputs": in_the_way(options),
         }
         print(json.dumps(content))
         return
     print(f"Guarantee: {guarantee}, for {unit}.")
-    for line in said:
+    for line in (*said, *quoted.said):
         print(line)
     say_in_the_way(options)
     print("FILE was not opened.")

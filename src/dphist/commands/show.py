@@ -2,7 +2,8 @@
 
 import argparse
 
-from dphist.commands.options import Commands, add_outputs
+from dphist.commands.ledger.options import LEDGER, existing, is_file, place_of
+from dphist.commands.options import Commands, UsageError, add_outputs
 from dphist.commands.publishing import check_paths, publish
 from dphist.release.release import Release
 
@@ -12,16 +13,37 @@ def add_show(commands: Commands, summary: str) -> None:
     command = commands.add_parser(
         "show",
         help=summary,
-        description="Summarise a saved release, or write its table or report again.",
+        description="Summarize a saved release, or write its table or report again.",
         allow_abbrev=False,
     )
     command.set_defaults(run=_show, output=None)
-    command.add_argument("file", metavar="RELEASE", help="a release that dphist wrote (JSON)")
+    command.add_argument(
+        "file", metavar="RELEASE", nargs="?", help="a release that dphist wrote (JSON)"
+    )
+    command.add_argument(
+        "--ledger",
+        metavar="FILE|URL",
+        help=f"or a ledger that keeps the release (default, with --key: ${LEDGER})",
+    )
+    command.add_argument("--key", metavar="KEY", help="the key of the release in the ledger")
     add_outputs(
-        command, "count,prevalence, or label,count, or start,stop,count,error, as it is released,"
+        command, "count,prevalence or label,count or start,stop,count,error or time,label,count"
     )
 
 
 def _show(options: argparse.Namespace) -> None:
-    check_paths(options)
-    publish(Release.load(options.file), options)
+    if options.key is None:
+        if options.file is None or options.ledger is not None:
+            raise UsageError("name a release: RELEASE alone, or --ledger and --key")
+        check_paths(options)
+        publish(Release.load(options.file), options)
+        return
+    if options.file is not None:
+        raise UsageError("RELEASE and --key do not go together: leave one of them out")
+    place = existing(place_of(argparse.Namespace(**{**vars(options), "place": None})))
+    check_paths(options, [place] if is_file(place) else [])
+    from dphist.commands.ledger.opening import opened_at  # slow to import, and seldom needed
+
+    with opened_at(place, options) as ledger:
+        release = ledger.stored(options.key)
+    publish(release, options)

@@ -4,6 +4,7 @@ from typing import Any, NoReturn, Protocol
 
 from dphist.errors import LedgerError, ParameterError
 from dphist.privacy import PrivacyUnit
+from dphist.privacy.as_text import with_article
 
 
 class Guarded:
@@ -83,3 +84,12 @@ def unit_of_users(user: str | None, unit: str | None) -> str:
     if user is None:
         raise ParameterError("unit needs user: it says what the users of that column are")
     return str(PrivacyUnit(unit))
+
+
+def or_one_row(one: str) -> str:
+    """Return the unit of data that keep rows without a user, each as a user of its own.
+
+    >>> or_one_row("one account")
+    'one account, or one row without an account'
+    """
+    return f"{one}, or one row without {with_article(PrivacyUnit(one).who)}"

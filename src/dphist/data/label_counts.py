@@ -12,10 +12,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from dphist.arrays import AnyArray
-from dphist.data.guard import Guarding, guarded, unit_of_users
+from dphist.data.guard import Guarding, guarded, or_one_row, unit_of_users
 from dphist.errors import ParameterError
 from dphist.noise import Source
-from dphist.noise.whose import is_for_tests
+from dphist.noise.for_tests import is_for_tests
 from dphist.parameters import optional_whole, whole_number
 from dphist.stopping import stoppable
 from dphist.tables import LARGEST, check_counts, redact_errors
@@ -303,7 +303,7 @@ def _unit(user: str | None, null_users: str, one: str) -> str:
     if user is None:
         return "one row"
     if null_users == "separate":
-        return f"{one}, or one row without a {one.removeprefix('one ')}"
+        return or_one_row(one)
     return one
 
 

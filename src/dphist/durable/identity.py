@@ -1,12 +1,12 @@
-"""What a file system records about a file, to distinguish it from its copies and its own past.
+"""Facts that a file system records about a file, which distinguish it from its copies and backups.
 
-A copy has another inode. But once the original is removed its inode is used again, and
-`cp -a`, `tar --xattrs` and `rsync -X` copy extended attributes too. No program that copies files
-sets the time when an inode was born, nor the generation number that the file system gives it.
+A copy has another inode. But the inode of a removed file is reused, and `cp -a`, `tar --xattrs` and
+`rsync -X` copy extended attributes too. No program that copies files sets the birth time of an
+inode or the generation number from the file system.
 
-An older content that is written back into the same file changes none of these. So the number of
-the last commit is noted beside the content, in an extended attribute. Its name holds the number:
-`cp -a` sets the attributes that the backup has, but removes no others, and the larger number stays.
+If an older content is written back into the same file, all these facts stay the same. So the number
+of the last commit is also noted in an extended attribute. The number is in the attribute's name:
+`cp -a` sets the attributes of the backup but removes no others, so the larger number stays.
 """
 
 import contextlib
@@ -19,32 +19,32 @@ import sys
 if sys.platform == "linux":
     import fcntl
 
-_TOKEN = "user.dphist.state"  # noqa: S105 - the name of an attribute, no secret
+_TOKEN = "user.dphist.state"  # noqa: S105 - the name of an attribute, not a secret
 _COMMITS = "user.dphist.commits."
 
 _AT_EMPTY_PATH = 0x1000
 _STATX_BTIME = 0x800
 _BTIME_PLACE = 80  # in struct statx, which is the same on all processors
 _STATX_SIZE = 256
-# _IOR('v', 1, long), as x86 and Arm code it. Processors that code it otherwise do not know this
-# number, and the generation is then missing.
+# _IOR('v', 1, long) in the encoding of x86 and Arm. Processors with another encoding do not know
+# this number, and the generation is then missing.
 _GET_GENERATION = 0x80000000 | struct.calcsize("l") << 16 | ord("v") << 8 | 1
 _BTRFS_LOOKUP = 0xD0009412  # BTRFS_IOC_INO_LOOKUP
-_BTRFS_FIRST_FILE = 256  # which anybody may look up
+_BTRFS_FIRST_FILE = 256  # every user may look it up
 
 Facts = dict[str, str]
 
 AN_OLDER_CONTENT = "an older content written back into it"
 
 
-def facts(descriptor: int) -> Facts:
-    """Return what the system tells about an open file, as far as it tells it.
+def read_facts(descriptor: int) -> Facts:
+    """Return the facts that the system reports about an open file.
 
     Returns
     -------
-    Some of: `inode` and `device`, always; `birth`, when the inode was made, seconds; `generation`,
-    another number for each file that the inode ever was; `subvolume` of btrfs, in which a snapshot
-    differs; `token`, the random bytes of `mark`.
+    Always `inode` and `device`. If the system reports them: `birth`, the time at which the inode
+    was created, in seconds; `generation`, a different number for each file that used the inode;
+    `subvolume` of btrfs, which differs in a snapshot; and `token`, the random bytes of `mark`.
     """
     status = os.fstat(descriptor)
     found = {
@@ -58,11 +58,11 @@ def facts(descriptor: int) -> Facts:
     return {name: value for name, value in found.items() if value}
 
 
-def as_text(found: Facts) -> str:
-    """Spell the facts that a file keeps as long as it exists, for `is_of`.
+def identity_text(found: Facts) -> str:
+    """Return as text the facts that stay the same as long as the file exists.
 
-    A device has another number after a restart, or on another port: it is left out where anything
-    else distinguishes the file from others of the same inode.
+    The number of a device can change after a restart or on another port. So it is left out if a
+    further fact distinguishes the file from others with the same inode.
     """
     kept = dict(found)
     if len(kept) > 2:
@@ -70,18 +70,18 @@ def as_text(found: Facts) -> str:
     return " ".join(f"{name}={value}" for name, value in kept.items())
 
 
-def is_of(recorded: str, found: Facts) -> bool:
-    """Whether the facts that were recorded are still the same.
+def is_same_file(recorded: str, found: Facts) -> bool:
+    """Whether all recorded facts are still the same.
 
-    One that was recorded and is no longer told counts as another: that is how it looks after a
-    copy to a file system that tells less. One that is told for the first time is no difference.
+    A recorded fact that the system no longer reports counts as different: this happens after a copy
+    to a file system that reports less. A fact that was not recorded makes no difference.
     """
     known = dict(fact.partition("=")[::2] for fact in recorded.split())
     return all(found.get(name) == value for name, value in known.items())
 
 
-def what_passes(found: Facts) -> list[str]:
-    """Say what cannot be distinguished from the file here, because the system tells too little."""
+def undetected(found: Facts) -> list[str]:
+    """Return what cannot be distinguished from the file, because the system reports too little."""
     passing = []
     if "birth" not in found and "generation" not in found:
         passing.append("a copy that got its inode and attributes")
@@ -91,17 +91,18 @@ def what_passes(found: Facts) -> list[str]:
 
 
 def mark(descriptor: int) -> None:
-    """Give a file a new token, which copying its content does not carry along."""
+    """Give a file a new token, which is not copied together with its content."""
     if sys.platform == "linux":
-        with contextlib.suppress(OSError):  # not every file system has room for it
+        with contextlib.suppress(OSError):  # not every file system has extended attributes
             os.setxattr(descriptor, _TOKEN, secrets.token_bytes(16))
 
 
 def note_commits(descriptor: int, commits: int) -> None:
-    """Note beside the content how many commits it had; to be called when the last is durable.
+    """Note the number of commits in an extended attribute; call it once the last one is durable.
 
-    So a crash may leave a smaller number than the content's, and never a larger one. A file system
-    without room for the note does not take it, and nothing is said here: read it back.
+    So after a crash the noted number may be smaller than that of the content, but never larger. On
+    a file system without extended attributes nothing is noted, and no error is raised: read the
+    number back to check it.
     """
     if sys.platform == "linux":
         with contextlib.suppress(OSError):
@@ -113,7 +114,7 @@ def note_commits(descriptor: int, commits: int) -> None:
 
 
 def noted_commits(descriptor: int) -> int:
-    """Return the largest number of commits that was noted, or 0."""
+    """Return the largest noted number of commits, or 0."""
     numbers = (name.removeprefix(_COMMITS) for name in _notes(descriptor))
     return max((int(number) for number in numbers if number.isdecimal()), default=0)
 
@@ -133,23 +134,23 @@ def _token(descriptor: int) -> str:
 
 
 def _birth(descriptor: int, status: os.stat_result) -> str:
-    """Return when the inode was made, or nothing: Python tells it on macOS, and not on Linux."""
+    """Return the birth time of the inode, or ""; Python reports it on macOS, but not on Linux."""
     if sys.platform != "linux":
         birth = getattr(status, "st_birthtime", None)
         return "" if birth is None else repr(birth)
-    statx = getattr(ctypes.CDLL(None), "statx", None)  # of glibc from 2.28 on, and of musl
+    statx = getattr(ctypes.CDLL(None), "statx", None)  # in glibc 2.28 or later, and in musl
     buffer = ctypes.create_string_buffer(_STATX_SIZE)
     if statx is None or statx(descriptor, b"", _AT_EMPTY_PATH, _STATX_BTIME, buffer) != 0:
         return ""
-    (told,) = struct.unpack_from("=I", buffer)
-    if not told & _STATX_BTIME:
+    (reported,) = struct.unpack_from("=I", buffer)
+    if not reported & _STATX_BTIME:
         return ""
     seconds, nanoseconds = struct.unpack_from("=qI", buffer, _BTIME_PLACE)
     return f"{seconds}.{nanoseconds:09}"
 
 
 def _generation(descriptor: int) -> str:
-    """Return the number that tells apart the files that an inode was, one after the other."""
+    """Return the number that distinguishes successive files with the same inode, or ""."""
     if sys.platform == "linux":
         answer = bytearray(struct.calcsize("l"))
         with contextlib.suppress(OSError):
@@ -159,7 +160,7 @@ def _generation(descriptor: int) -> str:
 
 
 def _subvolume(descriptor: int) -> str:
-    """Return the number of the subvolume, on btrfs."""
+    """Return the number of the subvolume on btrfs, or ""."""
     if sys.platform == "linux":
         question = bytearray(struct.pack("=QQ", 0, _BTRFS_FIRST_FILE).ljust(4096, b"\0"))
         with contextlib.suppress(OSError):

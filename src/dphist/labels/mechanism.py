@@ -1,7 +1,7 @@
 """What every mechanism for labels that nobody listed beforehand shares."""
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, final
 
@@ -11,11 +11,11 @@ import pyarrow as pa
 from dphist.arrays import IntArray
 from dphist.data.guard import refuse_guarded
 from dphist.data.label_counts import LabelCounts
-from dphist.errors import BoundsError, ParameterError
+from dphist.errors import BoundsError
 from dphist.mechanism import ExpectedError, Intervals, Meaning, MechanismBase, check_kind
 from dphist.noise.inversion import Source
 from dphist.parameters import Exact, positive_delta, privacy_parameter, whole_number
-from dphist.privacy import ApproxDP, Guarantee, PrivacyUnit, PureDP
+from dphist.privacy import PrivacyUnit
 from dphist.release.label_table import LabelTable
 from dphist.release.release import Release, provenance_of
 from dphist.tables import LARGEST
@@ -54,6 +54,7 @@ class LabelsMechanism(MechanismBase):
     delta : the probability with which a label may betray a user, or None where none can.
     max_labels : how many labels one user changes at most; None if that is not bounded.
     max_count : by how much one user changes the count of a label at most.
+    noise : "laplace", "gaussian" or "gumbel".
     """
 
     __slots__ = ()
@@ -62,6 +63,7 @@ class LabelsMechanism(MechanismBase):
     delta: Fraction | None
     max_labels: int | None
     max_count: int
+    noise: str
 
     @property
     def _unit(self) -> PrivacyUnit:
@@ -108,6 +110,11 @@ class LabelsMechanism(MechanismBase):
         return {}
 
     @property
+    def noise_scale(self) -> Fraction:
+        """max_count / epsilon: standard deviation of Gaussian noise, scale of other noise."""
+        return self.max_count / self.epsilon
+
+    @property
     @abstractmethod
     def threshold(self) -> int | Fraction | None:
         """Noisy counts above it are released, in records; None where labels are listed."""
@@ -141,8 +148,7 @@ class LabelsMechanism(MechanismBase):
         They reach `half_width` to both sides, and not below 1 unless labels are listed: a label
         that nobody listed occurs. None where a release has no counts.
         """
-        if not 0 < level < 1:
-            raise ParameterError("level must be above 0 and below 1")
+        self._check_asked(release, level)
         counts, width = release.value.counts, self.half_width(level)
         if counts is None or width is None:
             return None
@@ -155,15 +161,6 @@ class LabelsMechanism(MechanismBase):
     def needs_delta(cls, **_parameters: Any) -> bool:
         """Whether the mechanism with these parameters has a delta of its own."""
         return True
-
-    @property
-    def epsilon_guarantee(self) -> PureDP | ApproxDP | None:
-        """Return a guarantee in epsilon that holds beside `guarantee`, if there is one."""
-        return None
-
-    def _guarantees(self) -> Sequence[Guarantee]:
-        direct = self.epsilon_guarantee
-        return [self.guarantee] if direct is None else [self.guarantee, direct]
 
     def restored(self, value: Any, noisy: Mapping[str, IntArray]) -> LabelTable:
         """Return a table that was read from a file; ValueError if it is none."""

@@ -11,6 +11,7 @@ from dphist.labels.mechanism import (
     DELTA,
     EPSILON,
     LARGEST_BOUND,
+    LEVEL,
     MAX_COUNT,
     MAX_LABELS,
     checked_bound,
@@ -19,9 +20,9 @@ from dphist.labels.mechanism import (
     user_of,
 )
 from dphist.labels.top_labels import TopLabels, check_scale, check_stated
-from dphist.mechanism import ExpectedError, Meaning, MechanismBase
+from dphist.mechanism import ExpectedError, MechanismBase, parameter
+from dphist.noise.for_tests import is_for_tests
 from dphist.noise.inversion import Source
-from dphist.noise.whose import is_for_tests
 from dphist.parameters import Exact, optional_whole, whole_number
 from dphist.privacy import ApproxZCDP
 from dphist.release.release import FOR_TESTS, Release
@@ -83,13 +84,13 @@ class PayWhatYouGet(MechanismBase):
         "Differential Privacy. 2023. arXiv:2309.09170. Algorithm 4 and Theorem 10."
     )
 
-    budget: int = field(metadata=Meaning(meaning="Labels that all queries together may return."))
-    queries: int = field(metadata=Meaning(meaning="Queries that may be asked."))
-    epsilon: Fraction = field(metadata=EPSILON)
-    delta: Fraction = field(metadata=DELTA)
-    max_labels: int | None = field(metadata=MAX_LABELS)
-    max_count: int = field(metadata=MAX_COUNT)
-    _left: _Left
+    budget: int = parameter("Labels that all queries together may return.")
+    queries: int = parameter("Queries that may be asked.")
+    epsilon: Fraction = parameter(**EPSILON)
+    delta: Fraction = parameter(**DELTA)
+    max_labels: int | None = parameter(**MAX_LABELS)
+    max_count: int = parameter(**MAX_COUNT)
+    _left: _Left = field(init=False)
 
     def __init__(
         self,
@@ -148,6 +149,9 @@ class PayWhatYouGet(MechanismBase):
     def expected_error(self, k: int = 10, candidates: int = 100) -> ExpectedError:
         """Return the error to expect of one query, from public numbers alone."""
         return self._query(k, candidates).expected_error()
+
+    def intervals(self, release: Release, level: float = LEVEL) -> None:
+        """Return None: no counts are released."""
 
     def restored(self, value: Any, noisy: object) -> Any:
         """Refuse: a session is not saved; releases of its queries are those of `TopLabels`."""

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 
 import pyarrow as pa
@@ -23,10 +23,11 @@ from dphist.labels.mechanism import (
     checked_delta,
     checked_epsilon,
 )
+from dphist.mechanism import parameter
 from dphist.noise.enclosures import exp_negative
 from dphist.noise.inversion import Source
 from dphist.noise.lazy import GUMBEL, LARGEST_SCALE, LazyNoise
-from dphist.parameters import Exact, optional_whole, whole_number
+from dphist.parameters import Exact, checked_level, optional_whole, whole_number
 from dphist.privacy import ApproxZCDP
 from dphist.privacy.as_text import down, plain
 from dphist.release.label_table import LabelTable
@@ -73,13 +74,14 @@ class TopLabels(LabelsMechanism):
         "R. Rogers. A Unifying Privacy Analysis Framework for Unknown Domain Algorithms in "
         "Differential Privacy. 2023. arXiv:2309.09170. Algorithm 3 and Theorem 9."
     )
+    noise = "gumbel"
 
-    k: int = field(metadata=K)
-    candidates: int = field(metadata=CANDIDATES)
-    epsilon: Fraction = field(metadata=EPSILON)
-    delta: Fraction = field(metadata=DELTA)
-    max_labels: int | None = field(metadata=MAX_LABELS)
-    max_count: int = field(metadata=MAX_COUNT)
+    k: int = parameter(**K)
+    candidates: int = parameter(**CANDIDATES)
+    epsilon: Fraction = parameter(**EPSILON)
+    delta: Fraction = parameter(**DELTA)
+    max_labels: int | None = parameter(**MAX_LABELS)
+    max_count: int = parameter(**MAX_COUNT)
 
     def __init__(
         self,
@@ -110,11 +112,6 @@ class TopLabels(LabelsMechanism):
         return ApproxZCDP(self.k * self.epsilon**2 / 8, self.delta, self._unit)
 
     @property
-    def noise_scale(self) -> Fraction:
-        """Scale of the Gumbel noise, in records."""
-        return self.max_count / self.epsilon
-
-    @property
     def threshold(self) -> Fraction:
         """How far above the next count the threshold lies, noise apart, in records; rounded up."""
         differing = self.candidates
@@ -124,8 +121,7 @@ class TopLabels(LabelsMechanism):
 
     def likely_count(self, chance: float) -> int:
         """Return how far above the next count a label is released with this probability."""
-        if not 0 < chance < 1:
-            raise ParameterError("chance must be above 0 and below 1")
+        checked_level(chance, "chance")
         # The difference of two Gumbel variables is logistic.
         over = float(self.noise_scale) * math.log(chance / (1 - chance))
         return math.ceil(float(self.threshold) + over)

@@ -1,14 +1,13 @@
 """TopThreshold: common labels and their counts, from the largest counts alone (Algorithm 2)."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 
 import pyarrow as pa
 from scipy.special import ndtri
 
 from dphist.data.label_counts import LabelCounts
-from dphist.errors import ParameterError
 from dphist.labels.mechanism import (
     DELTA,
     EPSILON,
@@ -25,10 +24,12 @@ from dphist.labels.mechanism import (
     in_released_order,
 )
 from dphist.labels.top_labels import check_scale, check_stated
+from dphist.mechanism import parameter
 from dphist.noise.inversion import Source
 from dphist.noise.lazy import GAUSSIAN, LazyNoise
+from dphist.noise.magnitude import gaussian_half_width
 from dphist.noise.quantiles import normal_quantile_above
-from dphist.parameters import Exact, whole_number
+from dphist.parameters import Exact, checked_level, whole_number
 from dphist.privacy import ApproxZCDP
 from dphist.privacy.as_text import down, plain
 from dphist.release.label_table import LabelTable
@@ -72,12 +73,13 @@ class TopThreshold(LabelsMechanism):
         "R. Rogers. A Unifying Privacy Analysis Framework for Unknown Domain Algorithms in "
         "Differential Privacy. 2023. arXiv:2309.09170. Algorithm 2 and Theorem 8."
     )
+    noise = "gaussian"
 
-    k: int = field(metadata=K)
-    epsilon: Fraction = field(metadata=EPSILON)
-    delta: Fraction = field(metadata=DELTA)
-    max_labels: int = field(metadata=MAX_LABELS)
-    max_count: int = field(metadata=MAX_COUNT)
+    k: int = parameter(**K)
+    epsilon: Fraction = parameter(**EPSILON)
+    delta: Fraction = parameter(**DELTA)
+    max_labels: int = parameter(**MAX_LABELS)
+    max_count: int = parameter(**MAX_COUNT)
 
     def __init__(
         self, k: int = 100, *, epsilon: Exact, delta: Exact, max_labels: int, max_count: int = 1
@@ -98,11 +100,6 @@ class TopThreshold(LabelsMechanism):
         return ApproxZCDP(self.max_labels * self.epsilon**2 / 2, self.delta, self._unit)
 
     @property
-    def noise_scale(self) -> Fraction:
-        """Standard deviation of the Gaussian noise, in records."""
-        return self.max_count / self.epsilon
-
-    @property
     def threshold(self) -> Fraction:
         """How far above the next count the threshold lies, noise apart, in records; rounded up."""
         root_two = Fraction(math.isqrt(2 << 2 * _GRID) + 1, 1 << _GRID)
@@ -111,15 +108,14 @@ class TopThreshold(LabelsMechanism):
 
     def likely_count(self, chance: float) -> int:
         """Return how far above the next count a label is released with this probability."""
-        if not 0 < chance < 1:
-            raise ParameterError("chance must be above 0 and below 1")
         # The difference of two normal variables is normal.
-        over = math.sqrt(2) * float(self.noise_scale) * float(ndtri(chance))
+        normal = float(ndtri(checked_level(chance, "chance")))
+        over = math.sqrt(2) * float(self.noise_scale) * normal
         return math.ceil(float(self.threshold) + over)
 
     def half_width(self, level: float = LEVEL) -> int:
         """Return the smallest q at which the noise of a count is within q with this probability."""
-        return max(math.ceil(float(self.noise_scale) * float(ndtri((1 + level) / 2)) - 0.5), 0)
+        return gaussian_half_width(self.noise_scale, level)
 
     def _drawn(self, counts: LabelCounts, source: Source | None) -> LabelTable:
         largest = counts.largest(self.k + 1)

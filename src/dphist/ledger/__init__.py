@@ -1,5 +1,6 @@
 """Ledgers: budgets of privacy that hold across releases, people and years."""
 
-from dphist.ledger.ledger import Deferred, Ledger
+from dphist.ledger.deferred import Deferred
+from dphist.ledger.ledger import Ledger
 
 __all__ = ["Deferred", "Ledger"]

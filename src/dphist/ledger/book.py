@@ -15,6 +15,9 @@ from dphist.ledger.budget import Budget
 from dphist.ledger.entries import Entry
 from dphist.privacy import PrivacyUnit
 
+STREAM = "ContinualMechanism"
+"""Name of the mechanism of streams, as entries have it."""
+
 EVERYBODY = ""
 """Holder of the totals of a whole account."""
 
@@ -168,6 +171,8 @@ def apply(entry: Entry, tables: Tables) -> None:
         charge = charge_of(tables, content["key"])
         if charge.state != entries.CHARGED:
             raise LedgerError(f"the key {charge.key!r} is {charge.state}: it pays for no stream")
+        if tables.entry(charge.entry).content["mechanism"]["name"] != STREAM:
+            raise LedgerError(f"the key {charge.key!r} did not pay for a stream")
         if charge.noted is not None:
             _check_continued(content, tables.entry(charge.noted))
         tables.put_charge(replace(charge, noted=entry.number))
@@ -196,7 +201,9 @@ def account_of(tables: Tables, name: str) -> Account:
     """Return an account; LedgerError if there is none of this name."""
     account = tables.account(name)
     if account is None:
-        raise LedgerError(f"there is no account {name!r} in the ledger; see `accounts`")
+        raise LedgerError(
+            f"there is no account {name!r} in the ledger; `dphist ledger show` lists them"
+        )
     return account
 
 

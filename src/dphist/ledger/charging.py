@@ -14,7 +14,8 @@ from dphist.ledger.units import DataUnit, cost_for
 from dphist.privacy import Guarantee, PureDP
 from dphist.privacy.calibration import calibrate
 from dphist.privacy.rounding import readable
-from dphist.release.release import described, parameters_of, target_of
+from dphist.release.maker import parameters_of, target_of
+from dphist.release.release import described
 
 _LONGEST_NOTE = 1000
 _LONGEST_NAME = 200
@@ -74,7 +75,8 @@ class Quote:
     priced : the price for each account.
     mechanism : its name and parameters.
     costs : the prices for the entry.
-    fingerprint : hash of what a key is charged for: the mechanism, and what each account pays.
+    fingerprint : hash of what a key is charged for: the mechanism, what each account pays, and
+        which data if the caller says it.
     """
 
     priced: list[Price]
@@ -83,23 +85,30 @@ class Quote:
     fingerprint: str
 
     @classmethod
-    def of(cls, tables: Tables, names: Sequence[str], mechanism: Any, data: DataUnit) -> "Quote":
-        """Return the quote; parameters and errors as for `prices`."""
+    def of(
+        cls,
+        tables: Tables,
+        names: Sequence[str],
+        mechanism: Any,
+        data: DataUnit,
+        about: str = "",
+    ) -> "Quote":
+        """Return the quote; parameters and errors as for `prices`.
+
+        Parameters
+        ----------
+        about : which data, in public words, if the caller says it; the key is for them alone.
+        """
         priced = prices(tables, names, mechanism, data)
-        words = _in_words(mechanism)
+        words = mechanism_in_words(mechanism)
         costs = [price.to_content() for price in priced]
-        return cls(priced, words, costs, digest(canonical([words, costs])))
+        charged = [words, costs, about] if about else [words, costs]
+        return cls(priced, words, costs, digest(canonical(charged)))
 
     @property
     def accounts(self) -> list[Account]:
         """The accounts as they were when it was made."""
         return [price.account for price in self.priced]
-
-
-def is_frozen(mechanism: Any) -> bool:
-    """Whether a mechanism is a frozen dataclass, so that its price stays what it was."""
-    parameters = getattr(type(mechanism), "__dataclass_params__", None)
-    return bool(getattr(parameters, "frozen", False))
 
 
 def check_budget(tables: Tables, priced: Sequence[Price], by: str, mechanism: Any) -> None:
@@ -125,7 +134,7 @@ def check_budget(tables: Tables, priced: Sequence[Price], by: str, mechanism: An
             left = left_in_words(budget, totals)
             raise BudgetError(
                 f"the release costs {price.guarantee}, and {whose} has {left} left of {budget}: "
-                f"{_fitting(budget, totals, price, mechanism)}. Nothing was charged"
+                f"{fitting_in_words(budget, totals, price, mechanism)}. Nothing was charged"
             )
 
 
@@ -140,7 +149,7 @@ def left_in_words(budget: Budget, totals: Totals) -> str:
     found = " or ".join(parts)
     if budget.delta_of_entries:
         left = max(budget.delta_of_entries - totals.delta, none)
-        found += f", with delta={readable_down(left)} for releases' own deltas,"
+        found += f" (and delta={readable_down(left)} for releases' own deltas)"
     return found
 
 
@@ -152,7 +161,8 @@ def readable_down(number: Fraction) -> str:
     while number * scale < 10**5:
         scale *= 10
     short = Fraction(int(number * scale)) / scale
-    return readable(number if len(readable(number)) <= 10 else short)
+    text = readable(number)
+    return text if len(text) <= 10 and Fraction(text) <= number else readable(short)
 
 
 def largest_fitting(
@@ -193,7 +203,8 @@ def largest_fitting(
     return low
 
 
-def _fitting(budget: Budget, totals: Totals, price: Price, mechanism: Any) -> str:
+def fitting_in_words(budget: Budget, totals: Totals, price: Price, mechanism: Any) -> str:
+    """Say which epsilon would fit."""
     found = largest_fitting(budget, totals, price, mechanism)
     if found is None:
         return "no epsilon fits"
@@ -201,7 +212,7 @@ def _fitting(budget: Budget, totals: Totals, price: Price, mechanism: Any) -> st
     return f"the largest epsilon{of} that fits is {readable_down(found)}"
 
 
-def _in_words(mechanism: Any) -> dict[str, Any]:
+def mechanism_in_words(mechanism: Any) -> dict[str, Any]:
     """Return a mechanism's name and parameters for an entry; its guarantee if it has no fields."""
     try:
         found: dict[str, Any] = described(mechanism)

@@ -1,12 +1,16 @@
 """A session of pay what you get that a ledger paid for."""
 
 import os
-from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NoReturn
 
 from dphist.data.guard import Guarded
 from dphist.errors import LedgerError
 from dphist.labels import PayWhatYouGet
+from dphist.ledger.charging import prices
+from dphist.ledger.entries import Entry
+from dphist.ledger.payments import Payments
+from dphist.ledger.units import DataUnit
 from dphist.noise.inversion import Source
 from dphist.release.release import Release
 
@@ -14,22 +18,14 @@ from dphist.release.release import Release
 class LedgerSession:
     """Queries of one `PayWhatYouGet`, charged in full when the ledger opened it.
 
-    Labels that are not returned by the end stay charged.
+    Labels that are not returned by the end stay charged. Releases name ledger, account and entry.
     """
 
-    def __init__(
-        self, mechanism: PayWhatYouGet, ledger: str, check_paid: Callable[[Any], None]
-    ) -> None:
-        """Take a session that was paid for; use `Ledger.session`.
-
-        Parameters
-        ----------
-        ledger : the id of the ledger, for the data it guards.
-        check_paid : refuses tables that protect another unit than was paid for.
-        """
+    def __init__(self, mechanism: PayWhatYouGet, payments: Payments, entry: Entry) -> None:
+        """Take a session that was paid for by an entry; use `Ledger.session`."""
         self._mechanism = mechanism
-        self._ledger = ledger
-        self._check_paid = check_paid
+        self._payments = payments
+        self._entry = entry
         self._process = os.getpid()
 
     @property
@@ -58,9 +54,30 @@ class LedgerSession:
                 "budget twice; open a session there with another key, which costs again"
             )
         if isinstance(counts, Guarded):
-            counts = counts.open_for(self._ledger)
+            counts = counts.open_for(self._payments.id)
         self._check_paid(counts)
-        return self._mechanism.top(counts, k, candidates, source)
+        release = self._mechanism.top(counts, k, candidates, source)
+        return replace(
+            release, provenance={**release.provenance, **self._payments.paid_by(self._entry)}
+        )
+
+    def __enter__(self) -> "LedgerSession":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing is given back: the session was charged in full."""
+
+    def _check_paid(self, counts: Any) -> None:
+        """Refuse a table that protects another unit than was paid for."""
+        paid = self._entry.content["costs"]
+        with self._payments.reading() as tables:
+            names = [part["account"] for part in paid]
+            asked = prices(tables, names, self._mechanism, DataUnit.of(counts))
+        if [price.to_content() for price in asked] != paid:
+            raise LedgerError(
+                "the table does not protect the unit, or has not the bound, that was paid for; "
+                "open a session with data of this kind"
+            )
 
     def __reduce__(self) -> NoReturn:
         raise LedgerError("a session cannot be copied or pickled: it was paid for once")

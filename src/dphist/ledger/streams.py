@@ -2,43 +2,55 @@
 
 import hashlib
 import os
+from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
 
 from dphist.errors import LedgerError
 from dphist.ledger import entries
-from dphist.ledger.book import Charge
+from dphist.ledger.book import account_of, charge_of
+from dphist.ledger.charging import mechanism_in_words
 from dphist.ledger.entries import Entry
+from dphist.ledger.payments import Payments
+from dphist.release.release import Release
 from dphist.streams import ContinualHistogram, ContinualMechanism
 from dphist.streams.store.store import Store
-
-
-class Noting(Protocol):
-    """A ledger, as far as a stream uses it."""
-
-    def find(self, key: str) -> Charge: ...
-    def note_state(self, key: str, state: str, commits: int) -> None: ...
-    def last_note(self, key: str) -> Entry | None: ...
 
 
 class LedgerStream(ContinualHistogram):
     """A durable stream that a ledger paid for; on closing, the ledger notes its commits."""
 
-    __slots__ = ("_key", "_ledger")
+    __slots__ = ("_key", "_payments")
 
-    _ledger: Noting
+    _payments: Payments
     _key: str
+
+    @property
+    def unit(self) -> str:
+        """What is protected, in words; users are called as in the account."""
+        who = _stated(self._payments, self._key)["unit"]
+        return self.mechanism.unit.replace("one user", who)
+
+    def released(self) -> Release:
+        """Release all recorded readings; the release names the entry that paid for the stream."""
+        release = super().released()
+        provenance = {**_stated(self._payments, self._key), **release.provenance}
+        return replace(release, provenance=provenance)
 
     def close(self) -> None:
         """Note how many commits the state file has, and close it. May be called again."""
         store = self._live.store
         if store is not None and store.is_open:
-            note(self._ledger, self._key, store)
+            note(self._payments, self._key, store)
         super().close()
 
 
 def open_charged(
-    ledger: Noting, path: str | Path, mechanism: ContinualMechanism | None, key: str
+    payments: Payments,
+    path: str | Path,
+    mechanism: ContinualMechanism | None,
+    key: str,
+    *,
+    moved: bool = False,
 ) -> LedgerStream:
     """Open the stream that was paid for by a key; begin it if it never began.
 
@@ -47,33 +59,72 @@ def open_charged(
     LedgerError
         If the state file is missing, is that of another stream, or an older copy.
     """
-    noted = ledger.last_note(key)
+    noted = last_note(payments, key)
     if noted is not None and not os.path.lexists(path):
         raise LedgerError(
             f"there is no state at {path}, and the stream of the key {key!r} has begun (entry "
             f"{noted.number}); restore its state file, or begin a stream with another key, which "
             "costs again"
         )
-    stream: LedgerStream = LedgerStream.open(path, mechanism=mechanism)  # type: ignore[assignment]
-    stream._ledger, stream._key = ledger, key
+    stream: LedgerStream = LedgerStream.open(  # type: ignore[assignment]
+        path, moved=moved, mechanism=mechanism
+    )
+    stream._payments, stream._key = payments, key
     store = stream._live.store
     assert store is not None  # noqa: S101 - `open` has a file
     try:
+        _check_paid(payments, key, stream.mechanism)
         if noted is not None:
             _check_noted(noted, store, path)
-        note(ledger, key, store)
+        note(payments, key, store)
     except BaseException:
         ContinualHistogram.close(stream)
         raise
     return stream
 
 
-def note(ledger: Noting, key: str, store: Store) -> None:
+def note(payments: Payments, key: str, store: Store) -> None:
     """Note how many commits a state file has, unless the last note says the same."""
-    last, state = ledger.last_note(key), _state_of(store)
+    last, state = last_note(payments, key), _state_of(store)
     said = None if last is None else (last.content["state"], last.content["commits"])
     if said != (state, store.commits):
-        ledger.note_state(key, state, store.commits)  # refuses another file's state
+        note_state(payments, key, state, store.commits)  # refuses another file's state
+
+
+def note_state(payments: Payments, key: str, state: str, commits: int) -> None:
+    """Add the entry that notes how many commits the state file of a stream had."""
+    payments.append(entries.NOTED, {"key": key, "state": state, "commits": commits})
+
+
+def last_note(payments: Payments, key: str) -> Entry | None:
+    """Return the last entry that notes the state of a stream, or None."""
+    with payments.reading() as tables:
+        number = charge_of(tables, key).noted
+        return None if number is None else tables.entry(number)
+
+
+def _stated(payments: Payments, key: str) -> dict[str, str]:
+    """Return what a release states of the entry that paid for it, and of whom it protects.
+
+    Returns
+    -------
+    dict with ``ledger``, ``account``, ``entry``, and ``unit``, one unit of the account.
+    """
+    with payments.reading() as tables:
+        entry = tables.entry(charge_of(tables, key).entry)
+        account = account_of(tables, entry.content["costs"][0]["account"])
+    return {**payments.paid_by(entry), "unit": f"one {account.unit.who}"}
+
+
+def _check_paid(payments: Payments, key: str, mechanism: ContinualMechanism) -> None:
+    """Refuse a stream with other parameters than its key paid for."""
+    with payments.reading() as tables:
+        entry = tables.entry(charge_of(tables, key).entry)
+    if entry.content["mechanism"] != mechanism_in_words(mechanism):
+        raise LedgerError(
+            f"the key {key!r} (entry {entry.number}) did not pay for this stream, but for another "
+            "one or for a release; begin or continue the stream with a key of its own"
+        )
 
 
 def _check_noted(noted: Entry, store: Store, path: str | Path) -> None:

@@ -4,14 +4,23 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from dphist.anonymized.mechanism import AnonymizedMechanism
 from dphist.data.binned_counts import BinnedCounts
 from dphist.data.label_counts import LabelCounts
 from dphist.data.profile import Profile
 from dphist.errors import LedgerError, ParameterError
+from dphist.labels.mechanism import LabelsMechanism
 from dphist.ledger.amounts import Cost
 from dphist.mechanism import MechanismBase
 from dphist.privacy import Guarantee, PrivacyUnit
+from dphist.ranges.mechanism import RangesMechanism
 
+_HELD: tuple[tuple[Any, type], ...] = (
+    (AnonymizedMechanism, Profile),
+    (LabelsMechanism, LabelCounts),
+    (RangesMechanism, BinnedCounts),
+)
+_DATA = tuple(held for _, held in _HELD)
 _PROMISED = ", as promised by the caller"
 _PARTS = ("record", "event")
 """What users have many of: only a bound relates these units to users."""
@@ -30,6 +39,10 @@ class DataUnit:
     name: str | None = None
     records: int | None = None
 
+    def __post_init__(self) -> None:
+        if self.name is not None and not self.name.startswith(("one ", "all events of ")):
+            object.__setattr__(self, "name", f"one {self.name}")  # as data objects spell it
+
     @classmethod
     def of(cls, data: object) -> "DataUnit":
         """Return the unit of a data object; nothing is known of other objects."""
@@ -41,6 +54,26 @@ class DataUnit:
         if isinstance(data, Profile | BinnedCounts):
             return cls(data.unit, data.sensitivity)
         return cls()
+
+
+def check_bounds(mechanism: object, data: object) -> None:
+    """Refuse data whose bounds a mechanism does not protect, before anything is charged.
+
+    Bounds are public, and nothing else of the data is looked at. The mechanism would refuse them
+    too, but only after the charge.
+
+    Raises
+    ------
+    BoundsError
+    """
+    for kind, held in _HELD:
+        if isinstance(mechanism, kind) and isinstance(data, held):
+            mechanism._accept(data)
+        elif isinstance(mechanism, kind) and isinstance(data, _DATA):
+            raise ParameterError(
+                f"data must be {held.__name__} for {type(mechanism).__name__}, not "
+                f"{type(data).__name__}; nothing was charged"
+            )
 
 
 def for_account(guarantee: Guarantee, data: DataUnit, unit: PrivacyUnit, name: str) -> Guarantee:
@@ -71,12 +104,14 @@ def for_account(guarantee: Guarantee, data: DataUnit, unit: PrivacyUnit, name: s
                     f"{own.plural} of one; set a bound, such as max_{own.plural}"
                 )
             return guarantee.for_unit(unit, has=data.records)
-        own = named
-        guarantee = replace(guarantee, unit=own)
+        if own.who in ("user", *_PARTS):
+            own = named
+            guarantee = replace(guarantee, unit=own)
     if own.who != unit.who:
         raise LedgerError(
-            f"the account {name!r} protects {unit}, and the release protects {own}; bound the "
-            f"data by a column of {unit.plural}, or use an account for the unit {own.who!r}"
+            f"the account {name!r} protects {unit}, and the release protects {own}: if a column of "
+            f"{unit.plural} bounds the data, say so with unit='{unit}' (--unit) when they are "
+            f"counted; else use an account for the unit {own.who!r}"
         )
     return guarantee.for_unit(unit)
 
@@ -89,9 +124,8 @@ def cost_for(
     if not isinstance(stated, Guarantee):
         raise ParameterError("mechanism must have a guarantee, such as dphist.PureDP(1)")
     guarantee = for_account(stated, data, unit, name)
-    if _numbers(guarantee) != _numbers(stated) or not isinstance(
-        mechanism, MechanismBase
-    ):  # group privacy, or somebody else's mechanism: what its guarantee says, and no more
+    if not is_unchanged(guarantee, stated) or not isinstance(mechanism, MechanismBase):
+        # Group privacy, or somebody else's mechanism: what its guarantee says, and no more.
         return guarantee, Cost.of(guarantee, alone=_alone(guarantee, delta))
     direct = getattr(mechanism, "epsilon_guarantee", None)
     return guarantee, Cost.of(guarantee, direct, _alone(mechanism, delta))
@@ -106,6 +140,7 @@ def _alone(claims: Any, delta: Fraction) -> Fraction | None:
     return epsilon
 
 
-def _numbers(guarantee: Guarantee) -> tuple[Any, ...]:
+def is_unchanged(guarantee: Guarantee, stated: Guarantee) -> bool:
+    """Whether a guarantee for an account has the numbers of the one that the mechanism states."""
     names = ("epsilon", "rho", "delta")
-    return tuple(getattr(guarantee, name, None) for name in names)
+    return all(getattr(guarantee, name, None) == getattr(stated, name, None) for name in names)

@@ -57,6 +57,8 @@ def verify(tables: Transaction, public_key: str | Path | None = None) -> int:
         raise _wrong(head.entries + 1, "is none that the ledger knows of: it was added")
     if (head.hash, head.time or "") != (previous, time):
         raise _wrong(number or 1, "is not the last one that the ledger knows of: it was changed")
+    if tables.count("dphist_entries") != number:
+        raise LedgerError("the table of entries has rows that are no entries; they were added")
     _compare(tables, replayed)
     return len(replayed.entries)
 
@@ -75,6 +77,7 @@ def _broken(tables: Transaction, entry: Entry) -> LedgerError:
 
 def _compare(tables: Transaction, replayed: MemoryTables) -> None:
     """Compare the tables that are derived from the entries."""
+    keys = len(replayed.charges)
     for account in tables.accounts():
         if replayed.accounts.pop(account.name, None) != account:
             raise LedgerError(f"the account {account.name!r} is not what its entry says")
@@ -93,6 +96,8 @@ def _compare(tables: Transaction, replayed: MemoryTables) -> None:
             raise _wrong(charge.entry, "has lost its stored release")
         if charge.state == entries.FINISHED and charge.sha256 is None and charge.release:
             raise _wrong(charge.entry, "has a stored release that no entry knows of")
+    if tables.count("dphist_charges") != keys:
+        raise LedgerError("the table of keys has rows that no entry made; they were added")
     left = (replayed.accounts, replayed.caps, replayed.sums, replayed.charges)
     if any(left):
         raise LedgerError("an account, cap, sum or key that the entries made is missing")

@@ -99,7 +99,7 @@ def _sqrt_two_pi(precision: int) -> Enclosure:
 
 
 def _arctan_inverse(n: int, precision: int) -> Enclosure:
-    """Enclose arctan(1/n) by its alternating series, one unit of rounding a term."""
+    """Enclose arctan(1/n) by its alternating series; each term adds one unit of rounding error."""
     total, power, order, sign = 0, (1 << precision) // n, 1, 1
     while power:
         total += sign * (power // order)

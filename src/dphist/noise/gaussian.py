@@ -17,8 +17,8 @@ LARGEST_SIGMA = 2**40
 _WORD = 64
 # Assumed bound on the error of floating point, relative to 1 + |x|: 130 times the largest error
 # found in SciPy's inverse normal distribution function, and 50 times the error that the test suite
-# accepts. About 5 sigma times this is the share of samples that are refined; refining one costs as
-# much as a thousand others.
+# accepts. The share of samples that are refined is about 5 sigma times this bound; refining one
+# sample costs as much as drawing a thousand.
 _MARGIN = 2.0**-44
 # Below this value (of 2**63), the interval of U is wide relative to U: refine at once.
 _FAR_TAIL = 1 << 45
@@ -39,7 +39,8 @@ def rounded_gaussian(
     size : int or tuple of int
         Shape of the result.
     source : callable, optional
-        `source(n)` returns n random bytes. For tests only.
+        `source(n)` returns n random bytes. For tests only (default: the operating system's
+        randomness).
 
     Returns
     -------

@@ -66,17 +66,17 @@ def gaussian_epsilon(mu_squared: Fraction, delta: Fraction) -> Fraction:
 
 
 def _least(mu_squared: Fraction, delta: Fraction, proposal: Fraction, bits: int) -> Fraction | None:
-    """Return the smallest number of 12 digits that is proved to be enough.
+    """Return the smallest epsilon of 12 digits that is proved to be enough; None if none is found.
 
-    Newton's method, which usually confirms the proposal; bisection where it diverges.
+    Newton's method usually confirms the proposal; bisection replaces it where it diverges.
     """
     candidate, low = max(_up(proposal), LEAST_EPSILON), Fraction(0)
     best: Fraction | None = None
     for step in range(_MOST_STEPS):
         chance, slope = _chance_and_slope(candidate, mu_squared, bits)
         excess = chance - delta * (1 << bits)
-        # Bits for which the 17th digit of the candidate still changes d: enough to distinguish
-        # the smallest number of 12 digits from the next, except for about one in 100,000.
+        # With these bits the 17th digit of the candidate still changes d. That is enough to
+        # distinguish neighboring numbers of 12 digits in all but one of 100,000 cases.
         wanted = bits + 60 - math.floor(candidate * slope).bit_length() if slope > 0 else bits
         decided = min(wanted, _MOST_BITS) <= bits
         if excess <= 0:
@@ -99,25 +99,36 @@ def _least(mu_squared: Fraction, delta: Fraction, proposal: Fraction, bits: int)
 def _log(delta: Fraction) -> float:
     if delta > Fraction(1, 2):
         return math.log1p(-float(1 - delta))
-    return math.log(delta.numerator) - math.log(delta.denominator)  # of integers of any size
+    return math.log(delta.numerator) - math.log(delta.denominator)  # integers may exceed floats
 
 
 def _proposal(mu: float, log_delta: float) -> float:
-    """Return the E = mu (a + mu/2) with d(E) = delta, in floating point."""
+    """Return the E = mu (a + mu/2) with d(E) = delta, in floating point.
 
-    def excess(a: float) -> float:
-        if mu < 1e-5:  # replace the difference of two values of Mills' ratio by the derivative
-            middle = a + mu / 2
-            left = mu * (1 / _ratio(middle) - middle)
-        else:
-            left = 1 - _ratio(a + mu) / _ratio(a)
-        return float(log_ndtr(-a)) + math.log(max(left, 1e-300)) - log_delta
-
-    low, high = max(-mu / 2, -40.0), math.sqrt(-2 * log_delta) + 1
-    from scipy.optimize import brentq  # a fifth of a second, which few processes need
-
-    a = float(brentq(excess, low, high, xtol=1e-15)) if excess(low) > 0 else low
+    Newton's method on log d, which is concave, from the right of the root: it cannot overshoot.
+    """
+    low, a = max(-mu / 2, -40.0), math.sqrt(-2 * log_delta) + 1
+    if _log_chance_and_slope(low, mu)[0] <= log_delta:
+        return mu * (low + mu / 2)
+    for _ in range(_MOST_STEPS):
+        log_chance, slope = _log_chance_and_slope(a, mu)
+        step = (log_chance - log_delta) / slope if slope else 0.0
+        a = max(a - step, low)
+        if abs(step) <= 1e-15 * max(1.0, abs(a)):
+            break
     return mu * (a + mu / 2)
+
+
+def _log_chance_and_slope(a: float, mu: float) -> tuple[float, float]:
+    """Return log d at E = mu (a + mu/2), and its derivative by a."""
+    share = _ratio(a + mu) / _ratio(a)  # of Q(a) that e**E Q(b) takes
+    if mu < 1e-5:  # replace the difference of two values of Mills' ratio by the derivative
+        middle = a + mu / 2
+        left = mu * (1 / _ratio(middle) - middle)
+    else:
+        left = 1 - share
+    left = max(left, 1e-300)
+    return float(log_ndtr(-a)) + math.log(left), -mu * share / left
 
 
 def _ratio(x: float) -> float:

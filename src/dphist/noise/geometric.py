@@ -88,7 +88,7 @@ class GeometricLaw:
 
 @functools.lru_cache(maxsize=64)
 def _law(epsilon: Fraction) -> GeometricLaw:
-    reach = math.ceil((_WORD - 1) * math.log(2) / epsilon) + 1  # from here 2**31 t < 1
+    reach = math.ceil((_WORD - 1) * math.log(2) / epsilon) + 1  # from this index on 2**31 t < 1
     block = 1 if reach <= _ONE_TABLE else math.isqrt(reach)
     coarse = ThresholdTable.build(
         functools.partial(_coarse_powers, epsilon, block),

@@ -64,7 +64,7 @@ def count_thresholds_above(tail: Tail, word: int, bits: int, source: Source, gue
 
 
 def _first_not_above(tail: Tail, word: int, bits: int, guess: int) -> tuple[int, bool]:
-    """Return the smallest i for which U < t_i is uncertain, and whether U >= t_i is certain."""
+    """Return the smallest i for which U < t_i is not certain, and whether U >= t_i is certain."""
 
     @functools.cache  # the search revisits its end points
     def enclose(index: int) -> Enclosure:

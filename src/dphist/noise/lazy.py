@@ -104,27 +104,27 @@ class LazyNoise:
     ----------
     law : distribution of the X_i.
     scale : above 0, at most 2**56.
-    centres : n whole numbers or Fractions.
+    centers : n whole numbers or Fractions.
     source : source of random bytes (default: the operating system's randomness).
     """
 
-    __slots__ = ("_centres", "_drawn", "_high", "_law", "_low", "_narrow", "_scale", "_source")
+    __slots__ = ("_centers", "_drawn", "_high", "_law", "_low", "_narrow", "_scale", "_source")
 
     def __init__(
         self,
         law: ContinuousLaw,
         scale: Fraction,
-        centres: Sequence[Fraction | int],
+        centers: Sequence[Fraction | int],
         source: Source | None = None,
     ) -> None:
-        self._law, self._scale, self._centres = law, scale, centres
+        self._law, self._scale, self._centers = law, scale, centers
         self._source = os.urandom if source is None else source
-        drawn = np.frombuffer(self._source(_MORE_BYTES * len(centres)), "<u8")
+        drawn = np.frombuffer(self._source(_MORE_BYTES * len(centers)), "<u8")
         words = drawn.astype(np.uint64, copy=False)
         # The bits of each U drawn so far: as an integer, and their number.
         self._drawn: list[tuple[int, int]] = [(word, _WORD) for word in words.tolist()]
         self._narrow: dict[int, tuple[End, End]] = {}
-        low, high, far = _first_bounds(law, scale, centres, words)
+        low, high, far = _first_bounds(law, scale, centers, words)
         self._low: FloatArray = low
         self._high: FloatArray = high
         for i in np.nonzero(far)[0].tolist():
@@ -198,19 +198,19 @@ class LazyNoise:
         self._high[i] = np.nextafter(float(high), np.inf)
 
     def _place(self, i: int, x: End) -> End:
-        return self._centres[i] + self._scale * x if isinstance(x, Fraction) else x
+        return self._centers[i] + self._scale * x if isinstance(x, Fraction) else x
 
 
 def _first_bounds(
-    law: ContinuousLaw, scale: Fraction, centres: Sequence[Fraction | int], words: WordArray
+    law: ContinuousLaw, scale: Fraction, centers: Sequence[Fraction | int], words: WordArray
 ) -> tuple[FloatArray, FloatArray, BoolArray]:
     """Return ends of intervals that contain the V_i, (n,) each, and a mask of unknown ones."""
     small = np.minimum(words, ~words)  # the smaller of U and 1 - U
     p = np.minimum((small + 0.5) * 2.0**-_WORD, 0.5)
     x = law.inverse(p, words < np.uint64(1 << 63))
-    centre = np.array([float(c) for c in centres], np.float64)
-    value = centre + float(scale) * x
-    doubt = _MARGIN * float(scale) * (1 + np.abs(x)) + _ROUNDING * np.abs(centre)
+    center = np.array([float(c) for c in centers], np.float64)
+    value = center + float(scale) * x
+    doubt = _MARGIN * float(scale) * (1 + np.abs(x)) + _ROUNDING * np.abs(center)
     far = small < _FAR_TAIL
     low = np.where(far, -np.inf, value - doubt)
     high = np.where(far, np.inf, value + doubt)

@@ -7,6 +7,8 @@ floating point is safe here.
 import math
 from fractions import Fraction
 
+from scipy.special import ndtri
+
 
 def geometric_mean_magnitude(epsilon: Fraction) -> float:
     """Return E|Z| of two-sided geometric noise: 2 a / (1 - a**2) = 1 / sinh(epsilon)."""
@@ -25,6 +27,17 @@ def geometric_upper_bound(epsilon: Fraction, probability: float) -> int:
     rate = float(epsilon)
     needed = -(math.log(probability) + math.log1p(math.exp(-rate))) / rate
     return max(0, math.ceil(needed) - 1)
+
+
+def geometric_half_width(epsilon: Fraction, level: float) -> int:
+    """Return the smallest q with Pr[|Z| <= q] >= level."""
+    return geometric_upper_bound(epsilon, (1 - level) / 2)
+
+
+def gaussian_half_width(sigma: Fraction | float, level: float) -> int:
+    """Return the smallest q with Pr[|N| <= q] >= level, where N is normal noise, rounded."""
+    # Rounded noise is beyond q where the noise is beyond q + 1/2.
+    return max(math.ceil(float(ndtri((1 + level) / 2)) * float(sigma) - 0.5), 0)
 
 
 def geometric_stopped_bound(epsilon: Fraction, draws: int, missed: float) -> int:

@@ -84,3 +84,14 @@ def float_up(number: Number) -> float:
     """
     near = float(number)
     return near if near >= Fraction(number) else math.nextafter(near, math.inf)
+
+
+def with_article(noun: str) -> str:
+    """Put the article before a noun.
+
+    >>> with_article("patient"), with_article("account"), with_article("user")
+    ('a patient', 'an account', 'a user')
+    """
+    word = noun.lower()
+    vowel = word.startswith(tuple("aeiou")) and not word.startswith(("us", "uni", "eu", "one"))
+    return f"{'an' if vowel else 'a'} {noun}"

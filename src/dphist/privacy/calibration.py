@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from inspect import signature
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from dphist.errors import ParameterError
 from dphist.parameters import Exact, positive_number, probability, whole_number
 from dphist.privacy import ApproxDP, PureDP, Target, delta_of, least_epsilon
 
+M = TypeVar("M")
 Accounting: TypeAlias = Literal["best", "cdp"]
 
 _SMALLEST = Fraction(1, 10**9)
@@ -22,14 +23,14 @@ _DOWN = Context(prec=12, rounding=ROUND_FLOOR, Emax=10**9, Emin=-(10**9))
 
 
 def calibrate(
-    mechanism: Callable[..., Any],
+    mechanism: Callable[..., M],
     *,
     epsilon: Exact,
     delta: Exact,
     releases: int = 1,
     accounting: Accounting = "best",
     **parameters: Any,
-) -> Any:
+) -> M:
     """Return a mechanism whose releases cost at most (epsilon, delta) in total.
 
     The mechanism's epsilon is the largest, to 12 digits, for which the total claim is at most
@@ -92,7 +93,8 @@ def calibrate(
     shares = [*_SHARES, Fraction(1)] if aim.best else _SHARES
     tried = [(share, found(share, _COARSE)) for share in shares]
     usable = [(made.threshold, -made.epsilon, share) for share, made in tried if _has(made)]
-    return aim.noted(_stated(found(min(usable)[2] if usable else Fraction(1, 2), _FINE)))
+    chosen: M | None = found(min(usable)[2] if usable else Fraction(1, 2), _FINE)
+    return aim.noted(_stated(chosen))
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,12 +113,13 @@ class _Aim:
             return least
         return least_epsilon([made.guarantee], self.delta, self.releases)
 
-    def noted(self, made: Any) -> Any:
+    def noted(self, made: M) -> M:
         """Return the mechanism with this aim as its target, if it can hold one."""
         if not hasattr(made, "calibrated_to"):
             return made
         asked = ApproxDP(self.epsilon, self.delta) if self.delta else PureDP(self.epsilon)
-        return made.calibrated_to(Target(asked, self.releases))
+        calibrated: M = made.calibrated_to(Target(asked, self.releases))
+        return calibrated
 
 
 def _own_delta(make: Callable[..., Any], aim: _Aim, share: Fraction) -> Fraction:
@@ -127,7 +130,7 @@ def _own_delta(make: Callable[..., Any], aim: _Aim, share: Fraction) -> Fraction
     return _down(wanted * wanted / used)
 
 
-def _largest(make: Callable[..., Any], aim: _Aim, closeness: float) -> Any | None:
+def _largest(make: Callable[..., M], aim: _Aim, closeness: float) -> M | None:
     """Return the mechanism with the largest epsilon whose cost is within the aim, or None."""
 
     def fits(candidate: Fraction) -> bool:
@@ -166,7 +169,7 @@ def _has(made: Any | None) -> bool:
     return made is not None and hasattr(made, "threshold")
 
 
-def _stated(made: Any | None) -> Any:
+def _stated(made: M | None) -> M:
     if made is None:
         raise ParameterError(
             "epsilon and delta are too small for this mechanism; raise one of them"

@@ -9,6 +9,7 @@ from dphist.parameters import whole_number
 
 _LONGEST = 200
 _PROMISED = ", as promised by the caller"
+_OR_ROW = re.compile(r"(.+), or one row without (.+)")
 _EVENTS_OF = re.compile(r"all events of (one .+), of which at most [\d,]+ counts?")
 
 Bounds = tuple[tuple[str, int | None], ...]
@@ -69,8 +70,11 @@ class PrivacyUnit:
         """The plural of `who`.
 
         >>> PrivacyUnit("entry").plural, PrivacyUnit("user, or one row without a user").plural
-        ('entries', "times 'one user, or one row without a user'")
+        ('entries', 'users, or rows without a user')
         """
+        either = _OR_ROW.fullmatch(self.who)
+        if either:
+            return f"{PrivacyUnit(either[1]).plural}, or rows without {either[2]}"
         if not self.who.replace("-", "").isalpha():
             return f"times 'one {self.who}'"
         if self.who.endswith(("s", "x", "ch", "sh")):

@@ -1,7 +1,6 @@
 """Shannon entropy of the population behind a profile."""
 
 import math
-from typing import Literal, overload
 
 import numpy as np
 from scipy.special import xlog1py, xlogy
@@ -9,7 +8,7 @@ from scipy.special import xlog1py, xlogy
 from dphist.arrays import FloatArray, IntArray
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
-from dphist.parameters import Exact, positive_number, whole_number
+from dphist.parameters import Exact, optional_whole, positive_number
 from dphist.properties.chao import chao1, seen_once
 from dphist.properties.entropy_polynomial import corrected, jvhw, polynomial_weights, wu_yang
 from dphist.properties.estimate import NORMAL, Estimate, may_be_unseen, nothing_known
@@ -27,39 +26,13 @@ _MOST_ALONE = 0.25
 _RARER = 2.0  # nats
 
 
-@overload
-def entropy(
-    source: Source,
-    *,
-    method: str = ...,
-    labels: int | None = ...,
-    base: Exact = ...,
-    full: Literal[False] = ...,
-    resamples: int = ...,
-) -> float: ...
-
-
-@overload
-def entropy(
-    source: Source,
-    *,
-    method: str = ...,
-    labels: int | None = ...,
-    base: Exact = ...,
-    full: Literal[True],
-    resamples: int = ...,
-) -> Estimate: ...
-
-
 def entropy(
     source: Source,
     *,
     method: str = "wu-yang",
     labels: int | None = None,
     base: Exact = 2,
-    full: bool = False,
-    resamples: int = RESAMPLES,
-) -> float | Estimate:
+) -> float:
     """Estimate the Shannon entropy of the population that the records are drawn from.
 
     Parameters
@@ -79,14 +52,11 @@ def entropy(
         lower bound). "wu-yang", "jvhw" and "apml" use it: unseen labels contribute, and no
         estimate exceeds log(labels).
     base : base of the logarithm, above 1; 2 gives bits.
-    full : return an `Estimate` with a standard error instead of a float.
-    resamples : number of runs of a release's mechanism that measure the effect of its noise on
-        standard error and interval (`dphist.properties.resampling`); with `full`.
 
     Raises
     ------
     ParameterError
-        If the method is unknown, `labels` below 1, `base` not above 1, or `resamples` below 10.
+        If the method is unknown, `labels` below 1, or `base` not above 1.
 
     Notes
     -----
@@ -102,16 +72,33 @@ def entropy(
     profile = profile_of(source)
     if method not in METHODS:
         raise ParameterError(f"method must be one of {', '.join(METHODS)}")
-    if labels is not None:
-        labels = whole_number(labels, "labels", 1)
+    labels = optional_whole(labels, "labels", 1)
     unit_nats = math.log(logarithm_base(base))
     if method == "apml":
         nats = likeliest_population(profile, _labels_there_are(profile, labels)).entropy()
     else:
         nats = _linear(profile, method, labels)
-    value = max(0.0, min(nats, _most(profile, method, labels))) / unit_nats
-    if not full:
-        return value
+    return max(0.0, min(nats, _most(profile, method, labels))) / unit_nats
+
+
+def estimate_entropy(
+    source: Source,
+    *,
+    method: str = "wu-yang",
+    labels: int | None = None,
+    base: Exact = 2,
+    resamples: int = RESAMPLES,
+) -> Estimate:
+    """Return what `entropy` estimates, with its standard error, interval and notes.
+
+    Parameters
+    ----------
+    source, method, labels, base : as for `entropy`; so are the errors.
+    resamples : int, from 10 to 10,000
+        Runs of a release's mechanism that measure how its noise changes error and interval.
+    """
+    value = entropy(source, method=method, labels=labels, base=base)
+    profile, unit_nats = profile_of(source), math.log(logarithm_base(base))
     if profile.total == 0:
         return nothing_known(value, method, unit_of(unit_nats))
     notes = _notes(profile, method, labels)

@@ -8,7 +8,7 @@ corpus of 70 million passwords", IEEE Symposium on Security and Privacy 2012.
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any, Literal, NamedTuple, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from scipy.special import betaincinv
@@ -36,20 +36,7 @@ def guessing(
     share: Exact | None = ...,
     measure: str = ...,
     bits: bool = ...,
-    full: Literal[False] = ...,
-    resamples: int = ...,
 ) -> float: ...
-@overload
-def guessing(
-    source: Source,
-    *,
-    guesses: int | None = ...,
-    share: Exact | None = ...,
-    measure: str = ...,
-    bits: bool = ...,
-    full: Literal[True],
-    resamples: int = ...,
-) -> Estimate: ...
 @overload
 def guessing(source: Source, *, guesses: Sequence[int] | IntArray) -> FloatArray: ...
 def guessing(
@@ -59,9 +46,7 @@ def guessing(
     share: Exact | None = None,
     measure: str = "guesswork",
     bits: bool = False,
-    full: bool = False,
-    resamples: int = RESAMPLES,
-) -> float | FloatArray | Estimate:
+) -> float | FloatArray:
     """Return the share of accounts that guesses open, or the guesses that a share requires.
 
     Parameters
@@ -76,9 +61,6 @@ def guessing(
         account after the mu_alpha tries that open the share alpha.
         "dictionary": mu_alpha, the smallest number of labels that open the share alpha.
     bits : with `share`: return the entropy in bits of an equally hard uniform distribution.
-    full : return an `Estimate`; not with several `guesses`.
-    resamples : number of runs of a release's mechanism that measure the effect of its noise on
-        standard error and interval (`dphist.properties.resampling`); with `full`.
 
     Returns
     -------
@@ -87,8 +69,7 @@ def guessing(
     Raises
     ------
     ParameterError
-        If not exactly one of `guesses` and `share` is given, one of them is out of range, or
-        `resamples` is below 10.
+        If not exactly one of `guesses` and `share` is given, or one of them is out of range.
 
     Notes
     -----
@@ -106,28 +87,54 @@ def guessing(
     >>> guessing(profile, share="3/4"), guessing(profile, share="3/4", measure="dictionary")
     (1.5, 2.0)
     """
-    profile = profile_of(source)
+    profile, alpha = profile_of(source), _checked(guesses, share, measure, bits)
+    if alpha is not None:
+        return _MEASURES[measure, bits](guesswork(profile, alpha))
+    tries, several = _tries(guesses)
+    opened = opened_share(profile, tries)
+    return opened if several else float(opened[0])
+
+
+def estimate_guessing(
+    source: Source,
+    *,
+    guesses: int | None = None,
+    share: Exact | None = None,
+    measure: str = "guesswork",
+    bits: bool = False,
+    resamples: int = RESAMPLES,
+) -> Estimate:
+    """Return what `guessing` estimates, with its standard error, interval and notes.
+
+    Parameters
+    ----------
+    source, guesses, share, measure, bits : as for `guessing`; so are the errors.
+    resamples : int, from 10 to 10,000
+        Runs of a release's mechanism that measure how its noise changes error and interval.
+    """
+    alpha = _checked(guesses, share, measure, bits)
+    if alpha is not None:
+        return _taken(source, alpha, _MEASURES[measure, bits], bits, resamples)
+    tries, several = _tries(guesses)
+    if several:
+        raise ParameterError("guesses must be one number")
+    return _opened(source, tries, resamples)
+
+
+def _checked(guesses: object, share: Exact | None, measure: str, bits: bool) -> Fraction | None:
+    """Return the share that is asked about; None if guesses are."""
     if measure not in ("guesswork", "dictionary"):
         raise ParameterError("measure must be 'guesswork' or 'dictionary'")
-    if share is not None and guesses is None:
+    if (guesses is None) == (share is None):
+        raise ParameterError("guesses or share must be given, and not both")
+    if share is not None:
         alpha = exact_number(share, "share")
         if not 0 < alpha <= 1:
             raise ParameterError("share must be above 0 and at most 1")
-        ask = _MEASURES[measure, bits]
-        if full:
-            return _taken(source, alpha, ask, bits, resamples)
-        return ask(guesswork(profile, alpha))
-    if guesses is None or share is not None:
-        raise ParameterError("guesses or share must be given, and not both")
+        return alpha
     if measure != "guesswork" or bits:
         raise ParameterError("measure and bits go with share, not with guesses")
-    tries, several = _tries(guesses), np.ndim(guesses) > 0
-    if several and full:
-        raise ParameterError("full needs guesses to be one number")
-    if full:
-        return _opened(source, tries, resamples)
-    opened = opened_share(profile, tries)
-    return opened if several else float(opened[0])
+    return None
 
 
 def _opened(source: Source, tries: IntArray, resamples: int) -> Estimate:
@@ -252,16 +259,16 @@ def _records_of_top(profile: Profile, tries: IntArray) -> IntArray:
     return top
 
 
-def _tries(guesses: Any) -> IntArray:
-    """Return one or several numbers of guesses as (b,) int64."""
+def _tries(guesses: Any) -> tuple[IntArray, bool]:
+    """Return numbers of guesses as (b,) int64, and whether several were asked for."""
     if np.ndim(guesses) == 0:
-        return np.array([whole_number(guesses, "guesses", 0)], np.int64)
+        return np.array([whole_number(guesses, "guesses", 0)], np.int64), False
     many = np.asarray(guesses)
     if many.ndim != 1 or (many.size and many.dtype.kind not in "iu"):
         raise ParameterError("guesses must be a whole number, or a list of them")
     if np.any(many < 0) or np.any(many > 2**62):
         raise ParameterError("guesses must be at least 0 and at most 2**62")
-    return many.astype(np.int64)
+    return many.astype(np.int64), True
 
 
 def _opened_estimate(profile: Profile, tries: int, opened: float) -> Estimate:
@@ -295,8 +302,8 @@ def _notes(profile: Profile, tries: int) -> tuple[str, ...]:
     notes = ["of the records in the profile; others are guessed less easily"]
     if tries > trusted:
         notes.append(
-            f"beyond {trusted:,} guesses labels have fewer than {_TRUSTED} records, and which are "
-            "the commonest is mostly chance"
+            f"beyond {trusted:,} guesses labels have fewer than {_TRUSTED} records, so their order "
+            "is mostly chance"
         )
     if tries > profile.labels:
         notes.append("there are fewer labels than guesses")

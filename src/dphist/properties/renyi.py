@@ -6,7 +6,6 @@ which needs few records: only labels that occur a times or more contribute.
 
 import math
 from fractions import Fraction
-from typing import Literal, overload
 
 import numpy as np
 from scipy.special import logsumexp
@@ -16,41 +15,19 @@ from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.parameters import Exact, exact_number
 from dphist.properties.chao import chao1
-from dphist.properties.entropy import entropy, logarithm_base, unit_of
+from dphist.properties.entropy import entropy, estimate_entropy, logarithm_base, unit_of
 from dphist.properties.estimate import NORMAL, Estimate, may_be_unseen, nothing_known
 from dphist.properties.resampling import RESAMPLES, including_noise
 from dphist.properties.sampling import jackknife, sampling
 from dphist.properties.source import Source, profile_of
 
 METHODS = ("plug-in", "unbiased")
+# The method of `entropy` that answers order 1.
+_SHANNON = {None: "wu-yang", "plug-in": "plug-in"}
 MAX_ORDER = 1000
 # Measured: if the relative error of the sum is at most this, the coverage is 91 % to 100 %.
 _NEARLY_STRAIGHT = 0.25
 _MOST_POWER = 20
-
-
-@overload
-def renyi_entropy(
-    source: Source,
-    *,
-    order: Exact,
-    base: Exact = ...,
-    method: str | None = ...,
-    full: Literal[False] = ...,
-    resamples: int = ...,
-) -> float: ...
-
-
-@overload
-def renyi_entropy(
-    source: Source,
-    *,
-    order: Exact,
-    base: Exact = ...,
-    method: str | None = ...,
-    full: Literal[True],
-    resamples: int = ...,
-) -> Estimate: ...
 
 
 def renyi_entropy(
@@ -59,9 +36,7 @@ def renyi_entropy(
     order: Exact,
     base: Exact = 2,
     method: str | None = None,
-    full: bool = False,
-    resamples: int = RESAMPLES,
-) -> float | Estimate:
+) -> float:
     """Estimate the Rényi entropy of the population that the records are drawn from.
 
     Parameters
@@ -74,9 +49,6 @@ def renyi_entropy(
         that its logarithm has little bias. "plug-in", for all orders: the entropy of the profile
         itself, without unseen labels. Default: "unbiased" for whole orders from 2, the default of
         `dphist.properties.entropy` for order 1, else "plug-in".
-    full : return an `Estimate` with a standard error instead of a float.
-    resamples : number of runs of a release's mechanism that measure the effect of its noise on
-        standard error and interval (`dphist.properties.resampling`); with `full`.
 
     Returns
     -------
@@ -86,7 +58,7 @@ def renyi_entropy(
     Raises
     ------
     ParameterError
-        If order, base, method or resamples is out of range.
+        If order, base or method is out of range.
 
     Notes
     -----
@@ -105,16 +77,35 @@ def renyi_entropy(
     profile = profile_of(source)
     unit_nats = math.log(logarithm_base(base))
     exact = _checked_order(order)
-    chosen = _method_for(exact, method)  # of order 1: checked here, answered by entropy
+    chosen = _method_for(exact, method)
     if exact is not None and float(exact) == 1:
-        shannon = "wu-yang" if method is None else "plug-in"
-        if full:
-            return entropy(source, method=shannon, base=base, full=True, resamples=resamples)
-        return entropy(source, method=shannon, base=base)
+        return entropy(source, method=_SHANNON[method], base=base)
+    return _entropy_and_error(profile, exact, chosen == "unbiased")[0] / unit_nats
+
+
+def estimate_renyi_entropy(
+    source: Source,
+    *,
+    order: Exact,
+    base: Exact = 2,
+    method: str | None = None,
+    resamples: int = RESAMPLES,
+) -> Estimate:
+    """Return what `renyi_entropy` estimates, with its standard error, interval and notes.
+
+    Parameters
+    ----------
+    source, order, base, method : as for `renyi_entropy`; so are the errors.
+    resamples : int, from 10 to 10,000
+        Runs of a release's mechanism that measure how its noise changes error and interval.
+    """
+    profile, unit_nats = profile_of(source), math.log(logarithm_base(base))
+    exact = _checked_order(order)
+    chosen = _method_for(exact, method)
+    if exact is not None and float(exact) == 1:
+        return estimate_entropy(source, method=_SHANNON[method], base=base, resamples=resamples)
     nats, error = _entropy_and_error(profile, exact, chosen == "unbiased")
     value = nats / unit_nats
-    if not full:
-        return value
     unit = unit_of(unit_nats)
     if profile.total == 0:
         return nothing_known(value, chosen, unit)
@@ -210,13 +201,13 @@ def _notes(order: Fraction | None, value: float, has_error: bool) -> tuple[str, 
     if math.isinf(value):
         notes.append("no label has as many records as the order: no upper bound")
     elif order is None:
-        notes.append("rests on the largest count alone; no standard error")
+        notes.append("depends on the largest count alone; no standard error")
     elif order == 0:
         notes.append("labels not seen are left out; no standard error")
     elif order < 1:
         notes.append("labels not seen are left out")
     if has_error:
-        notes.append("the standard error, of sampling, leaves out bias")
+        notes.append("the standard error is that of sampling, without bias")
     return tuple(notes)
 
 

@@ -23,6 +23,7 @@ from scipy.special import gammaln
 from dphist.arrays import FloatArray, IntArray
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
+from dphist.mechanism import Mechanism
 from dphist.noise import Source as Randomness
 from dphist.parameters import whole_number
 from dphist.properties.chao import chao1
@@ -70,8 +71,8 @@ def including_noise(
 
 
 def can_be_run_again(release: Release) -> bool:
-    """Whether the mechanism is one of dphist's, not only a record of another."""
-    return hasattr(release.mechanism, "release")
+    """Whether the mechanism can release data, and is not only a record of another."""
+    return isinstance(release.mechanism, Mechanism)
 
 
 # The cache holds the samples of the last release, so that all its properties use the same noise:
@@ -94,7 +95,7 @@ def further_releases(
     maximum-likelihood population of the released profile, with at most Chao's bound of labels.
     """
     released, mechanism = profile_of(release), release.mechanism
-    if not can_be_run_again(release):
+    if not isinstance(mechanism, Mechanism):
         raise ParameterError(
             "source must be a release whose mechanism can be run again; for an estimate without"
             " its noise, give source=release.value"
@@ -165,12 +166,14 @@ def combined(found: Estimate, strays: FloatArray, within: tuple[float, float]) -
         low = found.value - below - max(shift, 0.0)
         high = found.value + above + max(-shift, 0.0)
         interval = (max(low, within[0]), min(high, within[1]))
-    held = "in the standard error" if error is not None else "in no error given"
+    held = "the standard error includes it" if error is not None else "no error includes it"
     if interval is not None:
-        held = "in the interval" if error is None else "in standard error and interval"
+        held = "the interval includes it"
+        if error is not None:
+            held = "the standard error and the interval include it"
     note = (
         f"the noise of the release has standard deviation {_in_unit(noise, found.unit)} and mean"
-        f" {_in_unit(shift, found.unit)}, by {len(strays)} further releases; it is {held}"
+        f" {_in_unit(shift, found.unit)}, by {len(strays)} further releases; {held}"
     )
     return replace(
         found,

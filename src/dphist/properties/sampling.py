@@ -35,10 +35,11 @@ class Sampling:
 
     def note(self, unit: float = 1.0, in_interval: bool = False) -> str:
         """Return a note on the bias, for an estimate in units of `unit`."""
+        held = "the interval includes it, the standard error does not"
         return (
-            f"a bias of {plain_number(self.bias / unit)}, if the population is about the one that"
-            " makes the profile likeliest, is in "
-            + ("the interval, not in the standard error" if in_interval else "no error given")
+            f"the bias is about {plain_number(self.bias / unit)} if the population resembles the"
+            " one that makes the profile most likely; "
+            + (held if in_interval else "no error includes it")
         )
 
 

@@ -8,7 +8,6 @@ Thisted 1976; the default cuts are those of Orlitsky, Suresh and Wu 2016).
 
 import math
 from fractions import Fraction
-from typing import Literal, overload
 
 import numpy as np
 from scipy.special import bdtrc, pdtrc
@@ -29,32 +28,12 @@ METHODS = (GOOD_TOULMIN, SMOOTHED, POISSON)
 _LEAST_EXTRA = Fraction(1, 10**18)  # less than one record for every profile
 
 
-@overload
 def support_coverage(
     source: Source,
     *,
     extra: Exact,
     method: str | None = None,
-    full: Literal[False] = False,
-    resamples: int = ...,
-) -> float: ...
-@overload
-def support_coverage(
-    source: Source,
-    *,
-    extra: Exact,
-    method: str | None = None,
-    full: Literal[True],
-    resamples: int = ...,
-) -> Estimate: ...
-def support_coverage(
-    source: Source,
-    *,
-    extra: Exact,
-    method: str | None = None,
-    full: bool = False,
-    resamples: int = RESAMPLES,
-) -> float | Estimate:
+) -> float:
     """Estimate the number of new labels in `extra` times as many further records.
 
     Parameters
@@ -69,9 +48,6 @@ def support_coverage(
         log_3(n)/2 rounded, which trades a little bias for less variance.
         "smoothed-poisson": a Poisson cut of mean ln(n (t + 1)^2/(t - 1))/(2 t), without the
         factor t - 1 for extra <= 1.
-    full : return an `Estimate` with standard error and interval.
-    resamples : number of runs of a release's mechanism that measure the effect of its noise on
-        standard error and interval (`dphist.properties.resampling`); with `full`.
 
     Returns
     -------
@@ -80,9 +56,9 @@ def support_coverage(
     Raises
     ------
     ParameterError
-        If `extra`, `method` or `resamples` is out of range, `extra` is above 1 for
-        "good-toulmin", or `extra` is above ln n: no estimator can extrapolate further than a
-        multiple of that (Orlitsky et al. 2016).
+        If `extra` or `method` is out of range, `extra` is above 1 for "good-toulmin", or it is
+        above ln n: no estimator can extrapolate further than a multiple of that (Orlitsky et al.
+        2016).
 
     Notes
     -----
@@ -101,25 +77,30 @@ def support_coverage(
     75.0
     """
     profile = profile_of(source)
-    more = positive_number(extra, "extra")
-    if more < _LEAST_EXTRA:
-        raise ParameterError("extra must be at least 1e-18")
-    if method is None:
-        method = GOOD_TOULMIN if more <= 1 else SMOOTHED
-    if method not in METHODS:
-        raise ParameterError(f"method must be one of {', '.join(METHODS)}")
-    if method == GOOD_TOULMIN and more > 1:
-        raise ParameterError("extra must be at most 1 for 'good-toulmin'; use method='smoothed'")
-    if more > farthest(profile):
-        raise ParameterError(
-            "extra must be at most the logarithm of the number of records: further on nothing "
-            "can be foreseen"
-        )
+    more, chosen = _checked(profile, extra, method)
+    return _new_labels(profile, more, chosen)
+
+
+def estimate_support_coverage(
+    source: Source,
+    *,
+    extra: Exact,
+    method: str | None = None,
+    resamples: int = RESAMPLES,
+) -> Estimate:
+    """Return what `support_coverage` estimates, with its standard error, interval and notes.
+
+    Parameters
+    ----------
+    source, extra, method : as for `support_coverage`; so are the errors.
+    resamples : int, from 10 to 10,000
+        Runs of a release's mechanism that measure how its noise changes error and interval.
+    """
+    profile = profile_of(source)
+    more, method = _checked(profile, extra, method)
     factors = weights(profile.counts, profile.total, more, method)
     raw = math.fsum(factors * profile.prevalences)
     value = _possible(raw, more, profile.total)
-    if not full:
-        return value
     if profile.total == 0:
         return nothing_known(value, method, "labels")
     variance = math.fsum(factors**2 * profile.prevalences)
@@ -137,10 +118,33 @@ def support_coverage(
 
     def again(other: Profile) -> float:
         # With fewer records `extra` may exceed the limit, which is not checked here.
-        each = weights(other.counts, other.total, more, method)
-        return _possible(math.fsum(each * other.prevalences), more, other.total)
+        return _new_labels(other, more, method)
 
     return including_noise(source, found, again, resamples, (0.0, float(more * profile.total)))
+
+
+def _checked(profile: Profile, extra: Exact, method: str | None) -> tuple[Fraction, str]:
+    """Return how far to look ahead, and the method to do so."""
+    more = positive_number(extra, "extra")
+    if more < _LEAST_EXTRA:
+        raise ParameterError("extra must be at least 1e-18")
+    if method is None:
+        method = GOOD_TOULMIN if more <= 1 else SMOOTHED
+    if method not in METHODS:
+        raise ParameterError(f"method must be one of {', '.join(METHODS)}")
+    if method == GOOD_TOULMIN and more > 1:
+        raise ParameterError("extra must be at most 1 for 'good-toulmin'; use method='smoothed'")
+    if more > farthest(profile):
+        raise ParameterError(
+            "extra must be at most the logarithm of the number of records: further on nothing "
+            "can be foreseen"
+        )
+    return more, method
+
+
+def _new_labels(profile: Profile, more: Fraction, method: str) -> float:
+    each = weights(profile.counts, profile.total, more, method)
+    return _possible(math.fsum(each * profile.prevalences), more, profile.total)
 
 
 def farthest(profile: Profile) -> float:
@@ -217,13 +221,13 @@ def _notes(method: str, total: int, t: float, bias: float) -> tuple[str, ...]:
     if method != GOOD_TOULMIN:
         size, side = plain_number(abs(bias)), "few" if bias < 0 else "many"
         notes.append(
-            f"smoothing takes about {size} labels too {side}, which the interval allows for"
+            f"smoothing counts about {size} labels too {side}; the interval allows for them"
         )
     if t > 1 and total > 1:
         power = math.log1p(2 / t) / math.log(3) if method == SMOOTHED else 1 / t
         share = 100 * total ** (-power / 2)
         notes.append(
-            f"in the worst case wrong by about {plain_number(share)} % of the further records "
+            f"in the worst case, the error is about {plain_number(share)} % of the further records "
             "(Orlitsky et al. 2016)"
         )
     return tuple(notes)

@@ -3,7 +3,6 @@
 import math
 from dataclasses import replace
 from fractions import Fraction
-from typing import Literal, overload
 
 import numpy as np
 from scipy.special import pdtrc
@@ -22,32 +21,12 @@ METHODS = ("wu-yang", "valiant-valiant", "chao1", "plug-in")
 _LEAST_P_MIN = Fraction(1, 10**18)  # no data are large enough to distinguish it from 0
 
 
-@overload
-def support_size(
-    source: Source,
-    *,
-    p_min: Exact | None = None,
-    method: str = ...,
-    full: Literal[False] = False,
-    resamples: int = ...,
-) -> float: ...
-@overload
-def support_size(
-    source: Source,
-    *,
-    p_min: Exact | None = None,
-    method: str = ...,
-    full: Literal[True],
-    resamples: int = ...,
-) -> Estimate: ...
 def support_size(
     source: Source,
     *,
     p_min: Exact | None = None,
     method: str = "wu-yang",
-    full: bool = False,
-    resamples: int = RESAMPLES,
-) -> float | Estimate:
+) -> float:
     """Estimate the number of labels with positive probability.
 
     Parameters
@@ -62,9 +41,6 @@ def support_size(
         "valiant-valiant": a linear program (see `linear_program`).
         "chao1": a lower bound from the labels seen once and twice (Chao 1984, bias-corrected).
         "plug-in": the number of labels seen.
-    full : return an `Estimate` with a standard error or an interval.
-    resamples : number of runs of a release's mechanism that measure the effect of its noise on
-        standard error and interval (`dphist.properties.resampling`); with `full`.
 
     Returns
     -------
@@ -74,36 +50,33 @@ def support_size(
     Raises
     ------
     ParameterError
-        If `source`, `p_min`, `method` or `resamples` is invalid, or the linear program cannot be
-        solved.
+        If `source`, `p_min` or `method` is invalid, or the linear program cannot be solved.
 
     >>> from dphist import Profile
     >>> profile = Profile.from_prevalences([1, 2, 3], [20, 10, 5])
     >>> support_size(profile, method="plug-in"), round(support_size(profile, p_min="1/80"), 1)
     (35.0, 48.9)
     """
-    profile = profile_of(source)
-    if method not in METHODS:
-        raise ParameterError(f"method must be one of {', '.join(METHODS)}")
-    least = None if p_min is None else exact_number(p_min, "p_min")
-    if least is not None and not _LEAST_P_MIN <= least <= 1:
-        raise ParameterError("p_min must be at most 1, and at least 1e-18")
-    if method == "plug-in":
-        note = "labels not seen are left out"
-        found = _labels(float(profile.labels), method, None, None, note)
-    elif method == "chao1":
-        found = _chao1(profile) if profile.total else nothing_known(0.0, method, "labels")
-    elif least is None:
-        raise ParameterError(
-            f"method {method!r} needs p_min, the least probability of a label; "
-            "method='chao1' needs none"
-        )
-    elif method == "wu-yang":
-        found = _wu_yang(profile, least)
-    else:
-        found = _valiant_valiant(profile, least, full)
-    if not full:
-        return found.value
+    return _found(profile_of(source), _checked(p_min), method, ranged=False).value
+
+
+def estimate_support_size(
+    source: Source,
+    *,
+    p_min: Exact | None = None,
+    method: str = "wu-yang",
+    resamples: int = RESAMPLES,
+) -> Estimate:
+    """Return what `support_size` estimates, with its standard error, interval and notes.
+
+    Parameters
+    ----------
+    source, p_min, method : as for `support_size`; so are the errors.
+    resamples : int, from 10 to 10,000
+        Runs of a release's mechanism that measure how its noise changes error and interval.
+    """
+    profile, least = profile_of(source), _checked(p_min)
+    found = _found(profile, least, method, ranged=True)
     promise = None if method in ("chao1", "plug-in") else least
     # More labels than 1/p_min: data contradict p_min; in a release, noise may have added labels.
     if promise and profile.labels * promise > 1 and not isinstance(source, Release):
@@ -115,6 +88,32 @@ def support_size(
     # For a release with more labels than 1/p_min, the estimate is above 1/p_min as well.
     most = max(float(1 / promise), found.value) if promise else math.inf
     return including_noise(source, found, again, resamples, (0.0, most))
+
+
+def _checked(p_min: Exact | None) -> Fraction | None:
+    least = None if p_min is None else exact_number(p_min, "p_min")
+    if least is not None and not _LEAST_P_MIN <= least <= 1:
+        raise ParameterError("p_min must be at most 1, and at least 1e-18")
+    return least
+
+
+def _found(profile: Profile, p_min: Fraction | None, method: str, ranged: bool) -> Estimate:
+    """Return the estimate before the noise of a release; an interval may need `ranged`."""
+    if method not in METHODS:
+        raise ParameterError(f"method must be one of {', '.join(METHODS)}")
+    if method == "plug-in":
+        note = "labels not seen are left out"
+        return _labels(float(profile.labels), method, None, None, note)
+    if method == "chao1":
+        return _chao1(profile) if profile.total else nothing_known(0.0, method, "labels")
+    if p_min is None:
+        raise ParameterError(
+            f"method {method!r} needs p_min, the least probability of a label; "
+            "method='chao1' needs none"
+        )
+    if method == "wu-yang":
+        return _wu_yang(profile, p_min)
+    return _valiant_valiant(profile, p_min, ranged)
 
 
 def _wu_yang(profile: Profile, p_min: Fraction) -> Estimate:

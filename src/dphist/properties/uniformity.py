@@ -11,7 +11,6 @@ import math
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
-from typing import Literal, overload
 
 import numpy as np
 
@@ -37,36 +36,12 @@ _LEAST_CORNER = 1e-6
 _MAX_DEGREE = 17
 
 
-@overload
-def distance_to_uniformity(
-    source: Source,
-    *,
-    labels: int,
-    method: str = ...,
-    full: Literal[False] = ...,
-    resamples: int = ...,
-) -> float: ...
-
-
-@overload
-def distance_to_uniformity(
-    source: Source,
-    *,
-    labels: int,
-    method: str = ...,
-    full: Literal[True],
-    resamples: int = ...,
-) -> Estimate: ...
-
-
 def distance_to_uniformity(
     source: Source,
     *,
     labels: int,
     method: str = "polynomial",
-    full: bool = False,
-    resamples: int = RESAMPLES,
-) -> float | Estimate:
+) -> float:
     """Estimate half the L1 distance of the population from uniform on `labels` labels.
 
     Parameters
@@ -75,9 +50,6 @@ def distance_to_uniformity(
     labels : k, number of labels of the uniform population, including those without records. A
         release may have more labels because of noise; these also get probability 1/k.
     method : "polynomial", or "plug-in" for the distance of the profile itself.
-    full : return an `Estimate` with a standard error instead of a float.
-    resamples : number of runs of a release's mechanism that measure the effect of its noise on
-        standard error and interval (`dphist.properties.resampling`); with `full`.
 
     Returns
     -------
@@ -86,7 +58,7 @@ def distance_to_uniformity(
     Raises
     ------
     ParameterError
-        If `labels` is below 1, `resamples` below 10, or the method unknown.
+        If `labels` is below 1, or the method unknown.
 
     >>> profile = Profile.from_counts([30, 10])
     >>> distance_to_uniformity(profile, labels=2, method="plug-in")
@@ -96,9 +68,26 @@ def distance_to_uniformity(
     k = whole_number(labels, "labels", 1)
     if method not in METHODS:
         raise ParameterError(f"method must be one of {', '.join(METHODS)}")
-    value = min(max(_sum(profile, k, method), 0.0), 1 - 1 / k)
-    if not full:
-        return value
+    return min(max(_sum(profile, k, method), 0.0), 1 - 1 / k)
+
+
+def estimate_distance_to_uniformity(
+    source: Source,
+    *,
+    labels: int,
+    method: str = "polynomial",
+    resamples: int = RESAMPLES,
+) -> Estimate:
+    """Return what `distance_to_uniformity` estimates, with its standard error, interval and notes.
+
+    Parameters
+    ----------
+    source, labels, method : as for `distance_to_uniformity`; so are the errors.
+    resamples : int, from 10 to 10,000
+        Runs of a release's mechanism that measure how its noise changes error and interval.
+    """
+    value = distance_to_uniformity(source, labels=labels, method=method)
+    profile, k = profile_of(source), int(labels)
     if profile.total == 0:
         return nothing_known(value, method, "1")
     notes, error = [], None

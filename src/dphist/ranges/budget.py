@@ -5,18 +5,21 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr
 
 from dphist.arrays import IntArray
 from dphist.errors import ParameterError
 from dphist.noise import Source, rounded_gaussian, two_sided_geometric
 from dphist.noise.gaussian import LARGEST_SIGMA
 from dphist.noise.geometric import SMALLEST_EPSILON
-from dphist.noise.magnitude import geometric_standard_deviation
+from dphist.noise.magnitude import (
+    gaussian_half_width,
+    geometric_half_width,
+    geometric_standard_deviation,
+)
 from dphist.parameters import Exact, privacy_parameter
-from dphist.privacy import ONE_RECORD, ZCDP, Guarantee, PrivacyUnit, PureDP
+from dphist.privacy import ONE_RECORD, ZCDP, PrivacyUnit, PureDP
 
-_MISSED = 0.05  # the share of answers outside a 95 % bar
 _SIGMA_STEPS = 2**40  # sigma is a multiple of 1 / this
 
 
@@ -66,20 +69,15 @@ class Budget:
             return max(_rounded_gaussian_variance(float(self.sigma(share))), 2**-40)
         return max(geometric_standard_deviation(self.amount * share) ** 2, 2**-40)
 
-    def half_width(self) -> int:
-        """Return the smallest integer h with 95 % of the noise at full cost within h.
+    def half_width(self, level: float = 0.95, share: Fraction = Fraction(1)) -> int:
+        """Return the smallest h with noise at `share` of the cost within h with this probability.
 
-        No mechanism that is epsilon-DP for a record has answers within fewer records of the count
-        with probability 95 % for all data (`docs/proofs/adaptive_tree.md`, Lemma 4).
+        At full cost, no mechanism that is epsilon-DP for a record has answers within fewer records
+        of the count with 95 % for all data (`docs/proofs/adaptive_tree.md`, Lemma 4).
         """
         if self.gaussian:
-            # Rounded noise is beyond h where that of N(0, sigma**2) is beyond h + 1/2.
-            width = -float(ndtri(_MISSED / 2)) * float(self.sigma(Fraction(1))) - 0.5
-        else:
-            # Beyond h with the chance 2 exp(-epsilon (h + 1)) / (1 + exp(-epsilon)).
-            epsilon = float(self.amount)
-            width = math.log(2 / _MISSED / (1 + math.exp(-epsilon))) / epsilon - 1
-        return max(math.ceil(width), 0)
+            return gaussian_half_width(self.sigma(share), level)
+        return geometric_half_width(self.amount * share, level)
 
     def check(self, least_share: Fraction) -> None:
         """Refuse, at construction, a budget for which noise cannot be sampled."""
@@ -95,22 +93,20 @@ class Budget:
 
 def checked_guarantee(
     epsilon: Exact | None, rho: Exact | None, unit: PrivacyUnit = ONE_RECORD
-) -> Guarantee:
+) -> PureDP | ZCDP:
     """Return the guarantee for exactly one of epsilon and rho."""
-    if (epsilon is None) == (rho is None):
-        raise ParameterError("give one of epsilon (pure DP) and rho (zCDP)")
-    if rho is not None:
+    if epsilon is not None and rho is None:
+        return PureDP(privacy_parameter(epsilon, "epsilon"), unit)
+    if rho is not None and epsilon is None:
         return ZCDP(privacy_parameter(rho, "rho"), unit)
-    return PureDP(privacy_parameter(epsilon, "epsilon"), unit)  # type: ignore[arg-type]
+    raise ParameterError("give one of epsilon (pure DP) and rho (zCDP)")
 
 
-def budget_of(guarantee: Guarantee, sensitivity: int) -> Budget:
+def budget_of(guarantee: PureDP | ZCDP, sensitivity: int) -> Budget:
     """Return the budget of a record if a unit has `sensitivity` records, by group privacy."""
     if isinstance(guarantee, ZCDP):
         return Budget(True, guarantee.rho / sensitivity**2)
-    if isinstance(guarantee, PureDP):
-        return Budget(False, guarantee.epsilon / sensitivity)
-    raise ParameterError("the guarantee must be PureDP or ZCDP")
+    return Budget(False, guarantee.epsilon / sensitivity)
 
 
 def _rounded_gaussian_variance(sigma: float) -> float:

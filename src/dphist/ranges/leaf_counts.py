@@ -1,13 +1,14 @@
 """Every bin with noise of its own: the baseline (Hay et al. 2010, L~)."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 
 from dphist.arrays import FloatArray, IntArray, NumberArray
+from dphist.mechanism import parameter
 from dphist.noise import Source
 from dphist.parameters import Exact
 from dphist.ranges.mechanism import BINS, EPSILON, RHO, SENSITIVITY, Noisy, RangesMechanism
@@ -53,10 +54,10 @@ class LeafCounts(RangesMechanism):
         "Private Data Analysis. Theory of Cryptography Conference (TCC), 2006."
     )
 
-    epsilon: Fraction | None = field(metadata=EPSILON)
-    rho: Fraction | None = field(metadata=RHO)
-    bins: tuple[int, ...] = field(metadata=BINS)
-    sensitivity: int = field(metadata=SENSITIVITY)
+    epsilon: Fraction | None = parameter(**EPSILON)
+    rho: Fraction | None = parameter(**RHO)
+    bins: tuple[int, ...] = parameter(**BINS)
+    sensitivity: int = parameter(**SENSITIVITY)
 
     def __init__(
         self,
@@ -75,6 +76,9 @@ class LeafCounts(RangesMechanism):
     def answers(self, bins: NumberArray, noisy: Noisy) -> "BinAnswers":
         """Return sums of bins, whose errors are independent."""
         return BinAnswers(bins, self.budget.variance(Fraction(1)))
+
+    def _bin_width(self, answers: Answers, level: float) -> int:
+        return self.budget.half_width(level)
 
     @property
     def description(self) -> str:

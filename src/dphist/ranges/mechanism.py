@@ -10,12 +10,12 @@ from typing import Any, TypeAlias, final
 
 import numpy as np
 
-from dphist.arrays import IntArray, NumberArray
+from dphist.arrays import FloatArray, IntArray, NumberArray
 from dphist.errors import BoundsError, ParameterError
 from dphist.mechanism import Intervals, Meaning, MechanismBase, check_kind, provenance_of_unit
 from dphist.noise import Source
 from dphist.parameters import Exact, whole_number
-from dphist.privacy import Guarantee, PrivacyUnit
+from dphist.privacy import ZCDP, PrivacyUnit, PureDP
 from dphist.ranges.budget import Budget, budget_of, checked_guarantee
 from dphist.ranges.counts import Counts, load_counts
 from dphist.ranges.reference import bell, random_boxes
@@ -59,7 +59,7 @@ class RangesMechanism(MechanismBase):
         return PrivacyUnit("record", self.sensitivity)
 
     @property
-    def guarantee(self) -> Guarantee:
+    def guarantee(self) -> PureDP | ZCDP:
         """What a release costs a unit that adds or removes at most `sensitivity` records."""
         return checked_guarantee(self.epsilon, self.rho, self._unit)
 
@@ -169,24 +169,29 @@ class RangesMechanism(MechanismBase):
         return float(np.sqrt(np.mean(np.square(np.array(errors, np.float64)))))
 
     def intervals(self, release: Release, level: float = 0.95) -> Intervals:
-        """Return approximate bounds on the true count of each bin, for each bin by itself.
+        """Return bounds on the true count of each bin, for each bin by itself.
 
-        They reach the normal quantile of `level` in standard errors to both sides, which is too
-        short where a bin is one count with geometric noise: of `LeafCounts` they hold 93 % at 95 %,
-        and 99.1 % at 99.9 %. `RangeHistogram.interval` has the bars of 95 % of a mechanism.
+        Where a bin is a single noisy count, as of `LeafCounts`, they reach as far as the noise does
+        with probability `level`. A bin inferred from several noisy counts has an error that is
+        nearly normal: its bounds are approximate, and reach the normal quantile of `level` in
+        standard errors to both sides. `RangeHistogram.interval` has the bars of 95 % of any range.
 
         Raises
         ------
         ParameterError
-            If `level` is not above 0 and below 1, or the release was made by hand.
+            If `level` is not above 0 and below 1, the release is not one of this kind of
+            mechanism, or its histogram was made by hand.
         """
-        if not 0 < level < 1:
-            raise ParameterError("level must be above 0 and below 1")
+        self._check_asked(release, level)
         bins, answers = release.value.bins, release.value.answers
         if answers is None:
             raise ParameterError("the histogram was made by hand; release one with a mechanism")
-        width = NormalDist().inv_cdf((1 + level) / 2) * answers.bin_errors()
+        width = self._bin_width(answers, level)
         return Intervals(bins - width, bins + width, level)
+
+    def _bin_width(self, answers: Answers, level: float) -> FloatArray | int:
+        """Return how far bounds on the count of each bin reach."""
+        return NormalDist().inv_cdf((1 + level) / 2) * answers.bin_errors()
 
     def _hold_shared(
         self, epsilon: Exact | None, rho: Exact | None, bins: Any, sensitivity: int
@@ -194,8 +199,8 @@ class RangesMechanism(MechanismBase):
         """Check and set the fields that all mechanisms have."""
         held = checked_guarantee(epsilon, rho)
         self._hold(
-            epsilon=getattr(held, "epsilon", None),
-            rho=getattr(held, "rho", None),
+            epsilon=held.epsilon if isinstance(held, PureDP) else None,
+            rho=held.rho if isinstance(held, ZCDP) else None,
             bins=checked_bins(bins),
             sensitivity=whole_number(sensitivity, "sensitivity", 1),
         )

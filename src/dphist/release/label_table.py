@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from dphist.arrays import IntArray
-from dphist.tables.reading.types import serves
+from dphist.tables.reading.types import is_key_type
 
 
 class LabelTable:
@@ -97,7 +97,7 @@ def _named(name: str) -> pa.DataType:
     if decimal := _DECIMAL.fullmatch(name):
         return pa.decimal128(int(decimal[1]), int(decimal[2]))
     kind = pa.type_for_alias(name)
-    if not serves(kind):
+    if not is_key_type(kind):
         raise ValueError("no type of labels")
     return kind
 

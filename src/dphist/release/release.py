@@ -8,11 +8,11 @@ it costs no further privacy.
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from importlib.metadata import version as installed_version
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,13 +20,17 @@ from dphist.arrays import IntArray
 from dphist.atomic_files import write_text
 from dphist.data.label_counts import LabelCounts
 from dphist.data.profile import Profile
-from dphist.errors import DphistError, ReleaseFileError
+from dphist.errors import DphistError, ParameterError, ReleaseFileError
 from dphist.parameters import decimal_text
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, Guarantee, PrivacyUnit, PureDP, Target
 from dphist.release.label_table import LabelTable
+from dphist.release.maker import Maker, Restoring, parameters_of, target_of
 from dphist.release.mechanisms import find_mechanism, known_in, package_of
 from dphist.release.range_histogram import RangeHistogram
 from dphist.release.running_counts import RunningCounts
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 FORMAT = "dphist release"
 FORMAT_VERSION = 1
@@ -35,8 +39,6 @@ VERSION = installed_version("dphist")
 SUPPLIED = "supplied by the caller: for tests"
 FOR_TESTS = f"random bits {SUPPLIED}"
 """Note of a release with randomness from elsewhere than the operating system."""
-
-Value: TypeAlias = Profile | LabelTable | RangeHistogram | RunningCounts
 
 _KINDS: dict[str, type[Any]] = {
     "anonymized histogram": Profile,
@@ -48,14 +50,6 @@ _KINDS: dict[str, type[Any]] = {
 _GUARANTEES: dict[str, type[Any]] = {g.__name__: g for g in (PureDP, ZCDP, ApproxDP, ApproxZCDP)}
 
 
-@runtime_checkable
-class Restoring(Protocol):
-    """A mechanism that checks and completes a value that was read from a file."""
-
-    def restored(self, value: Any, noisy: Mapping[str, IntArray]) -> Any:
-        """Return the value as it was released; ValueError if the mechanism cannot have made it."""
-
-
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Release:
     """A published value, its guarantee, and the mechanism that made it.
@@ -64,7 +58,7 @@ class Release:
     ----------
     value : Profile, LabelTable, RangeHistogram or RunningCounts
         The released histogram: anonymized, with labels, of ordered bins, or the readings of a
-        stream. Not secret.
+        stream; or a value of somebody else's kind. Not secret.
     guarantee : cost and privacy unit of the release. The unit is the one that `provenance` names
         (default: the mechanism's).
     mechanism : the mechanism with all its parameters.
@@ -89,7 +83,7 @@ class Release:
 
     value: Any
     guarantee: Guarantee
-    mechanism: Any
+    mechanism: Maker
     total: int | None = None
     noisy: Mapping[str, IntArray] = field(default_factory=dict)
     version: str = VERSION
@@ -103,7 +97,7 @@ class Release:
 
     def __repr__(self) -> str:
         shown = f"{self.value!r}"
-        if not isinstance(self.value, LabelTable | RangeHistogram | RunningCounts):
+        if isinstance(self.value, Profile):
             shown = f"labels={self.value.labels}, total={self.total}"
         said = f"; {FOR_TESTS}" if self.for_tests else ""
         return f"Release({self.mechanism!r}, {shown}{said})"
@@ -206,17 +200,6 @@ class Release:
         return release
 
 
-def target_of(mechanism: Any) -> Target | None:
-    """Return the target of a mechanism; None if it has none."""
-    target: Target | None = getattr(mechanism, "target", None)
-    return target
-
-
-def parameters_of(mechanism: Any) -> dict[str, Any]:
-    """Return the constructor parameters of a mechanism by name."""
-    return {item.name: getattr(mechanism, item.name) for item in fields(mechanism) if item.init}
-
-
 def _checked_content(text: str, name: str) -> dict[str, Any]:
     """Return the document's content if it is complete, unedited and of a known version."""
     try:
@@ -244,7 +227,7 @@ def _checksum(content: dict[str, Any]) -> str:
     return "sha256:" + hashlib.sha256(canonical.encode()).hexdigest()
 
 
-def described(value: Any) -> dict[str, Any]:
+def described(value: "DataclassInstance") -> dict[str, Any]:
     """Return a mechanism's name and parameters, exact numbers as text."""
     parameters = {name: _exact(each) for name, each in parameters_of(value).items()}
     return {"name": type(value).__name__, "parameters": parameters}
@@ -304,9 +287,9 @@ def _decode(content: dict[str, Any]) -> Release:
     )
 
 
-def _unit(mechanism: Any, provenance: Mapping[str, str]) -> PrivacyUnit:
+def _unit(mechanism: Maker, provenance: Mapping[str, str]) -> PrivacyUnit:
     """Return the privacy unit of a mechanism, under the name that the provenance gives it."""
-    own: PrivacyUnit = mechanism.guarantee.unit
+    own = mechanism.guarantee.unit
     return own.named(provenance["unit"]) if "unit" in provenance else own
 
 
@@ -339,22 +322,33 @@ def provenance_of(counts: LabelCounts) -> dict[str, str]:
     return provenance | counts.bounds_in_text()
 
 
-def _kind(value: Value) -> str:
-    return next(kind for kind, held in _KINDS.items() if isinstance(value, held))
+def save_kind(name: str, value_type: type[Any]) -> None:
+    """Have releases of one more type of value saved, under the name of their kind."""
+    if _KINDS.setdefault(name, value_type) is not value_type:
+        raise ParameterError(f"there is a kind {name} already, for values of another type")
 
 
-def _content_of(value: Value) -> dict[str, Any]:
+def _kind(value: object) -> str:
+    for kind, held in _KINDS.items():
+        if isinstance(value, held):
+            return kind
+    raise ParameterError(
+        f"a value of type {type(value).__name__} cannot be saved: give the type to_content and "
+        "from_content, and register its kind with dphist.report.kinds.register_kind"
+    )
+
+
+def _content_of(value: Any) -> Any:
     if isinstance(value, Profile):
         return {"counts": value.counts.tolist(), "prevalences": value.prevalences.tolist()}
     return value.to_content()
 
 
-def _value_of(kind: str, content: dict[str, Any]) -> Value:
+def _value_of(kind: str, content: Any) -> Any:
     held = _KINDS[kind]
     if held is Profile:
         return Profile.of_saved(content["counts"], content["prevalences"])
-    found: Value = held.from_content(content)
-    return found
+    return held.from_content(content)
 
 
 def _construct(known: Mapping[str, Callable[..., Any]], description: dict[str, Any]) -> Any:

@@ -6,6 +6,9 @@ bounding, so every headline, table, legend and program output says what was coun
 
 from dataclasses import dataclass
 
+from dphist.privacy import PrivacyUnit
+from dphist.report.words import plural_of
+
 
 @dataclass(frozen=True, slots=True)
 class Counted:
@@ -28,8 +31,8 @@ class Counted:
         if not self.cut:
             return f"Counts and intervals are of {self.whole}."
         return (
-            f"Counts and intervals are of {self.whole}: intervals cover the noise, and not what "
-            "was cut."
+            f"Counts and intervals are of {self.whole}. Intervals cover the noise, not what was "
+            "cut."
         )
 
     @property
@@ -49,9 +52,12 @@ def counted_after_cut(unit: str, long: str, short: str, noun: str = "records") -
     >>> counted_after_cut("one user", "at most 2 labels", "2 labels").whole
     'records, after each user was cut to at most 2 labels'
     """
-    who = unit.removeprefix("one ").split(",")[0]
+    bounded = PrivacyUnit(unit.partition(", or one row without ")[0])
+    who = bounded.who
     return Counted(
-        f"{noun}, after each {who} was cut to {long}", f"each {who} cut to {short}", f"{who}s cut"
+        f"{noun}, after each {who} was cut to {long}",
+        f"each {who} cut to {short}",
+        f"{plural_of(bounded)} cut",
     )
 
 

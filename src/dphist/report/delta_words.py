@@ -1,4 +1,4 @@
-"""What a delta is worth: delta times the number of protected units should be far below 1.
+"""What a delta means: delta times the number of protected units should be far below 1.
 
 A mechanism that publishes all data of each person with probability delta satisfies (0, delta)-DP.
 Among n persons it exposes delta * n on average.
@@ -46,7 +46,7 @@ def advised(number: Number) -> Fraction | None:
 
 
 def delta_in_words(delta: Fraction, number: Number) -> str:
-    """Say what delta is worth for a number of units; empty if it is small.
+    """Say what delta means for a number of units; empty if it is small.
 
     >>> delta_in_words(Fraction(1, 10**6), Number(9_000))
     ''
@@ -55,14 +55,14 @@ def delta_in_words(delta: Fraction, number: Number) -> str:
     >>> delta_in_words(Fraction(1, 10**6), Number(200_000, "users", True)).split(". ")[0]
     'Warning: δ times the number of users, 200,000 or more, is 0.2 or more'
     >>> delta_in_words(Fraction(1, 10**6), UNKNOWN)
-    'That is meant for up to 10,000 users: δ times their number should stay below 0.01.'
+    'This δ is meant for up to 10,000 users: δ times their number should stay below 0.01.'
     """
     if delta == 0:
         return ""
     if number.units is None:
         most = down(MENTIONED / delta, 2)
         return (
-            f"That is meant for up to {plain(most)} {number.noun}: δ times their number should "
+            f"This δ is meant for up to {plain(most)} {number.noun}: δ times their number should "
             "stay below 0.01."
         )
     product = delta * number.units

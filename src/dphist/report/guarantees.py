@@ -4,16 +4,18 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from dphist.mechanism import MechanismBase
 from dphist.parameters import decimal_text
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, Guarantee, PureDP, Target, delta_of
-from dphist.release.release import SUPPLIED, Release, target_of
+from dphist.release.maker import Maker, target_of
+from dphist.release.release import SUPPLIED, Release
 from dphist.report.delta_words import Number, advised, delta_in_words
 from dphist.report.words import guarantee_in_words
 
 USUAL_DELTA = Fraction(1, 10**6)
 
 
-def total_of(mechanism: Any) -> Target:
+def total_of(mechanism: Maker) -> Target:
     """Return the guarantee in epsilon that is stated first, and of how many releases.
 
     It is the first of these that exists:
@@ -43,13 +45,13 @@ def total_of(mechanism: Any) -> Target:
         return Target(direct)
     own = delta_of(mechanism.guarantee)
     at = min(2 * own, (1 + own) / 2) if own else USUAL_DELTA
-    least: ApproxDP = mechanism.to_approx_dp(at)
-    return Target(least)
+    proves = mechanism if isinstance(mechanism, MechanismBase) else mechanism.guarantee
+    return Target(proves.to_approx_dp(at))
 
 
-def _direct(mechanism: Any) -> PureDP | ApproxDP | None:
+def _direct(mechanism: Maker) -> PureDP | ApproxDP | None:
     """Return the guarantee in epsilon that a mechanism proves without a conversion."""
-    direct: Guarantee | None = getattr(mechanism, "epsilon_guarantee", None)
+    direct = mechanism.epsilon_guarantee if isinstance(mechanism, MechanismBase) else None
     for known in (direct, mechanism.guarantee):
         if isinstance(known, PureDP | ApproxDP):
             return known
@@ -91,7 +93,7 @@ def total_in_words(total: Target, unit: str, number: Number, guarantee: Guarante
     return guarantee_in_words(total.guarantee, unit, number, total.releases)
 
 
-def warnings_of(mechanism: Any, number: Number) -> list[str]:
+def warnings_of(mechanism: Maker, number: Number) -> list[str]:
     """Return what a reader of JSON is warned of."""
     if number.units is None or isinstance(mechanism.guarantee, ZCDP):
         return []
@@ -121,9 +123,9 @@ def total_json(total: Target, unit: str) -> dict[str, Any]:
     return found if total.releases == 1 else {**found, "releases": total.releases}
 
 
-def records_json(mechanism: Any, guarantee: Guarantee) -> dict[str, Any]:
-    """Return the guarantee of a mechanism that protects `sensitivity` records, exactly."""
-    found = {**guarantee_json(guarantee), "sensitivity": mechanism.sensitivity}
+def records_json(mechanism: Maker, guarantee: Guarantee) -> dict[str, Any]:
+    """Return the guarantee of a mechanism that protects a number of records, exactly."""
+    found = {**guarantee_json(guarantee), "sensitivity": mechanism.guarantee.unit.at_most}
     target = target_of(mechanism)
     if target is not None:
         found["target"] = total_json(target, str(guarantee.unit))

@@ -7,9 +7,9 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, Te
 from dphist.atomic_files import check_output_path, write_text
 from dphist.release.release import FOR_TESTS, Release
 from dphist.report import mechanism_facts, words
-from dphist.report.kind import Kind
 from dphist.report.kinds import kind_of
 from dphist.report.labels_shown import harmless
+from dphist.report.paid import paid_in_words
 
 _LONGEST = 120  # letters of a label
 
@@ -24,7 +24,8 @@ def report_html(release: Release) -> str:
     """Return the report as the text of an HTML page."""
     checked = words.checked_release(release)
     kind = kind_of(checked)
-    return _template_of(kind).render(
+    beside = type(kind).__module__.rpartition(".")[0]
+    return template_of(beside).render(
         title=kind.title_of(checked),
         version=checked.version,
         for_tests=FOR_TESTS if checked.for_tests else None,
@@ -33,14 +34,14 @@ def report_html(release: Release) -> str:
         made=checked.mechanism.description,
         call=mechanism_facts.call(checked.mechanism),
         page=kind.page(checked),
+        paid=paid_in_words(checked.provenance),
     )
 
 
-def _template_of(kind: Kind) -> Template:
-    """Return the template beside the module of a kind; what it extends may be in this package."""
-    beside = type(kind).__module__.rpartition(".")[0]
+def template_of(package: str) -> Template:
+    """Return the page template of a package; what it extends may be in this one."""
     environment = Environment(
-        loader=ChoiceLoader([PackageLoader(beside, "."), PackageLoader("dphist", "report")]),
+        loader=ChoiceLoader([PackageLoader(package, "."), PackageLoader("dphist", "report")]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -50,6 +51,7 @@ def _template_of(kind: Kind) -> Template:
     environment.filters["harmless"] = lambda label: harmless(label, _LONGEST)
     environment.filters["number"] = lambda number: f"{number:,}"
     environment.filters["typeset"] = _typeset
+    environment.filters["unbroken"] = lambda text: text.replace(" ", "\u00a0")
     return environment.get_template("page.html.j2")
 
 

@@ -4,10 +4,12 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from dphist.errors import ParameterError
 from dphist.release.release import Release
 from dphist.report.counted import Counted
 from dphist.report.guarantees import for_tests_json
 from dphist.report.page import Page
+from dphist.report.paid import paid_json
 from dphist.report.promise import Promise
 
 if TYPE_CHECKING:
@@ -21,6 +23,14 @@ class Summary:
     facts: list[tuple[str, str]]
     promise: str
     table: list[str]
+
+
+def not_shown(release: Release, base: type[Any]) -> ParameterError:
+    """Return the error for a mechanism without the members that pages of its kind state."""
+    return ParameterError(
+        f"releases of {type(release.mechanism).__name__} cannot be shown: a mechanism for values "
+        f"of type {type(release.value).__name__} must be a {base.__name__}"
+    )
 
 
 class Kind(ABC):
@@ -89,5 +99,6 @@ class Kind(ABC):
             **self.size(release),
             **self.counted_json(release),
             **for_tests_json(release),
+            **paid_json(release.provenance),
             "warnings": promise.warnings,
         }

@@ -1,13 +1,13 @@
 """The kinds of releases, found by the type of the released value."""
 
 from importlib import import_module
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.release.label_table import LabelTable
 from dphist.release.range_histogram import RangeHistogram
-from dphist.release.release import Release
+from dphist.release.release import Release, save_kind
 from dphist.release.running_counts import RunningCounts
 from dphist.report.kind import Kind
 
@@ -21,23 +21,37 @@ _OWN = {
 _KINDS: dict[type[Any], Kind] = {}
 
 
+@runtime_checkable
+class _Savable(Protocol):
+    """A value that files can hold."""
+
+    def to_content(self) -> Any: ...
+
+    @classmethod
+    def from_content(cls, content: Any) -> Any: ...
+
+
 def register_kind(value_type: type[Any], kind: Kind) -> None:
     """Have `plot`, reports, summaries and tables show releases of one more type of value.
 
     Parameters
     ----------
-    value_type : type of `release.value`; subclasses of it are shown the same way.
-    kind : how they are shown.
+    value_type : type of `release.value`; subclasses of it are shown the same way. Releases of it
+        can be saved if it has a method `to_content`, which returns what JSON can hold, and a class
+        method `from_content` that makes the value from it; ValueError or TypeError otherwise.
+    kind : how they are shown. Files name it by `kind.name`.
 
     Raises
     ------
     ParameterError
-        If the type has a kind, or `kind` is not a `Kind`.
+        If the type has a kind, `kind` is not a `Kind`, or its name is that of another.
     """
     if not isinstance(kind, Kind):
         raise ParameterError("kind must be a dphist.report.kind.Kind")
     if value_type in _KINDS or value_type in _OWN:
         raise ParameterError(f"{value_type.__name__} already has a kind")
+    if issubclass(value_type, _Savable):
+        save_kind(kind.name, value_type)
     _KINDS[value_type] = kind
 
 

@@ -4,13 +4,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from dphist.anonymized.mechanism import AnonymizedMechanism
+from dphist.anonymized.mechanism import AnonymizedMechanism, GeometricMechanism
 from dphist.errors import ParameterError
-from dphist.mechanism import Mechanism, meanings_of
+from dphist.mechanism import meanings_of
 from dphist.noise.magnitude import geometric_standard_deviation
 from dphist.parameters import decimal_text
 from dphist.privacy.as_text import down, plain, short_exact
-from dphist.release.release import Release, parameters_of, target_of
+from dphist.release.maker import Maker, parameters_of, target_of
+from dphist.release.release import Release
 from dphist.report.labels_shown import harmless
 
 _MOST_LISTED = 8
@@ -25,7 +26,7 @@ class Parameter:
     meaning: str
 
 
-def parameters(mechanism: Mechanism) -> list[Parameter]:
+def parameters(mechanism: Maker) -> list[Parameter]:
     """Return all parameters of a mechanism with their meanings, in their own order."""
     exact = isinstance(mechanism, AnonymizedMechanism)
     known = meanings_of(mechanism)
@@ -42,7 +43,7 @@ def parameters(mechanism: Mechanism) -> list[Parameter]:
     return found + targets(mechanism)
 
 
-def targets(mechanism: Mechanism) -> list[Parameter]:
+def targets(mechanism: Maker) -> list[Parameter]:
     """Return what a mechanism was calibrated to cost, as one more parameter; nothing otherwise."""
     target = target_of(mechanism)
     if target is None:
@@ -51,11 +52,11 @@ def targets(mechanism: Mechanism) -> list[Parameter]:
     return [Parameter("target", str(target), meaning)]
 
 
-def noise(mechanism: Mechanism) -> Parameter | None:
+def noise(mechanism: Maker) -> Parameter | None:
     """Describe the noise on each released number, for mechanisms that state it."""
-    rate = mechanism.cell_epsilon if isinstance(mechanism, AnonymizedMechanism) else None
-    if rate is None:
+    if not isinstance(mechanism, GeometricMechanism):
         return None
+    rate = mechanism.cell_epsilon
     deviation = plain(down(geometric_standard_deviation(rate), 3))
     return Parameter(
         "noise",
@@ -65,7 +66,7 @@ def noise(mechanism: Mechanism) -> Parameter | None:
     )
 
 
-def public_parameters(mechanism: Mechanism) -> tuple[str, ...]:
+def public_parameters(mechanism: Maker) -> tuple[str, ...]:
     """Name the parameters that the giver says are public knowledge."""
     given = parameters_of(mechanism)
     return tuple(
@@ -75,7 +76,7 @@ def public_parameters(mechanism: Mechanism) -> tuple[str, ...]:
     )
 
 
-def call(mechanism: Mechanism) -> str:
+def call(mechanism: Maker) -> str:
     """Write the mechanism as Python that makes it again.
 
     >>> from dphist.anonymized import RankSplit
@@ -96,7 +97,7 @@ def _python(value: Any) -> str:
     return repr(value) if isinstance(value, int) else text
 
 
-def paper(mechanism: Mechanism) -> str:
+def paper(mechanism: Maker) -> str:
     """Return the paper a mechanism comes from."""
     return mechanism.reference
 

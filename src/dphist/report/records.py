@@ -1,6 +1,6 @@
 """What anonymized histograms and histograms over ranges share: both protect records."""
 
-from dphist.data.profile import ONE_EDGE
+from dphist.data.profile import ONE_EDGE, Profile
 from dphist.release.release import Release
 from dphist.report.counted import Counted, counted_after_cut, how_many
 from dphist.report.delta_words import Number
@@ -10,7 +10,12 @@ from dphist.report.words import privacy_unit
 
 def unit_of(release: Release) -> str:
     """Name what is protected."""
-    return privacy_unit(release.mechanism.sensitivity, release.provenance.get("unit"))
+    return privacy_unit(sensitivity_of(release), release.provenance.get("unit"))
+
+
+def sensitivity_of(release: Release) -> int:
+    """Return how many records one unit changes at most."""
+    return release.mechanism.guarantee.unit.at_most
 
 
 def counted_of(release: Release) -> Counted:
@@ -20,14 +25,15 @@ def counted_of(release: Release) -> Counted:
         return Counted("records")
     if unit == ONE_EDGE:
         return Counted("edges")
-    most = int(release.provenance.get("max_records", release.mechanism.sensitivity))
+    most = int(release.provenance.get("max_records", sensitivity_of(release)))
     held = how_many(most, "record")
     return counted_after_cut(unit, f"at most {held}", held)
 
 
 def number_of(release: Release) -> Number:
     """Return how many units there are by the released total."""
-    records = getattr(release.value, "total", 0) if release.total is None else release.total
+    records = release.total
+    if records is None:
+        records = release.value.total if isinstance(release.value, Profile) else 0
     one_record = release.guarantee.unit.compared == ("record", 1)
-    most = int(getattr(release.mechanism, "sensitivity", 1))
-    return number_shown(release, max(records, 0), most, exact=one_record)
+    return number_shown(release, max(records, 0), sensitivity_of(release), exact=one_record)

@@ -4,6 +4,7 @@ import textwrap
 
 from dphist.release.release import FOR_TESTS, Release
 from dphist.report.kinds import kind_of
+from dphist.report.paid import paid_in_words
 from dphist.report.text_table import WIDTH
 from dphist.report.words import checked_release
 
@@ -20,7 +21,8 @@ def summary_text(release: Release) -> str:
     if release.for_tests:
         lines += _wrapped(f"{FOR_TESTS.capitalize()}. It protects nobody.", "")
     lines.append("")
-    for name, text in summary.facts:
+    paid = paid_in_words(release.provenance)
+    for name, text in [*summary.facts, *([("Ledger", paid)] if paid else [])]:
         lines += _wrapped(text, f"  {name:<16}")
     lines.append("")
     lines += _wrapped(summary.promise, "  ")

@@ -30,13 +30,17 @@ def right(texts: Sequence[str], width: int = 0) -> list[str]:
     return [text.rjust(widest) for text in texts]
 
 
-def beside(*columns: Sequence[str], gap: str = GAP) -> list[str]:
+def beside(*columns: Sequence[str], gap: str = GAP, width: int | None = WIDTH) -> list[str]:
     """Return the lines of a table of padded columns, indented and cut to the terminal's width.
+
+    Parameters
+    ----------
+    width : the number of columns that are left; None for all.
 
     >>> beside(["a", "b"], right(["1", "100"]))
     ['  a     1', '  b   100']
     """
-    return [f"  {gap.join(cells)}"[:WIDTH].rstrip() for cells in zip(*columns, strict=True)]
+    return [f"  {gap.join(cells)}"[:width].rstrip() for cells in zip(*columns, strict=True)]
 
 
 def left_out(rows: int) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Any
 from dphist.anonymized.band import Band
 from dphist.data.profile import ONE_EDGE
 from dphist.errors import ParameterError
-from dphist.privacy import ZCDP, ApproxDP, Guarantee, PureDP, delta_of
+from dphist.privacy import ZCDP, ApproxDP, Guarantee, PrivacyUnit, PureDP, delta_of
 from dphist.privacy.as_text import percent, short_exact
 from dphist.privacy.rounding import DOWN, UP, decimal, exp_up
 from dphist.release.release import Release
@@ -23,6 +23,15 @@ LEVEL = 0.95
 _LOG_OF_A_MILLION = Fraction(13815511, 10**6)  # ln(10**6), rounded up
 _ENDLESS = 30  # above this the chances are certainty to thirteen digits
 _MOST_DIGITS = 9  # of a factor near 1
+
+
+def plural_of(unit: PrivacyUnit) -> str:
+    """Name several of a unit; "units" where its name is no single word.
+
+    >>> plural_of(PrivacyUnit("patient")), plural_of(PrivacyUnit("one stay in a hospital"))
+    ('patients', 'units')
+    """
+    return "units" if "'" in unit.plural else unit.plural
 
 
 def checked_release(release: Any) -> Release:
@@ -88,7 +97,7 @@ def guarantee_in_words(
         words = (
             f"{start} every possible {results} is "
             f"at most {_factor(epsilon)} as likely in one case as in the other. Suppose someone "
-            "knows all other data, and is 50 % sure that this is in them too. After seeing "
+            "knows all other data, and is 50 % sure that this is in the data too. After seeing "
             f"{seeing}, they {_certainty(epsilon)}."
         )
     worth = delta_in_words(delta, number)
@@ -113,13 +122,13 @@ def _certainty(epsilon: Fraction) -> str:
         percent = _up(UP.divide(UP.multiply(Decimal(100), odds), DOWN.add(odds, Decimal(1))), 1)
         if percent <= Decimal("99.9"):
             return f"can be at most {percent:f} % sure"
-    return "may be all but certain"
+    return "may be almost certain"
 
 
 def _judgement(epsilon: Fraction, *, strong: bool) -> str:
     if epsilon > 1:
-        grade = "middling" if epsilon <= 3 else "weak"
-        return f"By common usage that is a {grade} promise; epsilon of 1 or less is a strong one."
+        grade = "moderate" if epsilon <= 3 else "weak"
+        return f"By common usage, this is a {grade} promise; epsilon of 1 or less is a strong one."
     if strong:
         return "By common usage, epsilon of 1 or less is a strong promise."
     return "By common usage, epsilon of 1 or less is a strong promise only if δ is small."
@@ -193,7 +202,7 @@ def neighbors_in_words(sensitivity: int, unit: str | None = None) -> str:
         )
     return (
         f"D and D′ are neighbors if adding and removing at most {sensitivity:,} records in all "
-        "turns one into the other. Whoever made the data promises that no unit has more; the "
+        "turns one into the other. Whoever made the data asserts that no unit has more; the "
         "mechanism cannot check it."
     )
 
@@ -236,8 +245,8 @@ def band_in_words(band: Band) -> str:
     """Say what the error bands mean."""
     return (
         f"With probability {percent(band.level)} or more, both true curves lie inside their "
-        "bands everywhere at once: for every rank and for every count, not only for each on "
-        f"its own. The bands cover {band.covers}. The probability is over the mechanism's noise "
+        "bands everywhere at once, for every rank and for every count together. "
+        f"The bands cover {band.covers}. The probability is over the mechanism's noise "
         "alone; the bands were computed from the mechanism's parameters and the released "
         "values, without another look at the data."
     )
@@ -248,7 +257,7 @@ def bars_in_words(bars: Band | None) -> str:
     if bars is None:
         return ""
     return (
-        "The darker part shows how far off each point by itself is likely to be: about "
+        "The darker part shows how far off each single point is likely to be: about "
         f"{percent(bars.level)} of a curve's points lie within it. It is an estimate from the "
         "noise and from the fit of the curves, not a bound."
     )
@@ -279,8 +288,8 @@ def limits_in_words(protected: int | str, public: tuple[str, ...] = ()) -> list[
         ),
         (
             "What holds for everybody.",
-            "The release shows the overall pattern. What follows from the pattern can be "
-            "concluded about each person, in the data or not.",
+            "The release shows the overall pattern. Anyone can draw conclusions about a person "
+            "from the pattern, whether or not the person is in the data.",
         ),
         (
             "Errors of the data.",

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
@@ -10,11 +10,13 @@ import numpy as np
 from scipy.special import ndtri
 
 from dphist.errors import ParameterError
-from dphist.mechanism import ExpectedError, Intervals, Meaning, MechanismBase, check_kind
+from dphist.mechanism import ExpectedError, Intervals, MechanismBase, check_kind, parameter
 from dphist.noise.gaussian import LARGEST_SIGMA
 from dphist.noise.gaussian_epsilon import gaussian_epsilon
+from dphist.noise.magnitude import gaussian_half_width
 from dphist.parameters import (
     Exact,
+    checked_level,
     optional_whole,
     positive_delta,
     privacy_parameter,
@@ -87,58 +89,36 @@ class ContinualMechanism(MechanismBase):
         "Differential Privacy. 2023. arXiv:2309.09170. Section 4.3."
     )
 
-    epsilon: Fraction = field(
-        metadata=Meaning(
-            meaning="Privacy parameter of a single label; what all readings cost together "
-            "stands above.",
-        )
+    epsilon: Fraction = parameter(
+        "Privacy parameter of a single label; what all readings cost together stands above."
     )
-    delta: Fraction | None = field(
-        metadata=Meaning(
-            meaning="Probability with which a label may betray an event, in all labels "
-            "and readings.",
-            not_given="There is none: all labels are listed.",
-        )
+    delta: Fraction | None = parameter(
+        "Probability with which a label may betray an event, in all labels and readings.",
+        not_given="There is none: all labels are listed.",
     )
-    horizon: int = field(
-        metadata=Meaning(
-            meaning="Events of the stream that the guarantee covers; further ones are refused.",
-        )
+    horizon: int = parameter(
+        "Events of the stream that the guarantee covers; further ones are refused."
     )
-    max_labels: int = field(
-        metadata=Meaning(
-            meaning="Labels of one event that are counted at most.",
-        )
+    max_labels: int = parameter("Labels of one event that are counted at most.")
+    method: Method = parameter(
+        "How the noise of a running count goes on from one event to the next."
     )
-    method: Method = field(
-        metadata=Meaning(
-            meaning="How the noise of a running count goes on from one event to the next.",
-        )
+    labels: tuple[str, ...] | None = parameter(
+        "Public list of labels; all are in each reading, others are ignored.",
+        not_given="No list of labels: they come from the stream.",
+        public=True,
     )
-    labels: tuple[str, ...] | None = field(
-        metadata=Meaning(
-            meaning="Public list of labels; all are in each reading, others are ignored.",
-            not_given="No list of labels: they come from the stream.",
-            public=True,
-        )
+    max_events_per_user: int | None = parameter(
+        "Events of one user that are counted at most, over the whole stream.",
+        not_given="Events are protected one by one, whoever they are of.",
     )
-    max_events_per_user: int | None = field(
-        metadata=Meaning(
-            meaning="Events of one user that are counted at most, over the whole stream.",
-            not_given="Events are protected one by one, whoever they are of.",
-        )
+    windows: int | None = parameter(
+        "Events between the times at which counts of a window may start or end.",
+        not_given="Counts of a window were not asked for.",
     )
-    windows: int | None = field(
-        metadata=Meaning(
-            meaning="Events between the times at which counts of a window may start or end.",
-            not_given="Counts of a window were not asked for.",
-        )
-    )
-    readings: int | None = field(
-        metadata=Meaning(
-            meaning="Times at which the stream is read, at most.",
-            not_given="The stream may be read after every event.",
-        )
+    readings: int | None = parameter(
+        "Times at which the stream is read, at most.",
+        not_given="The stream may be read after every event.",
     )
 
     def __init__(
@@ -253,15 +233,14 @@ class ContinualMechanism(MechanismBase):
 
         By the largest noise; 1 where all labels are listed.
         """
-        if not 0 < chance < 1:
-            raise ParameterError("chance must be above 0 and below 1")
+        checked_level(chance, "chance")
         if self.threshold is None:
             return 1
         return math.ceil(float(self.threshold) + float(ndtri(chance)) * self.standard_error)
 
     def half_width(self, level: float = LEVEL) -> int:
         """Return the smallest q at which a count's noise, rounded, is within q at any time."""
-        return max(math.ceil(float(ndtri((1 + level) / 2)) * self.standard_error - 0.5), 0)
+        return gaussian_half_width(self.standard_error, level)
 
     def expected_error(self) -> ExpectedError:
         """Return the count from which a label is in a reading with 95 %, and the noise's scale."""
@@ -277,8 +256,7 @@ class ContinualMechanism(MechanismBase):
 
         They reach `half_width` to both sides, and not below 1 unless labels are listed.
         """
-        if not 0 < level < 1:
-            raise ParameterError("level must be above 0 and below 1")
+        self._check_asked(release, level)
         counts, width = release.value.latest.counts, self.half_width(level)
         low, high = counts - width, counts + width
         if self.threshold is not None:

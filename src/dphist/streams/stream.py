@@ -14,7 +14,7 @@ from dphist.release.release import Release
 from dphist.release.running_counts import RunningCounts
 from dphist.streams.events.reading import one_event, read_events
 from dphist.streams.mechanism import ContinualMechanism, Method
-from dphist.streams.state.live import LiveState, begun, taken_from, with_budget
+from dphist.streams.state.live import LiveState, load_or_begin, load_state, with_budget
 from dphist.streams.state.state import StreamState
 from dphist.streams.store.store import Store
 from dphist.streams.stream_properties import StreamProperties
@@ -275,7 +275,7 @@ class ContinualHistogram(StreamProperties):
             raise ParameterError("no reading was recorded yet: call release or record first")
         readings = dict(sorted(self._state.readings.items()))
         value = RunningCounts(list(readings), list(readings.values()))
-        provenance = {"unit": self.mechanism.unit}
+        provenance = {"unit": self.unit}
         return self.mechanism._given_out(value, self, None, provenance=provenance)
 
     def save(self, path: str | Path) -> None:
@@ -291,7 +291,7 @@ class ContinualHistogram(StreamProperties):
         OutputFileError
             If it cannot be written.
         """
-        self._live.hand_over(Path(path))
+        self._live.save_to(Path(path))
 
     @classmethod
     def load(cls, path: str | Path, *, moved: bool = False) -> "ContinualHistogram":
@@ -315,7 +315,7 @@ class ContinualHistogram(StreamProperties):
         """
         store = Store.open(path, moved=moved)
         try:
-            state = taken_from(store)
+            state = load_state(store)
             if state is None:
                 raise StateError(f"{store.path} holds no stream yet: use open to begin one")
             store.take()
@@ -372,7 +372,7 @@ class ContinualHistogram(StreamProperties):
             )
         store = Store.create(path) if new else Store.open(path, moved=moved)
         try:
-            return cls._of(begun(store, mechanism, budget), store)
+            return cls._of(load_or_begin(store, mechanism, budget), store)
         except BaseException:
             if new:  # nothing was counted, and no noise drawn
                 store.discard()

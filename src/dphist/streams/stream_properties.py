@@ -24,6 +24,11 @@ class StreamProperties:
         return self._live.state.mechanism
 
     @property
+    def unit(self) -> str:
+        """What is protected, in words."""
+        return self.mechanism.unit
+
+    @property
     def time(self) -> int:
         """The number of events so far; public."""
         return self._live.state.time

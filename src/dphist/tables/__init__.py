@@ -1,8 +1,8 @@
-"""Any dataframe or file in: (count, prevalence) pairs out, labels with their counts, or bins.
+"""Conversion of any dataframe or file to (count, prevalence) pairs, counts of labels, or bins.
 
-`reading` is the only entry for a caller's rows, each read once. `counting` and `binning` process
-them in an engine (`engine`) in which a caller cannot change the meaning of SQL: a private DuckDB,
-or Spark.
+`reading` is the only entry for a caller's rows, which are read once. `counting` and `binning`
+process them in an engine (`engine`) in which a caller cannot change the meaning of SQL: a private
+DuckDB, or Spark.
 """
 
 from dphist.tables.checks import LARGEST, check_counts, check_total

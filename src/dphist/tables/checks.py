@@ -1,9 +1,9 @@
 """Checks of counts before anything is computed from them.
 
 Counts of any input type become int64 between 0 and 2**62 - 1: half the range, so that the sum of
-two of them never wraps. Errors name the parameter and the remedy, never a count. Every difference
-not detected here is lost: NumPy drops the mask of a masked array in a list, and our own data would
-lose their bounds (they refuse to become arrays).
+two of them never wraps. Errors name the parameter and the remedy, never a count. A problem that is
+not detected here cannot be detected later: for example, NumPy drops the mask of a masked array in a
+list. Our own data objects refuse conversion to arrays, because arrays would lose their bounds.
 """
 
 from collections import UserList, deque
@@ -27,7 +27,7 @@ _NULLS = {"NoneType", "NAType", "NaTType"}
 
 
 class Problem(IntEnum):
-    """What may be wrong with a value that is counted; of several, the largest is reported."""
+    """The possible problems of a value to count; if there are several, the largest is reported."""
 
     MISSING = 1
     NEGATIVE = 2
@@ -38,15 +38,16 @@ class Problem(IntEnum):
 
         Parameters
         ----------
-        things : what must be corrected: counts, or rows.
-        missing : what to say of missing values, after the name, if not what an array needs.
+        things : the things to correct, "counts" or "rows".
+        missing : the message about missing values that follows the name (default: the message for
+            an array).
         """
-        said = {
+        messages = {
             Problem.MISSING: missing or _MISSING_IN_ARRAY,
             Problem.NEGATIVE: f"must not be negative: remove or correct such {things}",
             Problem.TOO_LARGE: f"must be at most 2**62 - 1: remove or correct such {things}",
         }
-        return DataError(f"{name} {said[self]}")
+        return DataError(f"{name} {messages[self]}")
 
 
 def check_counts(values: object, name: str) -> IntArray:

@@ -323,9 +323,9 @@ def test_a_release_of_many_megabytes_is_kept(place: Place) -> None:
     text = "ä" * 8_000_000
     with create(place) as ledger:
         ledger.release(STEP, DATA, by="ana", key="k")
-        with ledger._store.transaction(write=True) as tables:
+        with ledger._payments.store.transaction(write=True) as tables:
             tables.put_release("k", text)
-        with ledger._store.transaction(write=False) as tables:
+        with ledger._payments.store.transaction(write=False) as tables:
             assert tables.release_text("k") == text
         with pytest.raises(LedgerError, match="stored release that was changed"):
             ledger.verify()
@@ -402,7 +402,7 @@ def test_a_child_forked_by_another_thread_holds_nothing(place: Place) -> None:
     """Neither while its parent lives, nor when it has died."""
     ended, end = os.pipe()
     with create(place) as ledger, Ledger.open(place) as other:
-        store = ledger._store
+        store = ledger._payments.store
         with store.transaction(write=True) as tables:
             children = []
 
@@ -430,7 +430,7 @@ def test_who_is_killed_in_a_transaction_leaves_nothing_of_it(place: Place) -> No
         ledger.release(STEP, DATA, by="ana", key="before")
 
         def work() -> None:
-            with ledger._store.transaction(write=True) as tables:
+            with ledger._payments.store.transaction(write=True) as tables:
                 tables.append(actions.CLOSED, {"account": "main", "note": ""})
                 tables.accounts()  # so that it has been sent
                 os.kill(os.getpid(), signal.SIGKILL)

@@ -9,8 +9,9 @@ import numpy as np
 import dphist as dh
 from dphist.mechanism import Intervals, provenance_of_unit
 from dphist.noise import two_sided_geometric
-from dphist.noise.whose import is_for_tests
-from dphist.parameters import positive_number, whole_number
+from dphist.noise.for_tests import is_for_tests
+from dphist.noise.magnitude import geometric_half_width
+from dphist.parameters import checked_level, positive_number, whole_number
 from dphist.ranges.counts import load_counts
 from dphist.ranges.leaf_counts import BinAnswers
 from dphist.release.range_histogram import RangeHistogram
@@ -63,9 +64,5 @@ class GeometricBins:
         return math.sqrt(0.5) / math.sinh(float(min(self.epsilon, 700)) / 2)  # of one bin
 
     def intervals(self, release, /, level=0.95):
-        if not 0 < level < 1:
-            raise dh.ParameterError("level must be above 0 and below 1")
-        rate = float(self.epsilon)
-        width = math.ceil(math.log(2 / (1 - level) / (1 + math.exp(-rate))) / rate) - 1
-        bins = release.value.bins
-        return Intervals(np.maximum(bins - width, 0), bins + max(width, 0), level)
+        width, bins = geometric_half_width(self.epsilon, checked_level(level)), release.value.bins
+        return Intervals(np.maximum(bins - width, 0), bins + width, level)

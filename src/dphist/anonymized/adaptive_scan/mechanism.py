@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from statistics import NormalDist
 from typing import Any
@@ -18,15 +18,14 @@ from dphist.anonymized.band import Band, from_rows_and_columns, holding
 from dphist.anonymized.mechanism import (
     EPSILON,
     SENSITIVITY,
-    AnonymizedMechanism,
     Drawn,
+    GeometricMechanism,
     checked_cell_epsilon,
-    checked_level,
 )
-from dphist.anonymized.reference import Shape, error_on, public_profile
 from dphist.arrays import IntArray
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
+from dphist.mechanism import parameter
 from dphist.noise import Source, two_sided_geometric
 from dphist.noise.magnitude import geometric_stopped_bound
 from dphist.parameters import Exact
@@ -38,7 +37,7 @@ _DRAWS_AT_ONCE = 1024
 
 @savable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class AdaptiveScan(AnonymizedMechanism):
+class AdaptiveScan(GeometricMechanism):
     """Every cell counted once, in blocks as wide as the noisy counts so far suggest.
 
     Parameters
@@ -66,17 +65,12 @@ class AdaptiveScan(AnonymizedMechanism):
 
     reference = "This library's own; see docs/adaptive-scan.md in its repository."
 
-    epsilon: Fraction = field(metadata=EPSILON)
-    sensitivity: int = field(metadata=SENSITIVITY)
+    epsilon: Fraction = parameter(**EPSILON)
+    sensitivity: int = parameter(**SENSITIVITY)
 
     def __init__(self, *, epsilon: Exact, sensitivity: int = 1) -> None:
         self._hold_shared(epsilon, sensitivity)
         checked_cell_epsilon(self.epsilon, self.sensitivity)
-
-    @property
-    def cell_epsilon(self) -> Fraction:
-        """Parameter of the geometric noise on each block."""
-        return self.epsilon / self.sensitivity
 
     def _drawn(self, profile: Profile, source: Source | None) -> Drawn:
         """Draw; `noisy` holds all that the profile is decoded from.
@@ -153,20 +147,8 @@ class AdaptiveScan(AnonymizedMechanism):
         rows = decode_curve(row_ends, row_counts, epsilon, of_rows, length)
         return _joined(columns, rows)
 
-    def expected_error(self, total: int | None = None, shape: Shape = 1) -> float:
-        """Return the sorted L1 error to expect, in records, from public numbers alone.
-
-        The mechanism is tried on a public profile that follows Zipf's law.
-
-        Parameters
-        ----------
-        total : public guess of the number of records; required but with a release.
-        shape : exponent s of the public profile, whose i-th count falls like 1 / i^s; or an
-            older release that is likely to be alike (then without `total`).
-        """
-        public = public_profile(total, shape)
-        draws = 50 * math.isqrt(public.total)  # a run takes as long as so many
-        return error_on(public, lambda source: self.release(public, source).value, draws)
+    def _draws_on(self, public: Profile) -> int:
+        return 50 * math.isqrt(public.total)  # a run takes as long as so many
 
     def band(self, release: Release, level: float = 0.95) -> Band:
         """Return profiles that enclose the true one, all ranks and counts at once.
@@ -174,9 +156,8 @@ class AdaptiveScan(AnonymizedMechanism):
         They follow from the noisy counts if no noise exceeds t (`docs/proofs/adaptive_scan.md`,
         Lemma 4), and are widened where the decoding leaves them.
         """
-        noisy = release.noisy
+        missed, noisy = self._missed(release, level), release.noisy
         draws = len(noisy["columns"]) + len(noisy["rows"])
-        missed = 1 - checked_level(level, 0.999999)
         t = geometric_stopped_bound(self.cell_epsilon, draws, missed)
         return Band(*holding(*bounds_of_scans(noisy, t), release.value), level, "all labels")
 
@@ -186,7 +167,7 @@ class AdaptiveScan(AnonymizedMechanism):
         Far narrower than `band`, and no bound: they are the decoding's own estimate of how
         far it is off at each rank (`docs/adaptive-scan.md#error-bars` has measured coverage).
         """
-        z = NormalDist().inv_cdf((1 + checked_level(level, 0.999999)) / 2)
+        z = NormalDist().inv_cdf(1 - self._missed(release, level) / 2)
         noisy, epsilon = release.noisy, float(self.cell_epsilon)
         columns = curve_between(noisy["column_ends"], noisy["columns"], epsilon, of_columns, z)
         rows = curve_between(noisy["row_ends"], noisy["rows"], epsilon, of_rows, z)

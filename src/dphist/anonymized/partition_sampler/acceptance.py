@@ -1,11 +1,10 @@
 """Rejection step of the partition sampler, which makes its distribution exact.
 
-A proposal of probability Q is accepted with probability R = exp(-rate d) C / Q, with the same C for
-all. So accepted partitions follow the exponential mechanism, whatever floats the proposal tables
-contain. R is a power of exp(-rate) times a rational number, and close to 1. A floating-point bound
-almost always suffices to accept; otherwise integers decide, with as many bits of a uniform number
-and of R as needed
-(`docs/proofs/partition_sampler.md`, Lemma 6).
+A proposal of probability Q at distance d is accepted with probability R = exp(-rate d) C / Q, with
+the same C for all proposals. So accepted partitions follow the exponential mechanism, whatever
+floats the proposal tables contain. R is a power of exp(-rate) times a rational number, and close to
+1. Floating-point bounds are almost always enough to accept. Otherwise integers decide, with as many
+bits of a uniform number and of R as needed (`docs/proofs/partition_sampler.md`, Lemma 6).
 """
 
 import math
@@ -62,10 +61,10 @@ class Ratio:
 
 
 def is_surely_kept(word: int, steps: Iterable[Step], powers: Powers) -> bool:
-    """Whether floating point proves that the ratio of these steps is above U.
+    """Whether floating point proves that the ratio of these steps is above a uniform number U.
 
-    `word` is the first 64 bits of U. The factor of each step is at least 1 minus a loss, so their
-    product is at least 1 minus the sum of losses.
+    `word` is the first 64 bits of U. The factor of each step is at least 1 minus a loss, so the
+    product of all factors is at least 1 minus the sum of the losses.
     """
     loss = _ROUNDING
     for step in steps:
@@ -85,7 +84,7 @@ def is_surely_kept(word: int, steps: Iterable[Step], powers: Powers) -> bool:
 
 
 def dyadic(number: ScaledFloat) -> tuple[int, int]:
-    """Return the m and e for which m * 2**e is the value of a scaled float."""
+    """Return integers m and e such that m * 2**e is the value of a scaled float."""
     numerator, denominator = number[0].as_integer_ratio()
     return numerator, number[1] - denominator.bit_length() + 1
 
@@ -95,8 +94,8 @@ def ratio_of(rate: Fraction, cells: int, first: Fraction, steps: Iterable[Step])
 
     Parameters
     ----------
-    cells, first : the side's share, exp(-rate cells) first.
-    steps : of all entries.
+    cells, first : the side contributes the factor exp(-rate * cells) * first.
+    steps : the steps of all entries.
     """
     numerators, denominators, exponent = [first.numerator], [first.denominator], 0
     for step in steps:

@@ -1,11 +1,10 @@
 """Drawing a partition by inversion, in integers of arbitrary precision.
 
-This is the simple form of what `paths` does: tables of sums of weights, from which first the side
-is drawn, then each entry given the one after it. Integers enclose the sums. If the enclosures and
-the known bits of the uniform numbers leave a draw undecided, all is repeated with twice the bits
-of the same uniform numbers. It replaces the float tables after many rejections, which occur only
-for unusual sources of bits, and for rates outside the range of floats
-(`docs/proofs/partition_sampler.md`, Lemma 8).
+This is the simple form of the algorithm in `paths`. From tables of sums of weights, the side is
+drawn first, and then each entry given the one after it. Integers enclose the sums. If the
+enclosures and the known bits of the uniform numbers leave a draw undecided, everything is repeated
+with twice as many bits of the same uniform numbers. This form is used after many rejections, which
+occur only for unusual sources of bits (`docs/proofs/partition_sampler.md`, Lemma 8).
 """
 
 import bisect
@@ -47,7 +46,7 @@ class Sums:
 
     Attributes
     ----------
-    low, high : integers that enclose them, each sequence ascending.
+    low, high : integers that enclose the sums; both sequences are ascending.
     """
 
     low: list[int]
@@ -59,7 +58,7 @@ class Sums:
         return cls(list(itertools.accumulate(low)), list(itertools.accumulate(high)))
 
     def at(self, j: int) -> Enclosure:
-        """Return the sum of the weights 0..j, or of all if there are fewer."""
+        """Enclose the sum of the weights 0..j, or of all weights if there are fewer."""
         j = min(j, len(self.low) - 1)
         return self.low[j], self.high[j]
 
@@ -84,7 +83,7 @@ def draw_exactly(choices: Choices, rate: Fraction, source: Source) -> tuple[list
 def _attempt(
     choices: Choices, rate: Fraction, uniforms: Uniforms, bits: int
 ) -> tuple[list[int], list[int]] | None:
-    """Draw with `bits` bits of each number; None if they do not decide."""
+    """Draw with `bits` bits of each uniform number; return None if they do not decide."""
     farthest = max(choices.rows.farthest(), choices.columns.farthest(), *choices.costs)
     powers = _powers(rate, farthest, bits)
     rows, columns = (_tables(half, powers, bits) for half in (choices.rows, choices.columns))
@@ -144,7 +143,10 @@ def _weight(entries: Entries, tables: list[Sums], side: int, bits: int) -> Enclo
 def _entries(
     entries: Entries, tables: list[Sums], side: int, uniforms: Uniforms, first: int, bits: int
 ) -> list[int] | None:
-    """Draw `side` entries from the last on, by the uniform numbers from the `first` on."""
+    """Draw `side` entries, the last one first; entry i uses the uniform number `first` + i.
+
+    Return None if the bits do not decide.
+    """
     drawn, least = [0] * side, side
     for i in reversed(range(side)):
         end = entries.most[i] - max(least, entries.least[i])

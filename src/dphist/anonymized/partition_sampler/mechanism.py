@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -13,17 +13,15 @@ from dphist.anonymized.mechanism import (
     SENSITIVITY,
     AnonymizedMechanism,
     Drawn,
-    checked_level,
 )
 from dphist.anonymized.partition_sampler.paths import Paths
 from dphist.anonymized.partition_sampler.radius import log_mass_of_cut, minus_log_above, radius
 from dphist.anonymized.partition_sampler.windows import windows_around
-from dphist.anonymized.reference import Shape, error_on, public_profile
 from dphist.data.profile import Profile
 from dphist.errors import DphistError, ParameterError
-from dphist.mechanism import Meaning
+from dphist.mechanism import parameter
 from dphist.noise import Source
-from dphist.parameters import Exact, probability
+from dphist.parameters import Exact, positive_delta
 from dphist.privacy import ApproxDP
 from dphist.release.mechanisms import savable
 from dphist.release.release import Release
@@ -31,43 +29,45 @@ from dphist.tables import redact_errors
 
 # Below this, even an empty table would need gigabytes.
 _SMALLEST_EPSILON = Fraction(1, 1000)
-# Above this, one cell more is too unlikely for a float, and hardly anything is protected.
+# Above this, the probability of one more cell is too small for a float, and privacy is negligible.
 _LARGEST_EPSILON = 1000
 
 
 @savable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class PartitionSampler(AnonymizedMechanism):
-    """A random diagram, less likely by exp(-epsilon / 2) for each cell it differs in.
+    """A random diagram; each cell that differs multiplies its probability by exp(-epsilon / 2).
 
     Parameters
     ----------
-    epsilon : number between 1/1000 and 1000, each times `sensitivity`; required.
-    delta : number between 0 and 1; required.
+    epsilon : number from 1/1000 to 1000, both times `sensitivity`; required.
+    delta : number above 0 and below 1; required.
         Probability with which the guarantee may fail, because diagrams too far from the true
-        one are never drawn. It hardly changes the error; smaller ones take a little longer.
+        one are never drawn. It hardly changes the error; a smaller delta takes a little longer.
     sensitivity : int
-        Cells one privacy unit can change: 1 for a record, 2 for an edge of an undirected
-        graph, M for a user with at most M records.
+        Number of cells that one privacy unit can change: 1 for a record, 2 for an edge of an
+        undirected graph, M for a user with at most M records.
 
     Guarantee
     ---------
-    (epsilon, delta)-DP, however small delta is. Neighbours differ by adding or removing records
-    whose cells number at most `sensitivity`. Covered is the whole release; not covered are the
-    time and memory it takes, which depend on the data, and the error when memory runs out.
+    (epsilon, delta)-DP for every delta above 0. Neighbors differ by adding or removing records that
+    change at most `sensitivity` cells. The guarantee covers the whole release. It does not cover
+    time and memory, which depend on the data, or the error that is raised if memory runs out.
 
-    The law is drawn exactly: tables of floats propose a diagram, and integer arithmetic decides
-    whether it is kept, with as many random bits as that takes. Assumed is only that NumPy adds and
+    The sampler is exact. Tables of floats propose a diagram, and integer arithmetic decides whether
+    to keep it, with as many random bits as needed. The only assumption is that NumPy adds and
     multiplies float64 with relative errors below 2**-52 (`docs/proofs/partition_sampler.md`).
-    `PrivHist` is pure, faster, and needs no delta.
+    `PrivHist` is faster and needs no delta.
 
     Notes
     -----
-    Time and memory, 8 bytes each, are the cells that diagrams within the distance that
-    delta sets can differ in: below O(n**1.5 / epsilon). See `docs/comparison.md` for seconds. A
-    source that is not random, such as one of all ones, takes longer.
-    Source: Blocki, Datta, Bonneau 2016, with a wider window: the published one left out what the
-    mechanism draws around an empty diagram, and cost more than the delta it stated.
+    Delta sets a maximum distance from the true diagram. Time and memory are proportional to the
+    number of cells in which diagrams within this distance can differ, with 8 bytes per cell. This
+    number is below O(n**1.5 / epsilon). `docs/comparison.md` has running times. A source of bits
+    that is not random, such as one of all ones, takes longer.
+
+    Source: Blocki, Datta, Bonneau 2016, with a wider window. The published window left out draws
+    around an empty diagram, so its true delta was larger than stated.
     """
 
     reference = (
@@ -75,20 +75,14 @@ class PartitionSampler(AnonymizedMechanism):
         "Network and Distributed System Security Symposium (NDSS), 2016. IACR ePrint 2016/153."
     )
 
-    epsilon: Fraction = field(metadata=EPSILON)
-    delta: Fraction = field(
-        metadata=Meaning(
-            meaning="Probability with which the guarantee may fail.",
-        )
-    )
-    sensitivity: int = field(metadata=SENSITIVITY)
+    epsilon: Fraction = parameter(**EPSILON)
+    delta: Fraction = parameter("Probability with which the guarantee may fail.")
+    sensitivity: int = parameter(**SENSITIVITY)
 
     def __init__(self, *, epsilon: Exact, delta: Exact, sensitivity: int = 1) -> None:
         self._hold_shared(epsilon, sensitivity)
-        exact = probability(delta, "delta")
-        if not exact > 0:
-            raise ParameterError("delta must be above 0: PrivHist needs none")
-        self._hold(delta=exact)
+        why = "diagrams far from the data are never drawn; AdaptiveScan and PrivHist have no delta"
+        self._hold(delta=positive_delta(delta, why))
         if self.epsilon / self.sensitivity < _SMALLEST_EPSILON:
             raise ParameterError(
                 "epsilon divided by sensitivity must be at least 1/1000 for this mechanism; "
@@ -107,64 +101,53 @@ class PartitionSampler(AnonymizedMechanism):
 
     @property
     def rate(self) -> Fraction:
-        """A diagram at distance d has probability proportional to exp(-rate d)."""
+        """The rate; a diagram at distance d has probability proportional to exp(-rate d)."""
         return self.epsilon / self.sensitivity / 2
 
     @property
     def noise_scale(self) -> Fraction:
-        """1 / `rate`: a diagram that many records farther away is less likely by a factor of e."""
+        """1 / `rate`, in records: at this additional distance a diagram is e times less likely."""
         return 1 / self.rate
 
     def distance(self, profile: Profile) -> int:
-        """Return a distance within which all but delta / (1 + exp(epsilon)) of the law lies.
+        """Return the maximum distance of a draw. It depends on the data, so it is secret.
 
-        It depends on the data and is secret, as the window it stands for is.
+        An unbounded draw would exceed it with probability at most delta / (1 + exp(epsilon)).
         """
         cut = log_mass_of_cut(self.delta, self.epsilon)
         return radius(profile.total, self.rate, cut)
 
     def _drawn(self, profile: Profile, source: Source | None) -> Drawn:
-        """Draw a whole profile; nothing estimates the total apart."""
+        """Draw a profile; its total is part of the draw."""
         too_far = DphistError(
             "not enough memory to sample a partition; raise epsilon, or use PrivHist"
         )
-        # NumPy's own message would tell how far the windows reach.
+        # NumPy's own message would reveal the size of the windows.
         paths = redact_errors(lambda: self._paths(profile), too_far)
         drawn = None
-        with contextlib.suppress(MemoryError):  # other errors are those of the source
+        with contextlib.suppress(MemoryError):  # other errors come from the source of bits
             drawn = paths.draw(os.urandom if source is None else source)
         if drawn is None:
             raise too_far
         return Drawn(from_rows_and_columns(*drawn))
 
     def _paths(self, profile: Profile) -> Paths:
-        # Much is too small for a float, and raised to a floor; no warning may tell of it.
+        # Many values underflow and are raised to a floor; a warning would depend on the data.
         with np.errstate(all="ignore"):
             windows = windows_around(profile, self.distance(profile))
             return Paths.within(windows.choices(profile), self.rate)
 
-    def expected_error(self, total: int | None = None, shape: Shape = 1) -> float:
-        """Return the sorted L1 error to expect, in records, from public numbers alone.
-
-        The mechanism is tried, once, on a public profile that follows Zipf's law.
-
-        Parameters
-        ----------
-        total : public guess of the number of records; required but with a release.
-        shape : exponent s of the public profile, whose i-th count falls like 1 / i^s; or an
-            older release that is likely to be alike (then without `total`).
-        """
-        public = public_profile(total, shape)
-        # As many draws as allow for one run: at small epsilon a run takes seconds.
-        return error_on(public, lambda source: self.release(public, source).value, 2**40)
+    def _draws_on(self, public: Profile) -> int:
+        return 2**40  # so that it is run once: at small epsilon a run takes seconds
 
     def band(self, release: Release, level: float = 0.95) -> Band:
         """Return profiles that enclose the true one, all ranks and counts at once.
 
-        Very wide: the bound on the distance of a draw from the truth is all that is known, and
-        it may fall on any one count.
+        The band is very wide. Only the total distance of a draw from the true profile is bounded,
+        and the whole distance may be in any single count.
         """
-        log_mass = minus_log_above(1 - Fraction(checked_level(level, 0.999999)))
+        self._check_asked(release, level, 0.999999)
+        log_mass = minus_log_above(1 - Fraction(level))
         distance = 0
         # The radius grows with the true total: at most the released one plus the distance.
         while (wider := radius(release.value.total + distance, self.rate, log_mass)) > distance:
@@ -183,7 +166,7 @@ class PartitionSampler(AnonymizedMechanism):
         """How a release is made."""
         return (
             "Partition sampler (Blocki, Datta and Bonneau 2016): the exponential mechanism. A "
-            "whole table is drawn at random, less likely the more cells of its Ferrers diagram "
-            "differ from the true one; tables too far away are left out, which is what delta "
-            "allows for. The draw is exact: no rounding of numbers changes a probability."
+            "whole table is drawn at random; the more cells of its Ferrers diagram differ from the "
+            "true one, the less likely it is. Tables that are too far away are never drawn, which "
+            "delta accounts for. The draw is exact: rounding changes no probability."
         )

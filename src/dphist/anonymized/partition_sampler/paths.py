@@ -32,8 +32,8 @@ class Paths:
 
     Attributes
     ----------
-    choices, rate : what is drawn from, and how fast weights fall with the distance.
-    proposals : float tables for it.
+    choices, rate : the partitions to draw from, and the rate at which weights fall with distance.
+    proposals : float tables of these partitions.
     """
 
     choices: Choices

@@ -33,7 +33,7 @@ class Powers:
     ----------
     rate : at most 500.
     squares : of a, a**2, a**4, ...
-    reach : how far `table` goes to either side; beyond, a**k is less than `TINY`.
+    reach : largest k in `table`; it is `farthest`, or a**k is less than `TINY` beyond it.
     table : (2 reach + 1,) float64; `table[reach + k]` is at least a**abs(k) (1 + 2**-47), and at
         most a**abs(k) (1 + 2**-44) where it is above 2 `TINY`.
     """
@@ -45,7 +45,7 @@ class Powers:
 
     @classmethod
     def of(cls, rate: Fraction, farthest: int) -> "Powers":
-        """Make the powers of exp(-rate), in the table up to `farthest` if need be."""
+        """Compute powers of exp(-rate). The table ends at `farthest`, or where powers are tiny."""
         squares = [_first(rate)]
         for _ in range(64):
             squares.append(_product(squares[-1], squares[-1]))
@@ -58,14 +58,14 @@ class Powers:
         return _above(self.squares, k)
 
     def near(self, k: int) -> float | None:
-        """Return the bound of a**k in the table if it is a close one."""
+        """Return the bound of a**k in the table, or None if it is not close."""
         bound = self.table.item(self.reach + k) if k <= self.reach else TINY
         return bound if bound > 2 * TINY else None
 
     def spread(self, true: int, first: int, out: FloatArray) -> FloatArray:
-        """Return the bounds of a**abs(q - true) for q = first, first - 1, ..., to fill `out`.
+        """Return bounds of a**abs(q - true) for q = first, first - 1, ..., as many as in `out`.
 
-        The result is a view of the table if that is large enough; otherwise `out`, filled.
+        The result is a view of the table if the table is large enough; otherwise it is `out`.
         """
         start = true + self.reach - first
         if start >= 0 and start + len(out) <= len(self.table):
@@ -115,7 +115,10 @@ def _as_float(number: Scaled) -> float:
 
 
 def float_above(number: Scaled) -> tuple[float, int]:
-    """Return x and e with x * 2**e not below a number, 1 <= x <= 2, and not 2**-52 above."""
+    """Return x and e such that x * 2**e is an upper bound of a number, and 1 <= x <= 2.
+
+    The relative error of the bound is below 2**-52.
+    """
     mantissa, exponent = number
     excess = mantissa.bit_length() - 53
     top = ceil_shift(mantissa, excess) if excess > 0 else mantissa << -excess

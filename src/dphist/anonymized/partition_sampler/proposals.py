@@ -1,8 +1,8 @@
 """Partitions proposed by float tables, and the acceptance probability of each.
 
-The tables of the two halves propose rows and columns; the sides have integer weights. So the
-probability of a proposal is known exactly, and so is the ratio that corrects it to that of the
-exponential mechanism (`docs/proofs/partition_sampler.md`, Lemma 6).
+The tables of the two halves propose rows and columns, and sides have integer weights. So the
+probability of a proposal is known exactly. Each proposal is accepted with a ratio that makes the
+accepted ones follow the exponential mechanism (`docs/proofs/partition_sampler.md`, Lemma 6).
 """
 
 import bisect
@@ -22,13 +22,14 @@ from dphist.noise.inversion import Source
 
 _WORD = 64
 _MORE_BYTES = 8
-# Values of an entry that share an exponent. At small rates the sums of few values span more powers
-# of two than a float64: about 2.4 / rate of them where a diagram has long straight edges.
+# Number of values of an entry that share an exponent. The sums of these values must not span more
+# powers of two than a float64 does. At small rates they span more powers: about 2.4 / rate along
+# the long straight edges of a diagram. So pieces are then shorter.
 _PIECE = 1 << 14
 _SHORT_PIECE = 1 << 11
 _SLOW_RATE = Fraction(1, 500)
-_SIDE_BITS = 160  # of the largest side's weight; every side has at least 1
-_SURE_BITS = 64  # a weight of more bits is the true one but for a share of 2**-63
+_SIDE_BITS = 160  # bits of the largest weight of a side; every weight is at least 1
+_SURE_BITS = 64  # a weight of more bits has a relative error of at most 2**-63
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +46,11 @@ class Proposals:
 
     Attributes
     ----------
-    sides : running sums of the proposal weights of the sides from `choices.smallest` on.
-    products : (m, e) with m * 2**e the product of each side's two sums, in the weights' unit.
+    choices : the partitions in the windows.
+    powers : bounds of exp(-rate k).
+    rows, columns : the tables of the two halves.
+    sides : running sums of the weights of the sides, from `choices.smallest` on.
+    products : for each side (m, e); m * 2**e is the product of its two sums in the weights' unit.
     """
 
     choices: Choices
@@ -110,7 +114,7 @@ class Proposals:
         """Draw a side with probability proportional to its weight."""
         word, bits = int.from_bytes(source(_MORE_BYTES), "big"), _WORD
         while True:
-            # U times the whole lies from `low` / 2**bits on and below `high` / 2**bits.
+            # U times the sum of all weights is in [low, high) / 2**bits.
             low, high = word * self.sides[-1], (word + 1) * self.sides[-1]
             first = bisect.bisect_right(self.sides, low >> bits)
             last = bisect.bisect_left(self.sides, -(-high >> bits))

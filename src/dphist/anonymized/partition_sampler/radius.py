@@ -1,4 +1,4 @@
-"""Radius around the truth that contains a draw of the sampler, except for a given mass.
+"""Radius around the true diagram that contains a draw of the sampler, except for a given mass.
 
 Floating point proposes a parameter; the radius is computed from it in integers and fractions,
 rounded outwards. Lemma 2 of `docs/proofs/partition_sampler.md`.
@@ -23,7 +23,7 @@ def minus_log_above(p: Fraction) -> Fraction:
 
     It is a multiple of 2**-32, usually the smallest.
     """
-    # p is at least 2**64 units of 2**-bits, and the exponential is known to three of them.
+    # p is at least 2**64 units of 2**-bits, and the exponential is known to three units.
     bits = max(p.denominator.bit_length() - p.numerator.bit_length(), 0) + 66
     guess = math.log(p.denominator) - math.log(p.numerator)
     y = Fraction(max(math.floor(guess * (1 << _GRID)), 0), 1 << _GRID)
@@ -47,14 +47,14 @@ def radius(total: int, rate: Fraction, log_mass: Fraction) -> int:
     ----------
     total : records of the true diagram.
     rate : a partition at distance d has probability proportional to exp(-rate d).
-    log_mass : -ln of the mass outside.
+    log_mass : -ln of the probability outside the radius.
 
     Notes
     -----
     For 0 < t < rate, Pr[d > D] <= exp(-(rate - t) D) Z(t), and the sum Z(t) of exp(-t d)
     over all partitions is at most 2 exp(c sqrt(n) + c^2 / 2t) / (1 - exp(-t / 2))
-    (`docs/proofs/partition_sampler.md`, Lemma 2). Every t is valid; the best of many is found in
-    floating point, and D is computed for it in fractions, rounded up.
+    (`docs/proofs/partition_sampler.md`, Lemma 2). Every t gives a valid bound. Floating point finds
+    the best of many values of t; D is computed for this t in fractions, rounded up.
     """
     share = _best_share(total, float(rate), float(log_mass))
     t = rate * share

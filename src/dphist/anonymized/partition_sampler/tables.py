@@ -1,11 +1,11 @@
 """Float tables that propose the entries of one half of a diagram.
 
-For each entry of a non-increasing sequence a table holds sums S(q) over its values from the
-largest down to q. A proposal is drawn exactly by these numbers, whatever they are: a value q has
-probability (S(q) - S(q + 1)) / S(v) among those from v on, decided by as many random bits as
-needed. The only condition is that each difference is at least its share, exp(-rate |q - true|)
-times the sum at q of the previous entry. The sums are enlarged by more than any rounding error
-(`docs/proofs/partition_sampler.md`, Lemmas 6 and 7).
+For each entry of a non-increasing sequence, a table holds sums S(q) over its values from the
+largest down to q. A proposal is drawn exactly according to these sums, whatever they are: among the
+values from v on, q has probability (S(q) - S(q + 1)) / S(v), decided by as many random bits as
+needed. The only condition is that each difference S(q) - S(q + 1) is at least its share, which is
+exp(-rate |q - true|) times the sum at q of the previous entry. To ensure it, the sums are enlarged
+by more than any rounding error (`docs/proofs/partition_sampler.md`, Lemmas 6 and 7).
 """
 
 import bisect
@@ -24,16 +24,17 @@ from dphist.noise.inversion import Source
 # (x, e) stands for x * 2**e.
 ScaledFloat = tuple[float, int]
 
-_TOP = 900  # sums of a piece lie between 2**-900 and 2**900, times its power of two
+_TOP = 900  # the sums of a piece are between 2**-900 and 2**900, times the piece's power of two
 _FLOOR = 2.0**-_TOP
-_SLACK = 64  # bits by which a piece's last sum may lie below 2**_TOP
-_LOWEST = -1000  # of exponents of factors, so that they are normal numbers
+_SLACK = 64  # maximum number of bits by which a piece's last sum may be below 2**_TOP
+_LOWEST = -1000  # minimum exponent of a factor, so that factors are normal numbers
 # Relative enlargement of each sum: 64 rounding errors of 2**-52.
 _RISE = 2.0**-46
 
 _WORD = 64
 _MORE_BYTES = 8
-# A word of at least this spans less than 2**-50 of its U; rounding adds about as much.
+# From this word on, the interval of U has a relative width below 2**-50, and rounding adds about as
+# much.
 _LEAST_SURE = 1 << 50
 _BELOW, _ABOVE = 1 - 2.0**-46, 1 + 2.0**-46
 
@@ -44,11 +45,11 @@ class Table:
 
     Attributes
     ----------
-    least, most : its values.
-    piece : values q of equal q // piece share an exponent.
-    sums : (most - least + 1,) float64, from `most` on; the sum over values >= q is
+    least, most : the smallest and the largest value.
+    piece : values q with equal q // piece share an exponent.
+    sums : (most - least + 1,) float64, for `most` first; the sum over all values >= q is
         sums[most - q] * 2**exponents[most // piece - q // piece].
-    exponents : of each piece.
+    exponents : the exponent of each piece.
     """
 
     least: int
@@ -65,16 +66,16 @@ class Table:
         return self.sums.item(self.most - q), self.exponents[self._piece_of(q)]
 
     def draw(self, least: int, word: int, source: Source) -> int:
-        """Draw a value from `least` on, by a uniform number whose first 64 bits are `word`.
+        """Draw a value of at least `least` by a uniform number.
 
-        More of its bits come from `source`, if these do not decide.
+        `word` is the first 64 bits of this number. If they do not decide, `source` provides more.
         """
         least = max(least, self.least)
         sure = self._sure(least, word)
         return self._exactly(least, word, source) if sure is None else sure
 
     def _sure(self, least: int, word: int) -> int | None:
-        """Return the value if floating point cannot be wrong about it, else None."""
+        """Return the value if floating point proves it, otherwise None."""
         if word < _LEAST_SURE:
             return None
         total, exponent = self.sum_from(least)
@@ -105,7 +106,7 @@ class Table:
         return self.most - j if below <= target * _BELOW else None
 
     def _exactly(self, least: int, word: int, source: Source) -> int:
-        """Return the q with S(q + 1) <= U S(least) < S(q), drawing bits of U until it is known."""
+        """Return the q with S(q + 1) <= U S(least) < S(q), drawing bits of U until q is known."""
         bits = _WORD
         end = self.most - least
         total = self._exact(end)
@@ -130,7 +131,7 @@ class Table:
         return (self.most // self.piece - piece) * self.piece
 
     def _end_of(self, piece: int) -> float:
-        """Return the last, largest sum of a piece that is not the table's last."""
+        """Return the last and largest sum of a piece, which must not be the last piece."""
         return self.sums.item(self.most - self._lowest(piece))
 
 
@@ -141,13 +142,13 @@ def exactly(number: ScaledFloat) -> Fraction:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What is known of one entry's value that was drawn.
+    """The draw of the value q of one entry.
 
     Attributes
     ----------
-    distance : of the value to the true one.
-    here, above : sums over the values from it on, and from the next larger one on.
-    before : sum over the values from it on of the entry before; 1 for the first.
+    distance : the distance of q from the true value.
+    here, above : the sums over the values from q on, and from q + 1 on.
+    before : the sum over the previous entry's values from q on; 1 for the first entry.
     """
 
     distance: int
@@ -158,7 +159,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Half:
-    """One half of the diagrams: non-increasing sequences, a table for each entry."""
+    """One half of the diagrams: non-increasing sequences, with a table for each entry."""
 
     true: list[int]
     tables: list[Table]
@@ -172,11 +173,11 @@ class Half:
         return cls(entries.true, tables)
 
     def weight(self, entries: int) -> ScaledFloat:
-        """Return the sum over all choices of `entries` entries, all at least that."""
+        """Return the sum over all choices of `entries` entries, each at least `entries`."""
         return self.tables[entries - 1].sum_from(entries) if entries else (1.0, 0)
 
     def draw(self, words: list[int], source: Source) -> list[int]:
-        """Draw as many entries as there are words, all at least that number."""
+        """Draw one entry per word; each entry is at least the number of words."""
         least = len(words)
         drawn = [0] * least
         for i in reversed(range(len(words))):
@@ -184,7 +185,7 @@ class Half:
         return drawn
 
     def steps(self, drawn: list[int]) -> Iterator[Step]:
-        """Look up what made a proposal as likely as it was."""
+        """Yield the steps of a proposal, which determine its probability."""
         before = None
         for q, true, table in zip(drawn, self.true, self.tables, strict=False):
             earlier = (1.0, 0) if before is None else before.sum_from(q)
@@ -193,7 +194,7 @@ class Half:
 
 
 class _Maker:
-    """Makes tables, one after the other, with the same room to work in."""
+    """Make tables one after the other, and reuse the working memory."""
 
     def __init__(self, powers: Powers, piece: int) -> None:
         self._powers, self._piece = powers, piece
@@ -201,7 +202,7 @@ class _Maker:
         self._rises = 1 + np.arange(1, piece + 1) * _RISE
 
     def table(self, true: int, least: int, most: int, before: Table | None) -> Table:
-        """Make the table of one entry from that of the entry before."""
+        """Make the table of one entry from the table of the previous entry."""
         sums, exponents = np.empty(most - least + 1), list[int]()
         so_far: ScaledFloat = (0.0, 0)
         high = most
@@ -219,9 +220,9 @@ class _Maker:
     def _fill(
         self, out: FloatArray, true: int, high: int, before: Table | None, so_far: ScaledFloat
     ) -> int:
-        """Write the shares of the values high, high - 1, ..., and return their exponent.
+        """Write the shares of the values high, high - 1, ... to `out`, and return their exponent.
 
-        The exponent is such that what was summed up `so_far` is at most 2**_TOP.
+        Relative to this exponent the sum `so_far` is at most 2**_TOP.
         """
         near, factor, exponent = self._nearest(true, high, high - len(out) + 1)
         weights = self._powers.spread(near, high, self._weights[: len(out)])
@@ -229,7 +230,7 @@ class _Maker:
             np.multiply(weights, 2.0 ** (_TOP - 1), out=out)
             exponent += 1 - _TOP
         else:
-            # Below the values of the entry before, all of it lies above.
+            # For q below all values of the previous entry, the sum at q covers all of them.
             shared = min(max(high - before.least + 1, 0), len(out))
             start = before.most - high
             np.multiply(weights[:shared], before.sums[start : start + shared], out=out[:shared])
@@ -246,10 +247,10 @@ class _Maker:
         return exponent
 
     def _nearest(self, true: int, high: int, low: int) -> tuple[int, float, int]:
-        """Return q, x, e such that a|p - true| is at most x 2**e a|p - q| for p from low to high.
+        """Return q, x, e with w(p - true) <= x 2**e w(p - q) for p from low to high.
 
-        Here a|k| is exp(-rate |k|). Far from the true value, q is the end next to it, since the
-        table of powers reaches only so far.
+        Here w(k) is exp(-rate |k|). Near the true value, q is the true value. Far from it, q is the
+        nearest end of the range, because the table of powers has a limited reach.
         """
         near = min(max(true, low), high)
         gap = abs(near - true)
@@ -258,10 +259,10 @@ class _Maker:
         return near, *float_above(self._powers.above(gap))
 
     def _raise(self, sums: FloatArray, place: int) -> int:
-        """Make sums grow by more than each share; return the bits by which they are shifted."""
+        """Enlarge sums so that they grow by more than each share; return the shift in bits."""
         rises = np.add(self._rises[: len(sums)], place * _RISE, out=self._raised[: len(sums)])
         shift = _TOP - math.frexp(sums.item(-1))[1]
-        # Not at every piece, and not beyond what a float can hold.
+        # Only when necessary, and by no more than a float can represent.
         shift = 0 if 0 <= shift <= _SLACK else min(shift, _TOP)
         if shift:
             rises *= 2.0**shift

@@ -1,9 +1,9 @@
-"""Where partitions within a distance of a given one can reach.
+"""Windows that contain all partitions within a distance of a given partition.
 
-All partitions whose sorted L1 distance from a diagram is at most D have their i-th count
-in a window, their number of counts >= r in another, and their Durfee side (the largest i
-whose i-th count is at least i) in a third. The partition sampler looks nowhere else.
-Lemma 3 of `docs/proofs/partition_sampler.md`.
+Consider all partitions with a sorted L1 distance of at most D from a diagram. Their i-th count is
+in one window, their number of counts >= r is in another, and their Durfee side (the largest i for
+which the i-th count is at least i) is in a third. The partition sampler draws only from these
+windows. See Lemma 3 of `docs/proofs/partition_sampler.md`.
 """
 
 from collections.abc import Callable
@@ -15,12 +15,12 @@ from dphist.anonymized.tiling import first_rows
 from dphist.arrays import IntArray
 from dphist.data.profile import Profile
 
-_LARGEST_SIDE = 2**31  # of a square with no more cells than data may have
+_LARGEST_SIDE = 2**31  # a larger square has more cells than data may have
 
 
 @dataclass(frozen=True, slots=True)
 class RowWindows:
-    """The rows of a diagram, and how far those of diagrams within the radius can be from them.
+    """The rows of a diagram, and the possible rows of diagrams within the radius.
 
     Attributes
     ----------
@@ -34,12 +34,12 @@ class RowWindows:
 
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """What the entries of a non-increasing sequence are chosen among, and how far from what.
+    """The possible values of the entries of a non-increasing sequence.
 
     Attributes
     ----------
-    true, least, most : of each entry, the value in the data and the bounds of those to choose
-        from. `most` does not increase, and `least` is not above it.
+    true, least, most : for each entry, the true value, and the smallest and largest possible value.
+        `most` is non-increasing, and `least` is at most `most`.
     """
 
     true: list[int]
@@ -47,19 +47,19 @@ class Entries:
     most: list[int]
 
     def farthest(self) -> int:
-        """Return the largest distance of a value from the true one."""
+        """Return the largest distance of a possible value from its true value."""
         ends = zip(self.true, self.least, self.most, strict=True)
         return max((max(most - true, true - least) for true, least, most in ends), default=0)
 
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """Where diagrams within some distance of a given one can be.
+    """Windows that contain all diagrams within some distance of a given diagram.
 
     Attributes
     ----------
-    smallest, largest : their Durfee sides.
-    rows, columns : of their first `largest` rows and columns.
+    smallest, largest : the smallest and largest Durfee side.
+    rows, columns : windows of the first `largest` rows and columns.
     """
 
     smallest: int
@@ -68,8 +68,8 @@ class Windows:
     columns: RowWindows
 
     def choices(self, profile: Profile) -> "Choices":
-        """Return what a draw around `profile`, whose windows these are, chooses among."""
-        # An entry is used only with sides from its own place on, and is not below the side.
+        """Return the choices of a draw; `profile` is the diagram in the middle of these windows."""
+        # Entry i is used only for sides of at least i, and an entry is at least the side.
         places = np.maximum(np.arange(1, self.largest + 1), self.smallest)
 
         def half(of: RowWindows) -> Entries:
@@ -78,7 +78,7 @@ class Windows:
 
         conjugate = profile.conjugate()
         sides = np.arange(self.smallest, self.largest + 1)
-        # Both halves count the square's missing cells, and neither counts those beyond it.
+        # Both halves count the missing cells of the square; neither counts cells beyond its corner.
         missing = missing_in_square(profile, conjugate, sides)
         costs = beyond_corner(profile, conjugate, sides) - missing
         costs -= costs.min()
@@ -89,14 +89,14 @@ class Windows:
 class Choices:
     """The partitions in the windows, as a side and two non-increasing sequences of that length.
 
-    The sequences are the first rows and the first columns, with entries not below the side.
+    The sequences are the first rows and the first columns. Their entries are at least the side.
 
     Attributes
     ----------
-    smallest : the first of the sides to choose from.
-    rows, columns : bounds of their entries.
-    costs : of each side, what has to be added to the distances of the two sequences to give that of
-        the diagram, up to a constant that makes the smallest of them 0 (Lemma 5).
+    smallest : the smallest side.
+    rows, columns : the possible entries of the two sequences.
+    costs : for each side, the distance of the diagram minus the distances of the two sequences, up
+        to a constant that makes the smallest cost 0 (Lemma 5).
     """
 
     smallest: int
@@ -132,16 +132,22 @@ def row_windows(profile: Profile, rows: int, distance: int) -> RowWindows:
     to_here = profile.cells_up_to(true)
 
     def cost_of_raising(length: IntArray) -> IntArray:
-        """Cells of the rectangle i x length outside the diagram: rows 1..i must reach it."""
+        """Return the cells of the rectangle i x length outside the diagram.
+
+        If row i has this length, rows 1..i must contain the rectangle.
+        """
         added: IntArray = i * (length - true) - (profile.cells_up_to(length) - to_here)
         return added
 
     def cost_of_lowering(length: IntArray) -> IntArray:
-        """Cells in rows from i on, right of length: no row from i on may reach there."""
+        """Return the cells in rows from i on to the right of `length`.
+
+        If row i has this length, no row from i on may contain these cells.
+        """
         removed: IntArray = to_here - profile.cells_up_to(length) - (i - 1) * (true - length)
         return removed
 
-    # The second bound, a rectangle of more cells than there are, keeps products below 2**63.
+    # The second bound, a rectangle with more cells than possible, keeps products below 2**63.
     most = true.copy()
     too_much = np.minimum(true + distance, (profile.total + distance) // i) + 1
     while np.any(too_much - most > 1):
@@ -157,7 +163,7 @@ def row_windows(profile: Profile, rows: int, distance: int) -> RowWindows:
 
 
 def missing_in_square(profile: Profile, rows: Profile, side: int | IntArray) -> IntArray:
-    """Cells of each square side x side outside the diagram, whose conjugate is `rows`."""
+    """Return the cells of each square side x side outside the diagram; `rows` is its conjugate."""
     sides = np.asarray(side, np.int64)
     row: IntArray = np.minimum(rows.cumulative_prevalences(np.maximum(sides, 1)), sides)
     inside = profile.cells_up_to(sides) - profile.cells_up_to(row)
@@ -166,7 +172,7 @@ def missing_in_square(profile: Profile, rows: Profile, side: int | IntArray) -> 
 
 
 def beyond_corner(profile: Profile, rows: Profile, side: int | IntArray) -> IntArray:
-    """Cells in both rows and columns beyond each side."""
+    """Return the number of cells in rows beyond each side that are also in columns beyond it."""
     sides = np.asarray(side, np.int64)
     row: IntArray = np.maximum(rows.cumulative_prevalences(sides + 1), sides)
     right = profile.cells_up_to(row) - profile.cells_up_to(sides)
@@ -175,7 +181,7 @@ def beyond_corner(profile: Profile, rows: Profile, side: int | IntArray) -> IntA
 
 
 def _last(holds: Callable[[int], bool]) -> int:
-    """Return the last number for which a property holds that holds up to some number >= 0."""
+    """Return the last number for which `holds` is true; it is true from 0 up to some number."""
     beyond = 1
     while holds(beyond):
         beyond *= 2

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -12,19 +12,18 @@ from dphist.anonymized.band import Band, holding
 from dphist.anonymized.mechanism import (
     EPSILON,
     SENSITIVITY,
-    AnonymizedMechanism,
     Drawn,
+    GeometricMechanism,
     checked_cell_epsilon,
-    checked_level,
 )
 from dphist.anonymized.priv_hist import regions
 from dphist.anonymized.priv_hist.band import bounds_of_blocks, bounds_of_split
 from dphist.anonymized.priv_hist.decoding import decode_blocks, decode_split
-from dphist.anonymized.reference import Shape, error_on, public_profile, zipf_profile
+from dphist.anonymized.reference import zipf_profile
 from dphist.arrays import IntArray
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
-from dphist.mechanism import Meaning
+from dphist.mechanism import parameter
 from dphist.noise import Source, two_sided_geometric
 from dphist.noise.magnitude import geometric_simultaneous_bound, geometric_upper_bound
 from dphist.parameters import Exact, exact_number
@@ -47,7 +46,7 @@ _NO_RELEASE = "noisy must hold the private total and the counts of a release"
 
 @savable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class PrivHist(AnonymizedMechanism):
+class PrivHist(GeometricMechanism):
     """A private total, then columns for small counts and rows, or blocks, for large ones.
 
     Parameters
@@ -85,15 +84,13 @@ class PrivHist(AnonymizedMechanism):
         "Theorem 1."
     )
 
-    epsilon: Fraction = field(metadata=EPSILON)
-    shares: Shares | None = field(
-        metadata=Meaning(
-            meaning="Weights of private total, split and smoothed blocks in epsilon.",
-            not_given="Weights of private total, split and smoothed blocks in epsilon: the "
-            "default ones.",
-        )
+    epsilon: Fraction = parameter(**EPSILON)
+    shares: Shares | None = parameter(
+        "Weights of private total, split and smoothed blocks in epsilon.",
+        not_given="Weights of private total, split and smoothed blocks in epsilon: the default "
+        "ones.",
     )
-    sensitivity: int = field(metadata=SENSITIVITY)
+    sensitivity: int = parameter(**SENSITIVITY)
 
     def __init__(
         self,
@@ -221,20 +218,8 @@ class PrivHist(AnonymizedMechanism):
             raise ParameterError(_NO_RELEASE)
         return len(noisy["rows"]) - int(noisy["above"][0])
 
-    def expected_error(self, total: int | None = None, shape: Shape = 1) -> float:
-        """Return the sorted L1 error to expect, in records, from public numbers alone.
-
-        The mechanism is tried on a public profile that follows Zipf's law.
-
-        Parameters
-        ----------
-        total : public guess of the number of records; required but with a release.
-        shape : exponent s of the public profile, whose i-th count falls like 1 / i^s; or an
-            older release that is likely to be alike (then without `total`).
-        """
-        public = public_profile(total, shape)
-        draws = 2 * math.isqrt(public.total)
-        return error_on(public, lambda source: self.release(public, source).value, draws)
+    def _draws_on(self, public: Profile) -> int:
+        return 2 * math.isqrt(public.total)
 
     def band(self, release: Release, level: float = 0.95) -> Band:
         """Return profiles that enclose the true one, all ranks and counts at once.
@@ -242,7 +227,7 @@ class PrivHist(AnonymizedMechanism):
         They follow from the noisy counts if no noise exceeds t (`docs/proofs/priv_hist.md`,
         Lemmas 5 and 6), and are widened where the published decoding leaves them.
         """
-        missed = 1 - checked_level(level, 0.998) - _MISSED
+        missed = self._missed(release, level, 0.998) - _MISSED
         total = release.total or 0
         most = total + geometric_upper_bound(self.total_epsilon, _MISSED)
         noisy = release.noisy

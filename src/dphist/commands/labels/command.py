@@ -14,6 +14,7 @@ from dphist.commands.labels.shared import (
     check_data_options,
     run_labelled,
 )
+from dphist.commands.meanings import help_of
 from dphist.commands.options import Commands, UsageError, add_outputs
 from dphist.errors import InputFileError, ParameterError
 from dphist.labels import ThresholdHistogram
@@ -27,31 +28,40 @@ def add_labels(commands: Commands, summary: str) -> None:
         "labels",
         help=summary,
         description=(
-            "Release the labels that are common, which nobody listed beforehand, with their "
-            "counts; or the counts of labels that are known."
+            "Release the common labels with their counts; no list of labels is needed. Or release "
+            "the counts of a public list of labels."
         ),
         epilog=EPILOG,
         allow_abbrev=False,
     )
     command.set_defaults(run=_labels)
-    add_data_options(command)
+    add_data_options(command, ThresholdHistogram)
     command.add_argument(
         "--noise",
         choices=("laplace", "gaussian", "auto"),
         default="auto",
-        help="auto takes the lower threshold, by the other options alone (default: auto)",
+        help=help_of(
+            ThresholdHistogram,
+            "noise",
+            "; auto takes the one with the lower threshold, from the other options, never from "
+            "the data (default: auto)",
+        ),
     )
     command.add_argument(
         "--known-labels",
         metavar="FILE",
-        help="public labels, all of which are released: a text file, one a line, or a Parquet "
-        "file of one column; --delta may then be left out",
+        help=help_of(
+            ThresholdHistogram,
+            "labels",
+            ": a text file with one label per line, or a Parquet file of one column; --delta may "
+            "then be left out",
+        ),
     )
     command.add_argument(
         "--count-cut-users",
         action="store_true",
-        help="release also what share of users had more than --max-labels or --max-count allow; "
-        "costs as much as one more label a user",
+        help="also release the share of users who had more than --max-labels or --max-count "
+        "allows; costs as much as one more label per user",
     )
     add_outputs(command, "label,count")
 

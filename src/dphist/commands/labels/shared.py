@@ -6,52 +6,74 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+from dphist.commands.ledger.options import add_payment
+from dphist.commands.ledger.quoting import quote
+from dphist.commands.meanings import help_of
 from dphist.commands.options import UsageError, add_dry_run, add_file, whole
-from dphist.commands.publishing import in_the_way, release_file, say_in_the_way
+from dphist.commands.publishing import Protected, in_the_way, release_file, say_in_the_way
+from dphist.commands.user_unit import add_user_unit, user_unit
+from dphist.data.guard import or_one_row
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import ParameterError
-from dphist.labels import TopLabels
+from dphist.labels import ThresholdHistogram, TopLabels
+from dphist.labels.mechanism import LabelsMechanism
 from dphist.privacy.as_text import float_up
 from dphist.report.delta_words import Number
 from dphist.report.guarantees import in_all, total_in_words, total_json, total_of, warnings_of
 from dphist.report.labels import words as labels_words
 from dphist.report.labels.appearance import appearances, half_width
 from dphist.report.labels.counted import counted_by
+from dphist.report.words import plural_of
 
 EPILOG = (
-    "FILE has one row a record, with a column of labels and, if people have several rows, one of "
-    "users. --epsilon and --delta are for the release in all. Without --user, each row is taken "
-    "for a user of its own. CSV, TSV (also gzip) and Parquet are read; in CSV an empty field is a "
-    'missing value, and "" the empty text. In the table that is written it is the same.'
+    "FILE has one row per record, with a column of labels and, if a user may have several rows, a "
+    "column of users. --epsilon and --delta are totals for the whole release. Without --user, each "
+    "row counts as a separate user. CSV, TSV (also gzip) and Parquet are read. In CSV, both read "
+    'and written, an empty field is a missing value, and "" is the empty text.'
 )
 
 
-def add_data_options(command: argparse.ArgumentParser) -> None:
-    """Add what says which rows are counted, how each user is bounded, and what is printed."""
+def add_data_options(command: argparse.ArgumentParser, mechanism: type) -> None:
+    """Add the options of which rows count, how each user is bounded, and what a release costs.
+
+    Parameters
+    ----------
+    mechanism : class of the mechanism.
+    """
     add_file(command)
     command.add_argument("--label", required=True, metavar="COLUMN", help="column of labels")
     command.add_argument("--user", metavar="COLUMN", help="column of users: who is protected")
+    add_user_unit(command)
     command.add_argument(
-        "--count", metavar="COLUMN", help="column of counts, if a row is several records"
+        "--count", metavar="COLUMN", help="column of counts, if a row stands for several records"
     )
     command.add_argument(
         "--max-labels",
         type=whole,
         metavar="N",
-        help="maximum number of labels kept of a user, chosen at random (1 without --user)",
+        help=help_of(
+            mechanism,
+            "max_labels",
+            "; of a user with more, that many are kept, chosen at random (1 without --user)",
+        ),
     )
     command.add_argument(
         "--max-count",
         type=whole,
         metavar="N",
-        help="maximum that a user adds to the count of a label (default: 1)",
+        help=help_of(mechanism, "max_count", " (default: 1)"),
     )
-    command.add_argument("--epsilon", required=True, metavar="E", help="in all; such as 1 or 0.1")
-    command.add_argument("--delta", metavar="D", help="in all; such as 1e-6")
+    command.add_argument(
+        "--epsilon",
+        required=True,
+        metavar="E",
+        help="total epsilon of the release, such as 1 or 0.1",
+    )
+    command.add_argument("--delta", metavar="D", help="total delta of the release, such as 1e-6")
     command.add_argument(
         "--null-users",
         choices=("refuse", "drop", "separate"),
-        help="rows without a user: refuse them, drop them, or keep each as a user of its own "
+        help="rows without a user: refuse them, drop them, or keep each as a separate user "
         "(default: refuse)",
     )
     command.add_argument(
@@ -60,12 +82,14 @@ def add_data_options(command: argparse.ArgumentParser) -> None:
         default="refuse",
         help="rows without a label: refuse them or drop them (default: refuse)",
     )
-    guess = "the number of users, for the chances of a dry run"
-    add_dry_run(command, "guarantee, threshold and chances", "--expect-users", guess)
+    guess = "the number of users, for the probabilities of a dry run"
+    add_dry_run(command, "guarantee, threshold and probabilities", "--expect-users", guess)
+    add_payment(command)
 
 
 def check_data_options(options: argparse.Namespace) -> None:
     """Refuse options that do not go together, before anything is calibrated."""
+    user_unit(options)
     if options.user is None:
         if options.null_users is not None:
             raise UsageError("--null-users needs --user: the column of users")
@@ -106,7 +130,9 @@ def bounds_of(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def run_labelled(
-    mechanism: Any, options: argparse.Namespace, others: Mapping[int, Any] | None = None
+    mechanism: LabelsMechanism,
+    options: argparse.Namespace,
+    others: Mapping[int, LabelsMechanism] | None = None,
 ) -> None:
     """Release the labels of a file, or say what that would cost.
 
@@ -117,7 +143,7 @@ def run_labelled(
     if options.dry_run:
         _print_dry_run(mechanism, options, others or {})
         return
-    release_file(mechanism, options, partial(_counted, options))
+    release_file(mechanism, options, partial(_counted, options), _protected(options))
 
 
 def _counted(options: argparse.Namespace, progress: Callable[[float], None] | None) -> LabelCounts:
@@ -131,6 +157,7 @@ def _counted(options: argparse.Namespace, progress: Callable[[float], None] | No
         progress=progress,
         delimiter=options.delimiter,
         count_users=_counts_cut_users(options),
+        unit=options.unit,
         **bounds_of(options),
     )
 
@@ -140,6 +167,12 @@ def _counts_cut_users(options: argparse.Namespace) -> bool:
     return bool(getattr(options, "count_cut_users", False))
 
 
+def _protected(options: argparse.Namespace) -> Protected:
+    """Return whom the data will protect, as they will say themselves."""
+    labels, count = bounds_of(options)["max_labels"], bounds_of(options)["max_count"]
+    return Protected(_stated(options)["unit"], None if labels is None else labels * count)
+
+
 def _stated(options: argparse.Namespace) -> dict[str, str]:
     """Return what the release would state, as `LabelCounts.from_table` words it."""
     bounds = bounds_of(options)
@@ -147,22 +180,27 @@ def _stated(options: argparse.Namespace) -> dict[str, str]:
     if options.user is None:
         counted = {} if options.count is None else cut
         return {"unit": "one row", "null_labels": options.null_labels, **counted}
-    separate = options.null_users == "separate"
+    unit = user_unit(options)
+    if options.null_users == "separate":
+        unit = or_one_row(unit)
     return {
-        "unit": "one user, or one row without a user" if separate else "one user",
+        "unit": unit,
         "null_users": options.null_users or "refuse",
         "null_labels": options.null_labels,
         **cut,
     }
 
 
-def _print_dry_run(mechanism: Any, options: argparse.Namespace, others: Mapping[int, Any]) -> None:
+def _print_dry_run(
+    mechanism: LabelsMechanism, options: argparse.Namespace, others: Mapping[int, LabelsMechanism]
+) -> None:
+    quoted = quote(mechanism, options, _protected(options))
     if options.quiet:
         return
     provenance = _stated(options)
     unit = labels_words.protected_unit(provenance)
     total, likely = total_of(mechanism), appearances(mechanism)
-    noun = "users" if options.user else "rows"
+    noun = plural_of(labels_words.bounded_unit(provenance))
     number = Number(options.expect_users, noun)
     threshold = mechanism.threshold
     # A ranking has no counts.
@@ -172,12 +210,13 @@ def _print_dry_run(mechanism: Any, options: argparse.Namespace, others: Mapping[
             "guarantee": total_json(total, unit),
             "zcdp": str(mechanism.guarantee),
             "mechanism": type(mechanism).__name__,
-            "noise": labels_words.noise_name(mechanism),
+            "noise": mechanism.noise,
             "threshold": None if threshold is None else float_up(threshold),
             "threshold_above": labels_words.threshold_base(mechanism),
             "released_with_chance": {f"{c.chance:g}": c.count for c in likely},
             **({"counts_of": of.whole} if of else {}),
             "other_max_labels": {str(cap): _likely(other) for cap, other in others.items()},
+            **quoted.shown,
             "refused_outputs": in_the_way(options),
         }
         if options.expect_users is not None:
@@ -196,34 +235,39 @@ def _print_dry_run(mechanism: Any, options: argparse.Namespace, others: Mapping[
     for chance in likely:
         print(labels_words.appearance_in_words(mechanism, chance))
         if options.expect_users is not None:
-            print(labels_words.share_of_users(chance, options.expect_users))
+            print(labels_words.share_of_users(chance, options.expect_users, noun))
     if of:
         print(of.sentence)
     for line in _caps_in_words(mechanism, others):
+        print(line)
+    for line in quoted.said:
         print(line)
     say_in_the_way(options)
     print("FILE was not opened.")
 
 
-def _likely(mechanism: Any) -> int | None:
+def _likely(mechanism: LabelsMechanism) -> int | None:
     """Return the count that is released with 95 %; None where all listed labels are."""
     likely = appearances(mechanism)
     return likely[-1].count if likely else None
 
 
-def _caps_in_words(mechanism: Any, others: Mapping[int, Any]) -> list[str]:
+def _caps_in_words(mechanism: LabelsMechanism, others: Mapping[int, LabelsMechanism]) -> list[str]:
     """Say how to choose --max-labels without a look at the data, and what other values would do."""
     if not others:
         return []
     lines = [
-        "Choose --max-labels by what is public, such as how many labels people have by a survey or "
-        "an older release: trying values on the data costs the sum of all trials. A smaller one "
-        "cuts more users, whose surplus is missing from the counts; a larger one needs more noise."
+        "Choose --max-labels from public knowledge, such as the number of labels per person in a "
+        "survey or an older release. Trying several values on the data costs the sum of all "
+        "trials. A smaller value cuts more users, and their surplus is missing from the counts. A "
+        "larger value needs more noise."
     ]
     for cap, other in others.items():
         count, error = _likely(other), half_width(other)
         says = f"  --max-labels {cap:,}: counts are within ± {error:,}"
         lines.append(says + (f", and released from {count:,} on." if count is not None else "."))
-    if not mechanism.count_cut_users:
-        lines.append("--count-cut-users has the release say what share of users was cut.")
+    if isinstance(mechanism, ThresholdHistogram) and not mechanism.count_cut_users:
+        lines.append(
+            "With --count-cut-users, the release also states the share of users who were cut."
+        )
     return lines

@@ -9,6 +9,7 @@ from dphist.commands.labels.shared import (
     check_data_options,
     run_labelled,
 )
+from dphist.commands.meanings import help_of
 from dphist.commands.options import Commands, UsageError, add_outputs, whole
 from dphist.labels import TopLabels
 from dphist.privacy.calibration import calibrate
@@ -20,23 +21,23 @@ def add_top(commands: Commands, summary: str) -> None:
         "top",
         help=summary,
         description=(
-            "Release the k most common labels in noisy order, without counts; a last empty row "
-            "says that fewer were found."
+            "Release the k most common labels in noisy order, without counts. If fewer are found, "
+            "the last row is empty."
         ),
         epilog=EPILOG,
         allow_abbrev=False,
     )
     command.set_defaults(run=_top)
-    add_data_options(command)
+    add_data_options(command, TopLabels)
     command.add_argument(
-        "-k", type=whole, default=10, metavar="K", help="maximum number of labels (default: 10)"
+        "-k", type=whole, default=10, metavar="K", help=help_of(TopLabels, "k", " (default: 10)")
     )
     command.add_argument(
         "--candidates",
         type=whole,
         default=100,
         metavar="N",
-        help="how many of the largest counts are considered (default: 100)",
+        help=help_of(TopLabels, "candidates", " (default: 100)"),
     )
     add_outputs(command, "label")
 

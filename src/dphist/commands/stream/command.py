@@ -3,38 +3,44 @@
 import argparse
 import math
 import sys
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from dphist.commands.labels.command import known_labels
+from dphist.commands.ledger.options import add_payment, place_to_pay
+from dphist.commands.meanings import help_of
 from dphist.commands.options import Commands, UsageError, add_dry_run, add_outputs, whole
 from dphist.commands.publishing import check_purpose
 from dphist.commands.stream.dry_run import print_dry_run
 from dphist.commands.stream.events import Form, Lines, Objects, Rows
 from dphist.commands.stream.outputs import check_new_outputs, check_stream_paths, replaceable
+from dphist.commands.stream.paying import open_paid_stream, reserve_stream
 from dphist.commands.stream.run import Run
 from dphist.commands.stream.state import removed_if_unused
 from dphist.commands.stream.stop import Stopping
+from dphist.commands.stream.unit import unit_in_words
+from dphist.commands.user_unit import add_user_unit, user_unit
 from dphist.errors import ParameterError
 from dphist.parameters import positive_delta, positive_number
 from dphist.privacy.calibration import calibrate
 from dphist.report.counted import how_many
 from dphist.report.guarantees import in_all, total_of
-from dphist.report.streams.words import protected_unit
 from dphist.streams import ContinualHistogram, ContinualMechanism
 
 _EPILOG = (
-    "Events come on standard input, one a line, and are counted as soon as their line is complete; "
-    "--state remembers them, so that a stream can go on after any interruption, also a crash. "
-    "--epsilon and --delta are for all readings of the whole stream; a state that is there "
-    "already has its parameters, which may then be left out. Formats: lines (a line is a label, "
-    "with --separator several, an empty one an event without), ndjson (an object a line, its "
-    "field a text, a list of texts or null), csv (with a header line; an empty field is no label). "
-    "However the input ends, also by Ctrl-C, SIGTERM or a malformed line, what came before is "
-    "counted, the last reading is made, and the outputs are written; only a new state of which no "
-    "event was counted then is removed again. Once there were as many --readings as were allowed, "
-    "events are counted without further ones. The exit code is 0 only if the whole input was "
-    "counted and the last reading was made."
+    "Events are read from standard input, one per line, and counted as soon as their line is "
+    "complete. The state keeps the counts, so that a stream can continue after any interruption, "
+    "even a crash. --epsilon and --delta are totals for all readings of the whole stream. If the "
+    "state exists already, it has the parameters, and they may be left out. "
+    "Formats: in lines, a line is a label, or several with --separator, and an empty line is an "
+    "event without a label. In ndjson, a line is an object with a label field: a text, a list of "
+    "texts or null. In csv, the first line is the header, and an empty field is no label. "
+    "When the input ends, even by Ctrl-C, SIGTERM or a malformed line, all earlier events are "
+    "counted, the last reading is made, and the outputs are written. A new state in which no event "
+    "was counted is removed. After as many readings as --readings allows, events are counted "
+    "without further readings. The exit code is 0 only if the whole input was counted and the last "
+    "reading was made."
 )
 _NEW = ("epsilon", "delta", "horizon")
 _OTHERS = ("max_labels", "method", "max_events_per_user", "readings")
@@ -46,81 +52,104 @@ def add_stream(commands: Commands, summary: str) -> None:
         "stream",
         help=summary,
         description=(
-            "Count the labels of events as they come, and release the running counts of the common "
-            "ones as often as wanted, under one guarantee for the whole stream."
+            "Count the labels of events as they arrive, and release the running counts of the "
+            "common labels as often as needed, under one guarantee for the whole stream."
         ),
         epilog=_EPILOG,
         allow_abbrev=False,
     )
     command.set_defaults(run=_stream)
     command.add_argument(
-        "--state", required=True, metavar="FILE", help="the stream's state; made if it is not there"
+        "--state",
+        required=True,
+        metavar="FILE",
+        help="the state of the stream; created if it does not exist",
     )
     command.add_argument(
         "--moved",
         action="store_true",
         help="accept a state that was copied here; its original must never be used again",
     )
-    command.add_argument("--epsilon", metavar="E", help="for the whole stream; such as 1 or 0.1")
-    command.add_argument("--delta", metavar="D", help="for the whole stream; such as 1e-6")
     command.add_argument(
-        "--horizon", type=whole, metavar="N", help="events that the stream has in all at most"
+        "--epsilon", metavar="E", help="total epsilon of the stream, such as 1 or 0.1"
+    )
+    command.add_argument("--delta", metavar="D", help="total delta of the stream, such as 1e-6")
+    command.add_argument(
+        "--horizon", type=whole, metavar="N", help=help_of(ContinualMechanism, "horizon")
     )
     command.add_argument(
         "--max-labels",
         type=whole,
         metavar="N",
-        help="labels of an event that are counted at most, chosen at random (default: 1)",
+        help=help_of(ContinualMechanism, "max_labels", ", chosen at random (default: 1)"),
     )
     command.add_argument(
         "--method",
         choices=("autoregressive", "binary"),
-        help="how noise is drawn; autoregressive has the lower error (default: autoregressive)",
+        help=help_of(
+            ContinualMechanism,
+            "method",
+            "; autoregressive has the lower error (default: autoregressive)",
+        ),
     )
     command.add_argument(
         "--known-labels",
         metavar="FILE",
-        help="public labels, all of which are released from the start: a text file, one a line, or "
-        "a Parquet file of one column",
+        help=help_of(
+            ContinualMechanism,
+            "labels",
+            ": a text file with one label per line, or a Parquet file of one column",
+        ),
     )
     command.add_argument(
         "--max-events-per-user",
         type=whole,
         metavar="M",
-        help="protect users and not events: this many events of each are counted; needs --user",
+        help=help_of(
+            ContinualMechanism,
+            "max_events_per_user",
+            "; users are protected instead of single events; needs --user",
+        ),
     )
     command.add_argument("--user", metavar="NAME", help="column or field of users")
+    add_user_unit(command)
     command.add_argument(
         "--readings",
         type=whole,
         metavar="N",
-        help="times at which the stream is read at most, the last of each run included; fewer make "
-        "the threshold lower",
+        help=help_of(
+            ContinualMechanism,
+            "readings",
+            ", including the last reading of each run; fewer make the threshold lower",
+        ),
     )
     when = command.add_mutually_exclusive_group()
     when.add_argument(
-        "--every", type=whole, metavar="N", help="a reading after each N events of the stream"
+        "--every", type=whole, metavar="N", help="make a reading after every N events of the stream"
     )
-    when.add_argument("--every-seconds", type=_seconds, metavar="S", help="or after each S seconds")
+    when.add_argument(
+        "--every-seconds", type=_seconds, metavar="S", help="make a reading every S seconds"
+    )
     command.add_argument(
         "--format",
         choices=("lines", "ndjson", "csv"),
         default="lines",
-        help="what the input is (default: lines)",
+        help="format of the input (default: lines)",
     )
     command.add_argument(
         "--label", metavar="NAME", help="column or field of labels (default: label)"
     )
     command.add_argument(
-        "--separator", metavar="S", help="what stands between several labels of a line or column"
+        "--separator", metavar="S", help="separator of several labels in a line or column"
     )
     command.add_argument(
         "--resume",
         action="store_true",
-        help="the input is the stream from its first event: skip those the state holds already",
+        help="the input has the stream from its first event: skip the events that the state has "
+        "counted already",
     )
     command.add_argument(
-        "--top", type=whole, metavar="K", help="labels of a reading that are printed at most"
+        "--top", type=whole, metavar="K", help="maximum number of labels printed per reading"
     )
     add_dry_run(
         command,
@@ -129,10 +158,11 @@ def add_stream(commands: Commands, summary: str) -> None:
         "the number of events, for a dry run",
         output="of all readings ",
     )
+    add_payment(command)
     add_outputs(
         command,
         "time,label,count",
-        overwrite="; those of the same stream are replaced in any case",
+        overwrite="; outputs of the same stream are always replaced",
         json="print each reading as a JSON object on a line",
     )
 
@@ -142,6 +172,7 @@ def _stream(options: argparse.Namespace) -> None:
     if options.dry_run:
         print_dry_run(_made(options), options)
         return
+    place = place_to_pay(options)
     if sys.stdin is None:
         raise UsageError("standard input is closed; events are read from it")
     check_stream_paths(options)
@@ -152,18 +183,32 @@ def _stream(options: argparse.Namespace) -> None:
         raise UsageError("--user needs --max-events-per-user: how many events of each are counted")
     mechanism = None if options.epsilon is None and not new else _made(options)
     form = _form(options)
+    if place is not None and options.reserve:
+        reserve_stream(mechanism or _made(options), options, place)
+        return
+    # A state that was paid for is kept, also an unused one: it is the only one of its key.
+    unpaid = new and place is None
     stopping = Stopping()
     with (
         stopping.handled(),
-        ContinualHistogram.open(options.state, moved=options.moved, mechanism=mechanism) as stream,
-        removed_if_unused(stream, options.state, new),
+        _opened(options, mechanism, place) as stream,
+        removed_if_unused(stream, options.state, unpaid),
     ):
         _check_same(stream.mechanism, options)
         _check_users(stream.mechanism, options)
         replaced = replaceable(stream, options)
         _announce(stream, options)
         skip = stream.time if options.resume else 0
-        Run(stream, form, options, skip, stopping, new, replaced).run(sys.stdin.fileno())
+        Run(stream, form, options, skip, stopping, unpaid, replaced).run(sys.stdin.fileno())
+
+
+def _opened(
+    options: argparse.Namespace, mechanism: ContinualMechanism | None, place: str | None
+) -> AbstractContextManager[ContinualHistogram]:
+    """Open the stream, charged to a ledger if there is one."""
+    if place is not None:
+        return open_paid_stream(mechanism, options, place)
+    return ContinualHistogram.open(options.state, moved=options.moved, mechanism=mechanism)
 
 
 def _check_options(options: argparse.Namespace) -> None:
@@ -192,6 +237,7 @@ def _check_options(options: argparse.Namespace) -> None:
         raise UsageError("--separator must be text within a line")
     if options.user is not None and options.user == _label(options):
         raise UsageError("--user and --label must be different columns")
+    user_unit(options)
     if options.max_events_per_user is not None and options.user is None:
         raise UsageError("--max-events-per-user needs --user: the column or field of users")
     if options.expect_events is not None and not options.dry_run:
@@ -249,10 +295,10 @@ def _announce(stream: ContinualHistogram, options: argparse.Namespace) -> None:
     if options.quiet or options.json:
         return
     mechanism = stream.mechanism
-    unit = protected_unit(mechanism, {})
+    unit = unit_in_words(stream, options)
     print(f"Guarantee: {in_all(total_of(mechanism))}, for {unit}.")
     if stream.time:
-        print(f"Going on from a state of {how_many(stream.time, 'event')}.")
+        print(f"Continuing from a state with {how_many(stream.time, 'event')}.")
     print(flush=True)
 
 

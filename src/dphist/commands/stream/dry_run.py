@@ -6,20 +6,27 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from dphist.commands.publishing import in_the_way, say_in_the_way
+from dphist.commands.ledger.quoting import quote
+from dphist.commands.publishing import Protected, in_the_way, say_in_the_way
+from dphist.commands.stream.unit import unit_in_words
+from dphist.commands.user_unit import user_unit
 from dphist.privacy.as_text import float_up, plain, up
 from dphist.report.delta_words import Number
 from dphist.report.guarantees import in_all, total_in_words, total_json, total_of, warnings_of
 from dphist.report.streams import words as streams_words
+from dphist.report.words import plural_of
 from dphist.streams import ContinualMechanism
 
 
 def print_dry_run(mechanism: ContinualMechanism, options: argparse.Namespace) -> None:
     """State guarantee, threshold and error; nothing is read or made."""
     total = total_of(mechanism)
-    unit = streams_words.protected_unit(mechanism, {})
+    unit = unit_in_words(mechanism, options)
+    named = None if options.unit is None else user_unit(options)
+    quoted = quote(mechanism, options, Protected(named, None))
     threshold, guess = mechanism.threshold, options.expect_events
-    number = Number(noun="users")
+    said = {"unit": unit}
+    number = Number(noun=plural_of(streams_words.user_of(mechanism, said)))
     if mechanism.max_events_per_user is None:
         number = Number(guess or mechanism.horizon, "events")
     likely = None if threshold is None else streams_words.likely_count(mechanism)
@@ -37,6 +44,7 @@ def print_dry_run(mechanism: ContinualMechanism, options: argparse.Namespace) ->
             "standard_error": mechanism.standard_error,
             "noise_bytes_per_label": 8 * mechanism.counter.width,
             "released_with_chance": {} if likely is None else {"0.95": likely},
+            **quoted.shown,
             "refused_outputs": [] if goes_on else in_the_way(options),
         }
         if guess is not None and likely is not None:
@@ -47,7 +55,7 @@ def print_dry_run(mechanism: ContinualMechanism, options: argparse.Namespace) ->
     print(total_in_words(total, unit, number, mechanism.guarantee))
     print(streams_words.coverage_in_words(mechanism))
     print(f"In zCDP: {mechanism.guarantee}.")
-    for line in streams_words.bounding_in_words(mechanism):
+    for line in streams_words.bounding_in_words(mechanism, said):
         print(line)
     print(mechanism.description)
     print(streams_words.threshold_in_words(mechanism))
@@ -55,9 +63,11 @@ def print_dry_run(mechanism: ContinualMechanism, options: argparse.Namespace) ->
         share = plain(up(Fraction(100 * likely, guess), 2))
         print(f"  {likely:,} of {guess:,} events are {share} % of them.")
     error, width = streams_words.error_text(mechanism), streams_words.half_width(mechanism)
-    print(f"Standard error of a count: at most {error}, so ± {width:,} with 95 %.")
+    print(f"Standard error of a count: at most {error}, so ± {width:,} with probability 95 %.")
     width = mechanism.counter.width
     print(f"Noise kept for a label: {width:,} numbers, {8 * width:,} bytes.")
+    for line in quoted.said:
+        print(line)
     if not goes_on:
         say_in_the_way(options)
     print("No input was read, and no state was made.")

@@ -12,8 +12,10 @@ from collections.abc import Collection
 from pathlib import Path
 
 from dphist.atomic_files import check_distinct, check_output_path, staged_outputs
+from dphist.commands.ledger.options import is_file
 from dphist.commands.options import UsageError
 from dphist.commands.publishing import MAKERS, in_the_way, outputs_of, refusal
+from dphist.commands.stream.unit import named
 from dphist.errors import DphistError, OutputFileError, ParameterError
 from dphist.release.release import Release
 from dphist.release.running_counts import RunningCounts
@@ -31,7 +33,7 @@ def write_outputs(
     OutputFileError
         If the system refuses, or a file is there by now that is not of this stream.
     """
-    release, paths = stream.released(), outputs_of(options)
+    release, paths = named(stream.released(), options), outputs_of(options)
     with staged_outputs() as staged:
         for kind, path in paths.items():
             staged.write_text(path, MAKERS[kind](release), replace=path in replaced)
@@ -145,10 +147,13 @@ def _is_page(text: str) -> bool:
 def check_stream_paths(options: argparse.Namespace) -> None:
     """Find what is wrong with the paths before the state is opened or input is read."""
     paths = list(outputs_of(options).values())
-    inputs = [path for path in (options.state, options.known_labels) if path is not None]
+    place = options.ledger if options.ledger and is_file(options.ledger) else None
+    inputs = [path for path in (options.state, options.known_labels, place) if path is not None]
     for path in paths:
         if any(os.path.realpath(path) == os.path.realpath(each) for each in inputs):
-            raise UsageError(f"{path} is the state or the known labels; writing would destroy it")
+            raise UsageError(
+                f"{path} is the state, the known labels or the ledger; writing would destroy it"
+            )
         if _is_input(path):
             raise UsageError(f"{path} is the input; writing there would destroy it")
     if _is_input(options.state):

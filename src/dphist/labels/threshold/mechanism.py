@@ -1,7 +1,7 @@
 """Counts with noise, and of those the ones above a threshold (Rogers 2023, Algorithm 1)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
@@ -32,12 +32,12 @@ from dphist.labels.threshold.law import (
     geometric_threshold,
 )
 from dphist.labels.threshold.noise import AboveThreshold, GaussianNoise, GeometricNoise
-from dphist.mechanism import Meaning
+from dphist.mechanism import parameter
 from dphist.noise import Source
 from dphist.noise.gaussian import LARGEST_SIGMA
 from dphist.noise.gaussian_epsilon import gaussian_epsilon
 from dphist.noise.geometric import SMALLEST_EPSILON
-from dphist.parameters import Exact, probability, whole_number
+from dphist.parameters import Exact, checked_level, probability, whole_number
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PureDP
 from dphist.release.label_table import LabelTable
 from dphist.release.mechanisms import savable
@@ -98,26 +98,18 @@ class ThresholdHistogram(LabelsMechanism):
         "Differential Privacy. 2023. arXiv:2309.09170. Algorithm 1 and Theorem 7."
     )
 
-    epsilon: Fraction = field(metadata=EPSILON)
-    delta: Fraction | None = field(metadata=DELTA)
-    max_labels: int = field(metadata=MAX_LABELS)
-    max_count: int = field(metadata=MAX_COUNT)
-    noise: Noise = field(
-        metadata=Meaning(
-            meaning="The law of the noise.",
-        )
+    epsilon: Fraction = parameter(**EPSILON)
+    delta: Fraction | None = parameter(**DELTA)
+    max_labels: int = parameter(**MAX_LABELS)
+    max_count: int = parameter(**MAX_COUNT)
+    noise: Noise = parameter("The law of the noise.")
+    labels: tuple[Any, ...] | None = parameter(
+        "Public list of labels; all are released, others are ignored.",
+        not_given="No list of labels: they come from the data.",
+        public=True,
     )
-    labels: tuple[Any, ...] | None = field(
-        metadata=Meaning(
-            meaning="Public list of labels; all are released, others are ignored.",
-            not_given="No list of labels: they come from the data.",
-            public=True,
-        )
-    )
-    count_cut_users: bool = field(
-        metadata=Meaning(
-            meaning="Whether users within the bounds, and users who had more, are counted too.",
-        )
+    count_cut_users: bool = parameter(
+        "Whether users within the bounds, and users who had more, are counted too."
     )
 
     def __init__(
@@ -162,11 +154,6 @@ class ThresholdHistogram(LabelsMechanism):
             raise ParameterError(
                 "epsilon and max_labels are too large for a guarantee to be stated"
             )
-
-    @property
-    def noise_scale(self) -> Fraction:
-        """max_count / epsilon: standard deviation of Gaussian noise, scale of Laplace noise."""
-        return self.max_count / self.epsilon
 
     @property
     def changed_labels(self) -> int:
@@ -322,8 +309,7 @@ class ThresholdHistogram(LabelsMechanism):
 
     def likely_count(self, chance: float) -> int:
         """Return the least count, in records, released with this probability or more."""
-        if not 0 < chance < 1:
-            raise ParameterError("chance must be above 0 and below 1")
+        checked_level(chance, "chance")
         below, above = 0, 1
         while self.release_chance(above) < chance:
             above *= 2

@@ -6,12 +6,13 @@ from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr
 
 from dphist.arrays import BoolArray, IntArray
 from dphist.labels.mechanism import LARGEST_COUNT
 from dphist.labels.threshold.law import grid
 from dphist.noise import Source, rounded_gaussian, two_sided_geometric
+from dphist.noise.magnitude import gaussian_half_width, geometric_half_width
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +37,7 @@ class GeometricNoise:
 
     def half_width(self, level: float) -> int:
         """Return the least q with Pr[abs(Z) <= q] >= level."""
-        rate = float(self.rate)
-        # Pr[|Z| > q] = 2 a**(q + 1) / (1 + a) with a = exp(-rate)
-        outside = (1 - level) * (1 + math.exp(-rate))
-        return max(math.ceil(math.log(2 / outside) / rate - 1), 0)
+        return geometric_half_width(self.rate, level)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +73,7 @@ class GaussianNoise:
 
     def half_width(self, level: float) -> int:
         """Return the least q at which the noise, rounded, is within q with this probability."""
-        return max(math.ceil(float(self.sigma) * float(ndtri((1 + level) / 2)) - 0.5), 0)
+        return gaussian_half_width(self.sigma, level)
 
 
 def _sum(counts: IntArray, noise: IntArray) -> IntArray:

@@ -54,7 +54,10 @@ def _opened(path: Path, write: bool) -> Iterator[int]:
     try:
         if sys.platform == "linux":
             # A reader alone plays back the journal that a crash left.
-            _wait_for_lock(path, descriptor, write or _has_journal(path))
+            _wait_for_lock(path, descriptor, write)
+            if not write and _has_journal(path):  # left by one who died meanwhile, too
+                fcntl.flock(descriptor, fcntl.LOCK_UN)
+                _wait_for_lock(path, descriptor, True)
         status = os.fstat(descriptor)
         if not _is_at(path, status):
             raise LedgerError(f"{path} was replaced while in use; open it again")

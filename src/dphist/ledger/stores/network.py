@@ -9,7 +9,7 @@ from dphist.errors import LedgerError
 
 _NETWORK = re.compile(
     r"nfs\d?|cifs|smb\d*|smbfs|afs|9p|ncpfs|coda|ceph|lustre|gpfs|glusterfs|davfs\d?|ocfs2|beegfs|"
-    r"orangefs|pvfs2|vboxsf|prl_fs|fuse\.(?!overlayfs|portal|gvfsd|fuseblk).*|fuse"
+    r"orangefs|pvfs2|vboxsf|prl_fs|fuse\.(?!overlayfs|portal|fuseblk).*|fuse"
 )
 _MOUNTS = Path("/proc/self/mountinfo")
 

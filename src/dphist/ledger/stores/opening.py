@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dphist.durable.address import is_address
 from dphist.errors import LedgerError, ParameterError
 from dphist.ledger.stores.sqlite import SqliteStore
 from dphist.ledger.stores.store import Store
@@ -11,8 +12,6 @@ from dphist.ledger.stores.transaction import Transaction
 
 if TYPE_CHECKING:
     from dphist.ledger.stores.postgres import PostgresStore
-
-_POSTGRES = ("postgresql://", "postgres://")
 
 
 def create_store(
@@ -25,22 +24,18 @@ def create_store(
     name : of the ledger (default: the name of the file or database).
     begin : writes its first entries.
     """
-    if _is_address(place):
+    if is_address(place):
         return _postgres().create(str(place), name, begin)
     return SqliteStore.create(place, name, begin)
 
 
 def open_store(place: str | Path, *, moved: bool = False) -> Store:
     """Open the ledger at a place."""
-    if _is_address(place):
+    if is_address(place):
         if moved:
             raise ParameterError("moved is for ledgers in files")
         return _postgres().open(str(place))
     return SqliteStore.open(place, moved=moved)
-
-
-def _is_address(place: str | Path) -> bool:
-    return isinstance(place, str) and place.startswith(_POSTGRES)
 
 
 def _postgres() -> "type[PostgresStore]":

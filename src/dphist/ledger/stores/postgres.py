@@ -162,8 +162,8 @@ class PostgresStore:
             )
         if added is not None:
             raise LedgerError(
-                f"the tables at {self.name} have triggers, rules or row security, which could "
-                "change or hide entries; remove them"
+                f"the tables at {self.name} have triggers, rules, row security or children, or "
+                "are not logged, which could change, hide or lose entries; remove that"
             )
 
     def close(self) -> None:
@@ -353,7 +353,7 @@ _KEY = (
 )
 _ADDED = (
     "SELECT 1 FROM pg_class WHERE oid = ANY(%(tables)s::text[]::regclass[]) "
-    "AND (relrowsecurity OR relkind <> 'r' OR EXISTS "
+    "AND (relrowsecurity OR relkind <> 'r' OR relpersistence <> 'p' OR relhassubclass OR EXISTS "
     "(SELECT 1 FROM pg_trigger WHERE tgrelid = pg_class.oid AND NOT tgisinternal) OR EXISTS "
     "(SELECT 1 FROM pg_rewrite WHERE ev_class = pg_class.oid))"
 )

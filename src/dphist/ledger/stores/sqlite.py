@@ -162,18 +162,20 @@ class SqliteStore:
             if head.entries < identity.noted_commits(descriptor):
                 raise self._older()
             identity.mark(descriptor)
-            known = identity.as_text(identity.facts(descriptor))
+            known = identity.identity_text(identity.read_facts(descriptor))
             connection.execute("UPDATE dphist_ledger SET identity = ?", (known,))
             connection.execute("COMMIT")
             identity.note_commits(descriptor, head.entries)
 
     def _check_original(self, descriptor: int, head: Head) -> None:
         """Refuse a copy, and an older content that was written back."""
-        if not identity.is_of(head.identity, identity.facts(descriptor)):
+        if not head.identity:
+            raise _damaged(self.path)
+        if not identity.is_same_file(head.identity, identity.read_facts(descriptor)):
             raise LedgerError(
                 f"{self.path} is a copy of a ledger, or was moved to another file system: two "
                 "copies of one ledger would spend the budget twice. If the original is gone and "
-                "was not used since, open this one with moved=True (--moved)"
+                "was not used since, open this one with moved=True (`dphist ledger verify --moved`)"
             )
         if head.entries < identity.noted_commits(descriptor):
             raise self._older()
@@ -244,7 +246,7 @@ def _write_new(target: Path, name: str, begin: Callable[[Transaction], None]) ->
         if sys.platform == "linux":  # nobody comes in before it is whole
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         identity.mark(descriptor)
-        known = identity.as_text(identity.facts(descriptor))
+        known = identity.identity_text(identity.read_facts(descriptor))
         connection = sqlite3.connect(temporary, isolation_level=None)
         try:
             # Until it has its name, a file that is not whole is thrown away.

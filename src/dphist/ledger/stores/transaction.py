@@ -114,6 +114,11 @@ class Transaction:
             yield from map(_entry, rows)
             after = rows[-1][0]
 
+    def count(self, table: str) -> int:
+        """Return the number of rows of a table, of whatever kind."""
+        (number,) = self._execute(f"SELECT count(*) FROM {table}").fetchone()  # noqa: S608
+        return int(number)
+
     def account(self, name: str) -> Account | None:
         """Return an account, or None."""
         if name not in self._accounts:

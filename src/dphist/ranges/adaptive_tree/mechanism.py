@@ -1,6 +1,6 @@
 """The adaptive tree: nodes are opened where noisy counts say that it is worth it."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from typing import Literal, TypeAlias
@@ -9,7 +9,7 @@ import numpy as np
 
 from dphist.arrays import IntArray, NumberArray
 from dphist.errors import ParameterError
-from dphist.mechanism import Meaning
+from dphist.mechanism import parameter
 from dphist.noise import Source
 from dphist.parameters import Exact
 from dphist.ranges.adaptive_tree.answers import DyadicAnswers
@@ -88,15 +88,13 @@ class AdaptiveTree(RangesMechanism):
 
     reference = "This library's own; see docs/ranges.md in its repository."
 
-    epsilon: Fraction | None = field(metadata=EPSILON)
-    rho: Fraction | None = field(metadata=RHO)
-    bins: tuple[int, ...] = field(metadata=BINS)
-    workload: Workload = field(
-        metadata=Meaning(
-            meaning="What is asked most: any ranges, or those from the first bin on.",
-        )
+    epsilon: Fraction | None = parameter(**EPSILON)
+    rho: Fraction | None = parameter(**RHO)
+    bins: tuple[int, ...] = parameter(**BINS)
+    workload: Workload = parameter(
+        "What is asked most: any ranges, or those from the first bin on."
     )
-    sensitivity: int = field(metadata=SENSITIVITY)
+    sensitivity: int = parameter(**SENSITIVITY)
 
     def __init__(
         self,

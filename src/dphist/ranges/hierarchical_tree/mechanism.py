@@ -1,6 +1,6 @@
 """A tree of noisy counts, made consistent (Hay et al. 2010, sec. 4: H~ and H-)."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from typing import Any, Literal, TypeAlias
@@ -9,7 +9,7 @@ import numpy as np
 
 from dphist.arrays import FloatArray, IntArray, NumberArray
 from dphist.errors import ParameterError
-from dphist.mechanism import Meaning
+from dphist.mechanism import parameter
 from dphist.noise import Source
 from dphist.parameters import Exact, whole_number
 from dphist.ranges.consistency import consistent, subtree_estimates, zero_subtrees
@@ -79,30 +79,14 @@ class HierarchicalTree(RangesMechanism):
         "arXiv:0904.0942. Section 4."
     )
 
-    epsilon: Fraction | None = field(metadata=EPSILON)
-    rho: Fraction | None = field(metadata=RHO)
-    bins: tuple[int, ...] = field(metadata=BINS)
-    branching: int = field(
-        metadata=Meaning(
-            meaning="Children of a node of the tree, along each axis.",
-        )
-    )
-    root: bool = field(
-        metadata=Meaning(
-            meaning="Whether all records together are a noisy count of their own.",
-        )
-    )
-    consistent: bool = field(
-        metadata=Meaning(
-            meaning="Whether the counts of all nodes are fitted so that they add up.",
-        )
-    )
-    nonnegative: Nonnegative = field(
-        metadata=Meaning(
-            meaning="Whether estimates are made non-negative.",
-        )
-    )
-    sensitivity: int = field(metadata=SENSITIVITY)
+    epsilon: Fraction | None = parameter(**EPSILON)
+    rho: Fraction | None = parameter(**RHO)
+    bins: tuple[int, ...] = parameter(**BINS)
+    branching: int = parameter("Children of a node of the tree, along each axis.")
+    root: bool = parameter("Whether all records together are a noisy count of their own.")
+    consistent: bool = parameter("Whether the counts of all nodes are fitted so that they add up.")
+    nonnegative: Nonnegative = parameter("Whether estimates are made non-negative.")
+    sensitivity: int = parameter(**SENSITIVITY)
 
     def __init__(
         self,
@@ -226,6 +210,11 @@ class HierarchicalTree(RangesMechanism):
         fitted = partial(self._least_squares, nodes)
         least = self.budget.half_width()
         return TreeAnswers(self.shape, counted, variances, fitted, least)
+
+    def _bin_width(self, answers: Answers, level: float) -> FloatArray | int:
+        if self.consistent:
+            return RangesMechanism._bin_width(self, answers, level)
+        return self.budget.half_width(level, self.share)  # each bin is one noisy count
 
     def _least_squares(self, nodes: list[IntArray]) -> FloatArray:
         """Fit the bins before any was made non-negative."""

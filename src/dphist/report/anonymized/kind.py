@@ -21,7 +21,7 @@ class AnonymizedKind(Kind):
     name, title = "anonymized", "Anonymized histogram"
 
     def promise(self, release: Release) -> Promise:
-        sensitivity, user = release.mechanism.sensitivity, release.provenance.get("unit")
+        sensitivity, user = records.sensitivity_of(release), release.provenance.get("unit")
         return promise_of_records(
             release,
             unit=records.unit_of(release),

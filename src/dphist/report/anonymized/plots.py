@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from dphist.anonymized.band import Band
+from dphist.anonymized.mechanism import AnonymizedMechanism
 from dphist.data.profile import Profile
 from dphist.privacy.as_text import percent
 from dphist.release.release import Release
@@ -53,8 +54,10 @@ def plot(release: Release) -> Panels:
 def bands_of(release: Release) -> Bands:
     """Return the bands of a release."""
     mechanism = release.mechanism
-    band, bars = mechanism.band(release), mechanism.pointwise_band(release)
-    return Bands(band, bars, counted_of(release).released)
+    bars = None
+    if isinstance(mechanism, AnonymizedMechanism):
+        bars = mechanism.pointwise_band(release)
+    return Bands(mechanism.intervals(release), bars, counted_of(release).released)
 
 
 def charts_of(release: Release, bands: Bands) -> tuple[Chart, Chart]:

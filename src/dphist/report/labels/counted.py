@@ -9,7 +9,8 @@ from dphist.labels.mechanism import LabelsMechanism
 from dphist.labels.threshold.cut_users import CutUsers
 from dphist.release.release import Release
 from dphist.report.counted import Counted, counted_after_cut, how_many
-from dphist.report.labels.words import is_promised, protected_unit
+from dphist.report.labels.words import bounded_unit, is_promised, mechanism_of, protected_unit
+from dphist.report.words import plural_of
 
 
 def counted_by(mechanism: LabelsMechanism, provenance: Mapping[str, str]) -> Counted:
@@ -42,12 +43,12 @@ def counted_by(mechanism: LabelsMechanism, provenance: Mapping[str, str]) -> Cou
 
 def counted_of(release: Release) -> Counted:
     """Return what the counts of a release count."""
-    return counted_by(release.mechanism, release.provenance)
+    return counted_by(mechanism_of(release), release.provenance)
 
 
 def cut_users_of(release: Release) -> CutUsers | None:
     """Return how many users were cut, if the release tells."""
-    mechanism = release.mechanism
+    mechanism = mechanism_of(release)
     if not isinstance(mechanism, ThresholdHistogram):
         return None
     return mechanism.cut_users(release.noisy)
@@ -62,8 +63,12 @@ def share_in_short(found: CutUsers) -> str:
     return _percent(round(1000 * found.share))
 
 
-def cut_users_in_words(found: CutUsers, mechanism: Any) -> str:
+def cut_users_in_words(found: CutUsers, mechanism: ThresholdHistogram, many: str = "users") -> str:
     """Say how many users had more than the bounds.
+
+    Parameters
+    ----------
+    many : what users are, in the plural.
 
     >>> mechanism = ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=10)
     >>> cut_users_in_words(CutUsers(9030, 970, 30), mechanism)  # doctest: +NORMALIZE_WHITESPACE
@@ -75,7 +80,7 @@ def cut_users_in_words(found: CutUsers, mechanism: Any) -> str:
     if mechanism.max_count > 1:
         more += f", or more than {mechanism.max_count:,} records of one"
     return (
-        f"About {share_in_short(found)} of users (95 % interval {_percent(low)[:-2]} to "
+        f"About {share_in_short(found)} of {many} (95 % interval {_percent(low)[:-2]} to "
         f"{_percent(high)}) had {more}; their surplus is missing from the counts."
     )
 
@@ -92,13 +97,14 @@ def cut_users_json(release: Release) -> dict[str, Any]:
 
 def bounding_cost(release: Release) -> str:
     """Say how many users were cut, or that the release does not tell; empty if none were."""
-    found = cut_users_of(release)
-    if found is not None:
-        return cut_users_in_words(found, release.mechanism)
+    mechanism, found = release.mechanism, cut_users_of(release)
+    many = plural_of(bounded_unit(release.provenance))
+    if isinstance(mechanism, ThresholdHistogram) and found is not None:
+        return cut_users_in_words(found, mechanism, many)
     unit = str(release.provenance.get("unit", ""))
     if not counted_of(release).cut or unit == "one row":
         return ""
-    return "The release does not tell how many users had more than the bounds."
+    return f"The release does not state how many {many} had more than the bounds."
 
 
 def _bounds(mechanism: LabelsMechanism, provenance: Mapping[str, str]) -> tuple[int | None, int]:

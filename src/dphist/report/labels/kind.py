@@ -9,7 +9,7 @@ from dphist.report.kind import Kind, Summary
 from dphist.report.labels.counted import counted_of, cut_users_json, cut_users_of
 from dphist.report.labels.summary import summary_of
 from dphist.report.labels.table import labels_csv
-from dphist.report.labels.words import neighbors_of, protected_unit
+from dphist.report.labels.words import mechanism_of, neighbors_of, protected_unit
 from dphist.report.numbers_protected import most_shown, number_shown
 from dphist.report.page import Page
 from dphist.report.promise import Promise, promise_of_total
@@ -31,7 +31,7 @@ class LabelsKind(Kind):
         return promise_of_total(
             release,
             unit=protected_unit(release.provenance),
-            neighbors=neighbors_of(release.mechanism, release.provenance),
+            neighbors=neighbors_of(mechanism_of(release), release.provenance),
             number=_number(release),
         )
 
@@ -71,7 +71,7 @@ def _number(release: Release) -> Number:
     counts = release.value.counts
     if counts is None:
         return number_shown(release, 0)
-    mechanism = release.mechanism
+    mechanism = mechanism_of(release)
     shown = most_shown(counts.tolist(), mechanism.max_labels, mechanism.max_count)
     return number_shown(release, *shown)
 

@@ -52,7 +52,8 @@ class LabelsPage(Page):
 
 def content(release: Release) -> LabelsPage:
     """Return what the page says."""
-    mechanism, provenance, value = release.mechanism, release.provenance, release.value
+    mechanism, provenance, value = words.mechanism_of(release), release.provenance, release.value
+    threshold = mechanism.threshold
     has_counts = value.counts is not None
     released = sum(label is not None for label in value.labels)
     base, cut = words.threshold_base(mechanism), cut_users_of(release)
@@ -63,7 +64,7 @@ def content(release: Release) -> LabelsPage:
         too_few=released < len(value),
         rows=rows_of(release, _MOST_ROWS),
         left_out=max(len(value) - _MOST_ROWS, 0),
-        threshold=None if base is None else words.number(mechanism.threshold),
+        threshold=None if threshold is None else words.number(threshold),
         threshold_base=base,
         threshold_words=" ".join([words.threshold_in_words(mechanism), *likely]),
         half_width=half_width(mechanism) if has_counts else None,
@@ -81,9 +82,10 @@ def content(release: Release) -> LabelsPage:
 
 def _figures(release: Release) -> list[Figure]:
     largest, everything = charts_of(release)
-    mechanism, of, drawn = release.mechanism, counted_of(release).whole, ""
-    if words.threshold_base(mechanism) == "zero":
-        drawn = f" The dashed line is the threshold, {words.number(mechanism.threshold)}."
+    mechanism, of, drawn = words.mechanism_of(release), counted_of(release).whole, ""
+    threshold = mechanism.threshold
+    if threshold is not None and words.threshold_base(mechanism) == "zero":
+        drawn = f" The dashed line is the threshold, {words.number(threshold)}."
     by_name = f"The labels with the largest released counts, by name: {of}.{drawn}"
     by_rank = f"The released counts, the largest first: {of}.{drawn}"
     return [

@@ -11,7 +11,7 @@ from dphist.report.counted import Counted
 from dphist.report.labels.appearance import half_width
 from dphist.report.labels.counted import counted_of
 from dphist.report.labels.rows import Row, least_count, rows_of
-from dphist.report.labels.words import threshold_base
+from dphist.report.labels.words import mechanism_of, threshold_base
 from dphist.report.labels_shown import harmless
 from dphist.report.plots import (
     Chart,
@@ -45,7 +45,7 @@ def charts_of(release: Release) -> tuple[Chart, Chart]:
     """Return the two charts of a release with counts."""
     rows = rows_of(release, LARGEST)
     counts = release.value.counts.astype(np.float64)
-    width, least = half_width(release.mechanism), least_count(release)
+    width, least = half_width(mechanism_of(release)), least_count(release)
     threshold, of = _threshold(release), counted_of(release)
     return (
         Chart(LARGEST_TITLE, lambda ax, palette: _draw_largest(ax, palette, rows, threshold, of)),
@@ -58,9 +58,11 @@ def charts_of(release: Release) -> tuple[Chart, Chart]:
 
 def _threshold(release: Release) -> float | None:
     """Return the threshold if it is a count; one above another noisy count cannot be drawn."""
-    if threshold_base(release.mechanism) != "zero":
+    mechanism = mechanism_of(release)
+    threshold = mechanism.threshold
+    if threshold is None or threshold_base(mechanism) != "zero":
         return None
-    return float(release.mechanism.threshold)
+    return float(threshold)
 
 
 def _draw_largest(

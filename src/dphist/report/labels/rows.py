@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from dphist.labels.mechanism import LARGEST_COUNT
 from dphist.release.release import Release
 from dphist.report.labels.appearance import half_width
-from dphist.report.labels.words import threshold_base
+from dphist.report.labels.words import mechanism_of, threshold_base
 from dphist.report.labels_shown import label_texts
 
 
@@ -33,7 +33,7 @@ def rows_of(release: Release, most: int) -> list[Row]:
     counts = release.value.counts
     if counts is None:
         return [Row(i, text, None, None, None) for i, text in enumerate(texts, 1)]
-    width, least = half_width(release.mechanism), least_count(release)
+    width, least = half_width(mechanism_of(release)), least_count(release)
     return [
         Row(i, text, count, max(count - width, least), max(count + width, least))
         for i, (text, count) in enumerate(zip(texts, counts[:most].tolist(), strict=True), 1)
@@ -46,4 +46,4 @@ def least_count(release: Release) -> int:
     A label that nobody listed occurs in the data, so its count is at least 1. The noisy count of a
     listed label may be negative, and so may its interval.
     """
-    return -LARGEST_COUNT if threshold_base(release.mechanism) is None else 1
+    return -LARGEST_COUNT if threshold_base(mechanism_of(release)) is None else 1

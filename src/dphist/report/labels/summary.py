@@ -16,16 +16,16 @@ _LABEL_COLUMNS = 40
 
 def summary_of(release: Release, promise: Promise) -> Summary:
     """Return what a reader wants to know first, and the first rows."""
-    mechanism, value = release.mechanism, release.value
+    mechanism, value = words.mechanism_of(release), release.value
     released = sum(label is not None for label in value.labels)
     few = " (fewer than wanted were found)" if released < len(value) else ""
-    cost = bounding_cost(release)
+    cost, counted = bounding_cost(release), counted_of(release)
     facts = [
         ("Guarantee", f"{promise.cost}, for {promise.unit}"),
         ("In zCDP", str(promise.guarantee)),
         ("Bounds", " ".join(words.bounding_in_words(mechanism, release.provenance))),
-        *([] if value.counts is None else [("Counts", counted_of(release).sentence)]),
-        *([("Users cut", cost)] if cost else []),
+        *([] if value.counts is None else [("Counts", counted.sentence)]),
+        *([(counted.who.capitalize(), cost)] if cost else []),
         ("Per label", words.per_label(mechanism)),
         ("Threshold", words.threshold_in_words(mechanism).removeprefix("Threshold: ")),
         ("Labels", f"{released:,} in the release{few}"),

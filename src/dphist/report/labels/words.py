@@ -6,19 +6,29 @@ and of released values.
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
 
 from dphist.labels import ThresholdHistogram, TopLabels, TopThreshold
-from dphist.privacy.as_text import down, plain, short_exact, up
+from dphist.labels.mechanism import LabelsMechanism
+from dphist.privacy import PrivacyUnit
+from dphist.privacy.as_text import down, plain, short_exact, up, with_article
+from dphist.release.release import Release
+from dphist.report.kind import not_shown
 from dphist.report.labels.appearance import Appearance, half_width
-from dphist.report.words import LEVEL, limits_in_words
+from dphist.report.words import LEVEL, limits_in_words, plural_of
 
 _PROMISED = "one user, as promised by the caller"
 _CHOICES = {
     "refuse": "are refused",
     "drop": "are dropped",
-    "separate": "each count as a user of their own",
+    "separate": "each count as a separate {one}",
 }
+
+
+def mechanism_of(release: Release) -> LabelsMechanism:
+    """Return the mechanism of a release; refuse one without what words of this kind state."""
+    if not isinstance(release.mechanism, LabelsMechanism):
+        raise not_shown(release, LabelsMechanism)
+    return release.mechanism
 
 
 def protected_unit(provenance: Mapping[str, str]) -> str:
@@ -31,12 +41,21 @@ def protected_unit(provenance: Mapping[str, str]) -> str:
     return "one user" if unit == _PROMISED else unit
 
 
+def bounded_unit(provenance: Mapping[str, str]) -> PrivacyUnit:
+    """Name those whose contributions were bounded, without rows that belong to none of them.
+
+    >>> bounded_unit({"unit": "one patient, or one row without a patient"}).plural
+    'patients'
+    """
+    return PrivacyUnit(protected_unit(provenance).partition(", or one row without ")[0])
+
+
 def is_promised(provenance: Mapping[str, str]) -> bool:
     """Whether the caller promises the bounds, as for a plain table of counts."""
     return provenance.get("unit", _PROMISED) == _PROMISED
 
 
-def bounds_in_words(mechanism: Any) -> str:
+def bounds_in_words(mechanism: LabelsMechanism) -> str:
     """Say how much one user may add.
 
     >>> bounds_in_words(ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=10))
@@ -49,28 +68,29 @@ def bounds_in_words(mechanism: Any) -> str:
     return f"at most {mechanism.max_count:,} to each of {how_many}"
 
 
-def bounding_in_words(mechanism: Any, provenance: Mapping[str, str]) -> list[str]:
+def bounding_in_words(mechanism: LabelsMechanism, provenance: Mapping[str, str]) -> list[str]:
     """Say how contributions are bounded, and what becomes of rows without a user or label."""
-    unit = protected_unit(provenance)
-    who = unit[0].upper() + unit[1:]
-    lines = [f"{who} adds {bounds_in_words(mechanism)}."]
+    unit, who = protected_unit(provenance), with_article(bounded_unit(provenance).who)
+    lines = [f"{unit[0].upper()}{unit[1:]} adds {bounds_in_words(mechanism)}."]
     if is_promised(provenance):
         lines.append(
-            "Whoever counted the labels promises that no user adds more; dphist cannot check it."
+            "Whoever counted the labels asserts that no user adds more; dphist cannot check it."
         )
     elif unit == "one row":
-        lines.append("Each row counts as a user of its own: someone with m rows is protected less.")
+        lines.append("Each row counts as a separate user: someone with m rows is protected less.")
     else:
-        chosen = "" if mechanism.max_labels is None else ", with labels chosen at random"
-        lines.append(f"If a user has more, that much is counted{chosen}.")
-    for name, column in (("null_users", "user"), ("null_labels", "label")):
+        chosen = "" if mechanism.max_labels is None else "; the labels are chosen at random"
+        lines.append(f"If {who} has more, only that much is counted{chosen}.")
+    for name, missing in (("null_users", who), ("null_labels", "a label")):
         if name in provenance:
-            chosen = _CHOICES.get(provenance[name], provenance[name])
-            lines.append(f"Rows without a {column} {chosen}.")
+            becomes = _CHOICES.get(provenance[name], provenance[name]).format(
+                one=bounded_unit(provenance).who
+            )
+            lines.append(f"Rows without {missing} {becomes}.")
     return lines
 
 
-def neighbors_of(mechanism: Any, provenance: Mapping[str, str]) -> str:
+def neighbors_of(mechanism: LabelsMechanism, provenance: Mapping[str, str]) -> str:
     """State which data are neighbors."""
     unit = protected_unit(provenance)
     return (
@@ -79,14 +99,7 @@ def neighbors_of(mechanism: Any, provenance: Mapping[str, str]) -> str:
     )
 
 
-def noise_name(mechanism: Any) -> str:
-    """Name the noise."""
-    if isinstance(mechanism, TopLabels):
-        return "gumbel"
-    return "gaussian" if isinstance(mechanism, TopThreshold) else str(mechanism.noise)
-
-
-def per_label(mechanism: Any) -> str:
+def per_label(mechanism: LabelsMechanism) -> str:
     """Give the parameters of a single label.
 
     >>> per_label(ThresholdHistogram(epsilon="0.1", delta="1e-6", max_labels=10))
@@ -98,11 +111,11 @@ def per_label(mechanism: Any) -> str:
         "gumbel": "Gumbel noise of scale",
     }
     scale = mechanism.max_count / mechanism.epsilon
-    kind = kinds[noise_name(mechanism)]
+    kind = kinds[mechanism.noise]
     return f"epsilon {short_exact(mechanism.epsilon)}, {kind} {plain(down(scale))}"
 
 
-def threshold_base(mechanism: Any) -> str | None:
+def threshold_base(mechanism: LabelsMechanism) -> str | None:
     """Name what a threshold is measured from; None if there is no threshold."""
     if isinstance(mechanism, TopLabels):
         return f"count number {mechanism.candidates + 1:,}"
@@ -120,36 +133,36 @@ def number(value: int | Fraction | float) -> str:
     return f"{int(value):,}" if value == int(value) else plain(up(value))
 
 
-def threshold_in_words(mechanism: Any) -> str:
+def threshold_in_words(mechanism: LabelsMechanism) -> str:
     """Say where the threshold lies."""
     base, threshold = threshold_base(mechanism), mechanism.threshold
-    if base is None:
+    if threshold is None:
         return "There is no threshold: all listed labels are released."
     if base == "zero":
         return (
-            f"Threshold: {number(threshold)} records; labels whose noisy count is above it are "
+            f"Threshold: {number(threshold)} records; labels with a noisy count above it are "
             "released."
         )
     return (
-        f"Threshold: {number(threshold)} records above {base} (from the largest, with its own "
-        "noise); labels whose noisy count is above it are released."
+        f"Threshold: {number(threshold)} records above {base} (counting from the largest; it "
+        "has noise too); labels with a noisy count above it are released."
     )
 
 
-def appearance_in_words(mechanism: Any, appearance: Appearance) -> str:
+def appearance_in_words(mechanism: LabelsMechanism, appearance: Appearance) -> str:
     """Say what count a label needs to be released with some chance."""
     percent, count = f"{100 * appearance.chance:g} %", appearance.count
     base = threshold_base(mechanism)
     if base == "zero":
         return f"From a count of {count:,} on, a label is released with a chance of {percent}."
-    also = ", if no k labels come before it" if isinstance(mechanism, TopLabels) else ""
+    also = " and fewer than k labels come before it" if isinstance(mechanism, TopLabels) else ""
     return (
         f"A label is released with a chance of {percent} if its count is {count:,} above "
         f"{base}{also}."
     )
 
 
-def share_of_users(appearance: Appearance, users: int) -> str:
+def share_of_users(appearance: Appearance, users: int, noun: str = "users") -> str:
     """Say what share of a guessed number of users such a count is.
 
     >>> share_of_users(Appearance(80, 0.5), 10_000)
@@ -157,12 +170,12 @@ def share_of_users(appearance: Appearance, users: int) -> str:
     """
     count = appearance.count
     if count > users:
-        return f"  {users:,} users are too few for that, if each adds 1."
+        return f"  {users:,} {noun} are too few for that, if each adds 1."
     share = f"{plain(up(Fraction(100 * count, users), 2))} %"
-    return f"  {count:,} of {users:,} users are {share} of them, if each adds 1."
+    return f"  {count:,} of {users:,} {noun} are {share} of them, if each adds 1."
 
 
-def intervals_in_words(mechanism: Any) -> str:
+def intervals_in_words(mechanism: LabelsMechanism) -> str:
     """Say what the error bars mean."""
     width, percent = half_width(mechanism), f"{100 * LEVEL:g} %"
     start = (
@@ -179,9 +192,11 @@ def intervals_in_words(mechanism: Any) -> str:
     )
 
 
-def limits_of(mechanism: Any, provenance: Mapping[str, str]) -> list[tuple[str, str]]:
+def limits_of(mechanism: LabelsMechanism, provenance: Mapping[str, str]) -> list[tuple[str, str]]:
     """Say what the release leaves out and the guarantee does not cover."""
     limits = []
+    bounded = bounded_unit(provenance)
+    who = with_article(bounded.who)
     if threshold_base(mechanism) is not None:
         limits.append(
             (
@@ -209,27 +224,28 @@ def limits_of(mechanism: Any, provenance: Mapping[str, str]) -> list[tuple[str, 
         limits.append(
             (
                 "The bounds.",
-                "Whoever counted the labels promises that a user adds "
+                "Whoever counted the labels asserts that a user adds "
                 f"{bounds_in_words(mechanism)}. A user who adds more is protected less.",
             )
         )
     elif protected_unit(provenance) != "one row":
+        many = plural_of(bounded)
         limits.append(
             (
-                "What users had beyond the bounds.",
-                f"A user adds {bounds_in_words(mechanism)}. What users had beyond that is in no "
-                "count, so counts may be too small even without noise.",
+                f"What {many} had beyond the bounds.",
+                f"{who[0].upper()}{who[1:]} adds {bounds_in_words(mechanism)}. No count contains "
+                f"what {many} had beyond that, so counts may be too small even without noise.",
             )
         )
     if provenance.get("null_users") == "separate":
         limits.append(
             (
-                "Rows without a user.",
-                "Each counts as a user of its own: a person with several such rows is protected "
-                "for one of them.",
+                f"Rows without {who}.",
+                f"Each counts as a separate {bounded.who}: a person with several such rows is "
+                "protected for one of them only.",
             )
         )
-    if getattr(mechanism, "labels", None) is not None:
+    if isinstance(mechanism, ThresholdHistogram) and mechanism.labels is not None:
         limits.append(
             (
                 "The listed labels.",

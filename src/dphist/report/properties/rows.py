@@ -11,12 +11,12 @@ from dphist.errors import ParameterError
 from dphist.parameters import Exact, decimal_text, exact_number, positive_number, whole_number
 from dphist.properties import (
     Estimate,
-    distance_to_uniformity,
-    entropy,
-    guessing,
-    renyi_entropy,
-    support_coverage,
-    support_size,
+    estimate_distance_to_uniformity,
+    estimate_entropy,
+    estimate_guessing,
+    estimate_renyi_entropy,
+    estimate_support_coverage,
+    estimate_support_size,
 )
 from dphist.properties.resampling import FEWEST, MOST, RESAMPLES
 from dphist.properties.source import MOST_RECORDS, Source, profile_of
@@ -26,7 +26,7 @@ from dphist.release.release import Release
 # The numbers of guesses that are shown, where there are more labels than that.
 _GUESSES = (10, 1000, 100_000)
 _EXTRA = (Fraction(1), Fraction(2))
-_TOO_FAR = "cannot be told: too far ahead for so few records"
+_TOO_FAR = "unknown: too far ahead for this few records"
 
 _Parameter: TypeAlias = int | str
 
@@ -111,9 +111,9 @@ def properties_of(
 def _entropies(source: Source, runs: int, labels: int | None, base: Exact) -> list[Property]:
     at: dict[str, _Parameter] = {"base": str(base)}
     known: dict[str, _Parameter] = {} if labels is None else {"labels": labels}
-    shannon = entropy(source, labels=labels, base=base, full=True, resamples=runs)
-    collision = renyi_entropy(source, order=2, base=base, full=True, resamples=runs)
-    least = renyi_entropy(source, order=math.inf, base=base, full=True, resamples=runs)
+    shannon = estimate_entropy(source, labels=labels, base=base, resamples=runs)
+    collision = estimate_renyi_entropy(source, order=2, base=base, resamples=runs)
+    least = estimate_renyi_entropy(source, order=math.inf, base=base, resamples=runs)
     return [
         Property("entropy", "Shannon entropy", shannon, at | known),
         Property("renyi_entropy", "Rényi entropy of order 2", collision, at | {"order": 2}),
@@ -122,13 +122,13 @@ def _entropies(source: Source, runs: int, labels: int | None, base: Exact) -> li
 
 
 def _sizes(source: Source, runs: int, p_min: Exact | None) -> list[Property]:
-    bound = support_size(source, method="chao1", full=True, resamples=runs)
-    found = [Property("support_size", "Labels there are, at least", bound, {"method": "chao1"})]
+    bound = estimate_support_size(source, method="chao1", resamples=runs)
+    found = [Property("support_size", "Number of labels, at least", bound, {"method": "chao1"})]
     if p_min is not None:
-        estimate = support_size(source, p_min=p_min, full=True, resamples=runs)
+        estimate = estimate_support_size(source, p_min=p_min, resamples=runs)
         least = decimal_text(exact_number(p_min, "p_min"))
         at: dict[str, _Parameter] = {"method": estimate.method, "p_min": least}
-        found.append(Property("support_size", "Labels there are", estimate, at))
+        found.append(Property("support_size", "Number of labels", estimate, at))
     return found
 
 
@@ -139,7 +139,7 @@ def _new_labels(source: Source, runs: int, extra: Sequence[Exact] | None) -> lis
         times_n = "n" if more == 1 else f"{text}n" if "/" not in text else f"({text})n"
         name = f"New labels in {times_n} further records"
         if more <= farthest(profile_of(source)):
-            estimate = support_coverage(source, extra=more, full=True, resamples=runs)
+            estimate = estimate_support_coverage(source, extra=more, resamples=runs)
         else:
             estimate = Estimate(math.nan, SMOOTHED, None, None, "labels", (_TOO_FAR,))
         found.append(Property("support_coverage", name, estimate, {"extra": text}))
@@ -149,25 +149,25 @@ def _new_labels(source: Source, runs: int, extra: Sequence[Exact] | None) -> lis
 def _distances(source: Source, runs: int, labels: int | None) -> list[Property]:
     if labels is None:
         return []
-    estimate = distance_to_uniformity(source, labels=labels, full=True, resamples=runs)
+    estimate = estimate_distance_to_uniformity(source, labels=labels, resamples=runs)
     found = Property("distance_to_uniformity", "Distance to uniform", estimate, {"labels": labels})
     return [found]
 
 
 def _guesses(source: Source, runs: int) -> list[Property]:
-    """Return shares of the commonest labels; for passwords, what that many guesses open."""
+    """Return shares of the most common labels; for passwords, of accounts that guesses open."""
     have = profile_of(source).labels
     found = []
     for tries in [tries for tries in _GUESSES if tries < have] or [1]:
-        estimate = guessing(source, guesses=tries, full=True, resamples=runs)
-        some = "the commonest label" if tries == 1 else f"{tries:,} commonest labels"
+        estimate = estimate_guessing(source, guesses=tries, resamples=runs)
+        some = "the most common label" if tries == 1 else f"the {tries:,} most common labels"
         name = f"Share of {some}"
         found.append(Property("guessing", name, estimate, {"guesses": tries}))
     at: dict[str, _Parameter] = {"share": "1/2", "measure": "dictionary"}
-    dictionary = guessing(source, share="1/2", measure="dictionary", full=True, resamples=runs)
-    guesswork = guessing(source, share="1/2", bits=True, full=True, resamples=runs)
+    dictionary = estimate_guessing(source, share="1/2", measure="dictionary", resamples=runs)
+    guesswork = estimate_guessing(source, share="1/2", bits=True, resamples=runs)
     return [
         *found,
-        Property("guessing", "Labels of half the records", dictionary, at),
+        Property("guessing", "Labels that cover half the records", dictionary, at),
         Property("guessing", "Guesswork for a half", guesswork, {"share": "1/2", "bits": True}),
     ]

@@ -71,7 +71,7 @@ def _sentences(method: str, notes: Sequence[str]) -> str:
 
 def _number(value: float, unit: str) -> str:
     if math.isnan(value):
-        return "cannot be told"
+        return "unknown"
     if math.isinf(value):
         return "no bound"
     if unit == _SHARE:

@@ -25,14 +25,14 @@ class RangesKind(Kind):
 
     def promise(self, release: Release) -> Promise:
         """Return what a release promises; of zCDP, rho stands in large letters."""
-        mechanism, guarantee = release.mechanism, release.guarantee
-        unit, number = records.unit_of(release), records.number_of(release)
+        guarantee, unit = release.guarantee, records.unit_of(release)
+        number, most = records.number_of(release), records.sensitivity_of(release)
         return promise_of_records(
             release,
             unit=unit,
-            neighbors=neighbors_in_words(mechanism.sensitivity, release.provenance.get("unit")),
+            neighbors=neighbors_in_words(most, release.provenance.get("unit")),
             number=number,
-            meaning=promise_in_words(guarantee, unit, number, total_of(mechanism)),
+            meaning=promise_in_words(guarantee, unit, number, total_of(release.mechanism)),
             headline=guarantee if isinstance(guarantee, ZCDP) else None,
         )
 

@@ -109,10 +109,10 @@ def _figure(chart: Chart, release: Release) -> Figure:
         together = bins_a_step(value)
         text = f"Records in each bin{after}."
         if together > 1:
-            text = f"Records a bin, as the mean of {together:,} neighboring bins each{after}."
+            text = f"Records per bin, averaged over groups of {together:,} neighboring bins{after}."
         return figure(chart, "bins", text)
     if chart.title == SUMS_TITLE:
         return figure(chart, "sums", f"Records below each edge of the bins{after}.")
     across, up = (int(places[1]) for places in cells_of(value)[1])
-    text = f"Records a cell of {across:,} by {up:,} bins{after}; the fuller the color, the more."
+    text = f"Records per cell of {across:,} by {up:,} bins{after}; a fuller color means more."
     return figure(chart, "map", text, _MAP_HEIGHT)

@@ -81,7 +81,7 @@ def _draw_bins(
         ax.axhline(0, color=palette.grid, linewidth=0.9)
     _finish(ax, palette, scale, low, high)
     ax.set_xlabel(scale.label(name), parse_math=False)
-    ax.set_ylabel("Records a bin")
+    ax.set_ylabel("Records per bin")
 
 
 def _draw_sums(

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from dphist.arrays import FloatArray, IntArray, NumberArray
-from dphist.mechanism import Mechanism
 from dphist.ranges import RangesMechanism
+from dphist.release.maker import Maker
 from dphist.release.range_histogram import RangeHistogram
 from dphist.release.range_histogram.picture import ERRORS, grouped
 from dphist.release.release import Release
@@ -131,7 +131,7 @@ def outside_of(release: Release) -> list[Row]:
     return [Row(text, "", counts[kind], error) for kind, text in said.items() if kind in counts]
 
 
-def _error_of_one(mechanism: Mechanism) -> float:
+def _error_of_one(mechanism: Maker) -> float:
     """Return the standard error of a count that the whole budget pays for."""
     if isinstance(mechanism, RangesMechanism):
         return float(mechanism.budget.variance(Fraction(1)) ** 0.5)

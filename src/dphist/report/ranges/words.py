@@ -3,10 +3,9 @@
 As in `dphist.report.words`: functions of parameters and released values.
 """
 
-from typing import Any
-
 from dphist.privacy import ZCDP, ApproxDP, Guarantee, PureDP, Target
-from dphist.ranges import AdaptiveTree
+from dphist.ranges import AdaptiveTree, HierarchicalTree
+from dphist.release.maker import Maker
 from dphist.release.range_histogram import RangeHistogram
 from dphist.report import words
 from dphist.report.delta_words import UNKNOWN, Number
@@ -60,8 +59,8 @@ def limits_in_words(unit: str, histogram: RangeHistogram) -> list[tuple[str, str
     }
     public = (
         "The edges." if histogram.axes is not None else "The number of bins.",
-        "They are published, and must be fixed without a look at the data. If they were taken from "
-        "the data, the guarantee does not cover what they reveal.",
+        "They are published, and must be fixed without looking at the data. If they were taken "
+        "from the data, the guarantee does not cover what they reveal.",
     )
     return [public] + [(name, told.get(name, how)) for name, how in words.limits_in_words(unit)]
 
@@ -98,21 +97,21 @@ def names_in_words(histogram: RangeHistogram) -> str:
     return f"{', '.join(names)} and {last}" if names else last
 
 
-def errors_in_words(mechanism: Any) -> str:
+def errors_in_words(mechanism: Maker) -> str:
     """Say what errors mean and what determines them."""
     start = (
-        "The number after ± is 1.96 standard errors. The true number is within it in about 95 % of "
-        "releases or more, for each number by itself. "
+        "The number after ± is 1.96 standard errors. The true number is within that distance in "
+        "about 95 % of releases or more, for each number by itself. "
     )
     if isinstance(mechanism, AdaptiveTree):
         return (
-            f"{start}It follows from the noisy counts and from their noise. It assumes nothing "
-            "about how records are spread over bins that were counted together: there it is as "
-            "wide as the count of all these bins allows."
+            f"{start}The error follows from the noisy counts and from their noise. It assumes "
+            "nothing about how records are spread over bins that were counted together. There the "
+            "error is as large as the count of all these bins allows."
         )
-    if getattr(mechanism, "nonnegative", False):
+    if isinstance(mechanism, HierarchicalTree) and mechanism.nonnegative:
         return (
-            f"{start}The mechanism alone determines it for estimates that may be negative; it is "
-            "widened by as much as making them non-negative changed them."
+            f"{start}For estimates that may be negative, the mechanism alone determines the error. "
+            "It is increased by as much as making the estimates non-negative changed them."
         )
-    return f"{start}The mechanism alone determines it."
+    return f"{start}The mechanism alone determines the error."

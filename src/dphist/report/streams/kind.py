@@ -12,7 +12,7 @@ from dphist.report.promise import Promise, promise_of_total
 from dphist.report.streams.counted import counted_by
 from dphist.report.streams.summary import summary_of
 from dphist.report.streams.table import streams_csv
-from dphist.report.streams.words import neighbors_in_words, protected_unit
+from dphist.report.streams.words import mechanism_of, neighbors_in_words, protected_unit
 
 if TYPE_CHECKING:
     from dphist.report.plots import Panels
@@ -24,16 +24,16 @@ class StreamsKind(Kind):
     name, title = "streams", "Running counts of a stream"
 
     def promise(self, release: Release) -> Promise:
-        mechanism = release.mechanism
+        mechanism = mechanism_of(release)
         return promise_of_total(
             release,
             unit=protected_unit(mechanism, release.provenance),
-            neighbors=neighbors_in_words(mechanism),
+            neighbors=neighbors_in_words(mechanism, release.provenance),
             number=_number(release),
         )
 
     def counted(self, release: Release) -> Counted:
-        return counted_by(release.mechanism)
+        return counted_by(mechanism_of(release), release.provenance)
 
     def size(self, release: Release) -> dict[str, Any]:
         value = release.value
@@ -62,7 +62,7 @@ class StreamsKind(Kind):
 
 def _number(release: Release) -> Number:
     """Return how many events there are, or how many users the counts show."""
-    value, mechanism = release.value, release.mechanism
+    value, mechanism = release.value, mechanism_of(release)
     events = release.guarantee.unit.who == "event"
     if mechanism.max_events_per_user is None:
         return number_shown(release, int(value.times[-1]), exact=events)

@@ -50,17 +50,17 @@ class StreamsPage(Page):
 
 def content(release: Release) -> StreamsPage:
     """Return what the page says."""
-    mechanism, value = release.mechanism, release.value
-    unit = words.protected_unit(mechanism, release.provenance)
+    mechanism, value = words.mechanism_of(release), release.value
+    threshold = mechanism.threshold
     return StreamsPage(
         coverage=words.coverage_in_words(mechanism),
-        bounding=" ".join(words.bounding_in_words(mechanism)),
+        bounding=" ".join(words.bounding_in_words(mechanism, release.provenance)),
         time=int(value.times[-1]),
         horizon=mechanism.horizon,
         readings=len(value),
         rows=rows_of(release, _MOST_ROWS),
         left_out=max(len(value.latest) - _MOST_ROWS, 0),
-        threshold=None if mechanism.threshold is None else words.threshold_text(mechanism),
+        threshold=None if threshold is None else words.threshold_text(threshold),
         threshold_words=words.threshold_in_words(mechanism),
         error=words.error_text(mechanism),
         half_width=words.half_width(mechanism),
@@ -69,7 +69,7 @@ def content(release: Release) -> StreamsPage:
         figures=[_figure(release)],
         parameters=mechanism_facts.parameters(mechanism),
         paper=mechanism_facts.paper(mechanism),
-        limits=words.limits_of(mechanism, unit),
+        limits=words.limits_of(mechanism, release.provenance),
     )
 
 
@@ -80,7 +80,7 @@ def _figure(release: Release) -> Figure:
 
 def _caption(release: Release) -> str:
     """Say what the lines are, and what a missing line means."""
-    labels, mechanism = release.value.labels, release.mechanism
+    labels, mechanism = release.value.labels, words.mechanism_of(release)
     which = "Released counts of the labels" if len(labels) <= MOST_LINES else (
         f"Released counts of the {MOST_LINES} labels with the largest last counts"
     )  # fmt: skip
@@ -88,10 +88,11 @@ def _caption(release: Release) -> str:
     largest = max(release.value.latest.counts.tolist(), default=0)
     if words.half_width(mechanism) < _HAIR * largest:
         text += " Here it is narrower than the lines."
-    if mechanism.threshold is None:
+    threshold = mechanism.threshold
+    if threshold is None:
         return text
     return (
         f"{text} A line begins where the label was first released, and has a gap where the label "
-        f"fell below the threshold, {words.threshold_text(mechanism)}. A label without a line need "
+        f"fell below the threshold, {words.threshold_text(threshold)}. A label without a line need "
         "not have a count of zero."
     )

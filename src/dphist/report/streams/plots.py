@@ -16,6 +16,7 @@ from dphist.report.streams.colors import DASHES, LIGHT
 from dphist.report.streams.counted import counted_by
 from dphist.report.streams.lines import Line, apart, lines_of
 from dphist.report.streams.rows import least_count
+from dphist.report.streams.words import mechanism_of
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -34,9 +35,10 @@ def plot(release: Release) -> Panels:
 def chart_of(release: Release, colors: Sequence[str] = LIGHT) -> Chart:
     """Return the chart of a release: the lines of its top labels, in these colors."""
     lines = lines_of(release)
-    threshold = release.mechanism.threshold
+    threshold = mechanism_of(release).threshold
     limit = None if threshold is None else float(threshold)
-    end, of = float(release.value.times[-1]), counted_by(release.mechanism)
+    mechanism, end = mechanism_of(release), float(release.value.times[-1])
+    of = counted_by(mechanism, release.provenance)
     name = f"95 % band, {of.who}" if of.who else "95 % band"
     least = least_count(release)
     return Chart(

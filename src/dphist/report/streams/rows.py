@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from dphist.release.release import Release
-from dphist.report.streams.words import half_width
+from dphist.report.streams.words import half_width, mechanism_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ def rows_of(release: Release, most: int) -> list[Row]:
 
 def interval(release: Release, count: int) -> tuple[int, int]:
     """Return the 95 % interval of a released count."""
-    width, least = half_width(release.mechanism), least_count(release)
+    width, least = half_width(mechanism_of(release)), least_count(release)
     low, high = count - width, count + width
     return (low, high) if least is None else (max(low, least), max(high, least))
 
@@ -48,4 +48,4 @@ def least_count(release: Release) -> int | None:
     A label that nobody listed occurs in the stream, so its count is at least 1. The noisy count of
     a listed label may be negative.
     """
-    return None if release.mechanism.threshold is None else 1
+    return None if mechanism_of(release).threshold is None else 1

@@ -16,17 +16,20 @@ _LABEL_COLUMNS = 40
 
 def summary_of(release: Release, promise: Promise) -> Summary:
     """Return what a reader wants to know first, and the first rows of the last reading."""
-    mechanism, value = release.mechanism, release.value
+    mechanism, value = words.mechanism_of(release), release.value
     error, width = words.error_text(mechanism), words.half_width(mechanism)
     facts = [
         ("Guarantee", f"{promise.cost}, for {promise.unit}"),
         ("In zCDP", str(promise.guarantee)),
         ("Events", words.reached_in_words(release)),
         ("Readings", f"{len(value):,}; {len(value.latest):,} labels in the last one"),
-        ("Bounds", " ".join(words.bounding_in_words(mechanism))),
-        ("Counts", counted_by(mechanism).sentence),
+        ("Bounds", " ".join(words.bounding_in_words(mechanism, release.provenance))),
+        ("Counts", counted_by(mechanism, release.provenance).sentence),
         ("Threshold", words.threshold_in_words(mechanism).removeprefix("Threshold: ")),
-        ("Error", f"standard error of a count at most {error}, so ± {width:,} with 95 %"),
+        (
+            "Error",
+            f"standard error of a count at most {error}, so ± {width:,} with probability 95 %",
+        ),
         ("Method", words.method_in_words(mechanism)),
         ("Mechanism", mechanism_facts.call(mechanism)),
     ]

@@ -5,12 +5,15 @@ As in `dphist.report.words`: functions of parameters and of what was stated befo
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from fractions import Fraction
 
-from dphist.privacy.as_text import plain, up
+from dphist.privacy import PrivacyUnit
+from dphist.privacy.as_text import plain, up, with_article
 from dphist.release.release import Release
 from dphist.report.counted import how_many
-from dphist.report.words import LEVEL, limits_in_words
+from dphist.report.kind import not_shown
+from dphist.report.words import LEVEL, limits_in_words, plural_of
+from dphist.streams import ContinualMechanism
 
 _METHODS = {
     "autoregressive": "noise that is a sum of a few processes, slow and fast ones",
@@ -18,88 +21,108 @@ _METHODS = {
 }
 
 
-def protected_unit(mechanism: Any, provenance: Mapping[str, str]) -> str:
+def mechanism_of(release: Release) -> ContinualMechanism:
+    """Return the mechanism of a release; refuse one without what words of this kind state."""
+    if not isinstance(release.mechanism, ContinualMechanism):
+        raise not_shown(release, ContinualMechanism)
+    return release.mechanism
+
+
+def protected_unit(mechanism: ContinualMechanism, provenance: Mapping[str, str]) -> str:
     """Name what is protected."""
     return provenance.get("unit", str(mechanism.unit))
 
 
-def coverage_in_words(mechanism: Any) -> str:
+def user_of(mechanism: ContinualMechanism, provenance: Mapping[str, str]) -> PrivacyUnit:
+    """Name those whose events were bounded.
+
+    >>> said = {"unit": "all events of one patient, of which at most 5 count"}
+    >>> print(user_of(ContinualMechanism(epsilon=1, delta="1e-6", horizon=9), said))
+    one patient
+    """
+    return PrivacyUnit("user").named(protected_unit(mechanism, provenance))
+
+
+def coverage_in_words(mechanism: ContinualMechanism) -> str:
     """Say that the guarantee is for all readings together."""
     readings = "however many there are"
     if mechanism.readings is not None:
         readings = f"at most {mechanism.readings:,}"
     return (
-        f"That holds for all readings together, {readings}, over the whole stream of up to "
+        f"This holds for all readings together, {readings}, over the whole stream of up to "
         f"{how_many(mechanism.horizon, 'event')}."
     )
 
 
-def neighbors_in_words(mechanism: Any) -> str:
+def neighbors_in_words(mechanism: ContinualMechanism, provenance: Mapping[str, str]) -> str:
     """State which data are neighbors."""
     bound = mechanism.max_events_per_user
     if bound is None:
         replaced, kept = "one event by an event without labels", ""
     else:
-        replaced = "the events of one user by events without labels"
-        kept = f" At most {how_many(bound, 'event')} of each user count."
+        user = user_of(mechanism, provenance)
+        replaced = f"the events of {user} by events without labels"
+        kept = f" At most {how_many(bound, 'event')} of each {user.who} count."
     return (
         f"D and D′ are neighbors if replacing {replaced} turns one into the other.{kept} The "
         "number and the times of events are public."
     )
 
 
-def bounding_in_words(mechanism: Any) -> list[str]:
+def bounding_in_words(mechanism: ContinualMechanism, provenance: Mapping[str, str]) -> list[str]:
     """Say how events are bounded, for a stream that goes on or is only planned."""
     labels, bound = mechanism.max_labels, mechanism.max_events_per_user
     lines = [f"At most {how_many(labels, 'label')} of an event counts, chosen at random."]
     if labels > 1:
         lines = [f"At most {labels:,} labels of an event count, chosen at random if it has more."]
     if bound is not None:
+        user = with_article(user_of(mechanism, provenance).who)
         lines.append(
-            f"At most {how_many(bound, 'event')} of a user {'counts' if bound == 1 else 'count'} "
+            f"At most {how_many(bound, 'event')} of {user} {'counts' if bound == 1 else 'count'} "
             "over the whole stream; a further one counts as an event without labels."
         )
     return lines
 
 
-def method_in_words(mechanism: Any) -> str:
+def method_in_words(mechanism: ContinualMechanism) -> str:
     """Name the method."""
     name: str = mechanism.method
     return f"{name}, {_METHODS[name]}" if name in _METHODS else name
 
 
-def threshold_in_words(mechanism: Any) -> str:
+def threshold_in_words(mechanism: ContinualMechanism) -> str:
     """Say where the threshold lies, and which counts are above it."""
-    if mechanism.threshold is None:
+    threshold = mechanism.threshold
+    if threshold is None:
         return "There is no threshold: all listed labels are in each reading."
     return (
-        f"Threshold: {threshold_text(mechanism)}; labels whose noisy count is above it are in a "
+        f"Threshold: {threshold_text(threshold)}; labels with a noisy count above it are in a "
         f"reading. From a count of {likely_count(mechanism):,} on, a label is in it with a chance "
         "of 95 % or more."
     )
 
 
-def threshold_text(mechanism: Any) -> str:
-    """Write the threshold with one decimal place, rounded up."""
-    return f"{math.ceil(mechanism.threshold * 10) / 10:,.1f}"
+def threshold_text(threshold: Fraction) -> str:
+    """Write a threshold with one decimal place, rounded up."""
+    return f"{math.ceil(threshold * 10) / 10:,.1f}"
 
 
-def likely_count(mechanism: Any) -> int:
+def likely_count(mechanism: ContinualMechanism) -> int:
     """Return the count from which on a label is released with 95 %, by the largest noise."""
     return int(mechanism.likely_count(LEVEL))
 
 
-def half_width(mechanism: Any) -> int:
+def half_width(mechanism: ContinualMechanism) -> int:
     """Return the least q at which a count's noise, rounded, is within q with 95 % at any time."""
     return int(mechanism.half_width(LEVEL))
 
 
-def error_text(mechanism: Any) -> str:
+def error_text(mechanism: ContinualMechanism) -> str:
     """Write the largest standard error in three digits, rounded up."""
     return plain(up(mechanism.standard_error, 3))
 
 
-def intervals_in_words(mechanism: Any) -> str:
+def intervals_in_words(mechanism: ContinualMechanism) -> str:
     """Say what the error bands mean."""
     start = (
         f"Bands and intervals reach {half_width(mechanism):,} to both sides of a released count. "
@@ -116,15 +139,17 @@ def intervals_in_words(mechanism: Any) -> str:
     )
 
 
-def limits_of(mechanism: Any, unit: str) -> list[tuple[str, str]]:
+def limits_of(
+    mechanism: ContinualMechanism, provenance: Mapping[str, str]
+) -> list[tuple[str, str]]:
     """Say what the release leaves out and the guarantee does not cover."""
     limits = []
     if mechanism.threshold is not None:
         limits.append(
             (
                 "Labels that are missing.",
-                "A label that is not in a reading was below the threshold. Its count need not have "
-                "been zero. Noise may hide a label longer, or hide it again.",
+                "A label that is not in a reading was below the threshold. Its count may have been "
+                "above zero. Noise may hide a label longer, or hide it again.",
             )
         )
     limits.append(
@@ -136,8 +161,8 @@ def limits_of(mechanism: Any, unit: str) -> list[tuple[str, str]]:
     if mechanism.max_events_per_user is not None:
         limits.append(
             (
-                "What users had beyond the bound.",
-                "It is in no count, so counts may be too small even without noise.",
+                f"What {plural_of(user_of(mechanism, provenance))} had beyond the bound.",
+                "No count contains it, so counts may be too small even without noise.",
             )
         )
     if mechanism.labels is not None:
@@ -154,6 +179,7 @@ def limits_of(mechanism: Any, unit: str) -> list[tuple[str, str]]:
         "Other releases.": "Further readings of this stream are covered. Each other release from "
         "the same data costs privacy again; the epsilons add up, and so do the deltas.",
     }
+    unit = protected_unit(mechanism, provenance)
     return limits + [(about, told.get(about, how)) for about, how in limits_in_words(unit)]
 
 
@@ -162,5 +188,5 @@ def reached_in_words(release: Release) -> str:
 
     The horizon is the last event the guarantee covers.
     """
-    time, horizon = int(release.value.times[-1]), release.mechanism.horizon
+    time, horizon = int(release.value.times[-1]), mechanism_of(release).horizon
     return f"{time:,} of at most {horizon:,} (the horizon)"

@@ -1,4 +1,4 @@
-"""Columns of a dataframe that hold events: their labels, their users, and where each begins."""
+"""Columns of a dataframe of events: labels, users, and the rows at which events begin."""
 
 from typing import Any
 
@@ -11,29 +11,29 @@ from dphist.errors import ColumnError, DataError
 from dphist.tables.reading.types import plain
 
 PLAIN = (list, tuple, set, frozenset)
-"""What holds the labels of an event, as Python has it."""
+"""Python types that may hold the labels of an event."""
 
 _MILLISECONDS_A_DAY = 86_400_000
 
 
 def plain_text(values: Any) -> list[str] | None:
-    """Return the values of a list or set, each of exactly the type str; None if any is no text."""
+    """Return the values of a list or set, each of exactly the type str; None if any is not text."""
     kinds = set(map(type, values))
     if kinds <= {str}:
         return list(values)
     if not all(issubclass(kind, str) for kind in kinds):
         return None
-    # A subclass may be equal to what it will. An Enum's value is its text, its str() is not.
+    # A subclass may define its own equality. The label of an Enum is its value, not its str().
     return [str.__str__(value) for value in values]
 
 
 def labels_of(values: pa.Array) -> tuple[IntArray, pa.Array]:
-    """Return how many labels each row has, and the labels of all rows; `values` are lists."""
-    return numbers_of(pc.list_value_length(values)), pc.list_flatten(values)
+    """Return the number of labels of each row, and the labels of all rows; `values` are lists."""
+    return to_int64(pc.list_value_length(values)), pc.list_flatten(values)
 
 
 def check_users(kind: pa.DataType, name: str) -> None:
-    """Refuse a column of users whose values `user_key` has no equal of."""
+    """Refuse a column of users of a type that `user_key` does not accept."""
     types = pa.types
     whole = types.is_integer(kind) or types.is_boolean(kind) or types.is_date(kind)
     if not (whole or plain(kind) == pa.string()):
@@ -44,14 +44,15 @@ def check_users(kind: pa.DataType, name: str) -> None:
 
 
 def users_of_events(users: pa.Array, kind: pa.DataType, name: str) -> tuple[list[bytes], IntArray]:
-    """Return the distinct users of a column, as `user_key` writes them, and each row's place.
+    """Return the distinct users of a column, as keys like those of `user_key`, and each row's code.
 
-    `kind` is the type of the column; moments among the users have become integers.
+    The code of a row is the position of its user among the distinct users. `kind` is the type of
+    the column; dates with milliseconds arrive as integers.
     """
     if users.null_count:
         raise DataError(f"column {name!r} must have no missing values: give every event a user")
     table = users.dictionary_encode()
-    codes, distinct = numbers_of(table.indices), table.dictionary
+    codes, distinct = to_int64(table.indices), table.dictionary
     if plain(kind) == pa.string():
         texts = distinct.cast(pa.large_string()).cast(pa.large_binary())
         return [b"t" + text for text in texts.to_pylist()], codes
@@ -64,23 +65,23 @@ def users_of_events(users: pa.Array, kind: pa.DataType, name: str) -> tuple[list
     return [b"i%d" % number for number in distinct.to_pylist()], codes
 
 
-def changes_of(ids: pa.Array, name: str) -> BoolArray:
-    """Return whether each row but the first has another value than the row before."""
+def find_changes(ids: pa.Array, name: str) -> BoolArray:
+    """Return whether each row after the first has another value than the row before it."""
     if ids.null_count:
         raise DataError(f"column {name!r} must have no missing values: give every row its event")
     changes: BoolArray = pc.not_equal(ids[1:], ids[:-1]).to_numpy(zero_copy_only=False)
     return changes
 
 
-def one_array(values: pa.ChunkedArray) -> pa.Array:
-    """Return a column as one array; text as such whose places have 64 bits, and are enough."""
+def to_array(values: pa.ChunkedArray) -> pa.Array:
+    """Return a column as one array; text gets offsets of 64 bits, so that it always fits."""
     if plain(values.type) == pa.string():
         values = values.cast(pa.large_string())
     combined = values.combine_chunks()
     return combined.chunk(0) if isinstance(combined, pa.ChunkedArray) else combined
 
 
-def numbers_of(values: Any) -> IntArray:
+def to_int64(values: Any) -> IntArray:
     """Return an Arrow array of numbers or truth values as int64."""
     numbers: IntArray = values.to_numpy(zero_copy_only=False).astype(np.int64)
     return numbers

@@ -1,6 +1,7 @@
-"""A batch of events, and dropping labels from it: at random, or all unlisted ones.
+"""A batch of events, and the removal of labels from it: at random, or all unlisted labels.
 
-Events are sets of labels. Dropping labels keeps the events, since they are the time of the stream.
+Events are sets of labels. If labels are dropped, the events stay, because each event is one time
+step of the stream.
 """
 
 import os
@@ -12,7 +13,7 @@ import numpy as np
 from dphist.arrays import BoolArray, IntArray
 from dphist.noise import Source
 
-_BYTES = 8  # of randomness per label: ties are rare, and drawn again
+_BYTES = 8  # of randomness per label; ties are rare, and are drawn again
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -24,13 +25,13 @@ class Events:
     starts : (events + 1,) int64
         Event i has the labels codes[starts[i]:starts[i + 1]].
     codes : (labels of all events,) int64
-        Places in `vocabulary`; within an event ascending, each once.
+        Positions in `vocabulary`; within an event they are ascending and distinct.
     vocabulary : list of str
         The distinct labels of all events.
     users : list of bytes, or None if no users were asked for
         The distinct users of all events: a letter for the type, and the value.
     user_codes : (events,) int64, or None
-        Places in `users`.
+        Positions in `users`.
     """
 
     starts: IntArray
@@ -47,40 +48,40 @@ class Events:
         return len(self.starts) - 1
 
 
-def known_only(events: Events, places: Mapping[str, int]) -> Events:
+def keep_known(events: Events, places: Mapping[str, int]) -> Events:
     """Drop the labels that are not in `places`; every event keeps its time step."""
     if all(label in places for label in events.vocabulary):
         return events
     known = np.fromiter((label in places for label in events.vocabulary), np.bool_)
-    return _only(events, known[events.codes])
+    return _keep_labels(events, known[events.codes])
 
 
 def cut(events: Events, max_labels: int, source: Source | None = None) -> Events:
     """Cut each event to `max_labels` labels, 1 or more, chosen uniformly at random.
 
     The choice in an event is independent of all other events, and of the labels themselves.
-    `source(n)` returns n random bytes; for tests only, and the operating system's if omitted.
+    `source(n)` returns n random bytes, for tests only (default: the operating system's randomness).
     """
     if len(events.codes) <= max_labels:
         return events
-    keep = chosen(events.starts, max_labels, source)
-    return events if keep.all() else _only(events, keep)
+    keep = choose_labels(events.starts, max_labels, source)
+    return events if keep.all() else _keep_labels(events, keep)
 
 
-def emptied(events: Events, cut_away: BoolArray) -> Events:
-    """Return the batch with the events where `cut_away`, (events,) bool, is true made empty."""
+def remove_labels(events: Events, cut_away: BoolArray) -> Events:
+    """Remove all labels from the events for which `cut_away`, (events,) bool, is true."""
     if not cut_away.any():
         return events
-    return _only(events, np.repeat(~cut_away, np.diff(events.starts)))
+    return _keep_labels(events, np.repeat(~cut_away, np.diff(events.starts)))
 
 
-def part_of(events: Events, start: int, end: int) -> Events:
+def slice_events(events: Events, start: int, end: int) -> Events:
     """Return the events from index `start` up to, but excluding, `end`."""
     if start == 0 and end == len(events):
         return events
     here = np.zeros(len(events), np.bool_)
     here[start:end] = True
-    part = emptied(events, ~here)
+    part = remove_labels(events, ~here)
     codes = events.user_codes
     if codes is None:
         return replace(part, starts=part.starts[start : end + 1])
@@ -89,10 +90,10 @@ def part_of(events: Events, start: int, end: int) -> Events:
     return replace(part, starts=part.starts[start : end + 1], users=users, user_codes=codes)
 
 
-def _only(events: Events, keep: BoolArray) -> Events:
-    """Keep some labels of the events, and only their labels in the vocabulary.
+def _keep_labels(events: Events, keep: BoolArray) -> Events:
+    """Keep the labels for which `keep` is true, and remove all others, also from the vocabulary.
 
-    A label dropped everywhere must have no effect, so it is not kept.
+    A label that is dropped from all events must have no effect, so the vocabulary drops it too.
     """
     kept = np.append(0, np.cumsum(keep))
     codes = events.codes[keep]
@@ -102,10 +103,10 @@ def _only(events: Events, keep: BoolArray) -> Events:
     return replace(events, starts=kept[events.starts], codes=codes, vocabulary=vocabulary)
 
 
-def once_each(starts: IntArray, codes: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the batch with each label of an event once, sorted by code.
+def deduplicate(starts: IntArray, codes: IntArray) -> tuple[IntArray, IntArray]:
+    """Remove repeated labels from each event; return starts and codes, sorted by code.
 
-    >>> once_each(np.array([0, 3, 3, 4]), np.array([2, 0, 2, 2]))
+    >>> deduplicate(np.array([0, 3, 3, 4]), np.array([2, 0, 2, 2]))
     (array([0, 2, 2, 3]), array([0, 2, 2]))
     """
     lengths = np.diff(starts)
@@ -120,30 +121,31 @@ def once_each(starts: IntArray, codes: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def starts_of(lengths: IntArray) -> IntArray:
-    """Return where events with these numbers of labels start, and where the last one ends."""
+    """Return the starts of events with these numbers of labels, and the end of the last event."""
     starts = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(lengths, out=starts[1:])
     return starts
 
 
-def chosen(starts: IntArray, most: int, source: Source | None = None) -> BoolArray:
+def choose_labels(starts: IntArray, most: int, source: Source | None = None) -> BoolArray:
     """Choose at most `most` labels of each event, uniformly at random, without replacement.
 
     Parameters
     ----------
     starts : (events + 1,) int64
-    most : labels that an event keeps
-    source : `source(n)` returns n random bytes; for tests only. The operating system's if omitted.
+    most : maximum number of labels of an event
+    source : `source(n)` returns n random bytes. For tests only (default: the operating system's
+        randomness).
 
     Returns
     -------
-    (labels,) bool, true for those that stay.
+    (labels,) bool, true for the labels to keep.
 
     Notes
     -----
-    Each label gets a random number, and the smallest of an event stay. If no two numbers of an
-    event are equal, all orders are equally likely and independent of other events. If two are
-    equal, all are drawn again, so the choice is exactly uniform.
+    Each label gets a random number, and an event keeps the labels with the smallest numbers. If no
+    two numbers of an event are equal, all orders are equally likely and independent of other
+    events. If two are equal, all numbers are drawn again, so the choice is exactly uniform.
     """
     lengths = np.diff(starts)
     large = lengths > most
@@ -156,7 +158,7 @@ def chosen(starts: IntArray, most: int, source: Source | None = None) -> BoolArr
     event = np.repeat(np.arange(len(sizes)), sizes)
     while True:
         keys = np.frombuffer(draw(_BYTES * len(event)), "<u8")
-        order = np.lexsort((keys, event))  # the events stay where they are, labels move in them
+        order = np.lexsort((keys, event))  # moves labels within their events only
         ordered = keys[order]
         tied = (ordered[1:] == ordered[:-1]) & (event[1:] == event[:-1])
         if not tied.any():

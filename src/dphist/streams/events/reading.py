@@ -1,7 +1,7 @@
-"""Reading events, one after another, each a set of labels: what a stream is fed with.
+"""Reading of events, the input of a stream: a sequence of sets of labels.
 
-A batch is read as a whole before anything is done with it, so that an event that is invalid in
-itself refuses its batch and leaves the stream as it was.
+A batch is read completely before it is used. So an invalid event refuses its batch and leaves the
+stream unchanged.
 """
 
 import datetime
@@ -17,21 +17,28 @@ from dphist.arrays import IntArray
 from dphist.errors import DataError, ParameterError
 from dphist.streams.events.columns import (
     PLAIN,
-    changes_of,
     check_users,
+    find_changes,
     labels_of,
-    numbers_of,
-    one_array,
     plain_text,
+    to_array,
+    to_int64,
     users_of_events,
 )
-from dphist.streams.events.cutting import Events, cut, emptied, known_only, once_each, starts_of
+from dphist.streams.events.cutting import (
+    Events,
+    cut,
+    deduplicate,
+    keep_known,
+    remove_labels,
+    starts_of,
+)
 from dphist.tables import redact_errors
 from dphist.tables.reading.columns import Use, Wanted, check_request, key_column
 from dphist.tables.reading.gate import is_table, open_source
-from dphist.tables.reading.types import without_encoding
+from dphist.tables.reading.types import decoded_type
 
-__all__ = ["Events", "cut", "emptied", "known_only", "one_event", "read_events", "user_key"]
+__all__ = ["Events", "cut", "keep_known", "one_event", "read_events", "remove_labels", "user_key"]
 
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
 
@@ -48,24 +55,25 @@ def read_events(
 
     Parameters
     ----------
-    events : sequence or other iterable of iterables of text, each an event; or a dataframe of
-        pandas, Polars (also lazy), Arrow or DuckDB, its rows in time order. Spark keeps no order.
+    events : sequence or other iterable of events, each an iterable of text; or a dataframe of
+        pandas, Polars (also lazy), Arrow or DuckDB with rows in time order. Spark dataframes have
+        no order, so they are refused.
     label : column of text, or of lists of text. A row without a label, or with an empty list, is
         an event without labels.
-    event : column; consecutive rows with the same value are one event, which has the labels of
-        all of them. Without it, each row is an event.
-    user : column of users: text, integers, dates or truth values; one user an event.
+    event : column; consecutive rows with the same value are one event, with the labels of all these
+        rows. Without it, each row is an event.
+    user : column of users: text, integers, dates or truth values. Each event has one user.
     with_users : whether users are needed, so that `user` must be given.
 
     Raises
     ------
     ParameterError
-        If `events` is none of these, or has no users where they are needed.
+        If `events` has another type, or no users although they are needed.
     ColumnError
-        If a column is missing, there twice, or of a type that cannot serve.
+        If a column is missing, occurs twice, or has an unsuitable type.
     DataError
-        If an event holds something other than text, text is not UTF-8, a user or the value of
-        `event` is missing, rows of one event have two users, or the engine fails.
+        If an event holds anything but text, text is not UTF-8, a user or a value of `event` is
+        missing, rows of one event have different users, or the engine fails.
     """
     wanted = [Wanted("labels", label, Use.TEXTS, "label")]
     if event is not None:
@@ -75,14 +83,14 @@ def read_events(
     check_request(wanted, None)
     if with_users and user is None:
         raise ParameterError(
-            "user must name the column of users of a dataframe, as events are bounded for each "
-            "user (max_events_per_user)"
+            "user must name the column of users of a dataframe, because max_events_per_user bounds "
+            "the events of each user"
         )
     if not isinstance(events, PLAIN) and is_table(events):
-        return _of_frame(events, wanted)
+        return _read_frame(events, wanted)
     if event is not None or user is not None:
-        raise ParameterError("event and user name columns: they need events to be a dataframe")
-    return _of_iterable(events)
+        raise ParameterError("event and user name columns, so events must be a dataframe")
+    return _read_iterable(events)
 
 
 def one_event(labels: Iterable[str], user: object | None = None) -> Events:
@@ -91,14 +99,14 @@ def one_event(labels: Iterable[str], user: object | None = None) -> Events:
     Raises
     ------
     DataError
-        If `labels` is not an iterable of text in UTF-8, or `user` cannot be one.
+        If `labels` is not an iterable of text in UTF-8, or `user` has an unsuitable type.
     """
-    texts = _texts(labels)
+    texts = _read_labels(labels)
     if len(texts) > 1:
         texts = list(dict.fromkeys(texts))
     if not all(map(str.isascii, texts)):
-        # Lone surrogates, of which no UTF-8 can be made.
-        redact_errors("".join(texts).encode, _no_event())
+        # Lone surrogates cannot be encoded as UTF-8.
+        redact_errors("".join(texts).encode, _event_error())
     number = len(texts)
     starts, codes = np.array((0, number), np.int64), np.arange(number, dtype=np.int64)
     if user is None:
@@ -107,7 +115,7 @@ def one_event(labels: Iterable[str], user: object | None = None) -> Events:
 
 
 def user_key(user: object) -> bytes:
-    """Return what tells a user from others: the same as that of a column that holds the value.
+    """Return the key of a user: the same key as for a column that holds this value.
 
     Raises
     ------
@@ -131,7 +139,7 @@ def user_key(user: object) -> bytes:
     raise problem
 
 
-def _of_iterable(events: Any) -> Events:
+def _read_iterable(events: Any) -> Events:
     """Read the events of an iterable of iterables of text."""
     unfit = ParameterError(
         'events must be a sequence of events, each a list or set of text, such as [["a", "b"], '
@@ -140,76 +148,76 @@ def _of_iterable(events: Any) -> Events:
     if isinstance(events, str | bytes | bytearray | Mapping | Set):  # sets have no order
         raise unfit
     if isinstance(events, list | tuple) and len(events) == 1:
-        return one_event(events[0])  # the same, and several times faster
+        return one_event(events[0])  # the same result, several times faster
     lengths: list[int] = []
     labels: list[Any] = []
     for event in redact_errors(lambda: iter(events), unfit):
-        own = event if isinstance(event, PLAIN) else _texts(event)
+        own = event if isinstance(event, PLAIN) else _read_labels(event)
         lengths.append(len(own))
         labels.extend(own)
     texts = plain_text(labels)
     if texts is None:
-        raise _no_event()
-    column = redact_errors(lambda: pa.array(texts, pa.large_string()), _no_event())
-    codes, vocabulary = _encoded(column)
-    starts, codes = once_each(starts_of(np.array(lengths, np.int64)), codes)
+        raise _event_error()
+    column = redact_errors(lambda: pa.array(texts, pa.large_string()), _event_error())
+    codes, vocabulary = _encode(column)
+    starts, codes = deduplicate(starts_of(np.array(lengths, np.int64)), codes)
     return Events(starts, codes, vocabulary)
 
 
-def _texts(labels: Any) -> list[str]:
-    """Return the labels of an event, which may be there more than once."""
-    # Of these one iterates over something else than labels: keys, column names, lines.
+def _read_labels(labels: Any) -> list[str]:
+    """Return the labels of an event; a label may occur more than once."""
+    # Iterating over these types yields something other than labels: keys, column names or lines.
     if isinstance(labels, str | bytes | bytearray | Mapping) or any(
         hasattr(labels, name) for name in ("columns", "read")
     ):
-        raise _no_event()
+        raise _event_error()
     if not isinstance(labels, PLAIN):
-        labels = redact_errors(lambda: list(labels), _no_event())
+        labels = redact_errors(lambda: list(labels), _event_error())
     texts = plain_text(labels)
     if texts is None:
-        raise _no_event()
+        raise _event_error()
     return texts
 
 
-def _no_event() -> DataError:
+def _event_error() -> DataError:
     return DataError(
-        'an event must be a list or set of labels that are text in UTF-8, such as ["a"], not "a", '
-        "and none may be missing; an event without labels is []"
+        'an event must be a list or set of labels, such as ["a"] rather than "a"; each label must '
+        "be text in UTF-8, and none may be missing; an event without labels is []"
     )
 
 
-def _encoded(values: pa.Array) -> tuple[IntArray, list[str]]:
-    """Return text without nulls as places in a list of the distinct texts, in order of appearance.
+def _encode(values: pa.Array) -> tuple[IntArray, list[str]]:
+    """Encode text as positions in a list of the distinct texts, in order of appearance.
 
-    The text must be UTF-8.
+    The text must be UTF-8, without nulls.
     """
     table = values.dictionary_encode()
-    return numbers_of(table.indices), table.dictionary.to_pylist()
+    return to_int64(table.indices), table.dictionary.to_pylist()
 
 
-def _of_frame(frame: object, wanted: list[Wanted]) -> Events:
-    """Read the events of a dataframe, evaluated once."""
+def _read_frame(frame: object, wanted: list[Wanted]) -> Events:
+    """Read the events of a dataframe, which is evaluated once."""
     names = {column.role: column.name for column in wanted}
     with ExitStack() as stack:
         source = open_source(stack, frame, wanted, ordered=True)
-        kinds = {role: without_encoding(kind) for role, kind in source.kinds.items()}
+        kinds = {role: decoded_type(kind) for role, kind in source.kinds.items()}
         if "who" in kinds:
             check_users(kinds["who"], names["who"])
         table = source.run(lambda: pa.Table.from_batches(source.batches()))
-    columns = {role: one_array(table[role]) for role in names}
+    columns = {role: to_array(table[role]) for role in names}
     lengths, labels = labels_of(columns["labels"])
-    starts, (codes, vocabulary) = starts_of(lengths), _encoded(labels)
-    first = np.ones(len(lengths), np.bool_)  # whether an event starts at a row
+    starts, (codes, vocabulary) = starts_of(lengths), _encode(labels)
+    first = np.ones(len(lengths), np.bool_)  # whether a row is the first of its event
     if "event" in columns:
-        first[1:] = changes_of(columns["event"], names["event"])
+        first[1:] = find_changes(columns["event"], names["event"])
         starts = np.append(starts[:-1][first], starts[-1])
-    starts, codes = once_each(starts, codes)
+    starts, codes = deduplicate(starts, codes)
     if "who" not in columns:
         return Events(starts, codes, vocabulary)
     users, held = users_of_events(columns["who"], kinds["who"], names["who"])
     if (~first[1:] & (held[1:] != held[:-1])).any():
         raise DataError(
             f"the rows of one event must have one user in column {names['who']!r}: correct the "
-            f"rows, or tell events apart in column {names['event']!r}"
+            f"rows, or give the events different values in column {names['event']!r}"
         )
     return Events(starts, codes, vocabulary, users, held[first])

@@ -35,8 +35,8 @@ class UserEvents:
     def beyond(self, events: Events) -> tuple[BoolArray, dict[bytes, int]]:
         """Return which events exceed their user's bound, and the new numbers of the users.
 
-        The first events of a user count, including empty ones: which events count must not depend
-        on their content. This changes nothing; `add` does.
+        The first events of a user count, including empty ones, because the choice must not depend
+        on the content of events. This method changes nothing; `add` stores the new numbers.
         """
         if events.users is None or events.user_codes is None:
             raise ValueError("events must have users")
@@ -58,7 +58,7 @@ class UserEvents:
 
 
 def _occurrences(codes: IntArray) -> IntArray:
-    """Return for each position how often its code occurred so far, 1 at the first."""
+    """Return for each position how often its code has occurred so far; 1 at its first position."""
     order = np.argsort(codes, kind="stable")
     sorted_codes = codes[order]
     starts = np.flatnonzero(np.append(True, sorted_codes[1:] != sorted_codes[:-1]))

@@ -1,1 +1,1 @@
-"""What a stream remembers, in memory and in its file."""
+"""The state of a stream, in memory and in its file."""

@@ -1,7 +1,7 @@
-"""StreamState: what a stream remembers, and the steps that change it. Secret.
+"""StreamState: the state of a stream, and the steps that change it. Secret.
 
-A step is worked out first, as a `Step`, and then taken: in between it can be written down, so that
-nothing is returned that a crash would undo.
+A step is first computed, as a `Step`, and later applied. In between it is stored, so that a crash
+cannot undo anything that was returned.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,26 +14,26 @@ from dphist.arrays import BoolArray, IntArray
 from dphist.errors import HorizonError
 from dphist.noise import Source
 from dphist.streams.counters.noise_table import NoiseTable, are_above, rounded
-from dphist.streams.events.cutting import Events, cut, emptied, known_only
+from dphist.streams.events.cutting import Events, cut, keep_known, remove_labels
 from dphist.streams.events.users import UserEvents
 from dphist.streams.mechanism import ContinualMechanism
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Step:
-    """What one step changes.
+    """The changes of one step.
 
     Attributes
     ----------
-    time : events afterwards.
-    reads : times read afterwards, and the last of them.
+    time : number of events after the step.
+    noise : the noise after the step.
+    reads : after the step, the number of times at which the stream was read, and the last of them.
     new_labels : labels that get the next places.
-    places, counts : (k,) places of labels whose counts change, and what these are afterwards.
-    users : numbers of events that change, by hash.
-    noise : the noise afterwards.
-    marked : a time whose counts are to be kept, or None.
+    places, counts : (k,) the places of labels with changed counts, and their new counts.
+    users : the changed numbers of events per user, by hash.
+    marked : a time to keep the counts of, or None.
     released : places of labels that are released for the first time.
-    reading : what is recorded as a release at this time, or None.
+    reading : counts to record as a release at this time, or None.
     for_tests : whether random bits of the step came from the caller.
     """
 
@@ -51,22 +51,22 @@ class Step:
 
 
 class StreamState:
-    """Counts, noise and all else of a stream.
+    """The counts, noise and everything else of a stream.
 
     Attributes
     ----------
-    mechanism : parameters.
-    time : events so far; public.
-    labels, places : labels in the order they got their places, and their places.
-    counts : number of events that have a label, by place.
-    released : whether a label was ever released, by place.
-    noise : of the running counts.
-    threshold : in units of the noise, or None where labels are listed.
-    users : events a user, or None without a bound.
-    marks : counts at past times, by place; labels that came later had none.
-    readings : recorded releases by time; public.
-    reads : at how many times the stream was read, and the last of them; public.
-    for_tests : whether random bits of a step came from the caller; public.
+    mechanism : the parameters.
+    time : number of events so far; public.
+    labels, places : the labels in the order of their places, and the place of each label.
+    counts : the number of events with each label, by place.
+    released : whether each label was ever released, by place.
+    noise : the noise of the running counts.
+    threshold : the threshold in units of the noise; None if the labels are listed in advance.
+    users : the number of events of each user; None if users are not bounded.
+    marks : the counts at marked times, by place; labels that appeared later are missing.
+    readings : recorded releases, by time; public.
+    reads : the number of times at which the stream was read, and the last of them; public.
+    for_tests : whether random bits of any step came from the caller; public.
     """
 
     __slots__ = (
@@ -92,7 +92,7 @@ class StreamState:
         self.reads = (0, 0)
 
     def counting(self, events: Events, source: Source | None = None) -> Step:
-        """Work out the step that counts these events; they end at the next mark or before it."""
+        """Compute the step that counts these events, which end at the next mark or before it."""
         bounded, users = self._bounded(events, source)
         places: list[int] = []
         new: list[str] = []
@@ -103,7 +103,7 @@ class StreamState:
                 new.append(label)
             places.append(place)
         known = len(self.labels)
-        if len(bounded.codes) == len(places):  # each label once, as in a single event
+        if len(bounded.codes) == len(places):  # each label occurs once, as in a single event
             added = [1] * len(places)
         else:
             added = np.bincount(bounded.codes, minlength=len(places)).tolist()
@@ -119,20 +119,20 @@ class StreamState:
         return Step(time, noise, self.reads, new, places, counts, users, marked)
 
     def _bounded(self, events: Events, source: Source | None) -> tuple[Events, Mapping[bytes, int]]:
-        """Return what counts of the events, each still in its place, and its users' numbers."""
+        """Return the events after bounding, at unchanged times, and the users' new numbers."""
         users: Mapping[bytes, int] = {}
         if self.users is not None:
             beyond, users = self.users.beyond(events)
-            events = emptied(events, beyond)
+            events = remove_labels(events, beyond)
         if self.mechanism.labels is not None:
-            events = known_only(events, self.places)
+            events = keep_known(events, self.places)
         return cut(events, self.mechanism.max_labels, source), users
 
     def reading(
         self, *, record: bool = False, source: Source | None = None
     ) -> tuple[Step, dict[str, int]]:
-        """Work out the step that reads all labels now, and what is read."""
-        if self.time == 0:  # no event has been: that is public, and needs no noise
+        """Compute the step that reads all labels now, and return it with the counts."""
+        if self.time == 0:  # before the first event the counts are public and need no noise
             counts = dict.fromkeys(self.labels, 0)
             recorded = counts if record else None
             return Step(0, self.noise, self.reads, reading=recorded), counts
@@ -141,8 +141,9 @@ class StreamState:
             number += 1
         if number > self.mechanism.most_readings:
             raise HorizonError(
-                f"readings is {self.mechanism.readings}, and the stream was read at so many times: "
-                "the guarantee covers no more. Make a new stream, which costs anew"
+                f"readings is {self.mechanism.readings}, and the stream was already read at that "
+                "many times: the guarantee covers no more. Make a new stream, which costs its own "
+                "budget"
             )
         noise = self.noise.brought_to(self.time, len(self.labels), source=source)
         bits = noise.counter.unit_bits
@@ -159,9 +160,9 @@ class StreamState:
         return Step(self.time, noise, (number, self.time), released=first, reading=recorded), counts
 
     def window(self, start: int, end: int) -> dict[str, int]:
-        """Return the counts of the events start to end, of all labels released so far.
+        """Return the counts within the events `start` to `end`, of all labels released so far.
 
-        Both `start` - 1 and `end` are marked, or `start` is 1.
+        `end` must be marked, and `start` - 1 too unless `start` is 1.
         """
         bits = self.noise.counter.unit_bits
         exact, units = self._marked(end)
@@ -178,9 +179,10 @@ class StreamState:
         )
 
     def _marked(self, time: int) -> tuple[IntArray, IntArray]:
-        """Return counts and noise of all labels at a marked time; those without a path have none.
+        """Return the counts and the noise of all labels at a marked time.
 
-        A label without a path was never released, and is left out.
+        Labels that had no noise path then get noise 0. They were not released, so the caller leaves
+        them out.
         """
         exact, units = np.zeros(len(self.labels), np.int64), np.zeros(len(self.labels), np.int64)
         held, noise = self.marks[time], self.noise.marks[time][: len(units)]
@@ -188,8 +190,8 @@ class StreamState:
         units[: len(noise)] = noise
         return exact, units
 
-    def take(self, step: Step) -> None:
-        """Take a step that was worked out from this state."""
+    def apply(self, step: Step) -> None:
+        """Apply a step that was computed from this state."""
         for label in step.new_labels:
             self.places[label] = len(self.labels)
             self.labels.append(label)
@@ -212,7 +214,7 @@ class StreamState:
 
 
 def in_order(counts: dict[str, int]) -> dict[str, int]:
-    """Order released counts: the largest first, then by label, whatever order they came in."""
+    """Sort released counts by count, largest first, then by label, whatever their input order."""
     rows = sorted(counts.items())
-    rows.sort(key=itemgetter(1), reverse=True)  # which keeps the order of equal counts
+    rows.sort(key=itemgetter(1), reverse=True)  # keeps the order of equal counts
     return dict(rows)

@@ -1,4 +1,4 @@
-"""A stream's state as rows of bytes, as a `Store` keeps them, and back."""
+"""Conversion of a stream's state to the rows of bytes of a `Store`, and back."""
 
 import json
 import struct
@@ -12,7 +12,7 @@ from dphist.arrays import IntArray
 from dphist.errors import StateError
 from dphist.parameters import decimal_text
 from dphist.privacy import ApproxDP, Target, delta_of
-from dphist.release.release import parameters_of
+from dphist.release.maker import parameters_of
 from dphist.streams.counters.noise_table import NoiseTable, known_times
 from dphist.streams.events.users import UserEvents
 from dphist.streams.mechanism import ContinualMechanism
@@ -24,13 +24,13 @@ Rows = dict[str, list[tuple[Key, bytes]]]
 
 _PATHS_A_ROW = 4096
 _TIMES_A_ROW = 1024
-_CLOCK = struct.Struct("<qqq")  # events, times read, the last of them
+_CLOCK = struct.Struct("<qqq")  # number of events, number of times read, the last of these times
 _LABEL = struct.Struct("<q?")
 _FOR_TESTS: Rows = {"random bits": [(0, b"supplied by the caller")]}
 
 
 def all_rows(state: StreamState) -> Rows:
-    """Return the rows of a whole state."""
+    """Return all rows of a state."""
     rows: Rows = {
         "mechanism": [(0, _mechanism_text(state.mechanism).encode())],
         "law": [(0, _law(state.mechanism))],
@@ -53,7 +53,7 @@ def all_rows(state: StreamState) -> Rows:
 
 
 def step_rows(state: StreamState, step: Step) -> Rows:
-    """Return the rows that a step changes; the state is the one before it."""
+    """Return the rows that a step changes; `state` is the state before the step."""
     known = len(state.labels)
     rows: Rows = {"clock": [(0, _CLOCK.pack(step.time, *step.reads))]}
     labels = {
@@ -93,15 +93,15 @@ def _noise_rows(state: StreamState, step: Step) -> Rows:
     }
 
 
-def restored(store: Store) -> StreamState | None:
-    """Read a state back; None from a store that nothing was written to yet.
+def read_state(store: Store) -> StreamState | None:
+    """Read a state from a store; return None if nothing was written to it yet.
 
     Raises
     ------
     StateError
-        If its noise has another law than this version draws.
+        If this version draws noise from another law.
     ValueError, KeyError, and others
-        If the rows do not make up a state.
+        If the rows do not form a state.
     """
     texts = [content for _, content in store.rows("mechanism")]
     if not texts:
@@ -113,8 +113,8 @@ def restored(store: Store) -> StreamState | None:
     [(_, law)] = store.rows("law")
     if law != _law(state.mechanism):
         raise StateError(
-            f"{store.path} was begun by a version of dphist that draws other noise; go on with "
-            "that version"
+            f"{store.path} was created by a version of dphist that draws different noise; continue "
+            "with that version"
         )
     state.for_tests = bool(list(store.rows("random bits")))
     [(_, clock)] = store.rows("clock")
@@ -128,7 +128,7 @@ def restored(store: Store) -> StreamState | None:
         flags.append(released)
     state.labels, state.counts, state.released = labels, counts, flags
     state.places = {label: place for place, label in enumerate(labels)}
-    state.noise = _restored_noise(store, state)
+    state.noise = _read_noise(store, state)
     state.marks = _arrays(store.rows("mark"))
     readings = store.rows("reading")
     state.readings = {int(time): json.loads(content) for time, content in readings}
@@ -139,7 +139,7 @@ def restored(store: Store) -> StreamState | None:
     return state
 
 
-def _restored_noise(store: Store, state: StreamState) -> NoiseTable:
+def _read_noise(store: Store, state: StreamState) -> NoiseTable:
     counter = state.noise.counter
     parts = [_read_array(content) for _, content in store.rows("noise")]
     rows = np.concatenate(parts) if parts else np.empty(0, np.int64)
@@ -163,7 +163,7 @@ def _label(label: str, count: int, released: bool) -> bytes:
 
 
 def _times(noise: NoiseTable, since: int) -> Iterator[tuple[Key, bytes]]:
-    """Yield the rows that hold the times from a place on."""
+    """Yield the rows that hold the times from position `since` on."""
     for part in range(since // _TIMES_A_ROW, -(-len(noise.times) // _TIMES_A_ROW)):
         times = noise.times[part * _TIMES_A_ROW : (part + 1) * _TIMES_A_ROW]
         yield part, _array(np.array(times, np.int64))
@@ -204,7 +204,7 @@ def _mechanism_text(mechanism: ContinualMechanism) -> str:
 
 
 def _law(mechanism: ContinualMechanism) -> bytes:
-    """Spell the law of the noise and the threshold: noise must go on as it was begun."""
+    """Return the law of the noise and the threshold as text: a stream never changes its law."""
     return f"{mechanism.counter!r} {mechanism.threshold!r}".encode()
 
 

@@ -1,4 +1,4 @@
-"""Making a state file: at its name there is nothing, or all of it."""
+"""Creation of a state file: under its name, the file either does not exist or is complete."""
 
 import os
 import secrets
@@ -8,52 +8,52 @@ from pathlib import Path
 from dphist.atomic_files import check_output_path
 from dphist.durable.files import sync_folder
 from dphist.errors import StateError
-from dphist.streams.store.database import explained, write_new
+from dphist.streams.store.database import translate_error, write_new
 from dphist.streams.store.digest import Header
-from dphist.streams.store.owner import Owner, refused
+from dphist.streams.store.owner import Owner, write_error
 
 
 def create_file(target: Path) -> Owner:
-    """Make a durable state without rows at `target` and own it.
+    """Create a durable state without rows at `target`, and own it.
 
     Raises
     ------
     StateError
-        If there is a file already, or the journal of one that was there.
+        If the file exists, or the journal of an earlier file with this name.
     OutputFileError
         If the file cannot be written.
     """
     journal = target.with_name(f"{target.name}-journal")
-    for file in (target, journal):  # a journal would be played back into the new file
+    for file in (target, journal):  # SQLite would replay a journal into the new file
         if os.path.lexists(file):
-            raise _exists(file)
+            raise _exists_error(file)
     try:
         check_output_path(target)
-        owner = _linked(target)
+        owner = _write_and_link(target)
         try:
             sync_folder(target.parent)
         except BaseException:
             owner.close()
             raise
     except FileExistsError:
-        raise _exists(target) from None
+        raise _exists_error(target) from None
     except OSError as error:
-        raise refused(target, error) from None
+        raise write_error(target, error) from None
     except sqlite3.Error as error:
-        raise explained(target, error) from None
+        raise translate_error(target, error) from None
     return owner
 
 
-def _linked(target: Path) -> Owner:
-    """Write the file under another name, and give it its own when it is whole."""
+def _write_and_link(target: Path) -> Owner:
+    """Write the file under a temporary name, and link it to its own name once it is complete."""
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
     descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     owner = None
     try:
-        owner = Owner(target, descriptor)  # before it has its name: nobody comes in between
+        owner = Owner(target, descriptor)  # locked before others can find it under its name
         owner.mark()
         write_new(temporary, Header.new(owner.identity, secrets.token_bytes(32)))
-        # A link, because a renaming would replace what somebody else has just put there.
+        # A link, because renaming would replace a file that another process has just created.
         os.link(temporary, target)
     except BaseException:
         if owner is not None:
@@ -64,5 +64,5 @@ def _linked(target: Path) -> Owner:
     return owner
 
 
-def _exists(file: Path) -> StateError:
-    return StateError(f"{file} exists; open it, or remove it, or name another file")
+def _exists_error(file: Path) -> StateError:
+    return StateError(f"{file} exists; open it, remove it, or name another file")

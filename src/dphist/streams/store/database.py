@@ -1,4 +1,4 @@
-"""The SQLite file of a state: its tables, how it is opened, and what its errors mean."""
+"""The SQLite file of a state: its tables, how it is opened, and how its errors are translated."""
 
 import sqlite3
 from pathlib import Path
@@ -7,7 +7,7 @@ from urllib.parse import quote
 from dphist.durable.sqlite_codes import extended_code, primary_code
 from dphist.errors import DphistError, OutputFileError, StateError
 from dphist.streams.store.digest import FORMAT, VERSION, Header, row_hash
-from dphist.streams.store.owner import in_use
+from dphist.streams.store.owner import in_use_error
 
 COLUMNS = "format, version, library, identity, key, taken, commits, digest, seal"
 VALUES = "?, ?, ?, ?, ?, ?, ?, ?, ?"
@@ -17,17 +17,17 @@ TABLES = {
     "(kind TEXT, key, content BLOB, PRIMARY KEY (kind, key)) WITHOUT ROWID",
 }
 
-# A rollback journal and not a write-ahead log, though the log would sync once a commit and not
-# four times. With a log, commits that were acknowledged lie in a second file for a while. If that
-# is lost, truncated, or left behind when the state is renamed after a crash, an older state is
-# found, whole by every check, and the stream would draw noise again that it has drawn before.
-# With a journal the file has every acknowledged commit, and what can be lost beside it is only
-# the way back from a commit that was under way, whose absence the digest shows.
+# The file uses a rollback journal rather than a write-ahead log, although a log syncs once per
+# commit instead of four times. With a log, acknowledged commits are in a second file for a while.
+# If this file is lost, truncated, or left behind when the state is renamed after a crash, the state
+# is an older one that passes every check, and the stream would draw new noise for old sums.
+# With a journal, the main file has every acknowledged commit. If the journal is lost, only the
+# rollback of an unfinished commit is lost, and the digest detects that.
 #
-# With synchronous=FULL a commit syncs the journal before it touches the file, the file before it
-# invalidates the journal, and that before it returns. fullfsync is what syncing means on macOS.
-# In exclusive mode the lock is held, and the journal kept and overwritten, until the connection
-# is closed; the process's death ends both. secure_delete overwrites what is deleted.
+# With synchronous=FULL a commit first syncs the journal, then writes and syncs the file, then
+# invalidates the journal and syncs that, and only then returns. macOS needs fullfsync for this.
+# In exclusive mode the lock is held, and the journal file is reused, until the connection is closed
+# or the process ends. secure_delete overwrites deleted content.
 SETTINGS = (
     "PRAGMA trusted_schema = OFF",
     "PRAGMA locking_mode = EXCLUSIVE",
@@ -51,10 +51,10 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def write_new(path: Path, header: Header) -> None:
-    """Write a state without rows into the empty file at `path`, which nobody has seen yet."""
+    """Write a state without rows into the empty file at `path`, which nobody else uses yet."""
     connection = connect(path)
     try:
-        # Should this not come to its end, the file is thrown away: no journal need outlive it.
+        # If this is interrupted, the file is discarded, so the journal need not be durable.
         connection.execute("PRAGMA journal_mode = MEMORY")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA fullfsync = ON")
@@ -68,12 +68,12 @@ def write_new(path: Path, header: Header) -> None:
 
 
 def read_header(connection: sqlite3.Connection, path: Path) -> Header:
-    """Return the header of a state of this version, and lock the file.
+    """Return the header of a state, and lock the file.
 
     Raises
     ------
     StateError
-        If the file is something else, of a later version, or edited.
+        If the file is not a state, has another version, or was edited.
     """
     try:
         for setting in SETTINGS:
@@ -81,35 +81,35 @@ def read_header(connection: sqlite3.Connection, path: Path) -> Header:
         (first,) = connection.execute("SELECT format, version FROM header")
     except sqlite3.Error as error:
         if primary_code(error) in (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_NOTADB):
-            raise _not_ours(path) from None
-        raise explained(path, error) from None
+            raise _not_a_state_error(path) from None
+        raise translate_error(path, error) from None
     except (ValueError, TypeError):
-        raise _not_ours(path) from None
+        raise _not_a_state_error(path) from None
     if first[0] != FORMAT or type(first[1]) is not int:
-        raise _not_ours(path)
+        raise _not_a_state_error(path)
     if first[1] > VERSION:
         raise StateError(
-            f"{path} is of version {first[1]} of the state's format, and this dphist reads "
-            f"version {VERSION}; open it with a later dphist"
+            f"{path} has version {first[1]} of the state format, but this dphist reads version "
+            f"{VERSION}; open it with a later dphist"
         )
-    if first[1] == 1:  # does not say how many commits there were
+    if first[1] == 1:  # does not record the number of commits
         raise StateError(
-            f"{path} was begun by a development version of dphist, whose states this one does "
-            "not read; go on with that version"
+            f"{path} was created by a development version of dphist, in a format that this version "
+            "does not read; continue with that version"
         )
     try:
-        connection.execute("BEGIN EXCLUSIVE")  # now that it is no file of somebody else's
+        connection.execute("BEGIN EXCLUSIVE")  # only now: other programs' files are not locked
         connection.execute("COMMIT")
         (columns,) = connection.execute("SELECT * FROM header").fetchall()
         header = Header.read(columns)
         tables = dict(connection.execute("SELECT name, sql FROM sqlite_schema WHERE sql NOT NULL"))
         journal = connection.execute("PRAGMA journal_mode").fetchone()
     except sqlite3.Error as error:
-        raise explained(path, error) from None
+        raise translate_error(path, error) from None
     except (ValueError, TypeError):
-        raise damaged(path) from None
+        raise damaged_error(path) from None
     if header is None or tables != TABLES or journal != ("delete",):
-        raise damaged(path)
+        raise damaged_error(path)
     return header
 
 
@@ -119,7 +119,7 @@ def check_rows(connection: sqlite3.Connection, path: Path, header: Header) -> No
     Raises
     ------
     StateError
-        If rows were added, changed, removed or put back, or the file's structure is broken.
+        If rows were added, changed, removed or restored, or the file's structure is broken.
     """
     total = 0
     try:
@@ -127,47 +127,48 @@ def check_rows(connection: sqlite3.Connection, path: Path, header: Header) -> No
         for kind, key, content in connection.execute("SELECT kind, key, content FROM rows"):
             total += row_hash(header.key, kind, key, content)
     except sqlite3.Error as error:
-        raise explained(path, error) from None
+        raise translate_error(path, error) from None
     except (ValueError, TypeError):
-        raise damaged(path) from None
+        raise damaged_error(path) from None
     if not whole or header.with_sum(total) != header:
-        raise damaged(path)
+        raise damaged_error(path)
 
 
 def write_header(connection: sqlite3.Connection, header: Header) -> None:
-    """Put `header` in the place of the one there, within the caller's transaction."""
+    """Replace the header by `header`, within the caller's transaction."""
     connection.execute(f"UPDATE header SET ({COLUMNS}) = ({VALUES})", header.columns())  # noqa: S608
 
 
-def explained(path: Path, error: sqlite3.Error) -> DphistError:
-    """Return the error of ours that says what `error` means, without its text."""
+def translate_error(path: Path, error: sqlite3.Error) -> DphistError:
+    """Return our error for an error of SQLite, without SQLite's message."""
     code = primary_code(error)
     if code == sqlite3.SQLITE_FULL:
         return OutputFileError(f"no space left to write {path}")
     if code == sqlite3.SQLITE_CANTOPEN or extended_code(error) == sqlite3.SQLITE_READONLY_DIRECTORY:
         return OutputFileError(
-            f"could not write {path}: no journal can be made beside it; make its folder writable"
+            f"could not write {path}: a journal cannot be created beside it; make its folder "
+            "writable"
         )
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        return in_use(path)
+        return in_use_error(path)
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR):
-        return damaged(path)
+        return damaged_error(path)
     if extended_code(error) in (
         sqlite3.SQLITE_IOERR_SHORT_READ,
         sqlite3.SQLITE_IOERR_CORRUPTFS,
-        sqlite3.SQLITE_READONLY,  # without an extension: the file's own version field says so
+        sqlite3.SQLITE_READONLY,  # without an extension: caused by the file's own version field
     ):
-        return damaged(path)
+        return damaged_error(path)
     return OutputFileError(f"could not write {path}: the system refused")
 
 
-def damaged(path: Path) -> StateError:
-    """Return the error of a file whose content is not what was committed."""
+def damaged_error(path: Path) -> StateError:
+    """Return the error for a file with content that was never committed."""
     return StateError(
-        f"{path} is damaged or was edited, or a file {path.name}-journal that belongs to it was "
-        "taken away; a stream cannot go on from it"
+        f"{path} is damaged or was edited, or its journal {path.name}-journal was removed; a "
+        "stream cannot continue from it"
     )
 
 
-def _not_ours(path: Path) -> StateError:
+def _not_a_state_error(path: Path) -> StateError:
     return StateError(f"{path} is not the state of a stream, or is damaged; name another file")

@@ -1,10 +1,10 @@
-"""What a state file says of itself, so that an edited or damaged one is noticed.
+"""The header of a state file and a digest of its rows, which detect an edited or damaged file.
 
-The digest of the rows is a sum of one hash a row, modulo 2**256: a commit brings it up to date
-from the rows it changes alone, in the same transaction, and it does not depend on their order.
-The key of the hashes lies in the file. This is no protection from somebody who knows the scheme
-and owns the file (who could also read every secret in it); it is one from editors, from partial
-restores, and from disks.
+The digest is the sum of one hash per row, modulo 2**256. So it does not depend on the order of the
+rows, and a commit updates it from the changed rows alone, in the same transaction. The key of the
+hashes is stored in the file. So the digest detects edits, partial restores and disk errors. It does
+not stop a person who has the file and knows the scheme; this person could also read every secret in
+the file.
 """
 
 import hashlib
@@ -25,13 +25,13 @@ class Header:
 
     Parameters
     ----------
-    format, version : what the file is. Later formats keep these two where they are.
-    library : version of dphist that made the file.
-    identity : what a copy of the file does not have; see `store_identity`.
-    key : random bytes that all hashes of this file are keyed with.
-    taken : 1 once another stream has taken the state over.
-    commits : how many transactions there were. Those of an older content are fewer.
-    digest : sum of the rows' hashes.
+    format, version : the format of the file. Later formats keep these two columns first.
+    library : the version of dphist that created the file.
+    identity : facts that distinguish the file from its copies; see `identity`.
+    key : random bytes, the key of all hashes of this file.
+    taken : 1 if another stream has taken over the state, otherwise 0.
+    commits : the number of commits. An older content has a smaller number.
+    digest : the sum of the rows' hashes.
     """
 
     format: str
@@ -51,17 +51,17 @@ class Header:
 
     @property
     def seal(self) -> bytes:
-        """Hash over all fields. `ascii` tells any two tuples of text, bytes and ints apart."""
+        """Hash over all fields; `ascii` is injective for tuples of text, bytes and integers."""
         fields = ascii(astuple(self)).encode()
         return hashlib.blake2b(fields, digest_size=32, key=self.key, person=b"header").digest()
 
     def columns(self) -> tuple[Any, ...]:
-        """Return the table's one row: the fields and their seal."""
+        """Return the only row of the table: the fields and their seal."""
         return (*astuple(self), self.seal)
 
     @classmethod
     def read(cls, columns: tuple[Any, ...]) -> "Header | None":
-        """Return the header that was sealed as `columns`, or None if anything in it differs."""
+        """Return the header in `columns`, or None if the type of a field or the seal is wrong."""
         header = cls(*columns[:-1])
         kinds = (str, int, str, str, bytes, int, int, bytes)
         if any(type(field) is not kind for field, kind in zip(columns[:-1], kinds, strict=True)):
@@ -71,7 +71,7 @@ class Header:
         return header
 
     def with_sum(self, total: int) -> "Header":
-        """Return the header of rows whose hashes sum up to `total`."""
+        """Return this header with `total` as the sum of the rows' hashes."""
         return replace(self, digest=(total % MODULUS).to_bytes(32, "big"))
 
     @property
@@ -83,21 +83,21 @@ class Header:
 def row_hash(secret: bytes, kind: str, key: Key, content: bytes) -> int:
     """Return the hash of one row, below `MODULUS`.
 
-    Lengths stand before what varies, so that no two rows are hashed as the same bytes.
+    Fields of variable length follow their length, so different rows are hashed as different bytes.
 
     Raises
     ------
     TypeError
-        If the row is not one that `Store.commit` writes.
+        If the row has other types than `Store.commit` writes.
     """
     if type(kind) is not str or type(content) is not bytes:
-        raise TypeError("a row is of a kind (text) and has bytes as its content")
+        raise TypeError("the kind of a row is text, and its content is bytes")
     if type(key) is int:
         coded = b"i" + key.to_bytes(8, "big", signed=True)
     elif type(key) is bytes:
         coded = b"b" + len(key).to_bytes(8, "big") + key
     else:
-        raise TypeError("the key of a row is a whole number or bytes")
+        raise TypeError("the key of a row is an integer or bytes")
     name = kind.encode()
     row = len(name).to_bytes(8, "big") + name + coded + content
     return int.from_bytes(hashlib.blake2b(row, digest_size=32, key=secret).digest(), "big")

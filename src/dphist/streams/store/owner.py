@@ -1,7 +1,7 @@
-"""Who owns a state file: one object of one process, and never one of a copy of the file.
+"""Ownership of a state file: at most one object in one process owns it, and none owns a copy.
 
-Two owners of one state would draw different noise for the same partial sum, and whoever sees
-both releases could average the noise away.
+Two owners of one state would draw different noise for the same partial sum. Anyone who sees both
+releases could average the noise away.
 """
 
 import contextlib
@@ -13,13 +13,13 @@ import weakref
 from pathlib import Path
 
 from dphist.durable.identity import (
-    as_text,
-    facts,
-    is_of,
+    identity_text,
+    is_same_file,
     mark,
     note_commits,
     noted_commits,
-    what_passes,
+    read_facts,
+    undetected,
 )
 from dphist.errors import DphistError, InputFileError, OutputFileError, StateError
 
@@ -30,16 +30,16 @@ _living: "weakref.WeakSet[Owner]" = weakref.WeakSet()
 
 
 class Owner:
-    """The lock on a state file and the connection to it, of the process that made this object."""
+    """The lock on a state file and the connection to it, in the process that made this object."""
 
     def __init__(self, path: Path, descriptor: int) -> None:
-        """Own the file open as `descriptor`, called `path` in messages.
+        """Own the file that is open as `descriptor` and called `path` in messages.
 
-        SQLite holds a lock of its own, which keeps other programs out. But the system drops a
-        process's POSIX locks as soon as the process closes any descriptor of the file, say after
-        reading it for a backup; a lock of `flock` stays until this very descriptor is closed, by
-        us or by the process's death. Elsewhere than on Linux the two kinds of lock may get in
-        each other's way, and SQLite's has to do.
+        SQLite locks the file against other programs, with a POSIX lock. But the system drops the
+        POSIX locks of a process as soon as the process closes any descriptor of the file, for
+        example after reading it for a backup. A lock by `flock` stays until this descriptor is
+        closed or the process ends. On systems other than Linux the two kinds of locks may conflict,
+        so there only SQLite's lock is used.
 
         Raises
         ------
@@ -56,10 +56,12 @@ class Owner:
             except OSError as error:
                 self.close()
                 raise (
-                    in_use(path) if isinstance(error, BlockingIOError) else refused(path, error)
+                    in_use_error(path)
+                    if isinstance(error, BlockingIOError)
+                    else write_error(path, error)
                 ) from None
         self._status = os.fstat(descriptor)
-        self._facts = facts(descriptor)
+        self._facts = read_facts(descriptor)
         if sys.platform != "linux":
             self._descriptor = None
             os.close(descriptor)
@@ -75,39 +77,39 @@ class Owner:
         except FileNotFoundError:
             raise InputFileError(f"there is no stream state at {path}") from None
         except OSError as error:
-            raise refused(path, error) from None
+            raise write_error(path, error) from None
         owner = cls(path, descriptor)
         if not owner.is_at(path):  # replaced between the opening and the locking
             owner.close()
-            raise in_use(path)
+            raise in_use_error(path)
         return owner
 
     def attach(self, connection: sqlite3.Connection) -> None:
-        """Make `connection` part of what this object owns and closes."""
+        """Take over `connection`, which this object closes."""
         self._connection = connection
 
     def mark(self) -> None:
-        """Distinguish the owned file anew from its copies."""
+        """Give the owned file a new token, which its copies do not have."""
         if self._descriptor is not None:
             mark(self._descriptor)
-            self._facts = facts(self._descriptor)
+            self._facts = read_facts(self._descriptor)
 
     @property
     def identity(self) -> str:
-        """What distinguishes the owned file from others, to be recorded in it."""
-        return as_text(self._facts)
+        """The facts that distinguish the owned file from others, as text to record in it."""
+        return identity_text(self._facts)
 
     @property
-    def what_passes(self) -> list[str]:
-        """What cannot be distinguished from the owned file here."""
-        return what_passes(self._facts)
+    def undetected(self) -> list[str]:
+        """What cannot be distinguished from the owned file on this system."""
+        return undetected(self._facts)
 
-    def is_of(self, identity: str) -> bool:
-        """Whether the owned file is the one that has recorded this identity."""
-        return is_of(identity, self._facts)
+    def is_same_file(self, identity: str) -> bool:
+        """Whether the owned file is the one with this recorded identity."""
+        return is_same_file(identity, self._facts)
 
     def is_at(self, path: Path) -> bool:
-        """Whether `path` leads to the owned file; its inode is not used again while it is open."""
+        """Whether `path` leads to the owned file; while it is open, its inode is not reused."""
         try:
             return os.path.samestat(path.stat(), self._status)
         except OSError:
@@ -115,16 +117,16 @@ class Owner:
 
     @property
     def commits(self) -> int:
-        """The largest number of commits that was noted beside the file's content, or 0."""
+        """The largest number of commits noted in the file's attributes, or 0."""
         return 0 if self._descriptor is None else noted_commits(self._descriptor)
 
     def note(self, commits: int) -> None:
-        """Note a number of commits, all of which are durable."""
+        """Note a number of durable commits."""
         if self._descriptor is not None:
             note_commits(self._descriptor, commits)
 
     def is_noted(self, commits: int) -> bool:
-        """Whether the note of so many commits can be read back, on systems that take notes."""
+        """Whether at least this number of commits is noted; true on systems without notes."""
         return self._descriptor is None or self.commits >= commits
 
     @property
@@ -139,7 +141,7 @@ class Owner:
         Raises
         ------
         StateError
-            If it was closed, or this is a fork of the process that owns it.
+            If the connection is closed, or this process was forked from the owner.
         """
         if self._process != os.getpid():
             raise StateError(
@@ -151,7 +153,7 @@ class Owner:
         return self._connection
 
     def close(self) -> None:
-        """Give the file up. In a forked process nothing happens: there it was never owned."""
+        """Give up the file. In a forked process this does nothing, because it owns nothing."""
         if self._process != os.getpid():
             return
         connection, self._connection = self._connection, None
@@ -159,26 +161,26 @@ class Owner:
         _living.discard(self)
         try:
             if connection is not None:
-                # An error leaves at most a journal, which the next to open the file plays back.
+                # An error leaves at most a journal, which is replayed when the file is next opened.
                 with contextlib.suppress(sqlite3.Error):
                     connection.close()
         finally:
-            if descriptor is not None:  # last: it also drops the locks that SQLite held
+            if descriptor is not None:  # last, because it also drops the locks of SQLite
                 os.close(descriptor)
 
     def __del__(self) -> None:
-        # When the interpreter shuts down, what `close` needs may be gone.
+        # At interpreter shutdown, modules that `close` needs may no longer exist.
         with contextlib.suppress(Exception):
             self.close()
 
 
 def _disown() -> None:
-    """Forget, in a forked child, what its parent owns.
+    """Give up, in a forked child, everything that its parent owns.
 
-    A connection carried across a fork must not be closed there: SQLite would delete or play back
-    the journal under the parent. So it is given one reference more than anybody will drop, and
-    is never freed, not even when the interpreter shuts down. The child's descriptor is closed, so
-    that the lock goes when the parent goes; that unlocks nothing as long as the parent has it.
+    The child must not close a connection of its parent: SQLite would delete or replay the journal
+    that the parent uses. So the connection gets an extra reference and is never freed, not even at
+    interpreter shutdown. The child closes its descriptor, so that the lock ends with the parent;
+    the parent's own descriptor keeps the lock until then.
     """
     for owner in list(_living):
         if owner._connection is not None:
@@ -193,14 +195,14 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_disown)
 
 
-def in_use(path: Path) -> StateError:
-    """Return the error of a state that somebody else owns."""
+def in_use_error(path: Path) -> StateError:
+    """Return the error for a state that has another owner."""
     return StateError(
-        f"{path} is in use, by another process or by another stream of this one; "
+        f"{path} is in use by another process, or by another stream of this process; "
         "close it there first"
     )
 
 
-def refused(path: Path, error: OSError) -> DphistError:
-    """Return the error of a file that the system does not let us write."""
+def write_error(path: Path, error: OSError) -> DphistError:
+    """Return the error for a file that the system does not allow to be written."""
     return OutputFileError(f"could not write {path}: {error.strerror or 'the system refused'}")

@@ -1,4 +1,4 @@
-"""The secret state of a stream on disk: rows of bytes, committed together or not at all."""
+"""The secret state of a stream on disk: rows of bytes, all of which are committed or none."""
 
 import contextlib
 import logging
@@ -13,7 +13,13 @@ from dphist.durable.files import sync_folder
 from dphist.durable.identity import AN_OLDER_CONTENT
 from dphist.errors import StateError
 from dphist.streams.store.creation import create_file
-from dphist.streams.store.database import check_rows, connect, explained, read_header, write_header
+from dphist.streams.store.database import (
+    check_rows,
+    connect,
+    read_header,
+    translate_error,
+    write_header,
+)
 from dphist.streams.store.digest import Header, Key, row_hash
 from dphist.streams.store.owner import Owner
 
@@ -25,27 +31,28 @@ _ROWS_AT_ONCE = 1000
 
 
 class Store:
-    """Rows of bytes in one SQLite file, committed together or not at all, owned by one process.
+    """Rows of bytes in one SQLite file, owned by one process; a commit writes all rows or none.
 
-    A row is found by its kind (text) and its key (a 64-bit integer, or bytes). The file is
-    for its owner's eyes: it holds exact counts and the noise. Its folder must be on a local disk
-    that honours locks and syncing.
+    A row is found by its kind (text) and its key (a 64-bit integer, or bytes). The file holds exact
+    counts and the noise, so only its owner may read it. Its folder must be on a local disk that
+    supports locks and syncing.
 
-    **Guarantee.** When `commit` returns, all its rows are on the disk; before, a crash leaves none
-    of them or all. While a Store is open, no second one opens the file. A copy of the file is
-    refused, and so is an older content written back into it, as far as the file system tells
-    them apart (`store_identity`); where it does not, `create` logs a warning, and so does `open`
-    where the number of its first commit does not stay noted. Not covered: notes that fail later, a
-    disk, volume or virtual machine that is set back as a whole, an older content that is written
-    back into the same file by a program that also sets back its extended attributes and removes
-    those that came later (`rsync --inplace --xattrs`), and an edit by somebody who recomputes the
-    digest.
+    **Guarantee.** When `commit` returns, all its rows are on the disk. A crash before that leaves
+    either all of them or none. While a Store is open, no other Store opens the file. A copy of the
+    file is refused, and so is an older content that is written back into it, if the file system can
+    distinguish them (see `identity`). If it cannot, `create` logs a warning; `open` logs one if the
+    number of its first commit cannot be noted.
+
+    Not covered: notes that fail later; a disk, volume or virtual machine that is restored as a
+    whole; a program that writes an older content back into the same file and also restores its
+    extended attributes and removes later ones (`rsync --inplace --xattrs`); and an edit by a person
+    who recomputes the digest.
 
     Several threads may use one Store, one at a time.
     """
 
     def __init__(self, path: Path, owner: Owner, header: Header) -> None:
-        """Take an examined file; use `create` or `open`."""
+        """Wrap a file that was checked; use `create` or `open` instead."""
         self.path = path
         self._owner = owner
         self._header = header
@@ -53,96 +60,97 @@ class Store:
 
     @classmethod
     def create(cls, path: str | Path, *, replace_taken: bool = False) -> "Store":
-        """Make a state without rows at `path`, whole or not at all, readable by its owner only.
+        """Create a state without rows at `path`, readable by its owner only.
 
-        Where `replace_taken`, in the place of a file there that was taken over, which is empty.
+        The file is created completely or not at all. With `replace_taken`, it may replace a file
+        that another stream has taken over, which has no rows.
 
         Raises
         ------
         StateError
-            If `path` exists, or the journal of a state that was there before it.
+            If `path` exists, or the journal of an earlier state with this name.
         OutputFileError
             If the file cannot be written.
         """
-        target = _real(path)
+        target = _resolve(path)
         if replace_taken:
             _remove_taken(target)
-        store = cls._examined(target, create_file(target), moved=False, new=True)
-        passing = store._owner.what_passes
-        if AN_OLDER_CONTENT not in passing and not store._is_noted:
-            passing.append(AN_OLDER_CONTENT)
-        if passing:
+        store = cls._check(target, create_file(target), moved=False, new=True)
+        undetected = store._owner.undetected
+        if AN_OLDER_CONTENT not in undetected and not store._is_noted:
+            undetected.append(AN_OLDER_CONTENT)
+        if undetected:
             _LOG.warning(
-                "%s: this file system does not tell it from %s; do not restore backups of it",
+                "%s: this file system cannot distinguish it from %s; do not restore backups of it",
                 store.path,
-                ", or ".join(passing),
+                ", or ".join(undetected),
             )
         return store
 
     @classmethod
     def open(cls, path: str | Path, *, moved: bool = False) -> "Store":
-        """Own the state at `path` and check that it is as it was committed.
+        """Own the state at `path`, and check that its content is what was committed.
 
         Parameters
         ----------
         path : the file; it may have been renamed within its file system.
-        moved : accept a file that is not the one that was created, and make it the one from now
-            on. For a state whose original was not used after it was copied, and never will be.
+        moved : whether to accept a copy of the created file; from then on the copy is the original.
+            Use this only if the original was not used after it was copied, and never will be.
 
         Raises
         ------
         InputFileError
             If there is no file.
         StateError
-            If it is in use, a copy, set back to an older content, taken over, damaged, edited, of
-            another version, or no state.
+            If the file is in use, a copy, restored to an older content, taken over, damaged,
+            edited, of another version, or not a state.
         OutputFileError
-            If it cannot be written.
+            If the file cannot be written.
         """
-        target = _real(path)
-        store = cls._examined(target, Owner.of_file(target), moved=moved)
+        target = _resolve(path)
+        store = cls._check(target, Owner.of_file(target), moved=moved)
         if not store._is_noted:
             _LOG.warning(
-                "%s: the number of its last commit could not be noted beside it (is there room for "
-                "extended attributes?), so it is not told from %s; do not restore backups of it",
+                "%s: the number of its last commit could not be noted in an extended attribute, so "
+                "it cannot be distinguished from %s; do not restore backups of it",
                 store.path,
                 AN_OLDER_CONTENT,
             )
         return store
 
     @classmethod
-    def _examined(cls, path: Path, owner: Owner, *, moved: bool, new: bool = False) -> "Store":
+    def _check(cls, path: Path, owner: Owner, *, moved: bool, new: bool = False) -> "Store":
         try:
             try:
                 owner.attach(connect(path))
             except sqlite3.Error as error:
-                raise explained(path, error) from None
+                raise translate_error(path, error) from None
             header = read_header(owner.connection, path)
             if header.taken:
                 raise StateError(
-                    f"{path} was taken over by the stream that loaded it; to have a file to load "
-                    "later, save that one again"
+                    f"{path} was taken over by the stream that loaded it; save that stream again "
+                    "to have a file to load later"
                 )
-            original = owner.is_of(header.identity)
+            original = owner.is_same_file(header.identity)
             if not original and not moved:
                 raise StateError(
-                    f"{path} is a copy, or was moved to another file system: two copies of one "
-                    "stream that both go on would draw different noise for the same counts. If "
-                    "the original was not used since and is gone, open it with moved=True"
+                    f"{path} is a copy, or was moved to another file system: if two copies of one "
+                    "stream continue, they draw different noise for the same counts. If the "
+                    "original was not used since and is gone, open the copy with moved=True"
                 )
             if header.commits < owner.commits:
                 raise StateError(
-                    f"{path} holds an older content than it had, as from a backup that was written "
-                    "back into it: noise that was drawn since would be drawn anew for the same "
-                    "counts. A stream cannot go on from it; begin a new one, which costs anew"
+                    f"{path} holds an older content than before, such as a backup that was written "
+                    "back into it: the stream would draw new noise for the same counts. It cannot "
+                    "continue; begin a new stream, which costs its own budget"
                 )
             check_rows(owner.connection, path, header)
             if not original:
                 owner.mark()
                 header = replace(header, identity=owner.identity)
             store = cls(path, owner, header)
-            # Shows at once whether the file can be written, and not only when an event came. It
-            # also lets SQLite find, and remove when it closes, a journal that a crash left.
+            # An empty transaction shows at once, before any event, whether the file can be written.
+            # It also lets SQLite find a journal left by a crash, and remove it on closing.
             with store._transaction(header):
                 pass
         except BaseException:
@@ -153,9 +161,9 @@ class Store:
         return store
 
     def rows(self, kind: Kind) -> Iterator[tuple[Key, bytes]]:
-        """Yield key and content of all rows of a kind, integers ascending, then bytes.
+        """Yield key and content of all rows of a kind: integer keys ascending, then bytes.
 
-        Rows are read as they are asked for; commit only when done with them.
+        Rows are read lazily; commit only after the last one.
         """
         try:
             found = self._connection().execute(
@@ -165,20 +173,21 @@ class Store:
                 yield from part
                 self._connection()
         except sqlite3.Error as error:
-            raise explained(self.path, error) from None
+            raise translate_error(self.path, error) from None
 
     def commit(self, rows: Mapping[Kind, Iterable[tuple[Key, bytes]]]) -> None:
-        """Write rows, each new or in the place of the one with its kind and key.
+        """Write rows; a row replaces an existing row of the same kind and key.
 
-        Returns when all of them are durable. Of two rows with one key the later counts.
+        Returns when all rows are durable. If two of the rows have the same key, the later one is
+        written.
 
         Raises
         ------
         OutputFileError
-            If there is no space, or the system refuses. Nothing is written; where that is not
-            certain, the Store is of no use any more, and the file tells when it is opened again.
+            If there is no space, or the system refuses. Then nothing is written. If that is not
+            certain, this Store cannot be used any more; opening the file again shows the result.
         StateError
-            If the Store is not usable: closed, forked, failed before, its file renamed or removed.
+            If the Store is closed, forked, or failed before, or its file was renamed or removed.
         """
         changes = {(kind, key): content for kind, part in rows.items() for key, content in part}
         secret = self._header.key
@@ -198,22 +207,22 @@ class Store:
             connection.executemany("INSERT OR REPLACE INTO rows VALUES (?, ?, ?)", new)
 
     def take(self) -> None:
-        """Mark the file as taken over and wipe its rows, at once and durably.
+        """Mark the file as taken over and erase its rows, in one durable commit.
 
-        Nothing but `close` can be done with the Store afterwards.
+        Afterwards the Store can only be closed.
         """
         connection = self._connection()
         with self._explaining():
-            # The journal has the old pages: it is cut off and not only made invalid.
+            # The journal has the old pages, so it is truncated rather than only invalidated.
             connection.execute("PRAGMA journal_size_limit = 0")
         with self._transaction(replace(self._header, taken=1).with_sum(0)):
             connection.execute("DELETE FROM rows")  # overwrites their pages: see secure_delete
-        with contextlib.suppress(sqlite3.Error):  # done; this only makes the file small
+        with contextlib.suppress(sqlite3.Error):  # optional: only makes the file smaller
             connection.execute("VACUUM")
 
     @property
     def _is_noted(self) -> bool:
-        """Whether the last commit's number is beside the file."""
+        """Whether the number of the last commit is noted in the file's attributes."""
         return self._owner.is_noted(self._header.commits)
 
     @property
@@ -233,42 +242,42 @@ class Store:
 
     @property
     def uncertain(self) -> bool:
-        """Whether a commit failed of which it is open if it reached the disk."""
+        """Whether a commit failed that may nevertheless have reached the disk."""
         return self._uncertain
 
     def discard(self) -> bool:
-        """Remove the file, of a state that was never used; say whether it is removed."""
+        """Remove the file of a state that was never used; return whether it was removed."""
         return _remove(self.path, self._owner)
 
     def close(self) -> None:
-        """Give the file up, for others to open. May be called again."""
+        """Give up the file, so that others can open it. May be called again."""
         self._owner.close()
 
     @contextlib.contextmanager
     def _transaction(self, header: Header) -> Iterator[None]:
-        """Make what the block writes, and `header` as one more commit's, durable together."""
+        """Commit what the block writes together with `header`, which counts one more commit."""
         connection = self._connection()
         header = replace(header, commits=header.commits + 1)
         if not self._owner.is_at(self.path):
-            # What is committed to a removed file is lost; a journal beside a renamed one is not
-            # found after a crash; and at the old name a second stream may have begun.
+            # A commit to a removed file is lost. The journal of a renamed file is not found after a
+            # crash. And a second stream may have begun at the old name.
             raise StateError(
                 f"{self.path} was renamed or removed while in use; move it back, or close the "
                 "stream and open the state where it is now"
             )
         with self._explaining():
-            # A COMMIT that fails, or that a signal's exception cuts off, may have reached the disk
-            # or not, and if syncing failed no later look at the file tells which. So this Store
-            # stops; whoever opens the file finds one of the two and goes on from there.
+            # If COMMIT fails or an exception from a signal interrupts it, the commit may or may not
+            # have reached the disk. After a failed sync, reading the file does not show which. So
+            # this Store stops. Opening the file again finds one of the two states and continues.
             self._uncertain = True
             try:
                 connection.execute("BEGIN")
                 yield
                 write_header(connection, header)
             except BaseException:
-                if connection.in_transaction:  # some errors have SQLite roll back by itself
+                if connection.in_transaction:  # after some errors SQLite itself rolls back
                     connection.execute("ROLLBACK")
-                self._uncertain = False  # nothing had been committed, and nothing is left of it
+                self._uncertain = False  # nothing was committed
                 raise
             connection.execute("COMMIT")
             self._header = header
@@ -280,13 +289,13 @@ class Store:
         try:
             yield
         except sqlite3.Error as error:
-            raise explained(self.path, error) from None
+            raise translate_error(self.path, error) from None
 
     def _connection(self) -> sqlite3.Connection:
         connection = self._owner.connection
         if self._uncertain:
             raise StateError(
-                f"writing {self.path} failed, and whether the last event was recorded is open; "
+                f"writing {self.path} failed, and the last event may or may not be recorded; "
                 "close the stream and open it again"
             )
         if self._header.taken:
@@ -299,12 +308,12 @@ class Store:
 
 
 def _remove(path: Path, owner: Owner) -> bool:
-    """Remove the owned file, of a state that was never used; say whether it is removed.
+    """Remove the owned file of a state that was never used; return whether it was removed.
 
-    While it is owned nobody else can have begun to use it. Closing it then removes its journal.
+    Nobody else can use the file while it is owned. Closing it later removes its journal.
     """
     if not owner.is_at(path):
-        return False  # another one has its name
+        return False  # another file has this name
     try:
         path.unlink()
     except OSError:
@@ -318,17 +327,17 @@ def _remove_taken(path: Path) -> None:
     """Remove a state file that was taken over, if there is one."""
     if not path.exists():
         return
-    owner = Owner.of_file(path)  # until it is removed, so that nobody puts another in its place
+    owner = Owner.of_file(path)  # owned until it is removed, so that nobody else uses it
     try:
         owner.attach(connect(path))
         if read_header(owner.connection, path).taken and owner.is_at(path):
             path.unlink()
     except (StateError, OSError, sqlite3.Error):
-        pass  # whoever makes a file there says what is wrong
+        pass  # creating a file with this name then raises the error
     finally:
         owner.close()
 
 
-def _real(path: str | Path) -> Path:
-    """Return where `path` points: a journal lies beside the file itself, not beside a link."""
+def _resolve(path: str | Path) -> Path:
+    """Resolve links in `path`: a journal is beside the file itself, not beside a link."""
     return Path(os.path.realpath(path))

@@ -1,6 +1,6 @@
-"""Edges, converted to the type of the values that are compared with them.
+"""Conversion of edges to the type of the values that are compared with them.
 
-Each becomes the smallest value of that type that is not below it.
+Each edge becomes the smallest value of that type that is not below it.
 """
 
 import math
@@ -11,9 +11,9 @@ import numpy as np
 
 from dphist.arrays import AnyArray, FloatArray, IntArray
 
-# How many edges are Python's numbers at a time, which take several times the room.
+# Number of edges that are Python numbers at the same time: these take several times the memory.
 EDGES_AT_ONCE = 1 << 16
-# Up to here a float holds every whole number.
+# Up to this number a float64 represents every whole number.
 _EXACT_FLOATS = 2**53
 
 
@@ -23,7 +23,10 @@ def starts_below_all(edges: AnyArray) -> int:
 
 
 def step_of(keys: IntArray) -> int:
-    """Return the distance of keys if they are evenly spaced and more than one, or 0."""
+    """Return the distance between neighboring keys if they are evenly spaced; otherwise 0.
+
+    Fewer than two keys have no distance, so the result is 0.
+    """
     if len(keys) < 2 or int(keys[-1]) - int(keys[0]) > 2**63 - 1:
         return 0
     step = int(keys[1]) - int(keys[0])
@@ -31,10 +34,16 @@ def step_of(keys: IntArray) -> int:
 
 
 def ceilings(edges: AnyArray, scale: Fraction | None) -> Iterator[int]:
-    """Return the least whole number of units that is not below each finite edge.
+    """Yield, for each finite edge, the smallest whole number of units that is not below it.
 
-    A float that is no whole number stands for its shortest decimal: 0.1 is 1/10. Against whole
-    numbers that makes no difference, and a decimal 0.1 is then not below an edge at 0.1.
+    Parameters
+    ----------
+    scale : units in 1, for a column of decimals or moments; None for a column of whole numbers.
+
+    Notes
+    -----
+    A float with a fractional part means its shortest decimal, so 0.1 means 1/10. Then a decimal 0.1
+    is not below an edge at 0.1. For columns of whole numbers the two readings agree.
     """
     units = Fraction(1) if scale is None else scale
     above, below = units.numerator, units.denominator
@@ -52,10 +61,10 @@ def ceilings(edges: AnyArray, scale: Fraction | None) -> Iterator[int]:
 
 
 def float_ceilings(edges: AnyArray) -> FloatArray:
-    """Return the least float64 that is not below each edge."""
+    """Return, for each edge, the smallest float64 that is not below it."""
     floats = edges.astype(np.float64)
     if edges.dtype.kind == "i":
-        # Only there may a whole number lie between two floats.
+        # Only beyond this number can a whole number lie between two floats.
         for place in np.flatnonzero((edges > _EXACT_FLOATS) | (edges < -_EXACT_FLOATS)).tolist():
             if int(floats[place]) < int(edges[place]):
                 floats[place] = np.nextafter(floats[place], np.inf)

@@ -1,9 +1,9 @@
-"""How many edges lie at or below each value of a column, exactly, whatever the column's type.
+"""The number of edges at or below each value of a column, computed exactly for every column type.
 
-A value is never converted to the type of the edges, which may round it. The edges are converted
-to the type of the values instead, each to the smallest value of that type that is not below it:
-``value >= edge`` and ``value >= converted`` are then the same statement. Dates, timestamps and
-decimals are searched as the integers they are made of.
+Converting a value to the type of the edges could round it. So the edges are converted to the type
+of the values, each to the smallest value of that type that is not below it. Then ``value >= edge``
+and ``value >= converted`` are equivalent. Dates, timestamps and decimals are searched as the
+integers in which Arrow stores them.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,8 @@ from dphist.tables.binning.edge_keys import (
     step_of,
 )
 
-# (rows,) how many edges are at or below each value, and which rows have no value, or None.
+# Two arrays (rows,): the number of edges at or below each value, and whether the row has no value.
+# The second is None if every row has a value.
 Places: TypeAlias = tuple[IntArray, BoolArray | None]
 
 _LEAST, _MOST = -(2**63), 2**63 - 1
@@ -42,21 +43,21 @@ class Search(Protocol):
     """A search among fixed edges for values of one Arrow type."""
 
     def places(self, values: pa.Array) -> Places:
-        """Return how many edges are at or below each value."""
+        """Return the number of edges at or below each value."""
 
 
 @dataclass(frozen=True, slots=True)
 class WholeSearch:
-    """Among integers of 64 bits, or what is stored as such.
+    """Search for integers of 64 bits, and for types that Arrow stores as such integers.
 
     Attributes
     ----------
-    stored : NumPy type of the values in Arrow's buffer; of uint64 the first bit is flipped,
-        which makes int64 of it and keeps the order.
-    words : how many of them a value takes, of which the first is searched (decimals: 2).
-    below : edges at or below everything the type holds.
-    keys : (m,) int64, ascending: the edges after those; the rest is above everything.
-    step : the distance of keys, if they are evenly spaced and more than one; else 0.
+    stored : NumPy type of the numbers in Arrow's buffer. The first bit of a uint64 is flipped: the
+        result is an int64, and the order is the same.
+    words : numbers in the buffer per value; the first of them is searched (decimals have 2).
+    below : number of edges at or below all values of the type.
+    keys : (m,) int64, ascending: the other edges, without those above all values of the type.
+    step : distance between neighboring keys; 0 if they are not evenly spaced, or fewer than two.
     """
 
     stored: np.dtype[Any]
@@ -66,10 +67,10 @@ class WholeSearch:
     step: int
 
     @classmethod
-    def among(
+    def from_edges(
         cls, edges: AnyArray, stored: Any, *, scale: Fraction | None = None, words: int = 1
     ) -> "WholeSearch":
-        """Prepare edges, each worth `scale` units of the column."""
+        """Prepare edges; an edge of 1 is `scale` units of the column (default: 1)."""
         kind = np.dtype(stored)
         shift = 2**63 if kind == np.uint64 else 0
         if edges.dtype.kind == "i" and scale is None and not shift:
@@ -84,7 +85,7 @@ class WholeSearch:
         return cls(kind, words, below, joined, step_of(joined))
 
     def places(self, values: pa.Array) -> Places:
-        """Return how many edges are at or below each value."""
+        """Return the number of edges at or below each value."""
         raw = stored_numbers(values, self.stored, self.words)
         if self.stored == np.uint64:
             raw = (raw ^ np.uint64(2**63)).view(np.int64)
@@ -97,7 +98,7 @@ class WholeSearch:
             return np.searchsorted(self.keys, values, side="right").astype(np.int64, copy=False)
         first, last = self.keys[0], self.keys[-1]
         steps = np.clip(values, first, last)
-        # int64 may wrap here, and uint64 takes it for what it is: the difference modulo 2**64.
+        # int64 may wrap here. Read as uint64, the result is the difference modulo 2**64.
         with np.errstate(over="ignore"):
             steps -= first
         found = (steps.view(np.uint64) // np.uint64(self.step)).view(np.int64)
@@ -108,14 +109,14 @@ class WholeSearch:
 
 @dataclass(frozen=True, slots=True)
 class RealSearch:
-    """Among floats; NaN is a missing value.
+    """Search for floats; NaN is a missing value.
 
     Attributes
     ----------
     stored : NumPy type of the values.
-    below : 1 if the first edge is minus infinity.
+    below : 1 if the first edge is minus infinity, otherwise 0.
     keys : (m,) float64, finite, ascending. An edge at plus infinity is left out, so that the
-        value plus infinity is in the bin that reaches there.
+        value plus infinity falls into the last bin.
     """
 
     stored: np.dtype[Any]
@@ -123,13 +124,13 @@ class RealSearch:
     keys: FloatArray
 
     @classmethod
-    def among(cls, edges: AnyArray, stored: Any) -> "RealSearch":
+    def from_edges(cls, edges: AnyArray, stored: Any) -> "RealSearch":
         """Prepare edges."""
         keys = float_ceilings(edges)
         return cls(np.dtype(stored), starts_below_all(keys), keys[np.isfinite(keys)])
 
     def places(self, values: pa.Array) -> Places:
-        """Return how many edges are at or below each value."""
+        """Return the number of edges at or below each value."""
         raw = stored_numbers(values, self.stored).astype(np.float64, copy=False)
         found = np.searchsorted(self.keys, raw, side="right").astype(np.int64, copy=False)
         found += self.below
@@ -142,12 +143,12 @@ class RealSearch:
 
 @dataclass(frozen=True, slots=True)
 class WideSearch:
-    """Among decimals of up to 38 digits: 128 bits, compared as two halves.
+    """Search for decimals of up to 38 digits: integers of 128 bits, compared as two halves.
 
     Attributes
     ----------
-    below : edges at or below everything that 128 bits hold.
-    high, low : (m,) int64 and uint64, the halves of the edges in units of the last digit.
+    below : number of edges at or below all integers of 128 bits.
+    high, low : (m,) int64 and uint64, the halves of the edges, in units of the last digit.
     """
 
     below: int
@@ -155,8 +156,8 @@ class WideSearch:
     low: WordArray
 
     @classmethod
-    def among(cls, edges: AnyArray, scale: Fraction) -> "WideSearch":
-        """Prepare edges, each worth `scale` units."""
+    def from_edges(cls, edges: AnyArray, scale: Fraction) -> "WideSearch":
+        """Prepare edges; an edge of 1 is `scale` units of the column."""
         below = starts_below_all(edges)
         high, low = [np.zeros(0, np.int64)], [np.zeros(0, np.uint64)]
         found = ceilings(edges, scale)
@@ -168,9 +169,9 @@ class WideSearch:
         return cls(below, np.concatenate(high), np.concatenate(low))
 
     def places(self, values: pa.Array) -> Places:
-        """Return how many edges are at or below each value, by bisection of all at once."""
+        """Return the number of edges at or below each value; bisects for all values at once."""
         pairs = stored_numbers(values, np.dtype(np.int64), 2, whole=True)
-        low, high = pairs[:, 0].view(np.uint64), pairs[:, 1]  # little-endian, as all of Arrow
+        low, high = pairs[:, 0].view(np.uint64), pairs[:, 1]  # Arrow is little-endian
         start = np.zeros(len(high), np.int64)
         stop = np.full(len(high), len(self.high), np.int64)
         for _ in range(len(self.high).bit_length()):
@@ -186,38 +187,38 @@ class WideSearch:
 
 @dataclass(frozen=True, slots=True)
 class NoSearch:
-    """In a column of the type that has no values."""
+    """Search in a column of Arrow's null type, which has no values."""
 
     def places(self, values: pa.Array) -> Places:
-        """Return that all rows are without a value."""
+        """Return that every row is missing its value."""
         return np.zeros(len(values), np.int64), np.ones(len(values), np.bool_)
 
 
 @dataclass(frozen=True, slots=True)
 class DictionarySearch:
-    """In a column encoded by a dictionary."""
+    """Search in a dictionary-encoded column."""
 
     decoded: Search
 
     def places(self, values: pa.Array) -> Places:
-        """Return what is found for the decoded values."""
+        """Return the number of edges at or below each decoded value."""
         return self.decoded.places(values.dictionary_decode())
 
 
 def search_for(kind: pa.DataType, edges: AnyArray, name: str, zoned: bool) -> Search:
-    """Return the search that suits a column, having checked that its type and edges go together.
+    """Check that a column's type suits its edges, and return the search for it.
 
     Parameters
     ----------
-    kind : type of the column
-    edges : (n + 1,) int64 or float64 (numbers), datetime64[D] (dates) or datetime64[us]
-    name : of the column, for the errors.
+    kind : type of the column.
+    edges : (n + 1,) int64 or float64 (numbers), datetime64[D] (dates) or datetime64[us] (times).
+    name : name of the column, for error messages.
     zoned : whether the edges were given with a time zone; they are in UTC.
 
     Raises
     ------
     ColumnError
-        If the type cannot be binned, or not by such edges.
+        If the type cannot be binned, or does not suit the edges.
     """
     types = pa.types
     if types.is_null(kind):
@@ -228,7 +229,7 @@ def search_for(kind: pa.DataType, edges: AnyArray, name: str, zoned: bool) -> Se
     if types.is_integer(kind) or types.is_floating(kind) or _is_decimal(kind):
         if not numbers:
             raise ColumnError(
-                f"column {name!r} holds numbers, and its edges are dates or times: give edges that "
+                f"column {name!r} holds numbers, but its edges are dates or times: give edges that "
                 "are numbers, or cast the column to dates or timestamps"
             )
         return _search_of_numbers(kind, edges)
@@ -240,7 +241,7 @@ def search_for(kind: pa.DataType, edges: AnyArray, name: str, zoned: bool) -> Se
         )
     if numbers:
         raise ColumnError(
-            f"column {name!r} holds dates or timestamps, and its edges are numbers: give edges "
+            f"column {name!r} holds dates or timestamps, but its edges are numbers: give edges "
             "that are dates, datetimes or ISO text such as '2024-01-31'"
         )
     days = edges.dtype == np.dtype("datetime64[D]")
@@ -248,29 +249,30 @@ def search_for(kind: pa.DataType, edges: AnyArray, name: str, zoned: bool) -> Se
     if types.is_date32(kind) or types.is_date64(kind):
         if not days:
             raise ColumnError(
-                f"column {name!r} holds dates, and its edges are times: give edges that are dates, "
+                f"column {name!r} holds dates, but its edges are times: give edges that are dates, "
                 "or cast the column to timestamps"
             )
         scale = Fraction(_MICROSECONDS_A_DAY, 1000) if types.is_date64(kind) else None
-        return WholeSearch.among(whole, f"i{kind.bit_width // 8}", scale=scale)
+        return WholeSearch.from_edges(whole, f"i{kind.bit_width // 8}", scale=scale)
     if zoned and kind.tz is None:
         raise ColumnError(
-            f"column {name!r} has no time zone, and its edges have one: give edges without a zone, "
-            "or the column the zone its times are in"
+            f"column {name!r} has no time zone, but its edges have one: give edges without a time "
+            "zone, or set the time zone of the column"
         )
     scale = _IN_A_MICROSECOND[kind.unit] * (_MICROSECONDS_A_DAY if days else 1)
-    return WholeSearch.among(whole, np.int64, scale=None if scale == 1 else scale)
+    return WholeSearch.from_edges(whole, np.int64, scale=None if scale == 1 else scale)
 
 
 def stored_numbers(
     values: pa.Array, stored: np.dtype[Any], words: int = 1, *, whole: bool = False
 ) -> AnyArray:
-    """Return the numbers in the buffer of an Arrow array; anything, where a value is null.
+    """Return the numbers in the buffer of an Arrow array; arbitrary numbers for null values.
 
     Parameters
     ----------
-    words : numbers a value takes.
-    whole : whether to return all of them, (rows, words), and not the first, (rows,).
+    stored : NumPy type of the numbers.
+    words : numbers per value.
+    whole : whether to return all numbers of a value, (rows, words), or only the first, (rows,).
     """
     buffer = values.buffers()[1]
     if not len(values) or buffer is None:
@@ -282,7 +284,7 @@ def stored_numbers(
 
 
 def missing_rows(values: pa.Array) -> BoolArray | None:
-    """Return which rows are null, or None if none is."""
+    """Return which rows are null, or None if no row is."""
     if not values.null_count:
         return None
     missing: BoolArray = values.is_null().to_numpy(zero_copy_only=False)
@@ -291,15 +293,15 @@ def missing_rows(values: pa.Array) -> BoolArray | None:
 
 def _search_of_numbers(kind: pa.DataType, edges: AnyArray) -> Search:
     if pa.types.is_integer(kind):
-        return WholeSearch.among(edges, kind.to_pandas_dtype())
+        return WholeSearch.from_edges(edges, kind.to_pandas_dtype())
     if pa.types.is_floating(kind):
-        return RealSearch.among(edges, kind.to_pandas_dtype())
+        return RealSearch.from_edges(edges, kind.to_pandas_dtype())
     scale = Fraction(10) ** kind.scale
     if kind.bit_width < 128:
-        return WholeSearch.among(edges, f"i{kind.bit_width // 8}", scale=scale)
+        return WholeSearch.from_edges(edges, f"i{kind.bit_width // 8}", scale=scale)
     if kind.precision <= _DIGITS_OF_INT64:
-        return WholeSearch.among(edges, np.int64, scale=scale, words=2)
-    return WideSearch.among(edges, scale)
+        return WholeSearch.from_edges(edges, np.int64, scale=scale, words=2)
+    return WideSearch.from_edges(edges, scale)
 
 
 def _is_decimal(kind: pa.DataType) -> bool:

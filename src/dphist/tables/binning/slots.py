@@ -1,8 +1,8 @@
-"""From rows to counts of bins between fixed edges, batch by batch, where the rows are.
+"""From rows to counts of bins between fixed edges, batch by batch, in the engine of the rows.
 
-Every row is counted once, in one of the slots ``[below, bin 0, ..., bin B - 1, above, null]``. Of
-several axes the bins are in the order of a NumPy array, last axis fastest; ``below`` then stands
-for every row that is outside some axis, and ``above`` is 0.
+Every row is counted once, in one of the slots ``[below, bin 0, ..., bin B - 1, above, null]``. With
+several axes the bins are in the order of a NumPy array, with the last axis fastest. Then ``below``
+counts all rows that are outside the edges of some axis, and ``above`` is 0.
 """
 
 import math
@@ -24,17 +24,17 @@ from dphist.tables.reading.gate import open_source
 from dphist.tables.reading.source import Source
 from dphist.tables.reading.spark import SparkSource
 
-# Up to this many bins a row of a batch they are counted in an array made for it.
-_BINS_A_ROW = 4
+# With at most this many bins per row, a batch is counted by `bincount` into a new array.
+_BINS_PER_ROW = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """The columns and their edges: all that counting needs, also in a worker of Spark.
+    """The columns and their edges: all that counting needs, also in a Spark executor.
 
     Attributes
     ----------
-    names : (d,) the columns, for the errors.
+    names : (d,) the names of the columns, for error messages.
     edges : (d,) arrays (n + 1,), each int64, float64, datetime64[D] or datetime64[us], increasing.
     zoned : (d,) whether the edges were given with a time zone; they are in UTC.
     """
@@ -49,7 +49,7 @@ class Grid:
         return tuple(len(edges) - 1 for edges in self.edges)
 
     def wanted(self) -> list[Wanted]:
-        """The columns, by their place."""
+        """Return the wanted columns, with their positions as roles."""
         parts = zip(self.names, value_roles(len(self.names)), strict=True)
         return [
             Wanted(f"c{place}", name, Use.VALUE, parameter)
@@ -57,34 +57,35 @@ class Grid:
         ]
 
     def check(self, source: Source) -> None:
-        """Refuse columns whose type their edges do not suit, before anything is read."""
+        """Refuse columns with types that do not suit their edges, before any row is read."""
         kinds = [source.kinds[f"c{place}"] for place in range(len(self.names))]
         self.searches(kinds, source.from_text)
 
     def searches(self, kinds: Sequence[pa.DataType], from_text: bool) -> list[Search]:
-        """Return how each column is searched, having checked their types.
+        """Check the types of the columns, and return a search for each column.
 
         Raises
         ------
         ColumnError
+            If a type does not suit the edges.
         """
         parts = zip(kinds, self.edges, self.names, self.zoned, strict=True)
         if from_text:
-            return [_search_of_text(edges, zoned) for _, edges, _, zoned in parts]
+            return [_search_for_text(edges, zoned) for _, edges, _, zoned in parts]
         return [search_for(kind, edges, name, zoned) for kind, edges, name, zoned in parts]
 
 
 def value_roles(axes: int) -> list[str]:
-    """Return what the parameters are called that name the columns."""
+    """Return the names of the parameters that name the columns of the axes."""
     return ["column"] if axes == 1 else [f"column[{place}]" for place in range(axes)]
 
 
 class Slotting:
-    """Finds the slot of each row, batch by batch: a function of this row and the grid alone.
+    """Find the slot of each row, batch by batch. It depends only on the row and the grid.
 
     Attributes
     ----------
-    unreadable : the columns in which text was not what it should be.
+    unreadable : the columns with unreadable text so far.
     """
 
     __slots__ = ("_from_text", "_grid", "_kinds", "_null", "_searches", "unreadable")
@@ -94,11 +95,15 @@ class Slotting:
         self._from_text = from_text
         self._kinds: list[pa.DataType] = []
         self._searches: list[Search] = []
-        self._null = slots_of(grid) - 1
+        self._null = number_of_slots(grid) - 1
         self.unreadable: set[str] = set()
 
-    def of(self, columns: list[pa.Array]) -> IntArray:
-        """Return the slots of the rows of a batch; 0 where text is unreadable: an error follows."""
+    def find(self, columns: list[pa.Array]) -> IntArray:
+        """Return the slots of the rows of a batch.
+
+        If any column has unreadable text, all slots are 0, and `raise_unreadable` raises an error
+        at the end.
+        """
         kinds = [column.type for column in columns]
         if kinds != self._kinds:
             self._searches = self._grid.searches(kinds, self._from_text)
@@ -112,7 +117,7 @@ class Slotting:
             except UnreadableText:
                 self.unreadable.add(name)
                 continue
-            found = places if len(columns) == 1 else _combined(found, places, size)
+            found = places if len(columns) == 1 else _add_axis(found, places, size)
             if absent is not None:
                 missing = absent if missing is None else missing | absent
         if self.unreadable or found is None:
@@ -123,31 +128,31 @@ class Slotting:
 
 
 class Tally:
-    """Counts rows, batch by batch.
+    """Count rows, batch by batch.
 
     Attributes
     ----------
-    slotting : Slotting
-    slots : (B + 3,) int64, rows; see the module.
+    slotting : finds the slots.
+    slots : (B + 3,) int64, the number of rows in each slot; see the module.
     """
 
     __slots__ = ("slots", "slotting")
 
     def __init__(self, grid: Grid, from_text: bool = False) -> None:
         self.slotting = Slotting(grid, from_text)
-        self.slots: IntArray = np.zeros(slots_of(grid), np.int64)
+        self.slots: IntArray = np.zeros(number_of_slots(grid), np.int64)
 
     def add(self, columns: list[pa.Array]) -> None:
         """Count the rows of a batch."""
-        found = self.slotting.of(columns)
-        if len(self.slots) <= _BINS_A_ROW * len(found):
+        found = self.slotting.find(columns)
+        if len(self.slots) <= _BINS_PER_ROW * len(found):
             self.slots += np.bincount(found, minlength=len(self.slots))
         else:
             np.add.at(self.slots, found, 1)
 
 
-def slots_of(grid: Grid) -> int:
-    """Return how many slots there are."""
+def number_of_slots(grid: Grid) -> int:
+    """Return the number of slots."""
     return math.prod(grid.shape) + 3
 
 
@@ -159,21 +164,22 @@ def bin_rows(
     Parameters
     ----------
     frame, progress, delimiter
-        As for `open_source`; evaluated once.
-    grid : the columns and their edges
+        As for `open_source`; the frame is evaluated once.
+    grid : the columns and their edges.
 
     Returns
     -------
-    (B + 3,) int64, rows: below, each bin, above, null; see the module.
+    (B + 3,) int64, the number of rows below, in each bin, above, and null; see the module.
 
     Raises
     ------
     ParameterError
-        If `frame` is no table.
+        If `frame` is not a table.
     ColumnError
-        If a column is missing, or of a type that its edges do not suit.
+        If a column is missing, or its type does not suit its edges.
     DataError
-        If a field of a text file is not what its column should hold, or the engine fails.
+        If a text file has a field that cannot be read as a value of its column, or the engine
+        fails.
     InputFileError
         If the file is missing or its content does not match its extension.
     """
@@ -181,36 +187,36 @@ def bin_rows(
         source = open_source(stack, frame, grid.wanted(), progress=progress, delimiter=delimiter)
         grid.check(source)
         if isinstance(source, SparkSource):
-            return _in_spark(source, grid)
-        tally = source.run(lambda: _tallied(source, grid))
+            return _bin_in_spark(source, grid)
+        tally = source.run(lambda: _tally(source, grid))
     raise_unreadable(grid, tally.slotting)
     return tally.slots
 
 
-def _tallied(source: Source, grid: Grid) -> Tally:
+def _tally(source: Source, grid: Grid) -> Tally:
     tally = Tally(grid, source.from_text)
     for batch in source.batches():
         tally.add(batch.columns)
     return tally
 
 
-def _in_spark(source: SparkSource, grid: Grid) -> IntArray:
-    """Count in Spark's workers, and add up there what each partition found."""
+def _bin_in_spark(source: SparkSource, grid: Grid) -> IntArray:
+    """Count in Spark's executors, and add up the counts of all partitions there."""
 
-    def summed() -> Any:
+    def sum_partitions() -> Any:
         from pyspark.sql.functions import expr
 
         found = source.frame.mapInArrow(_PartitionTally(grid), "slot long, found long")
         return found.groupBy("slot").agg(expr("sum(found) AS found")).toArrow()
 
-    counted = source.run(summed)
-    slots: IntArray = np.zeros(slots_of(grid), np.int64)
+    counted = source.run(sum_partitions)
+    slots: IntArray = np.zeros(number_of_slots(grid), np.int64)
     slots[counted["slot"].to_numpy()] = counted["found"].to_numpy()
     return slots
 
 
 class _PartitionTally:
-    """Counts the rows of a Spark partition, in an executor."""
+    """Count the rows of a Spark partition, in an executor."""
 
     def __init__(self, grid: Grid) -> None:
         self.grid = grid
@@ -224,19 +230,19 @@ class _PartitionTally:
         yield pa.RecordBatch.from_arrays(columns, names=["slot", "found"])
 
 
-def _combined(found: IntArray | None, places: IntArray, size: int) -> IntArray:
-    """Return slots over one axis more; 0 for rows outside of any."""
+def _add_axis(found: IntArray | None, places: IntArray, size: int) -> IntArray:
+    """Return the slots over one more axis; 0 for rows outside the edges of some axis."""
     inside = (places >= 1) & (places <= size)
     if found is None:
         return np.where(inside, places, 0)
     return np.where(inside & (found > 0), (found - 1) * size + places, 0)
 
 
-def _search_of_text(edges: AnyArray, zoned: bool) -> Search:
-    """Return how text is searched: as what the edges are."""
+def _search_for_text(edges: AnyArray, zoned: bool) -> Search:
+    """Return the search for a column of text, which is read as values of the edges' type."""
     if edges.dtype.kind in "if":
-        return NumberTextSearch.among(edges)
-    return MomentTextSearch.among(edges, zoned)
+        return NumberTextSearch.from_edges(edges)
+    return MomentTextSearch.from_edges(edges, zoned)
 
 
 def raise_unreadable(grid: Grid, slotting: Slotting) -> None:
@@ -247,14 +253,14 @@ def raise_unreadable(grid: Grid, slotting: Slotting) -> None:
 
 
 def _unreadable(grid: Grid, name: str) -> DataError:
-    """The error for a column in whose text some field is not what it should be."""
+    """Return the error for a column with unreadable text."""
     place = grid.names.index(name)
     if grid.edges[place].dtype.kind in "if":
         return DataError(
             f"column {name!r} must hold numbers, such as 12, -0.5 or 1e3, or empty fields: correct "
             "or empty the others"
         )
-    zone = ", each with its time zone, as the edges have one" if grid.zoned[place] else ""
+    zone = ", each with a time zone because the edges have one" if grid.zoned[place] else ""
     return DataError(
         f"column {name!r} must hold dates or times such as 2024-01-31 or 2024-01-31T12:30:00"
         f"{zone}, or empty fields: correct or empty the others"

@@ -1,8 +1,8 @@
-"""Numbers, dates and times out of the text of a CSV file.
+"""Numbers, dates and times read from the text of a CSV file.
 
-What a field may look like is fixed here and is narrower than what Arrow reads, which takes 0x1F
-for a number. A field that is none of it makes the file unusable, as a record that is invalid in
-itself: to leave it out silently would miscount, and to call it missing would hide a wrong column.
+The accepted forms are fixed here. They are fewer than those of Arrow, which reads 0x1F as a number.
+A field of any other form is a record that is invalid in itself, so the file is refused: leaving the
+record out silently would miscount, and treating it as missing would hide a wrong column.
 """
 
 from dataclasses import dataclass
@@ -31,22 +31,22 @@ _BEYOND_MICROSECONDS = r"(\.[0-9]{6})[0-9]+"
 _LENGTH_TO_MICROSECONDS = len("2024-01-31T12:30:15.123456")
 
 
-class UnreadableText(Exception):  # noqa: N818 - not an error of the tree: it never gets out
-    """A field is not what it should be. Says nothing more: it would quote a record."""
+class UnreadableText(Exception):  # noqa: N818 - internal, so not one of the library's errors
+    """A field cannot be read. The exception has no message, because it would quote a record."""
 
 
 @dataclass(slots=True)
 class NumberTextSearch:
-    """In a column of text that spells numbers.
+    """Search in a column of numbers written as text.
 
-    Whole numbers of up to 38 digits are searched as such, and others as the nearest float64, as
-    which other readers of a file hold them.
+    Whole numbers of up to 38 digits are searched exactly. Other numbers are searched as the nearest
+    float64, as other readers of text files represent them.
 
     Attributes
     ----------
-    edges : (n + 1,) int64 or float64
-    whole, real : searches for numbers of up to 18 digits, and for floats.
-    long : for whole numbers of more digits; None until there is one, which mostly never is.
+    edges : (n + 1,) int64 or float64.
+    whole, real : searches for whole numbers of up to 18 digits, and for floats.
+    long : the search for longer whole numbers; None until the first of them, which are rare.
     """
 
     edges: AnyArray
@@ -55,12 +55,14 @@ class NumberTextSearch:
     long: WideSearch | None = None
 
     @classmethod
-    def among(cls, edges: AnyArray) -> "NumberTextSearch":
+    def from_edges(cls, edges: AnyArray) -> "NumberTextSearch":
         """Prepare edges that are numbers."""
-        return cls(edges, WholeSearch.among(edges, np.int64), RealSearch.among(edges, np.float64))
+        return cls(
+            edges, WholeSearch.from_edges(edges, np.int64), RealSearch.from_edges(edges, np.float64)
+        )
 
     def places(self, values: pa.Array) -> Places:
-        """Return how many edges are at or below each value.
+        """Return the number of edges at or below each value.
 
         Raises
         ------
@@ -79,7 +81,7 @@ class NumberTextSearch:
             is_long = pc.match_substring_regex(others, _LONG)
             longs = rows[_rows(is_long)]
             if self.long is None:
-                self.long = WideSearch.among(self.edges, Fraction(1))
+                self.long = WideSearch.from_edges(self.edges, Fraction(1))
             found[longs], _ = self.long.places(_cast(others.filter(is_long), _LONG_TYPE))
             is_other = pc.invert(is_long)
             rows, others = rows[_rows(is_other)], others.filter(is_other)
@@ -95,29 +97,29 @@ class NumberTextSearch:
 
 @dataclass(frozen=True, slots=True)
 class MomentTextSearch:
-    """In a column of text that spells dates, or dates with times, as ISO 8601 does.
+    """Search in a column of dates, or dates with times, written as text in ISO 8601.
 
     Attributes
     ----------
-    moments : a search for microseconds.
-    zoned : whether the edges have a zone, so that each time must have one.
+    moments : search for moments in microseconds.
+    zoned : whether the edges have a time zone; then each time must have one.
     """
 
     moments: WholeSearch
     zoned: bool
 
     @classmethod
-    def among(cls, edges: AnyArray, zoned: bool) -> "MomentTextSearch":
+    def from_edges(cls, edges: AnyArray, zoned: bool) -> "MomentTextSearch":
         """Prepare edges that are dates or datetimes."""
-        return cls(WholeSearch.among(edges.astype("M8[us]").view(np.int64), np.int64), zoned)
+        return cls(WholeSearch.from_edges(edges.astype("M8[us]").view(np.int64), np.int64), zoned)
 
     def places(self, values: pa.Array) -> Places:
-        """Return how many edges are at or below each value.
+        """Return the number of edges at or below each value.
 
         Raises
         ------
         UnreadableText
-            If a field is not a date or time, or has no zone where it must.
+            If a field is not a date or time, or lacks a required time zone.
         """
         text = pc.ascii_trim_whitespace(values)
         if pc.any(pc.invert(pc.match_substring_regex(text, _MOMENT))).as_py():
@@ -134,26 +136,26 @@ class MomentTextSearch:
 
 
 def _rows(chosen: pa.Array) -> IntArray:
-    """Return where a condition is true, and not null."""
+    """Return the rows in which a condition is true, rather than false or null."""
     return np.flatnonzero(pc.fill_null(chosen, False).to_numpy(zero_copy_only=False))
 
 
 def _without_plus(text: pa.Array) -> pa.Array:
-    """Return text without one plus sign before a number, which not every Arrow reads."""
+    """Remove one plus sign before a number, which not every version of Arrow reads."""
     if not pc.any(pc.starts_with(text, "+")).as_py():
         return text
     return pc.replace_substring_regex(text, r"^\+([0-9.iInN])", r"\1")
 
 
 def _floats(text: pa.Array) -> pa.Array:
-    """Read floats; a sign before nan has no meaning, and Arrow does not read it."""
+    """Read floats. A sign before nan is removed: it has no meaning, and Arrow does not read it."""
     if pc.any(pc.starts_with(text, "-n", ignore_case=True)).as_py():
         text = pc.replace_substring_regex(text, r"^-([nN])", r"\1")
     return _cast(text, pa.float64())
 
 
 def _cast(text: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Read text; the 31st of February looks like a date and is none."""
+    """Read text as values of a type; this can still fail, as for the 31st of February."""
     try:
         return text.cast(kind)
     except pa.ArrowInvalid:

@@ -1,9 +1,9 @@
-"""From rows to counts of bins, each user cut to a number of rows first.
+"""From rows to counts of bins, after bounding the number of rows of each user.
 
-What a row is here is the slot it falls into (see `binning`) and its user. The slot is a function of
-the row and of public edges alone, so the two tables that a user tells apart are, as slots, told
-apart by the same user; and slots are then cut and counted as labels are (see `contributions`).
-Rows in no bin are rows like any others: they are released as well.
+Here a row consists of its slot (see `slots`) and its user. The slot depends only on the row and on
+public edges. So if two tables differ in the rows of one user, their tables of slots differ in the
+rows of the same user. The slots are then bounded and counted like labels (see `contributions`).
+Rows outside all bins are treated like other rows, because their number is released too.
 """
 
 from collections.abc import Iterable, Iterator
@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from dphist.arrays import IntArray
-from dphist.tables.binning.slots import Grid, Slotting, raise_unreadable, slots_of
+from dphist.tables.binning.slots import Grid, Slotting, number_of_slots, raise_unreadable
 from dphist.tables.counting.contributions import count_bounded_terms
 from dphist.tables.engine.interruptible import interruptible
 from dphist.tables.engine.private_duckdb import open_private_connection
@@ -36,24 +36,29 @@ def bin_rows_of_users(
     progress: Progress | None = None,
     delimiter: str | None = None,
 ) -> IntArray:
-    """Count rows between fixed edges, once each user keeps at most `max_records` rows.
+    """Bound each user to `max_records` rows, then count the rows between fixed edges.
 
     Parameters
     ----------
     frame, grid, progress, delimiter
         As for `bin_rows`.
     user : the column of users, without missing values.
-    max_records : rows that a user keeps at most, a random subset of the user's rows.
+    max_records : maximum number of rows of a user; a random subset is kept.
     key : 32 hexadecimal digits
-        What the choice of rows depends on beside the rows; drawn afresh if None.
+        Key for the choice of rows (default: drawn at random).
 
     Returns
     -------
-    (B + 3,) int64, rows that are kept: below, each bin, above, null; see `slots`.
+    (B + 3,) int64, the number of kept rows below, in each bin, above, and null; see `slots`.
 
     Raises
     ------
-    As `bin_rows`, and ColumnError if the column of users cannot serve, DataError if a row has none.
+    ParameterError, InputFileError
+        As for `bin_rows`.
+    ColumnError
+        As for `bin_rows`, or if the column of users has an unsuitable type.
+    DataError
+        As for `bin_rows`, or if a row has no user.
     """
     users = key_column("who", user, "user")
     with ExitStack() as stack:
@@ -62,7 +67,7 @@ def bin_rows_of_users(
         grid.check(source)
         if isinstance(source, SparkSource):
             found = count_bounded_terms(
-                lambda: _in_spark(source, grid),
+                lambda: _find_in_spark(source, grid),
                 source.run,
                 source,
                 user=users,
@@ -70,16 +75,16 @@ def bin_rows_of_users(
                 key=key,
             )
         else:
-            found = _in_duckdb(stack, source, grid, users, max_records, key)
-    slots = np.zeros(slots_of(grid), np.int64)
-    # An engine that gave back other slots than it got would be one that mixed up rows.
+            found = _count_in_duckdb(stack, source, grid, users, max_records, key)
+    slots = np.zeros(number_of_slots(grid), np.int64)
+    # A slot out of range means that the engine mixed up rows.
     if len(found[0]) and not (found[0].min() >= 0 and found[0].max() < len(slots)):
         raise engine_failure([users])
     slots[found[0]] = found[1]
     return slots
 
 
-def _in_duckdb(
+def _count_in_duckdb(
     stack: ExitStack,
     source: Source,
     grid: Grid,
@@ -87,9 +92,9 @@ def _in_duckdb(
     max_records: int,
     key: str | None,
 ) -> tuple[IntArray, IntArray]:
-    """Stream slots and users into a DuckDB of our own; return the slots and their counts."""
+    """Stream slots and users into a private DuckDB; return the slots and their counts."""
     slotting = Slotting(grid, source.from_text)
-    # Another than may read a file, as a connection does one thing at a time.
+    # Not the connection that reads the file: a connection runs one query at a time.
     connection = open_private_connection(stack, large=True)
 
     def opened() -> DuckRows:
@@ -106,17 +111,17 @@ def _in_duckdb(
 
 def _slots_and_users(batches: Batches, slotting: Slotting) -> Batches:
     for batch in batches:
-        yield _slotted(batch.columns, slotting)
+        yield _to_slots(batch.columns, slotting)
 
 
-def _slotted(columns: list[pa.Array], slotting: Slotting) -> pa.RecordBatch:
+def _to_slots(columns: list[pa.Array], slotting: Slotting) -> pa.RecordBatch:
     """Return the slots of rows, and their users."""
-    slots = pa.array(slotting.of(columns[:-1]))
+    slots = pa.array(slotting.find(columns[:-1]))
     return pa.RecordBatch.from_arrays([slots, columns[-1]], names=["term", "who"])
 
 
-def _in_spark(source: SparkSource, grid: Grid) -> SparkRows:
-    """Find the slots in Spark's workers, where they stay."""
+def _find_in_spark(source: SparkSource, grid: Grid) -> SparkRows:
+    """Find the slots in Spark's executors, where they stay."""
     from pyspark.sql.types import LongType, StructField, StructType
 
     schema = StructType([StructField("term", LongType()), source.frame.schema["who"]])
@@ -124,7 +129,7 @@ def _in_spark(source: SparkSource, grid: Grid) -> SparkRows:
 
 
 class _PartitionSlots:
-    """Finds the slots of the rows of a Spark partition, in an executor."""
+    """Find the slots of the rows of a Spark partition, in an executor."""
 
     def __init__(self, grid: Grid) -> None:
         self.grid = grid
@@ -132,4 +137,4 @@ class _PartitionSlots:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         slotting = Slotting(self.grid)
         for batch in batches:
-            yield _slotted(batch.columns, slotting)
+            yield _to_slots(batch.columns, slotting)

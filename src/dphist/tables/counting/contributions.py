@@ -1,12 +1,13 @@
 """Bounds on the contribution of each user, in a private DuckDB or in Spark.
 
-A user keeps the labels with the smallest hashes, of user and label under a fresh random key from
-the operating system. So the choice is a function of the key and of this user's rows. Other users
-cannot change it, and an engine that evaluates a part again under the same key chooses the same.
+Each pair of a user and a label is hashed under a fresh random key from the operating system. A user
+keeps the labels with the smallest hashes. The choice depends only on the key and on the user's own
+rows, so other users cannot change it. An engine that repeats part of its work under the same key
+makes the same choice.
 
 The hash is the engine's own. Hashes are never shown, and privacy does not depend on them: the
-bounds hold for every key and every function (docs/proofs/bounding.md). A hash with uniform values
-makes the choice uniform; nothing else is required of it.
+bounds hold for every key and every function (docs/proofs/bounding.md). If hash values are uniform,
+the choice is uniform; nothing else is required of the hash.
 """
 
 import secrets
@@ -19,9 +20,9 @@ import pyarrow.compute as pc
 
 from dphist.arrays import IntArray
 from dphist.tables.checks import LARGEST
-from dphist.tables.counting.problems import MISSING, SOUND, WORST, problem_of, raise_problem
-from dphist.tables.counting.profiles import as_arrays, fetched, prevalences
-from dphist.tables.counting.stores import Store, held
+from dphist.tables.counting.problems import MISSING, WORST, problem_expression, raise_problem
+from dphist.tables.counting.profiles import count_prevalences, fetch_checked, to_arrays
+from dphist.tables.counting.stores import Store, hold_counts
 from dphist.tables.engine.progress import Progress
 from dphist.tables.engine.rows import Rows
 from dphist.tables.reading.columns import Use, Wanted, count_column, key_column
@@ -39,9 +40,9 @@ class Bounds:
     max_count : maximum that a user adds to the count of a label.
     null_users : "refuse", "drop", or "separate": each such row is a separate user.
     null_labels : "refuse" or "drop".
-    count_users : whether to count the users within the bounds and those over them: with more
-        labels than `max_labels` or, if `max_count` is above 1, more records of a label than
-        `max_count`. For rows with a user.
+    count_users : whether to count the users within the bounds and the users over them. A user is
+        over the bounds with more labels than `max_labels` or, if `max_count` is above 1, with more
+        records of one label than `max_count`. Rows without a user are not counted.
     """
 
     max_labels: int | None
@@ -82,15 +83,15 @@ def count_labels(
     -------
     store : the labels with their counts, int64, at least 1. Counts are capped at
         2**62 - 1.
-    users : numbers of users within the bounds and over them; None without `count_users`.
+    users : the numbers of users within the bounds and over them; None without `count_users`.
 
     Raises
     ------
     ParameterError, ColumnError, InputFileError
-        As by `open_source`.
+        As for `open_source`.
     DataError
-        If a user or label is missing and `bounds` refuses that, a count is missing, negative or
-        above 2**62 - 1, or the engine fails.
+        If a user or label is missing and `bounds` does not allow it, if a count is missing,
+        negative or above 2**62 - 1, or if the engine fails.
     """
     wanted = _wanted(names)
     with ExitStack() as stack:
@@ -99,18 +100,19 @@ def count_labels(
         salt, summed = key or fresh_key(), USERS if bounds.count_users else ()
 
         def bounded() -> Rows:
-            return bounded_labels(_checked(rows, wanted, bounds), "user" in names, bounds, salt)
+            return bound_labels(_check_rows(rows, wanted, bounds), "user" in names, bounds, salt)
 
-        store, worst, users = source.run(lambda: held(bounded(), source.kinds["term"], summed))
+        kind = source.kinds["term"]
+        store, worst, users = source.run(lambda: hold_counts(bounded(), kind, summed))
         missing = {
             "who": f'{_MISSING_USER}, give them one, or count labels with null_users="drop" or, '
-            'if each such row is a user of its own, "separate"',
+            'if each such row is a separate user, "separate"',
             "term": f'{MISSING[Use.KEY]}, or count labels with null_labels="drop"',
         }
         raise_problem(
             worst, wanted, source.wall.problem, from_text=source.from_text, missing=missing
         )
-        return store.settled(stack.pop_all()), (users[0], users[1]) if users else None
+        return store.settle(stack.pop_all()), (users[0], users[1]) if users else None
 
 
 def count_bounded_records(
@@ -137,23 +139,29 @@ def count_bounded_records(
     Returns
     -------
     counts, prevalences : (d,) int64
-        As of `count_records`.
+        As for `count_records`.
 
     Raises
     ------
-    As `count_labels`.
+    ParameterError, ColumnError, DataError, InputFileError
+        As for `count_labels`.
     """
     wanted = _wanted({"label": label, "user": user}, only_text=False)
 
     def counted(rows: Rows) -> Rows:
-        kept = _kept_records(rows, wanted, max_records, key)
-        return prevalences(kept.group(["term"], "count(*) AS records", WORST))
+        kept = _keep_records(rows, wanted, max_records, key)
+        return count_prevalences(kept.group(["term"], "count(*) AS records", WORST))
 
-    with ExitStack() as stack:
-        source = open_source(stack, frame, wanted, progress=progress, delimiter=delimiter)
-        rows = fetched(source, counted, ["records", "prevalence", "problem"])
-    _raise_missing(max((row[2] for row in rows), default=SOUND), wanted, source)
-    return as_arrays([row[:2] for row in rows])
+    found = fetch_checked(
+        frame,
+        wanted,
+        counted,
+        ["records", "prevalence", "problem"],
+        progress=progress,
+        delimiter=delimiter,
+        missing=_MISSING_USERS,
+    )
+    return to_arrays([row[:2] for row in found])
 
 
 def count_bounded_terms(
@@ -173,7 +181,7 @@ def count_bounded_terms(
         Returns rows (term, who); term is an int64, never null. Called once.
     run : function
         Calls a function that evaluates rows, and drops the engine's messages.
-    source : source of the rows.
+    source : the source of the rows.
     user : the column of users.
     max_records, key
         As for `count_bounded_records`.
@@ -190,26 +198,25 @@ def count_bounded_terms(
     """
 
     def counted() -> pa.Table:
-        kept = _kept_records(opened(), [user], max_records, key)
+        kept = _keep_records(opened(), [user], max_records, key)
         terms = kept.group(["term"], "count(*) AS records", WORST)
         return terms.to_arrow(["term", "records", "problem"])
 
     found = run(counted)
-    _raise_missing(pc.max(found["problem"]).as_py(), [user], source)
+    worst = pc.max(found["problem"]).as_py()
+    raise_problem(worst, [user], source.wall.problem, missing=_MISSING_USERS)
     return found["term"].to_numpy(), found["records"].to_numpy()
 
 
 _MISSING_USER = "has rows without a user: drop them"
-
-
-def _raise_missing(worst: int | None, wanted: Sequence[Wanted], source: Source) -> None:
-    """Raise the error for a row without a user or label, if there is one."""
-    missing = {"who": f"{_MISSING_USER} or give them one"}
-    raise_problem(worst, wanted, source.wall.problem, missing=missing)
+_MISSING_USERS = {"who": f"{_MISSING_USER} or give them one"}
 
 
 def _wanted(names: Mapping[str, str], *, only_text: bool = True) -> list[Wanted]:
-    """Return the columns of counts, labels and users; the last one with a problem is reported."""
+    """Return the columns of counts, labels and users.
+
+    If several columns have a problem, the last of them is reported.
+    """
     wanted = [count_column("amount", names["count"], "count")] if "count" in names else []
     wanted.append(key_column("term", names["label"], "label", only_text=only_text))
     if "user" in names:
@@ -217,17 +224,17 @@ def _wanted(names: Mapping[str, str], *, only_text: bool = True) -> list[Wanted]
     return wanted
 
 
-def _kept_records(rows: Rows, wanted: Sequence[Wanted], max_records: int, key: str | None) -> Rows:
-    """From (term, who) to rows (who, term, problem): those kept, and those with a problem."""
-    checked = _checked(rows, wanted, Bounds(None, LARGEST))
-    return _bounded_records(checked, max_records, key or fresh_key())
+def _keep_records(rows: Rows, wanted: Sequence[Wanted], max_records: int, key: str | None) -> Rows:
+    """From (term, who) to (who, term, problem): the rows kept, and the rows with a problem."""
+    checked = _check_rows(rows, wanted, Bounds(None, LARGEST))
+    return _bound_records(checked, max_records, key or fresh_key())
 
 
-def _checked(rows: Rows, wanted: Sequence[Wanted], bounds: Bounds) -> Rows:
+def _check_rows(rows: Rows, wanted: Sequence[Wanted], bounds: Bounds) -> Rows:
     """From the caller's rows to (who, term, amount, problem), no amount above `max_count`.
 
-    A row with a problem has neither user, label nor amount, and serves only to report it. All
-    other rows have a label.
+    A row with a problem loses its user, label and amount; it only reports the problem. All other
+    rows have a label.
     """
     roles = {column.role for column in wanted}
     if bounds.null_labels == "drop":
@@ -239,30 +246,30 @@ def _checked(rows: Rows, wanted: Sequence[Wanted], bounds: Bounds) -> Rows:
         "term",
         "who" if "who" in roles else "CAST(NULL AS BIGINT) AS who",
         "amount" if "amount" in roles else "CAST(1 AS BIGINT) AS amount",
-        f"{problem_of(wanted, allowed)} AS problem",
+        f"{problem_expression(wanted, allowed)} AS problem",
     )
     return rows.project(
         "CASE WHEN problem = 0 THEN who END AS who",
         "CASE WHEN problem = 0 THEN term END AS term",
-        # For nonnegative c, min(sum of min(c, M), M) = min(sum of c, M), and the sum of
-        # min(c, M + 1) is above M exactly if the sum of c is.
+        # For nonnegative c, min(sum of min(c, M), M) = min(sum of c, M). The sum of min(c, M + 1)
+        # is above M if and only if the sum of c is above M.
         f"CASE WHEN problem = 0 THEN CAST(least(amount, {bounds.max_count} + "
         f"{int(bounds.count_users)}) AS BIGINT) ELSE 0 END AS amount",
         "problem",
     )
 
 
-def bounded_labels(rows: Rows, users: bool, bounds: Bounds, key: str) -> Rows:
+def bound_labels(rows: Rows, users: bool, bounds: Bounds, key: str) -> Rows:
     """From (who, term, amount, problem) to (term, records, problem), each user bounded.
 
-    `users` is whether there is a column of users. A row with a null `who` is a separate user with
-    one label, and already bounded. If users are counted, the sums of the columns ``uncut`` and
-    ``cut`` over all terms are the numbers of users.
+    `users` says whether there is a column of users. A row with a null `who` is a separate user with
+    one label, so it is already bounded. If users are counted, the columns ``uncut`` and ``cut`` are
+    added; their sums over all terms are the numbers of users.
     """
     counted = [f"{rows.total(name)} AS {name}" for name in USERS] if bounds.count_users else []
     if users:
-        rows = _bounded_users(rows, bounds, key)
-    rows = rows.group(["term"], _at_most(rows, str(LARGEST), "records"), WORST, *counted)
+        rows = _bound_users(rows, bounds, key)
+    rows = rows.group(["term"], _clamped_sum(rows, str(LARGEST), "records"), WORST, *counted)
     return rows.where("records > 0 OR problem > 0")
 
 
@@ -270,32 +277,33 @@ USERS = ("uncut", "cut")
 """Columns that count the users within the bounds, and those over them."""
 
 
-def _bounded_users(rows: Rows, bounds: Bounds, key: str) -> Rows:
-    """From rows (who, term, amount, problem) to those kept, one per user and term."""
+def _bound_users(rows: Rows, bounds: Bounds, key: str) -> Rows:
+    """From (who, term, amount, problem) to the rows kept, one per user and term."""
     most = f"CASE WHEN who IS NULL THEN {LARGEST} ELSE {bounds.max_count} END"
-    # With max_count 1 a count is a number of users, so repeated labels are not a surplus.
+    # With max_count 1 a count is a number of users, so repeating a label exceeds no bound.
     limit = bounds.max_count if bounds.max_count > 1 else LARGEST
     over = f"CASE WHEN {rows.total('amount')} > {limit} THEN 1 ELSE 0 END AS over_count"
     more = [over] if bounds.count_users else []
-    rows = rows.group(["who", "term"], _at_most(rows, most, "amount"), WORST, *more)
+    rows = rows.group(["who", "term"], _clamped_sum(rows, most, "amount"), WORST, *more)
     rows = rows.where("amount > 0 OR problem > 0")
     if bounds.max_labels is None and not bounds.count_users:
         return rows
     others = ["amount", *(["over_count"] if more else [])]
-    rows = _ranked(rows, key, others, [_OWN, _OVER] if more else [])
+    rows = _rank(rows, key, others, [_OWN, _OVER] if more else [])
     if bounds.max_labels is not None:
         rows = rows.where(f"who IS NULL OR place <= {bounds.max_labels}")
-    return rows.project("term", "amount", "problem", *_users(bounds)) if more else rows
+    return rows.project("term", "amount", "problem", *_user_columns(bounds)) if more else rows
 
 
 _OWN = "count(*) OVER (PARTITION BY who) AS own_labels"
 _OVER = "max(over_count) OVER (PARTITION BY who) AS over_any"
 
 
-def _users(bounds: Bounds) -> list[str]:
-    """Return the columns that count users, each at the first of the labels that it keeps.
+def _user_columns(bounds: Bounds) -> list[str]:
+    """Return the columns that count users.
 
-    At most one label of a user has the place 1, so a user is counted once at most.
+    A user is counted at the label with place 1. At most one label of a user has this place, so a
+    user is counted at most once.
     """
     cut = "over_any = 1"
     if bounds.max_labels is not None:
@@ -307,20 +315,20 @@ def _users(bounds: Bounds) -> list[str]:
     ]
 
 
-def _bounded_records(rows: Rows, max_records: int, key: str) -> Rows:
-    """From (who, term, ..., problem) to those of these rows that are kept."""
-    # Rows of one user and label are alike, so it does not matter which gets which turn.
+def _bound_records(rows: Rows, max_records: int, key: str) -> Rows:
+    """From (who, term, ..., problem) to the rows that are kept."""
+    # Rows of one user and label are equal, so the order of their turns does not matter.
     turns = rows.project(
         "who",
         "term",
         "problem",
         "row_number() OVER (PARTITION BY who, term ORDER BY problem) AS turn",
     )
-    ranked = _ranked(turns, key, [], turn="turn")
+    ranked = _rank(turns, key, [], turn="turn")
     return ranked.where(f"who IS NULL OR place <= {min(max_records, LARGEST)}")
 
 
-def _ranked(
+def _rank(
     rows: Rows,
     key: str,
     others: Sequence[str],
@@ -328,12 +336,13 @@ def _ranked(
     *,
     turn: str | None = None,
 ) -> Rows:
-    """Add to each row how many rows of its user have a hash up to its own, and other windows.
+    """Add each row's place among the rows of its user, by hash, and the columns of `windows`.
 
-    Two rows of the same hash, which hardly occur, both have the place of the later: so which
-    rows have a place up to some number depends on no order, and they are no more than that.
+    The place is the number of rows of the user with a hash up to the row's own. Equal hashes are
+    very unlikely; rows with equal hashes all get the largest of their places. So the rows with a
+    place of at most k do not depend on any order of rows, and there are at most k of them.
     """
-    hashed = rows.hashed(key, turn)  # with another for each turn, if there are turns
+    hashed = rows.hashed(key, turn)
     rows = rows.project("who", "term", "problem", *others, f"{hashed} AS mixed")
     place = (
         "count(*) OVER (PARTITION BY who ORDER BY mixed "
@@ -342,10 +351,10 @@ def _ranked(
     return rows.project("who", "term", "problem", *others, place, *windows)
 
 
-def _at_most(rows: Rows, most: str, name: str) -> str:
-    """Return the sum of amounts, or `most` if that is less; so a sum never wraps.
+def _clamped_sum(rows: Rows, most: str, name: str) -> str:
+    """Return the sum of amounts, clamped at `most`, so that it never wraps.
 
-    To refuse a sum that is too large would tell of all rows together. What is cut off moves no
-    two sums further apart.
+    Refusing a sum that is too large would reveal something about all rows together. Clamping never
+    increases a difference between two sums.
     """
     return f"CAST(least({rows.total('amount')}, {most}) AS BIGINT) AS {name}"

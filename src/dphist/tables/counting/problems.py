@@ -1,7 +1,8 @@
-"""What may be wrong with a row, carried along in a column of its own.
+"""The problem of each row, in a column beside its values.
 
-A lazy frame may have other rows when it is evaluated again, so there is no second look for faults:
-each row has the number of its fault, or 0, and the largest number that was found is reported.
+A lazy frame may return other rows when it is evaluated again, so problems are found in the same
+evaluation as the counts. Each row has the number of its problem, or 0. The largest number is
+reported.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,20 +11,20 @@ from dphist.errors import DataError, DphistError
 from dphist.tables.checks import LARGEST, Problem
 from dphist.tables.reading.columns import Use, Wanted
 
-SOUND = 0
-# Of the column at place p, the number of a problem is p * _KINDS + problem.
+NO_PROBLEM = 0
+# In the column at place p, the number of a problem is p * _KINDS + problem.
 _KINDS = len(Problem) + 1
 
 WORST = "max(problem) AS problem"
 
 
-def problem_of(columns: Sequence[Wanted], allowed: Iterable[str] = ()) -> str:
-    """Return the SQL expression of a row's fault: the largest number of those it has.
+def problem_expression(columns: Sequence[Wanted], allowed: Iterable[str] = ()) -> str:
+    """Return the SQL expression of a row's problem number, the largest if it has several.
 
     Parameters
     ----------
-    columns : the columns that are looked at; counts are whole numbers of any type.
-    allowed : roles that may be missing.
+    columns : the columns to check; counts are whole numbers of any type.
+    allowed : roles of columns that may have missing values.
     """
     cases = []
     for place, column in reversed(list(enumerate(columns))):
@@ -33,7 +34,7 @@ def problem_of(columns: Sequence[Wanted], allowed: Iterable[str] = ()) -> str:
             cases.append(f"WHEN {role} < 0 THEN {number + Problem.NEGATIVE}")
         if role not in allowed:
             cases.append(f"WHEN {role} IS NULL THEN {number + Problem.MISSING}")
-    return f"CASE {' '.join(cases)} ELSE {SOUND} END" if cases else str(SOUND)
+    return f"CASE {' '.join(cases)} ELSE {NO_PROBLEM} END" if cases else str(NO_PROBLEM)
 
 
 def raise_problem(
@@ -44,15 +45,15 @@ def raise_problem(
     from_text: bool = False,
     missing: Mapping[str, str] | None = None,
 ) -> None:
-    """Raise the error for the largest number found, if there is one.
+    """Raise the error for the largest problem number, if there is a problem.
 
     Parameters
     ----------
-    worst : the number; None of no rows.
-    columns : as for `problem_of`.
-    engine : the error for a number that is none of ours: an engine mixed up rows.
-    from_text : whether counts were parsed from text, where -1 stands for what cannot be.
-    missing : what to say of a missing value, by role, after "column 'x' ".
+    worst : the largest problem number; None if there are no rows.
+    columns : as for `problem_expression`.
+    engine : the error for an invalid problem number, which means that an engine mixed up rows.
+    from_text : whether counts were parsed from text; -1 then stands for unreadable text.
+    missing : by role, the message about missing values that follows "column 'x' ".
     """
     if not worst:
         return

@@ -1,7 +1,7 @@
 """From rows to (count, prevalence) pairs, inside the engine that holds the rows.
 
-An anonymized histogram of n records has at most about sqrt(2 n) different counts. Two group-bys,
-by label and then by count, leave only those to Python.
+An anonymized histogram of n records has at most about sqrt(2 n) different counts. The engine groups
+by label and then by count, so Python receives only these pairs.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,14 +13,14 @@ import numpy as np
 from dphist.arrays import IntArray
 from dphist.errors import DataError, ParameterError
 from dphist.tables.checks import LARGEST, check_total
-from dphist.tables.counting.problems import WORST, problem_of, raise_problem
+from dphist.tables.counting.problems import WORST, problem_expression, raise_problem
 from dphist.tables.engine.progress import Progress
 from dphist.tables.engine.rows import Rows
 from dphist.tables.reading.columns import Wanted, count_column, key_column
 from dphist.tables.reading.gate import open_source
-from dphist.tables.reading.source import Source, check_comparable
+from dphist.tables.reading.source import check_comparable
 
-# Stands for a sum that is larger than any count may be.
+# Stands for a sum above the maximum of a count.
 _BEYOND = -1
 
 
@@ -46,7 +46,7 @@ def count_records(
     Raises
     ------
     ParameterError
-        If `frame` is no table.
+        If `frame` is not a table.
     ColumnError
         If the column is missing or its type has no exact equality (floats, lists).
     DataError
@@ -57,12 +57,12 @@ def count_records(
     wanted = [key_column("term", label, "label")]
 
     def counted(rows: Rows) -> Rows:
-        checked = rows.project("term", f"{problem_of(wanted)} AS problem")
-        return prevalences(checked.group(["term"], "count(*) AS records", WORST))
+        checked = rows.project("term", f"{problem_expression(wanted)} AS problem")
+        return count_prevalences(checked.group(["term"], "count(*) AS records", WORST))
 
     columns = ["records", "prevalence", "problem"]
-    found = _sound_rows(frame, wanted, counted, columns, progress=progress, delimiter=delimiter)
-    return as_arrays([row[:2] for row in found])
+    found = fetch_checked(frame, wanted, counted, columns, progress=progress, delimiter=delimiter)
+    return to_arrays([row[:2] for row in found])
 
 
 def sum_counts(
@@ -86,12 +86,12 @@ def sum_counts(
     Returns
     -------
     counts, prevalences : (d,) int64
-        As of `count_records`.
+        As for `count_records`.
 
     Raises
     ------
     ParameterError, ColumnError, InputFileError
-        As by `count_records`; a ColumnError also if the counts are not of an integer type.
+        As for `count_records`; also ColumnError if the counts are not of an integer type.
     DataError
         If a label or count is missing, a count is negative, or there are 2**62 records or
         more.
@@ -99,13 +99,13 @@ def sum_counts(
     wanted = [count_column("amount", count, "count"), key_column("term", label, "label")]
 
     def counted(rows: Rows) -> Rows:
-        checked = rows.project("term", "amount", f"{problem_of(wanted)} AS problem")
-        return prevalences(_added_up(checked, "term", "amount"))
+        checked = rows.project("term", "amount", f"{problem_expression(wanted)} AS problem")
+        return count_prevalences(_sum_by(checked, "term", "amount"))
 
     columns = ["records", "prevalence", "problem"]
-    found = _sound_rows(frame, wanted, counted, columns, progress=progress, delimiter=delimiter)
+    found = fetch_checked(frame, wanted, counted, columns, progress=progress, delimiter=delimiter)
     _check_sums(found, count, "label")
-    pairs = as_arrays([row[:2] for row in found if row[0] != 0])
+    pairs = to_arrays([row[:2] for row in found if row[0] != 0])
     check_total(*pairs)
     return pairs
 
@@ -125,12 +125,12 @@ def read_profile(
     Returns
     -------
     counts, prevalences : (d,) int64
-        As of `count_records`.
+        As for `count_records`.
 
     Raises
     ------
     ParameterError, ColumnError, InputFileError
-        As by `sum_counts`.
+        As for `sum_counts`.
     DataError
         If a value is missing or negative, a count is zero, or there are 2**62 records or
         more.
@@ -141,18 +141,18 @@ def read_profile(
     ]
 
     def merged(rows: Rows) -> Rows:
-        checked = rows.project("amount", "labels", f"{problem_of(wanted)} AS problem")
+        checked = rows.project("amount", "labels", f"{problem_expression(wanted)} AS problem")
         # A count must fit into int64 before it becomes a key.
-        sound = "CASE WHEN problem = 0 THEN CAST(amount AS BIGINT) ELSE 0 END AS amount"
-        return _added_up(checked.project(sound, "labels", "problem"), "amount", "labels")
+        amount = "CASE WHEN problem = 0 THEN CAST(amount AS BIGINT) ELSE 0 END AS amount"
+        return _sum_by(checked.project(amount, "labels", "problem"), "amount", "labels")
 
     columns = ["records", "amount", "problem"]
-    found = _sound_rows(frame, wanted, merged, columns, progress=progress, delimiter=delimiter)
+    found = fetch_checked(frame, wanted, merged, columns, progress=progress, delimiter=delimiter)
     _check_sums(found, "prevalence", "count")
     kept = [(row[1], row[0]) for row in found if row[0] != 0]
     if any(records == 0 for records, _ in kept):
-        raise DataError("column 'count' must be at least 1: drop the row of labels never seen")
-    pairs = as_arrays(kept)
+        raise DataError("column 'count' must be at least 1: drop the row with count 0")
+    pairs = to_arrays(kept)
     check_total(*pairs)
     return pairs
 
@@ -173,7 +173,7 @@ def count_degrees(
     frame, progress, delimiter
         As for `count_records`.
     source, target : str
-        The columns of the nodes an edge joins, both of the same type. Nodes are compared
+        The columns of the two nodes of an edge, both of the same type. Nodes are compared
         as `count_records` compares labels.
     directed : bool
         Whether to count only the edges that leave a node. Nodes are then taken from
@@ -191,7 +191,7 @@ def count_degrees(
     Raises
     ------
     ParameterError
-        If `frame` is no table, or `source` and `target` are one column.
+        If `frame` is not a table, or `source` and `target` are the same column.
     ColumnError
         If a column is missing, its type has no exact equality (floats, lists), or the two
         have different types.
@@ -205,14 +205,14 @@ def count_degrees(
     wanted = [key_column("source", source, "source"), key_column("target", target, "target")]
 
     def counted(rows: Rows) -> Rows:
-        edges = rows.project("source", "target", f"{problem_of(wanted)} AS problem")
-        # Both ends come from one evaluation: a second one may give other rows, and an edge would
-        # be counted at nodes that it does not join.
+        edges = rows.project("source", "target", f"{problem_expression(wanted)} AS problem")
+        # Both ends come from one evaluation. A second evaluation could return other rows, and the
+        # two ends would then belong to different edges.
         ends = edges.project("source AS term", "problem") if directed else edges.ends()
-        return prevalences(ends.group(["term"], "count(*) AS records", WORST))
+        return count_prevalences(ends.group(["term"], "count(*) AS records", WORST))
 
     lacking = "has rows without a node: drop them or give them one"
-    found = _sound_rows(
+    found = fetch_checked(
         frame,
         wanted,
         counted,
@@ -222,38 +222,33 @@ def count_degrees(
         compared=("source", "target"),
         missing={"source": lacking, "target": lacking},
     )
-    return as_arrays([row[:2] for row in found])
+    return to_arrays([row[:2] for row in found])
 
 
-def prevalences(labels: Rows) -> Rows:
-    """From rows (records, problem), one per label, to (records, prevalence, problem)."""
+def count_prevalences(labels: Rows) -> Rows:
+    """From (records, problem), one row per label, to (records, prevalence, problem)."""
     return labels.group(["records"], "count(*) AS prevalence", WORST)
 
 
-def as_arrays(pairs: Sequence[tuple[int, ...]]) -> tuple[IntArray, IntArray]:
+def to_arrays(pairs: Sequence[tuple[int, ...]]) -> tuple[IntArray, IntArray]:
     """Return pairs as two arrays, ascending by the first."""
     table = np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2)
     return table[:, 0].copy(), table[:, 1].copy()
 
 
-def _added_up(rows: Rows, by: str, summed: str) -> Rows:
-    """For each value of `by`: ``records``, the sum, or `_BEYOND` if too large, and the problem."""
-    sound = f"CASE WHEN problem = 0 THEN CAST({summed} AS BIGINT) ELSE 0 END AS summed"
-    rows = rows.project(by, sound, "problem")
+def _sum_by(rows: Rows, by: str, summed: str) -> Rows:
+    """Sum a column for each value of `by`; return (by, records, problem).
+
+    The sum is ``records``, or `_BEYOND` if it is too large for a count.
+    """
+    amount = f"CASE WHEN problem = 0 THEN CAST({summed} AS BIGINT) ELSE 0 END AS summed"
+    rows = rows.project(by, amount, "problem")
     rows = rows.group([by], f"{rows.total('summed')} AS summed", WORST)
     fits = f"CASE WHEN summed > {LARGEST} THEN {_BEYOND} ELSE CAST(summed AS BIGINT) END AS records"
     return rows.project(by, fits, "problem")
 
 
-def fetched(
-    source: Source, derive: Callable[[Rows], Rows], columns: Sequence[str]
-) -> list[tuple[Any, ...]]:
-    """Evaluate a query derived from the rows of a source."""
-    rows = source.rows()
-    return source.run(lambda: derive(rows).fetch(columns))
-
-
-def _sound_rows(
+def fetch_checked(
     frame: object,
     wanted: Sequence[Wanted],
     derive: Callable[[Rows], Rows],
@@ -264,19 +259,20 @@ def _sound_rows(
     compared: tuple[str, str] | None = None,
     missing: Mapping[str, str] | None = None,
 ) -> list[tuple[Any, ...]]:
-    """Open a table, evaluate a query derived from it, and raise the worst problem of its rows.
+    """Open a table, evaluate a query derived from it, and raise the error for the worst problem.
 
     Parameters
     ----------
-    columns : the columns fetched; the third is the problem.
-    compared : roles of two columns whose values are compared with each other.
+    columns : the columns to fetch; the third is the problem number.
+    compared : roles of two columns that must have comparable types.
     missing : as for `raise_problem`.
     """
     with ExitStack() as stack:
         source = open_source(stack, frame, wanted, progress=progress, delimiter=delimiter)
         if compared is not None:
             check_comparable(source, *compared)
-        found = fetched(source, derive, columns)
+        rows = source.rows()
+        found = source.run(lambda: derive(rows).fetch(columns))
     worst = max((row[2] for row in found), default=None)
     raise_problem(worst, wanted, source.wall.problem, from_text=source.from_text, missing=missing)
     return found

@@ -1,1 +1,1 @@
-"""Engines that hold rows, run so that none of their messages about data get out."""
+"""Engines that hold rows; their messages about data are never shown."""

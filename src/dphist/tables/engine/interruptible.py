@@ -37,7 +37,7 @@ def interruptible(connection: duckdb.DuckDBPyConnection, call: Callable[[], T]) 
         finally:
             ended.set()
 
-    # Not a daemon: if one were ever left, Python would wait for it instead of aborting.
+    # Not a daemon thread: at exit, Python waits for the thread instead of aborting.
     thread = threading.Thread(target=work, name="dphist-query")
     with exceptions_wait() as waiting:
         thread.start()

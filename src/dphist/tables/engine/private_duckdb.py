@@ -27,14 +27,14 @@ _UNITS = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 def open_private_connection(stack: ExitStack, *, large: bool = False) -> duckdb.DuckDBPyConnection:
     """Return a connection that downloads and prints nothing, and spills into its own folder.
 
-    Both are removed when `stack` is closed. Spilled labels are not encrypted; only the owner of
-    the folder may read it. ``TMPDIR`` sets its location.
+    The connection is closed and its folder removed when `stack` is closed. Spilled labels are not
+    encrypted; only the owner of the folder may read them. ``TMPDIR`` sets the folder's location.
 
     Parameters
     ----------
     stack : closes the connection.
-    large : use up to a quarter of the machine's memory, if that is more, before spilling: for
-        bounding many users, which takes twice as long with spilling.
+    large : whether to use a quarter of the machine's memory, if that is more than the default,
+        before spilling. Bounding many users takes twice as long with spilling.
     """
     with exceptions_wait():  # DuckDB would turn a signal here into an error of its own
         folder = _folder(stack)

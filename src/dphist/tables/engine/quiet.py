@@ -61,7 +61,7 @@ def _leave() -> None:
         _running -= 1
         if _running == 0:
             _filters.__exit__(None, None, None)
-            # Streams replaced meanwhile by others stay.
+            # A stream that other code has replaced in the meantime stays.
             sys.stdout, sys.stderr = _restored(sys.stdout), _restored(sys.stderr)
 
 

@@ -2,8 +2,8 @@
 
 A private DuckDB processes files, DuckDB's own relations, and every table that is or becomes Arrow
 (pandas, Polars, PyArrow), so that one piece of code bounds all of them. Spark's rows stay in Spark.
-Both accept the same SQL expressions, so a chain of steps is written once; a method hides where
-their SQL differs.
+Both accept almost the same SQL expressions, so a chain of steps is written once. Methods provide
+the expressions that differ.
 
 Every chain starts from one source, has no join or union, and is evaluated once: a source that
 returns other rows the second time is never read twice.

@@ -1,1 +1,1 @@
-"""The gate: a caller's dataframe or file opened, its columns typed and checked, once."""
+"""The only entry for a caller's dataframe or file: opens it, checks its columns, reads it once."""

@@ -1,4 +1,4 @@
-"""Which columns are asked for, and finding them by their names."""
+"""The wanted columns, and how they are found by their names."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,26 +9,26 @@ from dphist.errors import ColumnError, ParameterError
 
 
 class Use(Enum):
-    """What the values of a column are for, which decides the types that serve."""
+    """The purpose of a column, which determines the types it may have."""
 
-    KEY = "labels, users or nodes, told apart by their type and bytes"
+    KEY = "labels, users or nodes, distinguished by their type and bytes"
     COUNT = "whole numbers of records"
-    VALUE = "numbers, dates or timestamps to be put into bins"
+    VALUE = "numbers, dates or timestamps to bin"
     TEXTS = "text, or lists of text: the labels of an event"
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A column that is asked for.
+    """A column that a caller names.
 
     Attributes
     ----------
-    role : its name in our tables, a lower-case word that SQL does not reserve.
-    name : the caller's name of it, for the errors.
-    use : what its values are for.
-    parameter : the parameter of the call that named it, for the errors.
-    only_text : whether of Python objects only text serves, since the type of the values is seen:
-        it is released with them, or they are compared with those of other tables.
+    role : the name of the column in our tables, a lower-case word that SQL does not reserve.
+    name : the caller's name of the column, for error messages.
+    use : the purpose of its values.
+    parameter : the parameter that names the column, for error messages.
+    only_text : whether Python objects must be text. Set if the type of the values becomes visible,
+        because they are released or compared with values of other tables.
     """
 
     role: str
@@ -39,12 +39,12 @@ class Wanted:
 
 
 def key_column(role: str, name: str, parameter: str, *, only_text: bool = False) -> Wanted:
-    """Ask for a column of labels, users or nodes."""
+    """Return the description of a column of labels, users or nodes."""
     return Wanted(role, name, Use.KEY, parameter, only_text)
 
 
 def count_column(role: str, name: str, parameter: str) -> Wanted:
-    """Ask for a column of whole numbers."""
+    """Return the description of a column of whole numbers."""
     return Wanted(role, name, Use.COUNT, parameter)
 
 
@@ -55,7 +55,7 @@ def check_name(value: object, parameter: str) -> None:
 
 
 def check_request(wanted: Sequence[Wanted], progress: object) -> None:
-    """Refuse columns that are no names, or not all different, and a progress of no use."""
+    """Refuse invalid or repeated column names, and a `progress` that cannot be called."""
     for column in wanted:
         check_name(column.name, column.parameter)
     if len({column.name for column in wanted}) < len(wanted):
@@ -65,22 +65,23 @@ def check_request(wanted: Sequence[Wanted], progress: object) -> None:
         raise ParameterError("progress must be a function of one number, or None")
 
 
-def listed_names(wanted: Iterable[Wanted]) -> str:
-    """Name columns in a sentence."""
+def list_names(wanted: Iterable[Wanted]) -> str:
+    """Return the names of columns, for a sentence."""
     return " and ".join(repr(column.name) for column in wanted)
 
 
-def position_of(wanted: str, names: Sequence[Any], ignore_case: bool = False) -> int:
-    """Return where the column `wanted` stands among `names`.
+def find_position(wanted: str, names: Sequence[Any], ignore_case: bool = False) -> int:
+    """Return the position of the column `wanted` among `names`.
 
     Parameters
     ----------
     wanted : str
-        The column; compared exactly.
+        The name of the column; compared exactly.
     names : sequence
-        The columns there are. They are schema, so the error lists them.
+        The names of all columns. They are part of the schema, so the error lists them.
     ignore_case : bool
-        For an engine to which ``a`` and ``A`` are one name and which would pick either.
+        Whether to refuse two names that differ only in case, for an engine that treats ``a`` and
+        ``A`` as one name.
 
     Raises
     ------
@@ -96,10 +97,10 @@ def position_of(wanted: str, names: Sequence[Any], ignore_case: bool = False) ->
         if name == wanted or (ignore_case and str(name).casefold() == wanted.casefold())
     ]
     if len(alike) > 1:
-        raise twice(wanted)
+        raise repeated_column(wanted)
     return list(names).index(wanted)
 
 
-def twice(wanted: str) -> ColumnError:
-    """The error for a name that stands for two columns."""
+def repeated_column(wanted: str) -> ColumnError:
+    """Return the error for a name that two columns have."""
     return ColumnError(f"there is more than one column {wanted!r}: rename all but one")

@@ -1,8 +1,8 @@
-"""Files as sources: read where they lie, by a DuckDB of our own.
+"""Files as sources, read in place by a private DuckDB.
 
-Nothing is guessed from the content. The name says what a file is, every field of a text file is
-text (``007`` and ``7`` are two labels), and delimiter, quote and header are fixed: a guess would
-depend on the data, and could change with one record.
+Nothing is inferred from the content: a guess would depend on the data and could change with one
+record. The extension determines the format of a file. Every field of a text file is text, so
+``007`` and ``7`` are two labels. Delimiter, quote and header are fixed.
 """
 
 import os
@@ -23,7 +23,7 @@ from dphist.tables.engine.rows import DuckRows
 from dphist.tables.reading.columns import Wanted
 from dphist.tables.reading.parquet_files import parquet_columns
 from dphist.tables.reading.quotes import FileFormat
-from dphist.tables.reading.relations import checked_batches
+from dphist.tables.reading.relations import check_batches
 from dphist.tables.reading.source import ROWS_AT_ONCE, Batches, Source
 from dphist.tables.reading.text_files import check_delimiter, text_columns
 
@@ -40,12 +40,12 @@ def open_file(
     progress: Progress | None,
     delimiter: str | None,
 ) -> "FileSource":
-    """Open a file on a connection that is gone when `stack` is closed.
+    """Open a file on a private connection, which is closed together with `stack`.
 
     Parameters
     ----------
     path : str or path
-        Read literally: ``*``, ``?`` and ``[`` are part of the name.
+        Taken literally: ``*``, ``?`` and ``[`` are part of the name.
     wanted, progress, delimiter
         As for `open_source`.
 
@@ -55,7 +55,7 @@ def open_file(
     """
     check_delimiter(delimiter)
     shown = f"'{os.fspath(path)}'"
-    path = Path(path).absolute()  # no engine shall see a `~` or an `s3:` at its start
+    path = Path(path).absolute()  # so that no engine interprets a leading `~` or `s3:`
     kind = format_of(path.name, shown, delimiter)
     check_regular(path, shown)
     connection = open_private_connection(stack, large=True)
@@ -69,7 +69,7 @@ def open_file(
 
 
 class FileSource(Source):
-    """Columns of a file, on a connection of our own.
+    """Columns of a file, on a private connection.
 
     Attributes
     ----------
@@ -90,25 +90,28 @@ class FileSource(Source):
         self._connection, self._relation = connection, relation
 
     def rows(self) -> DuckRows:
-        """Return the rows, which DuckDB reads when they are evaluated."""
+        """Return the rows; DuckDB reads the file when they are evaluated."""
         return DuckRows(self._connection, self._relation)
 
     def batches(self) -> Batches:
-        """Return the rows batch by batch."""
-        yield from checked_batches(self._relation.to_arrow_reader(ROWS_AT_ONCE), self.wanted)
+        """Yield the rows in batches."""
+        yield from check_batches(self._relation.to_arrow_reader(ROWS_AT_ONCE), self.wanted)
 
     def run(self, call: Callable[[], T]) -> T:
-        """Return ``call()``; progress is reported, and Ctrl-C stops it at once."""
+        """Return ``call()``; reports progress, and Ctrl-C stops it immediately."""
         with reported(self._connection, self.progress):
             return interruptible(self._connection, lambda: self.wall(call))
 
 
 def format_of(name: str, shown: str, delimiter: str | None = None) -> FileFormat:
-    """Return what the suffixes of a file name say; `delimiter` replaces that of a text file."""
+    """Return the format for the extensions of a file name.
+
+    `delimiter` replaces the usual delimiter of a text file.
+    """
     suffixes = Path(name.lower()).suffixes
     if suffixes[-1:] == [".parquet"]:
         if delimiter is not None:
-            raise ParameterError(f"delimiter has a meaning for text files only, not for {shown}")
+            raise ParameterError(f"delimiter applies to text files only, not to {shown}")
         return FileFormat("", None)
     compression = _COMPRESSIONS.get(suffixes[-1]) if suffixes else None
     last = suffixes[-2:-1] if compression else suffixes[-1:]
@@ -120,11 +123,11 @@ def format_of(name: str, shown: str, delimiter: str | None = None) -> FileFormat
 
 
 def check_regular(path: Path, shown: str) -> None:
-    """Refuse what is no readable file, in Python: DuckDB's words differ between versions."""
+    """Refuse anything but a readable file, in Python: DuckDB's errors differ between versions."""
     problem = f"{shown} cannot be read"
     try:
         if path.is_dir():
-            problem = f"{shown} is a folder, and a file was expected"
+            problem = f"{shown} is a folder: name a file"
         elif not path.exists():
             problem = f"{shown} does not exist"
         elif not path.is_file():
@@ -133,7 +136,7 @@ def check_regular(path: Path, shown: str) -> None:
             with path.open("rb"):
                 return
     except PermissionError:
-        problem = f"{shown} may not be read: its permissions forbid it"
+        problem = f"{shown} cannot be read: its permissions forbid it"
     except (OSError, ValueError):
         pass
     raise InputFileError(problem)

@@ -1,7 +1,7 @@
-"""Dataframes: pandas, Polars (also lazy), Arrow, DuckDB's relations, and what else Narwhals reads.
+"""Dataframes: pandas, Polars (also lazy), Arrow, DuckDB relations, and others that Narwhals reads.
 
-A frame is recognized by Narwhals and read as Arrow, by the place of a column, as its name may be
-anything: to Polars `*` and `^...$` are patterns.
+Narwhals recognizes a frame, and its columns are read as Arrow. Columns are selected by position,
+because a name may be anything: Polars treats `*` and `^...$` as patterns.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,8 +17,8 @@ from dphist.errors import ColumnError, DphistError, ParameterError
 from dphist.tables.engine.private_duckdb import open_private_connection, out_of_room
 from dphist.tables.engine.redaction import Wall, redact_errors
 from dphist.tables.engine.rows import DuckRows
-from dphist.tables.reading.arrow import checked, joined
-from dphist.tables.reading.columns import Use, Wanted, position_of
+from dphist.tables.reading.arrow import check_column, combine
+from dphist.tables.reading.columns import Use, Wanted, find_position
 from dphist.tables.reading.objects import keys_of_objects, texts_of_objects
 from dphist.tables.reading.relations import open_relation
 from dphist.tables.reading.source import (
@@ -37,7 +37,7 @@ def is_frame(frame: object) -> bool:
     """Whether this is a dataframe that Narwhals reads."""
     problem = ParameterError("frame must be a dataframe Narwhals reads, or the path of a file")
     try:
-        _narwhals_of(frame, problem)
+        _wrap(frame, problem)
     except ParameterError:
         return False
     except ColumnError:
@@ -48,26 +48,26 @@ def is_frame(frame: object) -> bool:
 def open_frame(
     stack: ExitStack, frame: object, wanted: Sequence[Wanted], *, ordered: bool
 ) -> Source:
-    """Open a dataframe other than Spark's; errors as of `open_source`."""
+    """Open a dataframe other than Spark's; raises the errors of `open_source`."""
     failure = engine_failure(wanted)
-    opened = _narwhals_of(frame, failure)
+    opened = _wrap(frame, failure)
     wall = Wall(failure, out_of_room("counting the rows of frame"))
     native = opened.to_native()
     if opened.implementation.is_duckdb():
         return open_relation(stack, native, wanted, wall, ordered=ordered)
     if ordered and isinstance(opened, nw.LazyFrame) and not opened.implementation.is_polars():
-        raise unordered()
+        raise unordered_error()
     existing = list(wall(opened.collect_schema))
-    positions = [position_of(column.name, existing) for column in wanted]
+    positions = [find_position(column.name, existing) for column in wanted]
     if opened.implementation.is_pandas():
         series = [native.iloc[:, position] for position in positions]
         return PandasSource(stack, wanted, series, wall)
     kinds = [wall(partial(_kind_of, opened, position)) for position in positions]
-    return ArrowSource(stack, wanted, kinds, lambda: _evaluated(opened, positions), wall)
+    return ArrowSource(stack, wanted, kinds, lambda: _evaluate(opened, positions), wall)
 
 
 class ArrowSource(StreamedSource):
-    """Columns that another engine evaluates, as a whole and once, into Arrow."""
+    """Columns that another engine evaluates into Arrow, once and completely."""
 
     def __init__(
         self,
@@ -82,27 +82,30 @@ class ArrowSource(StreamedSource):
         super().__init__(stack, wanted, dict(zip(roles, kinds, strict=True)), wall)
 
     def rows(self) -> DuckRows:
-        """Hold the columns in memory, where DuckDB scans them with all its threads."""
+        """Return the rows in memory, where DuckDB scans them with all its threads."""
         table = self.wall(self._table)
         self._connection = open_private_connection(self._stack, large=True)
         return DuckRows(self._connection, self._connection.from_arrow(table))
 
     def batches(self) -> Batches:
-        """Return the rows batch by batch."""
+        """Yield the rows in batches."""
         yield from batches_of(self._table())
 
     def _table(self) -> pa.Table:
         columns = self._evaluate().columns
         return pa.table(
             {
-                each.role: checked(column, each, self.kinds[each.role])
+                each.role: check_column(column, each, self.kinds[each.role])
                 for each, column in zip(self.wanted, columns, strict=True)
             }
         )
 
 
 class PandasSource(StreamedSource):
-    """Columns of pandas, converted to Arrow; Python objects at once, as they have no type."""
+    """Columns of pandas, converted to Arrow in parts.
+
+    A column of Python objects is converted at once, because its type is not known before.
+    """
 
     def __init__(
         self, stack: ExitStack, wanted: Sequence[Wanted], series: Sequence[Any], wall: Wall
@@ -111,15 +114,15 @@ class PandasSource(StreamedSource):
         self._columns: dict[str, Any] = {}
         kinds = {}
         for column, values in zip(wanted, series, strict=True):
-            held, kind = redact_errors(partial(self._held, column, values), wall.problem)
+            held, kind = redact_errors(partial(self._prepare, column, values), wall.problem)
             self._columns[column.role], kinds[column.role] = held, kind
         super().__init__(stack, wanted, kinds, wall)
 
-    def _held(self, column: Wanted, values: Any) -> tuple[Any, pa.DataType]:
-        """Return a column as it is read, and its type."""
+    def _prepare(self, column: Wanted, values: Any) -> tuple[Any, pa.DataType]:
+        """Return a column in the form in which it is read, and its type."""
         kind = _kind_of_series(values)
         if kind == OBJECTS and not len(values):
-            return values, pa.null()  # of no rows the type is not known, and none is wrong
+            return values, pa.null()  # without rows the type is unknown, and any type is accepted
         if kind == OBJECTS and column.use is Use.KEY:
             held, self._objects[column.role] = keys_of_objects(values.astype(object), column)
             return held, held.type
@@ -129,22 +132,24 @@ class PandasSource(StreamedSource):
         if kind == OBJECTS:
             return values, UNFIT
         if column.use is Use.TEXTS and values.dtype.kind == "f" and not values.notna().any():
-            # How pandas holds nothing at all.
+            # pandas represents a column of missing values only as floats.
             return pa.chunked_array([pa.nulls(len(values))]), pa.null()
         return values, kind
 
     def identity(self, role: str) -> object:
-        """Return the type of a column's values; of objects, that of Python."""
+        """Return the type of a column's values; for Python objects, their Python type."""
         name = self._objects.get(role)
         return super().identity(role) if name is None else f"objects of type {name}"
 
     def batches(self) -> Batches:
-        """Return the rows batch by batch."""
+        """Yield the rows in batches."""
         rows = len(next(iter(self._columns.values())))
         for start in range(0, max(rows, 1), ROWS_AT_ONCE):
             stop = start + ROWS_AT_ONCE
             arrays = [
-                joined(checked(self._part(column, start, stop), column, self.kinds[column.role]))
+                combine(
+                    check_column(self._part(column, start, stop), column, self.kinds[column.role])
+                )
                 for column in self.wanted
             ]
             yield pa.RecordBatch.from_arrays(arrays, [column.role for column in self.wanted])
@@ -153,16 +158,16 @@ class PandasSource(StreamedSource):
         return _as_arrow(self._columns[column.role], start, stop)
 
 
-def unordered() -> ParameterError:
+def unordered_error() -> ParameterError:
     """Return the error for a dataframe without a row order, where one is required."""
     return ParameterError(
-        "events must be in time order, which the rows of this kind of dataframe have not: sort "
-        "them, and collect them, in Spark with toPandas()"
+        "events must be in time order, but the rows of this kind of dataframe have no order: sort "
+        "and collect them, in Spark with toPandas()"
     )
 
 
 def batches_of(table: pa.Table) -> Batches:
-    """Return a table in batches, at least one, of one type."""
+    """Return a table in batches of one schema; at least one batch."""
     if len(table) == 0:
         empty = [pa.array([], kind) for kind in table.schema.types]
         yield pa.RecordBatch.from_arrays(empty, schema=table.schema)
@@ -170,8 +175,8 @@ def batches_of(table: pa.Table) -> Batches:
     yield from table.to_batches(max_chunksize=ROWS_AT_ONCE)
 
 
-def _narwhals_of(frame: object, failure: DphistError) -> AnyFrame:
-    """Wrap `frame`, telling apart what Narwhals refuses."""
+def _wrap(frame: object, failure: DphistError) -> AnyFrame:
+    """Wrap `frame` with Narwhals; raise the error that matches the reason of a refusal."""
     kind = ""
 
     def wrapped() -> AnyFrame | None:
@@ -188,17 +193,17 @@ def _narwhals_of(frame: object, failure: DphistError) -> AnyFrame:
     if kind == "TypeError":
         raise ParameterError("frame must be a dataframe Narwhals reads, or the path of a file")
     if kind == "DuplicateError":
-        raise ColumnError("frame has two columns of one name: rename all but one")
+        raise ColumnError("frame has two columns with the same name: rename all but one")
     raise failure
 
 
 def _kind_of_series(values: Any) -> pa.DataType:
     """Return the Arrow type of a pandas column, from its dtype alone."""
-    # Of a category's values the type is that of all of them, the unused too.
+    # The type of a categorical column is that of all categories, including unused ones.
     held = getattr(getattr(values.dtype, "categories", values), "dtype", object)
     if np.dtype(object) == held:
         return OBJECTS
-    # An array of somebody else's may make another Arrow type of each part of its rows.
+    # An extension array of another library may convert each part of its rows to a different type.
     if not all(_is_known(kind) for kind in (values.dtype, held)):
         return UNFIT
     try:
@@ -208,20 +213,20 @@ def _kind_of_series(values: Any) -> pa.DataType:
 
 
 def _is_known(dtype: Any) -> bool:
-    """Whether a dtype is NumPy's or one of pandas' own, whose Arrow type is that of all rows."""
+    """Whether a dtype belongs to NumPy or pandas, so that all rows have the same Arrow type."""
     return isinstance(dtype, np.dtype) or type(dtype).__module__.split(".")[0] == "pandas"
 
 
 def _as_arrow(values: Any, start: int, stop: int) -> Any:
-    """Return part of a column, one of pandas or one that is Arrow already.
+    """Return part of a column, which is a pandas Series or already Arrow.
 
-    Its chunks are left as they are: Arrow joins them without a look at what they hold.
+    Its chunks stay separate: Arrow would join them without validating their content.
     """
     if isinstance(values, pa.ChunkedArray):
         return values.slice(start, stop - start)
     part = values.iloc[start:stop]
     if isinstance(part.dtype, np.dtype) and part.dtype.kind == "f":
-        return pa.array(part.to_numpy())  # where NaN stays NaN, and nothing is copied
+        return pa.array(part.to_numpy())  # keeps NaN, and copies nothing
     return pa.Array.from_pandas(part)
 
 
@@ -235,14 +240,15 @@ def _kind_of(frame: AnyFrame, position: int) -> pa.DataType:
         if frame.implementation.is_polars():
             return _kind_of_polars(list(native.collect_schema().values())[position])
         return nw.new_series("c", [], dtype, backend="pyarrow").to_arrow().type
-    except BaseException:  # types that are not Arrow's; a Rust panic is no Exception
+    except BaseException:  # a type that Arrow lacks; a Rust panic is not an Exception
         return UNFIT
 
 
 def _kind_of_polars(kind: Any) -> pa.DataType:
-    """Return the Arrow type of a Polars type that is on the list.
+    """Return the Arrow type of a Polars type in `_POLARS`, and `UNFIT` for any other.
 
-    Polars makes an Arrow type of every type, of Python objects too: their addresses, as bytes.
+    Polars itself converts every type to an Arrow type. It even converts Python objects, to their
+    addresses as bytes.
     """
     import polars
 
@@ -261,8 +267,8 @@ _POLARS = {
 }
 
 
-def _evaluated(frame: AnyFrame, positions: list[int]) -> pa.Table:
-    """Evaluate the columns, together and once: a lazy frame may have other rows next time."""
+def _evaluate(frame: AnyFrame, positions: list[int]) -> pa.Table:
+    """Evaluate all columns together, once: a lazy frame may return other rows the next time."""
     if isinstance(frame, nw.LazyFrame) and not frame.implementation.is_polars():
         names = list(frame.collect_schema())
         return frame.select(*(names[place] for place in positions)).collect("pyarrow").to_native()

@@ -1,4 +1,4 @@
-"""The one entrance: whatever holds a caller's rows, opened as a `Source`."""
+"""The only entry for a caller's rows: opens a dataframe or file as a `Source`."""
 
 import os
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from dphist.errors import ParameterError
 from dphist.tables.engine.progress import Progress
 from dphist.tables.reading.columns import Wanted, check_request
 from dphist.tables.reading.files import open_file
-from dphist.tables.reading.frames import is_frame, open_frame, unordered
+from dphist.tables.reading.frames import is_frame, open_frame, unordered_error
 from dphist.tables.reading.source import Source
 from dphist.tables.reading.spark import is_spark, open_spark
 
@@ -22,30 +22,30 @@ def open_source(
     delimiter: str | None = None,
     ordered: bool = False,
 ) -> Source:
-    """Open a dataframe or a file, having checked the names and types of the wanted columns.
+    """Open a dataframe or a file, and check the names and types of the wanted columns.
 
     Parameters
     ----------
-    stack : what ends the use of the source, and of the DuckDB its rows may be in.
+    stack : closes the source, and the DuckDB that may hold its rows.
     frame : dataframe or path
         Anything Narwhals reads (pandas, Polars, DuckDB, Arrow, ...), Spark, or a file: .csv, .tsv
         or .txt, each also with .gz or .zst, or .parquet. A text file is UTF-8 with a header line,
         and all its fields are text; an empty field is missing, ``""`` is the empty text.
-    wanted : the columns
+    wanted : the columns.
     progress : function of a float, optional
         See `reported`; never called for a dataframe.
     delimiter : str, optional
         Field separator of a text file, one character (default: by its extension).
     ordered : bool
-        Whether the order of the rows matters; they then come in batches, in this order.
+        Whether the order of the rows matters; batches then return the rows in this order.
 
     Raises
     ------
     ParameterError
-        If `frame` is no table, two parameters name one column, `delimiter` is none, or rows must
-        have an order and have none.
+        If `frame` is not a table, two parameters name the same column, `delimiter` is invalid, or
+        `ordered` is true and the rows have no order.
     ColumnError
-        If a column is missing, there twice, or has a type that cannot serve.
+        If a column is missing, occurs twice, or has an unsuitable type.
     DataError
         If the frame's engine fails.
     InputFileError
@@ -55,10 +55,10 @@ def open_source(
     if isinstance(frame, str | os.PathLike):
         return open_file(stack, frame, wanted, progress, delimiter)
     if delimiter is not None:
-        raise ParameterError("delimiter has a meaning for text files only: leave it out")
+        raise ParameterError("delimiter applies to text files only: leave it out")
     if is_spark(frame):
         if ordered:
-            raise unordered()
+            raise unordered_error()
         return open_spark(frame, wanted)
     return open_frame(stack, frame, wanted, ordered=ordered)
 

@@ -1,9 +1,9 @@
 """Python objects in a pandas column, which has no type of its own.
 
-Python calls values of different types equal (``np.datetime64('2020-01-01') == date(2020, 1, 1)``,
-``1 == True``) and may hash them differently, so that whether two of them are one label could depend
-on a third. So a column holds values of one type, determined by `type` alone, and each value is
-replaced by what distinguishes it from others of that type.
+Values of different Python types can be equal (``np.datetime64('2020-01-01') == date(2020, 1, 1)``,
+``1 == True``) and yet have different hashes. Whether two values are one label could then depend on
+a third value. So all values of a column must have the same type, determined by `type` alone. Each
+value is replaced by a key that distinguishes it from the other values of this type.
 """
 
 import datetime
@@ -22,25 +22,25 @@ from dphist.tables.reading.columns import Wanted
 
 
 def keys_of_objects(series: Any, column: Wanted) -> tuple[pa.ChunkedArray, str]:
-    """Return the keys that a pandas column of objects holds, and the name of their Python type.
+    """Return the keys of a pandas column of objects, and the name of the objects' Python type.
 
     Parameters
     ----------
     series : pandas Series of objects
         None, NaN, NaT and pd.NA are missing values.
-    column : what it is wanted for
-        Where the type of the values is seen (`only_text`), they are text: a column without rows
-        has no other type, and what is seen must not tell whether it has rows.
+    column : the wanted column
+        If the type of the values becomes visible (`only_text`), they must be text. A column without
+        rows counts as text; if other types were allowed, the type would reveal that there are rows.
 
     Returns
     -------
-    keys : Arrow chunked array, as many, null where a value is missing
-    kind : str, empty if no value is there
+    keys : Arrow chunked array of the same length, null where a value is missing
+    kind : str, empty if all values are missing
 
     Raises
     ------
     ColumnError
-        If two values have different types, or a type that is not on the list.
+        If two values have different types, or a type that is not in `_ENCODINGS`.
     DataError
         If text is not UTF-8, or an integer has more than 38 digits.
     """
@@ -54,41 +54,42 @@ def keys_of_objects(series: Any, column: Wanted) -> tuple[pa.ChunkedArray, str]:
     if encoding is None or (column.only_text and encoding is not _text):
         raise failure
     keys = redact_errors(lambda: encoding(values), _unreadable(encoding, column.name))
-    if missing.any():  # spread over the rows that have a value
+    if missing.any():  # keys exist only for the rows that have a value
         places = np.cumsum(~missing) - 1
         keys = keys.take(pa.array(places, pa.int64(), mask=missing))
     return pa.chunked_array([keys]), kind.__qualname__ if kinds else ""
 
 
 def unfit_objects(column: Wanted) -> ColumnError:
-    """The error for a column of objects that cannot serve."""
+    """Return the error for a column of unsuitable objects."""
     if column.only_text:
         return ColumnError(
             f"column {column.name!r} holds Python objects other than text: cast it to text, or to "
-            "a type of its own, such as int64, datetime64 or an ArrowDtype"
+            "a specific type, such as int64, datetime64 or an ArrowDtype"
         )
     return ColumnError(
-        f"column {column.name!r} must hold Python objects of one type, which is text, bytes, "
-        "integers, truth values, decimals, dates, datetimes or UUIDs: cast it to text, or to a "
-        "type of its own, such as int64, datetime64 or an ArrowDtype"
+        f"column {column.name!r} must hold Python objects of one type: text, bytes, integers, "
+        "truth values, decimals, dates, datetimes or UUIDs; cast it to text, or to a specific "
+        "type, such as int64, datetime64 or an ArrowDtype"
     )
 
 
 def texts_of_objects(series: Any, column: Wanted) -> pa.ChunkedArray:
-    """Return the labels of each row of a pandas column of objects: text, a list of text, or none.
+    """Return the labels of each row of a pandas column of objects.
 
-    Each is judged by itself: what kind of column it is must not depend on the first of them.
+    An object is a text, a list of texts, or missing. Each object is converted by itself, so that
+    the result does not depend on the first of them.
 
     Returns
     -------
-    Arrow chunked array of large_list(large_string), null where a value is missing
+    Arrow chunked array of large_list(large_string), with an empty list for a missing value
 
     Raises
     ------
     ColumnError
-        If an object is neither text nor a list or set of it.
+        If an object is neither text nor a list or set.
     DataError
-        If an element of a list is no text, or text is not UTF-8.
+        If an element of a list is not text, or text is not UTF-8.
     """
     unfit = ColumnError(f"column {column.name!r} must hold text, or lists of text: cast it to text")
     values, missing = redact_errors(lambda: _present(series), unfit)
@@ -104,10 +105,10 @@ def texts_of_objects(series: Any, column: Wanted) -> pa.ChunkedArray:
 
 
 def missing_in_list(name: str) -> DataError:
-    """The error for a list that holds something other than text."""
+    """Return the error for a list that holds something other than text."""
     return DataError(
-        f"the lists of column {name!r} must hold text, and no missing values: remove these; an "
-        "event without labels is an empty list"
+        f"the lists of column {name!r} must hold text without missing values: remove other "
+        "elements; an event without labels is an empty list"
     )
 
 
@@ -123,7 +124,7 @@ def _listed(value: Any, unfit: ColumnError) -> list[Any]:
 
 
 def _present(series: Any) -> tuple[list[Any], Any]:
-    """Return the values that are there, and (rows,) bool, which rows have none."""
+    """Return the values that are not missing, and (rows,) bool, whether a row has no value."""
     missing = series.isna().to_numpy(dtype=bool)
     return series.to_numpy(dtype=object)[~missing].tolist(), missing
 
@@ -132,17 +133,17 @@ Encoding = Callable[[list[Any]], pa.Array]
 
 
 def _encoding_of(kind: type[Any]) -> Encoding | None:
-    """Return what makes keys of values of one type; None for a type that is not on the list.
+    """Return the function that encodes values of one type as keys; None for other types.
 
-    A subclass counts as its base: what its own methods say of equality is not asked.
+    A subclass is encoded like its base; its own methods for equality are not used.
     """
-    if issubclass(kind, np.timedelta64):  # which NumPy makes an integer, without its unit
+    if issubclass(kind, np.timedelta64):  # a subclass of np.signedinteger that would lose its unit
         return None
     return next((encoding for base, encoding in _ENCODINGS if issubclass(kind, base)), None)
 
 
 def _text(values: list[Any]) -> pa.Array:
-    # An Enum's value is its text, its str() is not.
+    # The label of an Enum is its value, not its str().
     return pa.array([str.__str__(value) for value in values], pa.large_string())
 
 
@@ -174,7 +175,7 @@ def _uuids(values: list[Any]) -> pa.Array:
     return pa.array([value.bytes for value in values], pa.large_binary())
 
 
-# In this order: bool is an int, and datetime a date.
+# The order matters: bool is a subclass of int, and datetime is a subclass of date.
 _ENCODINGS: tuple[tuple[tuple[type[Any], ...], Encoding], ...] = (
     ((str,), _text),
     ((bytes,), _bytes),
@@ -188,7 +189,7 @@ _ENCODINGS: tuple[tuple[tuple[type[Any], ...], Encoding], ...] = (
 
 
 def _unreadable(encoding: Encoding, name: str) -> DataError:
-    """The error for a value that is invalid in itself."""
+    """Return the error for a value that is invalid in itself."""
     if encoding is _text:
         return DataError(
             f"column {name!r} must hold text in UTF-8: remove or correct other rows, or cast them "
@@ -200,9 +201,9 @@ def _unreadable(encoding: Encoding, name: str) -> DataError:
 
 
 def _shortest(value: Decimal) -> str:
-    """Write a decimal so that equal numbers are equal text: 1.50 is 1.5, and 0E+3 is 0."""
+    """Write a decimal such that equal numbers give equal text: 1.50 is 1.5, and 0E+3 is 0."""
     sign, digits, exponent = value.as_tuple()
-    if not isinstance(exponent, int):  # an infinity; NaN is a missing value
+    if not isinstance(exponent, int):  # infinity; NaN is a missing value
         return str(value)
     text = "".join(map(str, digits)).lstrip("0")
     short = text.rstrip("0")
@@ -212,5 +213,5 @@ def _shortest(value: Decimal) -> str:
 
 
 def _instant(value: datetime.datetime) -> str:
-    """Write a datetime; one with a zone in UTC, so that equal instants are equal text."""
+    """Write a datetime, in UTC if it has a time zone, so that equal instants give equal text."""
     return (value if value.tzinfo is None else value.astimezone(datetime.UTC)).isoformat()

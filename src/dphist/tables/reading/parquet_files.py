@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 
 from dphist.errors import InputFileError
 from dphist.tables.engine.redaction import redact_errors
-from dphist.tables.reading.columns import Wanted, position_of
+from dphist.tables.reading.columns import Wanted, find_position
 from dphist.tables.reading.quotes import FileFormat
-from dphist.tables.reading.relations import chosen_columns
+from dphist.tables.reading.relations import choose_columns
 
 
 def parquet_columns(
@@ -22,25 +22,30 @@ def parquet_columns(
     wanted: Sequence[Wanted],
     shown: str,
 ) -> tuple[duckdb.DuckDBPyRelation, str, dict[str, pa.DataType], InputFileError]:
-    """Return a file's relation, the projection of the wanted columns to their roles, their types.
+    """Open a Parquet file.
 
-    And the error for a file that is damaged.
+    Returns
+    -------
+    relation : the rows of the file
+    projection : SQL of the wanted columns, each named by its role
+    kinds : Arrow type of each role
+    failure : the error for a damaged file
     """
     failure = InputFileError(f"{shown} must be a Parquet file: it cannot be read as one")
     there = redact_errors(lambda: _names(path), failure)
-    positions = {column.role: position_of(column.name, there) for column in wanted}
+    positions = {column.role: find_position(column.name, there) for column in wanted}
     relation = redact_errors(
         # DuckDB would take `*` as a pattern and a folder `x=1` as a column.
         lambda: connection.read_parquet(glob.escape(str(path)), hive_partitioning=False),
         failure,
     )
-    # By position, as DuckDB renames columns that differ only in case.
+    # By position, because DuckDB renames columns with names that differ only in case.
     columns = {role: relation.columns[position] for role, position in positions.items()}
-    return relation, *chosen_columns(relation, wanted, columns), failure
+    return relation, *choose_columns(relation, wanted, columns), failure
 
 
 def _names(path: Path) -> list[str]:
-    """Return the columns of a Parquet file as they are written there."""
+    """Return the names of the columns as the Parquet file spells them."""
     with path.open("rb") as file:
         names: list[str] = pq.read_schema(file).names
     return names

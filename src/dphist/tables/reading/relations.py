@@ -1,8 +1,8 @@
-"""Relations of a caller's DuckDB, streamed out of it: there SQL may mean what the caller chose.
+"""Relations of a caller's DuckDB, streamed out of it because the caller can change its SQL.
 
-On a caller's connection `a` and `A` may be one text (a collation of a column or of the session),
-and a macro may stand in for a function. So nothing but casts and comparisons is computed there,
-and the rows are counted in a DuckDB of our own.
+On a caller's connection `a` may equal `A` (by a collation of a column or of the session), and a
+macro may replace a function. So only casts and comparisons are computed there, and the rows are
+counted in a private DuckDB.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,13 +15,13 @@ import pyarrow as pa
 from dphist.errors import ParameterError
 from dphist.tables.checks import LARGEST
 from dphist.tables.engine.redaction import Wall
-from dphist.tables.reading.arrow import checked
-from dphist.tables.reading.columns import Use, Wanted, position_of
+from dphist.tables.reading.arrow import check_column
+from dphist.tables.reading.columns import Use, Wanted, find_position
 from dphist.tables.reading.source import ROWS_AT_ONCE, Batches, StreamedSource
 from dphist.tables.reading.types import UNFIT, plain
 
-# What DuckDB's types amount to in Arrow. Of others, such as intervals and times, no two values
-# are equal exactly if their bytes are.
+# The Arrow types of DuckDB's types. For other types, such as intervals and times, equality is not
+# equality of bytes.
 _KINDS = {
     **{"boolean": pa.bool_(), "tinyint": pa.int8(), "smallint": pa.int16()},
     **{"integer": pa.int32(), "bigint": pa.int64(), "utinyint": pa.uint8()},
@@ -32,7 +32,7 @@ _KINDS = {
     **{"timestamp_ns": pa.timestamp("ns"), "timestamp with time zone": pa.timestamp("us", "UTC")},
     **{"null": pa.null(), '"null"': pa.null(), "sqlnull": pa.null()},
 }
-# An enumeration is text; its order, and the numbers behind it, are not.
+# An enumeration is read as text; its order and its internal numbers are ignored.
 _AS_TEXT = {"enum", "uuid", "null", '"null"', "sqlnull"}
 _TEXTS = {"varchar", *_AS_TEXT} - {"uuid"}
 _WIDE = {"hugeint", "uhugeint"}
@@ -41,19 +41,19 @@ _WIDE = {"hugeint", "uhugeint"}
 def open_relation(
     stack: ExitStack, relation: Any, wanted: Sequence[Wanted], wall: Wall, *, ordered: bool
 ) -> "RelationSource":
-    """Open a relation on a caller's connection; errors as of `open_source`."""
+    """Open a relation on a caller's connection; raises the errors of `open_source`."""
     existing = wall(lambda: list(relation.columns))
     for column in wanted:
-        position_of(column.name, existing, ignore_case=True)
+        find_position(column.name, existing, ignore_case=True)
     if ordered:
         _check_order(relation, wall)
     columns = {column.role: column.name for column in wanted}
-    chosen, kinds = wall(lambda: chosen_columns(relation, wanted, columns))
+    chosen, kinds = wall(lambda: choose_columns(relation, wanted, columns))
     return RelationSource(stack, wanted, kinds, relation, chosen, wall)
 
 
 class RelationSource(StreamedSource):
-    """Columns of a relation, streamed from the caller's connection, once."""
+    """Columns of a relation, streamed once from the caller's connection."""
 
     def __init__(
         self,
@@ -68,33 +68,33 @@ class RelationSource(StreamedSource):
         self._relation, self._chosen = relation, chosen
 
     def batches(self) -> Batches:
-        """Return the rows batch by batch."""
+        """Yield the rows in batches."""
         reader = self._relation.project(self._chosen).to_arrow_reader(ROWS_AT_ONCE)
-        yield from checked_batches(reader, self.wanted)
+        yield from check_batches(reader, self.wanted)
 
 
-def checked_batches(reader: pa.RecordBatchReader, wanted: Sequence[Wanted]) -> Batches:
-    """Return the batches of a reader, validated, after one without rows, which tells the types."""
+def check_batches(reader: pa.RecordBatchReader, wanted: Sequence[Wanted]) -> Batches:
+    """Yield the batches of a reader, validated; the first batch has no rows, only the types."""
     empty = [pa.array([], kind) for kind in reader.schema.types]
-    with reader:  # or a connection stays in use for as long as an error is looked at
-        yield _checked(pa.RecordBatch.from_arrays(empty, schema=reader.schema), wanted)
+    with reader:  # otherwise an error's traceback would keep the connection in use
+        yield _check_batch(pa.RecordBatch.from_arrays(empty, schema=reader.schema), wanted)
         for batch in reader:
-            yield _checked(batch, wanted)
+            yield _check_batch(batch, wanted)
 
 
-def _checked(batch: pa.RecordBatch, wanted: Sequence[Wanted]) -> pa.RecordBatch:
-    # Values to be binned are numbers, which DuckDB lays out; beyond 38 digits they break a rule of
-    # Arrow's that no search rests on.
+def _check_batch(batch: pa.RecordBatch, wanted: Sequence[Wanted]) -> pa.RecordBatch:
+    # Values to bin, other than text, are numbers that DuckDB itself writes. With more than 38
+    # digits they break a rule of Arrow that no search depends on.
     arrays = [
         batch.column(column.role)
         if column.use is Use.VALUE and not _is_text(batch.column(column.role).type)
-        else checked(batch.column(column.role), column)
+        else check_column(batch.column(column.role), column)
         for column in wanted
     ]
     return pa.RecordBatch.from_arrays(arrays, [column.role for column in wanted])
 
 
-def chosen_columns(
+def choose_columns(
     relation: duckdb.DuckDBPyRelation, wanted: Sequence[Wanted], columns: Mapping[str, str]
 ) -> tuple[str, dict[str, pa.DataType]]:
     """Return the projection of columns to their roles, and the Arrow type of each role.
@@ -107,33 +107,33 @@ def chosen_columns(
     chosen, kinds = [], {}
     for column in wanted:
         name = columns[column.role]
-        value, kinds[column.role] = _value_of(types[name], quoted(name), column.use)
+        value, kinds[column.role] = _value_of(types[name], quote(name), column.use)
         chosen.append(f"{value} AS {column.role}")
     return ", ".join(chosen), kinds
 
 
 def _check_order(relation: Any, wall: Wall) -> None:
     """Refuse a connection that does not keep the order of rows."""
-    # A constant, of no row: nothing is evaluated.
+    # The query returns a constant over no rows, so nothing is evaluated.
     setting = "count(*) AS none, current_setting('preserve_insertion_order') AS ordered"
     ask = relation.filter("false").aggregate
     if not wall(lambda: ask(setting).fetchall()[0][1]):
         raise ParameterError(
-            "events must be in time order, which DuckDB does not keep without its setting "
+            "events must be in time order, which DuckDB keeps only with its setting "
             "preserve_insertion_order: set it to true"
         )
 
 
-def quoted(name: str) -> str:
-    """Return a name as SQL has it, whatever it holds."""
+def quote(name: str) -> str:
+    """Quote a name for SQL; it may contain any characters."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def _value_of(kind: Any, column: str, use: Use) -> tuple[str, pa.DataType]:
-    """Return the expression of a column, and its type."""
+    """Return the SQL expression of a column, and its Arrow type."""
     if use is Use.COUNT and (kind.id in _WIDE or _is_integer(_KINDS.get(kind.id))):
-        # Arrow has no integers of 128 bits, and DuckDB would make floats of them.
-        return clipped(column), pa.int64()
+        # Arrow has no integers of 128 bits, and DuckDB would convert them to floats.
+        return clip_count(column), pa.int64()
     if use is Use.KEY and kind.id in _AS_TEXT:
         return f"CAST({column} AS VARCHAR)", pa.string()
     if use is Use.TEXTS:
@@ -149,8 +149,8 @@ def _value_of(kind: Any, column: str, use: Use) -> tuple[str, pa.DataType]:
     return column, _KINDS.get(kind.id, UNFIT)
 
 
-def clipped(value: str) -> str:
-    """Return an expression of int64 of a whole number: -1 if it is less, 2**62 if it is more."""
+def clip_count(value: str) -> str:
+    """Return the SQL expression of a whole number as int64, clamped to -1 below and 2**62 above."""
     return (
         f"CASE WHEN {value} > {LARGEST} THEN {LARGEST + 1} WHEN {value} < 0 THEN -1 "
         f"ELSE CAST({value} AS BIGINT) END"

@@ -1,6 +1,6 @@
-"""A caller's columns behind the gate: typed, checked, and read once.
+"""A caller's columns after the checks of `open_source`, ready to be read once.
 
-What counts labels, profiles, nodes or bins gets one of these and nothing else of the caller's.
+Code that counts labels, profiles, nodes or bins gets a `Source`, and nothing else from the caller.
 """
 
 from abc import ABC, abstractmethod
@@ -15,8 +15,8 @@ from dphist.tables.engine.interruptible import interruptible
 from dphist.tables.engine.private_duckdb import open_private_connection
 from dphist.tables.engine.redaction import Wall
 from dphist.tables.engine.rows import DuckRows, Rows
-from dphist.tables.reading.columns import Use, Wanted, listed_names
-from dphist.tables.reading.types import check_type, plain, without_encoding
+from dphist.tables.reading.columns import Use, Wanted, list_names
+from dphist.tables.reading.types import check_type, decoded_type, plain
 
 T = TypeVar("T")
 Batches: TypeAlias = Iterator[pa.RecordBatch]
@@ -25,19 +25,19 @@ ROWS_AT_ONCE = 1 << 18
 
 
 class Source(ABC):
-    """Columns ready to be read, once, in one of two ways: `rows` or `batches`.
+    """Columns that can be read once, either by `rows` or by `batches`.
 
     Attributes
     ----------
-    wanted : the columns, in the order in which they were asked for.
+    wanted : the columns, in the order of the request.
     kinds : mapping of role to Arrow type
-        The type of each column, from the schema, checked. Of a `VALUE`, a type that is
-        treated as the column's is.
+        The type of each column, from the schema, checked. For a `VALUE`, a type that is treated
+        like the type of the column.
     from_text : bool
-        Whether these are the fields of a text file: keys are text, counts are parsed already, -1
-        standing for unreadable text, and values are text to be read.
+        Whether the columns are fields of a text file. Then keys are text, and values are text that
+        is still to be read. Counts are already parsed; -1 stands for unreadable text.
     workers : bool
-        Whether the rows lie in Spark, where functions of ours run in other processes.
+        Whether the rows are in Spark, where our functions run in other processes.
     """
 
     from_text = False
@@ -54,28 +54,28 @@ class Source(ABC):
 
     @property
     def names(self) -> dict[str, str]:
-        """The caller's name of each role's column, for the errors."""
+        """The caller's name of each role's column, for error messages."""
         return {column.role: column.name for column in self.wanted}
 
     @abstractmethod
     def rows(self) -> Rows:
-        """Return the rows in an engine, each column by its role; keys compare as their bytes do."""
+        """Return the rows in an engine, columns named by their roles; keys compare by bytes."""
 
     @abstractmethod
     def batches(self) -> Batches:
-        """Return the rows batch by batch, each column by its role, validated."""
+        """Yield the rows in validated batches, columns named by their roles."""
 
     def run(self, call: Callable[[], T]) -> T:
         """Return ``call()``, which evaluates `rows` or `batches`; see `Wall`."""
         return self.wall(call)
 
     def identity(self, role: str) -> object:
-        """Return what two columns of keys must have in common for their values to be compared."""
-        return plain(without_encoding(self.kinds[role]))
+        """Return the type identity of a column of keys; comparable columns have the same one."""
+        return plain(decoded_type(self.kinds[role]))
 
 
 class StreamedSource(Source):
-    """A source whose batches come to this process, and from here into a DuckDB of our own."""
+    """A source that reads batches in this process and streams them into a private DuckDB."""
 
     def __init__(
         self,
@@ -89,29 +89,29 @@ class StreamedSource(Source):
         self._connection: Any = None
 
     def rows(self) -> DuckRows:
-        """Stream the batches into a private DuckDB, when the rows are evaluated."""
+        """Return the rows, which are streamed into a private DuckDB when they are evaluated."""
         reader = self.wall(lambda: reader_of(self.batches(), self.wall))
         self._connection = open_private_connection(self._stack, large=True)
         return DuckRows(self._connection, self._connection.from_arrow(reader))
 
     def run(self, call: Callable[[], T]) -> T:
-        """Return ``call()``, stopped at once by Ctrl-C where a query of ours runs."""
+        """Return ``call()``; Ctrl-C immediately stops a query of the private DuckDB."""
         if self._connection is None:
             return self.wall(call)
         return interruptible(self._connection, lambda: self.wall(call))
 
 
 def reader_of(batches: Batches, wall: Wall) -> pa.RecordBatchReader:
-    """Return batches as Arrow's stream; errors of ours reach whoever stands outside `wall`.
+    """Return batches as an Arrow stream; `wall` records our errors, for the call around it.
 
-    The first batch is read at once, for the types, which hold for all of them.
+    The first batch is read at once, because its types hold for all batches.
     """
     first = wall.noting(lambda: next(batches))
 
     def following() -> pa.RecordBatch | None:
         batch = next(batches, None)
         if batch is not None and batch.schema != first.schema:
-            raise wall.problem  # Arrow would read its bytes as values of the first one's types
+            raise wall.problem  # Arrow would read the bytes as values of the first batch's types
         return batch
 
     def all_batches() -> Batches:
@@ -123,12 +123,12 @@ def reader_of(batches: Batches, wall: Wall) -> pa.RecordBatchReader:
 
 
 def engine_failure(wanted: Sequence[Wanted], *, workers: bool = False) -> DataError:
-    """The error for an engine that fails over some columns, whatever it says."""
+    """Return the error for an engine that fails to evaluate columns, whatever its message."""
     values = any(column.use is Use.VALUE for column in wanted)
     served = "numbers, dates, timestamps or text" if values else "text or integers"
     also = "; Spark's workers need this Python (PYSPARK_PYTHON) with dphist" if workers else ""
     return DataError(
-        f"the engine of frame could not evaluate {listed_names(wanted)}: finish other queries on "
+        f"the engine of frame could not evaluate {list_names(wanted)}: finish other queries on "
         f"its connection, evaluate the frame first, and pass plain columns of {served}{also}"
     )
 

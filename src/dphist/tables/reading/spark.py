@@ -1,7 +1,7 @@
 """Dataframes of PySpark, classic and Connect: their rows stay in Spark.
 
-PySpark is imported only where there is such a frame. Text becomes bytes, so that no collation of
-a caller's makes two labels one.
+PySpark is imported only if there is such a frame. Text is converted to bytes, so that no collation
+of a caller merges two labels.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,11 +12,11 @@ import pyarrow as pa
 
 from dphist.tables.engine.redaction import Wall
 from dphist.tables.engine.rows import SparkRows
-from dphist.tables.reading.columns import Use, Wanted, position_of
+from dphist.tables.reading.columns import Use, Wanted, find_position
 from dphist.tables.reading.source import Batches, Source, engine_failure
 from dphist.tables.reading.types import UNFIT
 
-# What Spark's types amount to in Arrow.
+# The Arrow types of Spark's types.
 _KINDS = {
     **{"boolean": pa.bool_(), "byte": pa.int8(), "short": pa.int16(), "integer": pa.int32()},
     **{"long": pa.int64(), "float": pa.float32(), "double": pa.float64()},
@@ -33,13 +33,13 @@ def is_spark(frame: object) -> bool:
 
 
 def open_spark(frame: object, wanted: Sequence[Wanted]) -> "SparkSource":
-    """Open a Spark dataframe; errors as of `open_source`."""
+    """Open a Spark dataframe; raises the errors of `open_source`."""
     native: Any = nw.to_native(frame, pass_through=True)
     wall = Wall(engine_failure(wanted, workers=True))
     existing = wall(lambda: list(native.columns))
     named = []
     for column in wanted:
-        position_of(column.name, existing, ignore_case=True)
+        find_position(column.name, existing, ignore_case=True)
         escaped = column.name.replace("`", "``")
         named.append(f"`{escaped}` AS {column.role}")
     renamed = wall(lambda: native.selectExpr(*named))
@@ -53,7 +53,7 @@ class SparkSource(Source):
 
     Attributes
     ----------
-    frame : the dataframe, its columns named by their roles, keys of text as bytes.
+    frame : the dataframe; columns are named by their roles, and text keys are bytes.
     """
 
     workers = True
@@ -66,12 +66,12 @@ class SparkSource(Source):
         self.frame = wall(lambda: frame.selectExpr(*values))
 
     def rows(self) -> SparkRows:
-        """Return the rows, which stay where they are."""
+        """Return the rows, which stay in Spark."""
         return SparkRows(self.frame)
 
     def batches(self) -> Batches:
-        """Refuse: rows leave Spark counted, or not at all."""
-        raise TypeError("rows of Spark are not read batch by batch here")
+        """Refuse: only counts leave Spark, never rows."""
+        raise TypeError("rows of Spark cannot be read in batches")
 
 
 def _kind_of(field: Any) -> pa.DataType:
@@ -83,6 +83,6 @@ def _kind_of(field: Any) -> pa.DataType:
 def _value_of(kind: pa.DataType, column: Wanted) -> str:
     text = kind in (pa.string(), pa.null())
     if column.use is Use.KEY and text:
-        # What is not UTF-8 fails: Spark would show it as text that another value has.
+        # Text that is not UTF-8 fails: Spark would display it like another value's text.
         return f"CAST(validate_utf8(CAST({column.role} AS STRING)) AS BINARY) AS {column.role}"
     return column.role

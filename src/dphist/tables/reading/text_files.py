@@ -1,4 +1,4 @@
-"""Text files of separated fields: a header line, then one record a line or more."""
+"""Text files of separated fields: a header line, then records of one or more lines each."""
 
 import codecs
 import csv
@@ -13,24 +13,31 @@ import pyarrow as pa
 
 from dphist.errors import ColumnError, InputFileError, ParameterError
 from dphist.tables.engine.redaction import redact_errors
-from dphist.tables.reading.columns import Use, Wanted, twice
+from dphist.tables.reading.columns import Use, Wanted, repeated_column
 from dphist.tables.reading.quotes import FileFormat, needs_one_thread
 
-_MOST_HEADER_BYTES = 2**20
-# What a delimiter is called; the first four are tried when a column is not found.
-_CALLED = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars", " ": "spaces"}
+_MAX_HEADER_BYTES = 2**20
+# The names of delimiters in messages.
+_DELIMITER_NAMES = {
+    ",": "commas",
+    ";": "semicolons",
+    "\t": "tabs",
+    "|": "vertical bars",
+    " ": "spaces",
+}
+# If a column is not found, these delimiters are tried, to suggest one.
 _TRIED = ",;\t|"
 
 
 def check_delimiter(delimiter: str | None) -> None:
-    """Refuse what cannot separate fields."""
+    """Refuse a delimiter that cannot separate fields."""
     if delimiter is None:
         return
     single = isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii()
     if not single or delimiter in '"\r\n\0' or delimiter.isalnum():
         raise ParameterError(
-            "delimiter must be one ASCII character that is no letter, digit, quote or line ending, "
-            "such as ';' or a tab"
+            "delimiter must be one ASCII character, such as ';' or a tab, but not a letter, digit, "
+            "quote or line ending"
         )
 
 
@@ -41,15 +48,22 @@ def text_columns(
     wanted: Sequence[Wanted],
     shown: str,
 ) -> tuple[duckdb.DuckDBPyRelation, str, dict[str, pa.DataType], InputFileError]:
-    """Return a file's relation, the projection of the wanted columns to their roles, their types.
+    """Open a text file.
 
-    And the error for a file that is damaged. Fields are text; an empty one is null, and ``""`` is
-    the empty text, as pandas, Polars and R write them. Counts are parsed.
+    Fields are text; an empty field is null, and ``""`` is the empty text, as pandas, Polars and R
+    write them. Counts are parsed.
+
+    Returns
+    -------
+    relation : the rows of the file
+    projection : SQL of the wanted columns, each named by its role
+    kinds : Arrow type of each role
+    failure : the error for a damaged file
     """
     failure = InputFileError(
-        f"{shown} must be {_described(kind)} in UTF-8, with a header line, as many fields in each "
-        "line as in the header, one kind of line ending, and fields that hold a delimiter, a "
-        'quote or a line ending in "quotes"; a line may have 2 million bytes'
+        f"{shown} must be {_description(kind)} in UTF-8, with a header line, as many fields in "
+        "each line as in the header, one kind of line ending, lines of at most 2 million bytes, "
+        'and "quotes" around fields that contain a delimiter, a quote or a line ending'
     )
     header = _header_of(path, kind, shown, failure)
     positions = {
@@ -80,7 +94,7 @@ def _relation(
     """Return the fields of a text file, columns c0, c1, ... of text."""
     compression: Any = kind.compression or "none"
     return connection.read_csv(
-        glob.escape(str(path)),  # DuckDB would take `*` as a pattern
+        glob.escape(str(path)),  # DuckDB would read `*` as a pattern
         auto_detect=False,
         columns={f"c{column}": "VARCHAR" for column in range(fields)},
         header=True,
@@ -98,13 +112,13 @@ def _relation(
     )
 
 
-def _described(kind: FileFormat) -> str:
-    text = f"text with fields separated by {_named(kind.delimiter)}"
+def _description(kind: FileFormat) -> str:
+    text = f"text with fields separated by {_name(kind.delimiter)}"
     return f"{text}, compressed by {kind.compression}" if kind.compression else text
 
 
-def _named(delimiter: str) -> str:
-    return _CALLED.get(delimiter, repr(delimiter))
+def _name(delimiter: str) -> str:
+    return _DELIMITER_NAMES.get(delimiter, repr(delimiter))
 
 
 def _header_of(path: Path, kind: FileFormat, shown: str, failure: InputFileError) -> list[str]:
@@ -113,25 +127,25 @@ def _header_of(path: Path, kind: FileFormat, shown: str, failure: InputFileError
     Raises
     ------
     InputFileError
-        If there is none.
+        If there is no first line, or it cannot be read.
     """
 
-    def first_line() -> list[str]:
+    def read_first_line() -> list[str]:
         with pa.input_stream(str(path), compression=kind.compression) as stream:
-            start = stream.read(_MOST_HEADER_BYTES)
-        whole = len(start) < _MOST_HEADER_BYTES
-        # What follows the header in these bytes is not judged here: it has no say in the header.
+            start = stream.read(_MAX_HEADER_BYTES)
+        whole = len(start) < _MAX_HEADER_BYTES
+        # Bytes after the header are not checked here: they must not affect the header.
         decoder = codecs.getincrementaldecoder("utf-8-sig")(errors="surrogateescape")
         text = decoder.decode(start, final=whole)
         lines = io.StringIO(text, newline="")
         fields = next(_fields(lines, kind.delimiter), [])
-        if not whole and lines.tell() == len(text):  # the header goes on
+        if not whole and lines.tell() == len(text):  # the header is longer than these bytes
             raise failure
         for field in fields:
-            field.encode()  # which raises where the header is not UTF-8
+            field.encode()  # raises if the header is not UTF-8
         return fields
 
-    header = redact_errors(first_line, failure)
+    header = redact_errors(read_first_line, failure)
     if not header:
         raise InputFileError(f"{shown} is empty: its first line must name the columns")
     return header
@@ -144,47 +158,48 @@ def _fields(lines: io.StringIO, delimiter: str) -> Iterator[list[str]]:
 def _position_in_header(
     wanted: str, header: list[str], path: Path, kind: FileFormat, shown: str
 ) -> int:
-    """Return where a column stands in the header.
+    """Return the position of a column in the header.
 
     Raises
     ------
     ColumnError
-        If it is not there, or twice. The first line of a file without a header is a record, which
-        no error may show: it says how many fields there are, and how they were separated.
+        If the column is missing or occurs twice. Without a header, the first line is a record, so
+        the error never shows it. The error states the number of fields and the delimiter.
     """
     if header.count(wanted) > 1:
-        raise twice(wanted)
+        raise repeated_column(wanted)
     if wanted in header:
         return header.index(wanted)
     fields = f"{len(header)} fields" if len(header) > 1 else "one field"
     others = [delimiter for delimiter in _TRIED if delimiter != kind.delimiter]
     found = [other for other in others if _has_column(wanted, path, kind, other)]
     if found:
-        remedy = f"separated by {_named(found[0])} it would: give delimiter={found[0]!r}"
+        remedy = f"it has this column with {_name(found[0])}: give delimiter={found[0]!r}"
     else:
-        listed = ", ".join(_named(other) for other in others[:-1])
+        listed = ", ".join(_name(other) for other in others[:-1])
         remedy = (
-            f"nor does it separated by {listed} or {_named(others[-1])}: correct the name, add a "
-            "header line, or give delimiter, the character that separates the fields"
+            f"it does not have this column with {listed} or {_name(others[-1])} either: correct "
+            "the name, add a header line, or give delimiter, the character that separates the "
+            "fields"
         )
     raise ColumnError(
-        f"the first line of {shown} must name the columns, and names no {wanted!r}; it has "
-        f"{fields}, separated by {_named(kind.delimiter)}; {remedy}"
+        f"the first line of {shown} must name the columns, but names no {wanted!r}; it has "
+        f"{fields}, separated by {_name(kind.delimiter)}; {remedy}"
     )
 
 
 def _has_column(wanted: str, path: Path, kind: FileFormat, delimiter: str) -> bool:
-    """Whether the first line would name a column if another delimiter separated its fields."""
+    """Whether the first line names a column when its fields are separated by another delimiter."""
     other = FileFormat(delimiter, kind.compression)
-    problem = InputFileError("the first line cannot be read so")
+    problem = InputFileError("the first line cannot be read with this delimiter")
     try:
         return _header_of(path, other, "", problem).count(wanted) == 1
     except InputFileError:
         return False
 
 
-# Decimal digits, spaces around them and one plus sign before them; anything else is -1,
-# which no count is, and null stays null.
+# A count is written as decimal digits, with optional spaces around them and one optional plus sign.
+# Any other text becomes -1, which is never a count, and null stays null.
 _DIGITS = (
     "CASE WHEN {0} IS NULL THEN NULL "
     "WHEN regexp_full_match({0}, ' *[+]?0*[0-9]{{1,19}} *') "

@@ -1,4 +1,4 @@
-"""Whether a release uses random bits from a caller; decided only here."""
+"""The only place that decides whether a release uses random bits from a caller."""
 
 from dphist.noise.inversion import Source
 
@@ -10,7 +10,7 @@ def is_for_tests(source: Source | None, data: object = None) -> bool:
 
     Parameters
     ----------
-    source : the caller's randomness, or None for that of the operating system.
+    source : the caller's random bits, or None for those of the operating system.
     data : the data to release; `for_tests` marks data bounded with a caller's randomness.
     """
     return source is not None or bool(getattr(data, "for_tests", False))

@@ -1,0 +1,1 @@
+"""The command `dphist ledger`, and what commands that release share to pay from a ledger."""

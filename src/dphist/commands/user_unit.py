@@ -1,0 +1,39 @@
+"""The option that says what a user is: one patient, one account."""
+
+import argparse
+
+from dphist.commands.options import UsageError
+from dphist.errors import ParameterError
+from dphist.privacy import PrivacyUnit
+
+
+def add_user_unit(command: argparse.ArgumentParser) -> None:
+    """Add the option that says what a user is."""
+    command.add_argument(
+        "--unit", metavar="TEXT", help='what a user is, such as "one patient" (default: "one user")'
+    )
+
+
+def user_unit(options: argparse.Namespace) -> str:
+    """Return what a user is, in words.
+
+    Raises
+    ------
+    UsageError
+        If it is named without a column of users, or is not a line of text.
+    """
+    if options.unit is None:
+        return "one user"
+    if options.user is None:
+        raise UsageError("--unit needs --user: it says what the users of that column are")
+    return unit_of(options.unit)
+
+
+def unit_of(text: str) -> str:
+    """Return a unit that was named by an option; UsageError if it is not a line of text."""
+    try:
+        return str(PrivacyUnit(text))
+    except ParameterError:
+        raise UsageError(
+            "--unit must be one line of at most 200 characters, such as 'one patient'"
+        ) from None

@@ -1,0 +1,25 @@
+"""Telling addresses of databases from paths of files."""
+
+import re
+from pathlib import Path
+
+from dphist.errors import ParameterError
+
+_POSTGRES = ("postgresql://", "postgres://")
+
+
+def is_address(place: str | Path) -> bool:
+    """Whether a place is the address of a database, and not the path of a file.
+
+    Raises
+    ------
+    ParameterError
+        If it looks like an address of another form. It is not shown: it may hold a password.
+    """
+    if not isinstance(place, str) or place.startswith(_POSTGRES):
+        return isinstance(place, str)
+    if re.match(r"\s*[A-Za-z][\w+.-]*://", place) or "password=" in place.lower():
+        raise ParameterError(
+            "the address of a ledger must begin with postgresql:// or be the path of a file"
+        )
+    return False

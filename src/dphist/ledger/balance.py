@@ -1,0 +1,96 @@
+"""What was spent of an account, what is left, and what a list of releases would cost."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dphist.ledger.amounts import Totals
+from dphist.ledger.book import EVERYBODY, Tables, admits
+from dphist.ledger.budget import Budget
+from dphist.ledger.charging import Price
+
+
+@dataclass(frozen=True, slots=True)
+class Amounts:
+    """Sums of what was spent, or what is left.
+
+    Attributes
+    ----------
+    epsilon : sum of the pure releases' epsilons, or what is left for them; None where other
+        releases rule a sum of epsilons out, or the account is one of rho.
+    rho, delta : sums over all releases, or what is left; of a pure account rho is not counted.
+    """
+
+    epsilon: Fraction | None
+    rho: Fraction
+    delta: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """What was spent of an account, or of a cap in it, and what is left.
+
+    Attributes
+    ----------
+    account : its name.
+    budget : of the account, or the cap.
+    totals : sums over the entries.
+    """
+
+    account: str
+    budget: Budget
+    totals: Totals
+
+    @property
+    def spent(self) -> Amounts:
+        """The sums of what was charged or is reserved."""
+        epsilon = None if self.totals.mixed else self.totals.epsilon
+        return Amounts(epsilon, self.totals.rho, self.totals.delta)
+
+    @property
+    def remaining(self) -> Amounts:
+        """What is left: by epsilons alone, as long as all is pure, or by rho and delta."""
+        none = Fraction(0)
+        epsilon = None
+        if self.budget.epsilon is not None and not self.totals.mixed:
+            epsilon = max(self.budget.epsilon - self.totals.epsilon, none)
+        return Amounts(
+            epsilon,
+            max(self.budget.most_rho - self.totals.rho, none),
+            max(self.budget.delta_of_entries - self.totals.delta, none),
+        )
+
+    @property
+    def largest_epsilon(self) -> Fraction:
+        """The largest epsilon of one more pure release that still fits; 0 if none does."""
+        return self.budget.largest_epsilon(self.totals)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The price of a list of releases, and how many of them would be paid.
+
+    Attributes
+    ----------
+    prices : for each release, what it costs each account.
+    paid : how many of them fit, from the first on.
+    """
+
+    prices: list[list[Price]]
+    paid: int
+
+    @property
+    def affordable(self) -> bool:
+        """Whether all of them fit."""
+        return self.paid == len(self.prices)
+
+
+def would_fit(
+    tables: Tables, price: Price, holder: str, after: dict[tuple[str, str], Totals]
+) -> bool:
+    """Whether a price fits after those before it in a plan, which `after` adds up."""
+    name = price.account.name
+    budget = price.account.budget if holder == EVERYBODY else tables.cap(name, holder)
+    totals = after.get((name, holder)) or tables.totals(name, holder)
+    after[name, holder] = totals.plus(price.cost)
+    fits = budget is None or admits(price.account, budget, totals, price.cost)
+    return fits and not price.account.closed

@@ -1,0 +1,263 @@
+"""Payments: what every entry of a ledger goes through, and each charge before its release."""
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from dphist.errors import LedgerError, ParameterError
+from dphist.ledger import entries as actions
+from dphist.ledger.book import Charge, MemoryTables, account_of
+from dphist.ledger.charging import Quote, check_budget, checked_words
+from dphist.ledger.deferred import Deferred
+from dphist.ledger.entries import Entry, digest
+from dphist.ledger.stores.about import About
+from dphist.ledger.stores.store import Store, UnwrittenError
+from dphist.ledger.stores.transaction import Signer, Transaction
+from dphist.ledger.units import DataUnit
+from dphist.mechanism import MechanismBase
+from dphist.release.release import Release
+
+LOG = logging.getLogger("dphist.ledger")
+LOG.addHandler(logging.NullHandler())  # errors say the same: without logging, nothing is printed
+
+Accounts = str | Sequence[str] | None
+
+_ATTEMPTS = 5
+_Result = TypeVar("_Result")
+
+
+class Payments:
+    """The entries of one ledger: reading them, and writing them durably, one after the other."""
+
+    def __init__(self, store: Store, signer: Signer | None) -> None:
+        self.store = store
+        self._signer = signer
+        self._signed: bool | None = None  # whether the first entry is; looked up when first needed
+        self._quote: tuple[Any, Any, Quote | None] = None, None, None  # the last one
+        self._seen = MemoryTables()  # accounts of earlier charges: never trusted, see `_quoted`
+        with store.transaction(write=False) as tables:
+            self.id = tables.head.id
+            self.name = tables.head.name
+
+    def charge(
+        self,
+        mechanism: Any,
+        data: Deferred,
+        by: str,
+        key: str,
+        note: str,
+        account: Accounts,
+        *,
+        action: str = actions.CHARGED,
+        again: bool = False,
+    ) -> tuple[str | None, Entry | None]:
+        """Charge or reserve; return the stored text of a finished release, or the new entry.
+
+        Parameters
+        ----------
+        again : whether a key that was charged and is not finished may be used on: of a stream.
+        """
+        checked_words(by, "by")
+        checked_words(key, "key")
+        checked_words(note, "note", empty=True)
+
+        unit = data.protected
+        ready = self._quoted(mechanism, unit, account, data.about)
+
+        def pay(tables: Transaction) -> tuple[str | None, Entry | None]:
+            names = self.names(tables, account)
+            accounts = [account_of(tables, name) for name in names]
+            self._seen.accounts.update(zip(names, accounts, strict=True))
+            quote = ready
+            if quote is None or quote.accounts != accounts:
+                quote = Quote.of(tables, names, mechanism, unit, data.about)
+            known = tables.charge(key)
+            if known is not None and known.state != actions.CANCELED:
+                if known.fingerprint != quote.fingerprint:
+                    raise LedgerError(
+                        f"the key {key!r} was used for another release, or for other data (entry "
+                        f"{known.entry}); choose another key"
+                    )
+                if action == actions.RESERVED:
+                    raise LedgerError(f"the key {key!r} is {known.state}; choose another key")
+                text = tables.release_text(key) if known.state == actions.FINISHED else None
+                if text is not None:
+                    if digest(text) != known.sha256:
+                        raise LedgerError(
+                            f"the release that is stored under the key {key!r} was changed; run "
+                            "`dphist ledger verify`"
+                        )
+                    return text, None
+                if again and known.state == actions.CHARGED:
+                    return None, tables.entry(known.entry)
+                if known.state != actions.RESERVED:
+                    raise _unfinished(known)
+            else:
+                check_budget(tables, quote.priced, by, mechanism)
+            content = {
+                "key": key,
+                "by": by,
+                "note": note,
+                "mechanism": quote.mechanism,
+                "fingerprint": quote.fingerprint,
+                "costs": quote.costs,
+            }
+            entry = self.add(tables, action, content)
+            return None, entry
+
+        stored, entry = self.write(pay, About(key, by, _named(account)))
+        if entry is not None:
+            LOG.info("%s: entry %d %s for %r by %r", self.name, entry.number, action, key, by)
+        return stored, entry
+
+    def _quoted(
+        self, mechanism: Any, unit: DataUnit, account: Accounts, about: str
+    ) -> Quote | None:
+        """Return a quote from the accounts as they were seen last, without the ledger's lock."""
+        names = _named(account) or tuple(self._seen.accounts)
+        if account is None and len(names) != 1:
+            return None
+        last, asked, quote = self._quote
+        if (
+            last is mechanism
+            and asked == (unit, names, about)
+            and isinstance(mechanism, MechanismBase)
+        ):
+            return quote  # `charge` compares its accounts with those of the ledger
+        try:
+            quote = Quote.of(self._seen, names, mechanism, unit, about)
+        except Exception:  # it comes again, from the accounts as they are
+            return None
+        self._quote = mechanism, (unit, names, about), quote
+        return quote
+
+    def finish(self, release: Release, key: str, entry: Entry) -> Release:
+        """Store a release, and return it with the entry that paid for it."""
+        provenance = {**release.provenance, **self.paid_by(entry)}
+        release = replace(release, provenance=provenance)
+        try:
+            text = release.to_json()
+        except Exception:
+            text = None
+        sha = None if text is None else digest(text)
+
+        def store(tables: Transaction) -> None:
+            self.add(tables, actions.FINISHED, {"key": key, "sha256": sha})
+            if text is not None:
+                tables.put_release(key, text)
+
+        self.write(store, About(key))
+        LOG.info("%s: entry %d is finished", self.name, entry.number)
+        return release
+
+    def paid_by(self, entry: Entry) -> dict[str, str]:
+        """Return where a release was paid for, for its provenance."""
+        accounts = ", ".join(part["account"] for part in entry.content["costs"])
+        return {
+            "ledger": f"{self.name} ({self.id})",
+            "account": accounts,
+            "entry": str(entry.number),
+        }
+
+    @contextmanager
+    def reading(self) -> Iterator[Transaction]:
+        with self.store.transaction(write=False) as tables:
+            self._check_same(tables)
+            yield tables
+
+    def add(self, tables: Transaction, action: str, content: dict[str, Any]) -> Entry:
+        """Add an entry within a transaction, signed if the ledger is.
+
+        Raises
+        ------
+        LedgerError
+            If the ledger is signed and was opened without a key: a single entry without a signature
+            would make all of it unverifiable.
+        """
+        if self._signer is None and self._is_signed(tables):
+            raise LedgerError(
+                "the entries of this ledger are signed; open it with its signing_key "
+                "(--signing-key). Nothing was charged"
+            )
+        return tables.append(action, content, self._signer)
+
+    def _is_signed(self, tables: Transaction) -> bool:
+        if self._signed is None and tables.head.entries:
+            self._signed = tables.entry(1).signature is not None
+        return bool(self._signed)
+
+    def append(self, action: str, content: dict[str, Any]) -> None:
+        """Add one entry, durably."""
+        self.write(lambda tables: self.add(tables, action, content))
+
+    def write(
+        self, change: Callable[[Transaction], _Result], about: About | None = None
+    ) -> _Result:
+        """Make a change in one transaction; again, if nothing was written for a passing reason."""
+        attempts = 1
+        while True:
+            try:
+                with self.store.transaction(write=True, about=about) as tables:
+                    self._check_same(tables)
+                    return change(tables)
+            except UnwrittenError as error:
+                if attempts == _ATTEMPTS:
+                    raise
+                attempts += 1
+                LOG.info("%s: tried again: %s", self.name, error)
+            except LedgerError as error:
+                LOG.warning("%s: refused: %s", self.name, error)
+                raise
+
+    def _check_same(self, tables: Transaction) -> None:
+        """Refuse another ledger that has been put in the place of this one."""
+        if tables.head.id != self.id:
+            raise LedgerError(
+                f"{self.store.name} holds another ledger than the one that was opened there; "
+                "nothing was charged. Open it again"
+            )
+
+    def one(self, tables: Transaction, account: str | None) -> str:
+        names = self.names(tables, account)
+        if len(names) != 1:
+            raise ParameterError("account must name one account")
+        return names[0]
+
+    def names(self, tables: Transaction, account: Accounts) -> list[str]:
+        """Return the accounts that are meant; the only open one by default."""
+        if account is None:
+            known = [each.name for each in tables.accounts()]
+            if len(known) != 1:
+                raise ParameterError("account must be given: the ledger has several, or none")
+            return known
+        names = _named(account) or ()
+        for name in names:
+            account_of(tables, name)
+        return list(names)
+
+
+def _named(account: Accounts) -> tuple[str, ...] | None:
+    """Return the accounts that a caller names; None for the only one."""
+    if account is None:
+        return None
+    names = tuple(account) if isinstance(account, list | tuple) else (account,)
+    for name in names:
+        checked_words(name, "account")
+    if not names or len(set(names)) != len(names):
+        raise ParameterError("account must name each account once")
+    return names
+
+
+def _unfinished(charge: Charge) -> LedgerError:
+    if charge.state == actions.FINISHED:
+        return LedgerError(
+            f"the key {charge.key!r} was released (entry {charge.entry}), but is not stored in the "
+            "ledger; use the file it was written to, or choose another key, which costs again"
+        )
+    return LedgerError(
+        f"the key {charge.key!r} was charged (entry {charge.entry}) and has not finished: it is "
+        "running, or failed. What it drew may have been seen, so it is not drawn again; if it "
+        "failed, choose another key, which costs again"
+    )

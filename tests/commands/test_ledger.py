@@ -1,0 +1,367 @@
+"""dphist ledger: its actions as a user types them, and what is refused."""
+
+import json
+import sqlite3
+from fractions import Fraction
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+import dphist as dh
+from tests.commands.ledgers import UNIT, anonymize, made, run, written
+from tests.commands.test_ledger_paying import actions, no_defaults
+
+__all__ = ["no_defaults"]  # a fixture of every test here
+
+EVIL = "<b>\u202e'; DROP</b>"
+
+
+@pytest.fixture
+def used(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
+    """A ledger with two releases, a reservation, a cap and words that mean harm."""
+    ledger = made(tmp_path / "clinic.ledger", "--epsilon", 2, "--dataset", "<i>wards</i>")
+    file = written(tmp_path / "rows.csv")
+    for number, note in enumerate(("for the board", "<script>alert(1)</script>")):
+        done = anonymize(file, ledger, f"key {number}", "--note", note, "--quiet")
+        assert run(*done, "--table", tmp_path / f"{number}.csv") == 0
+    assert run(*anonymize(file, ledger, "later"), "--reserve") == 0
+    assert run("ledger", "allow", ledger, "ben", "--epsilon", "1/2") == 0
+    capsys.readouterr()
+    return ledger
+
+
+@pytest.mark.parametrize(
+    ("options", "guarantee"),
+    [
+        (("--epsilon", 2), dh.PureDP(2, unit="patient")),
+        (("--epsilon", 2, "--delta", "1e-6"), dh.ApproxDP(2, "1e-6", unit="patient")),
+        (("--rho", "0.1"), dh.ZCDP("0.1", unit="patient")),
+        (("--rho", "1/3", "--delta", "1e-9"), dh.ApproxZCDP("1/3", "1e-9", unit="patient")),
+    ],
+)
+def test_create_opens_an_account_of_each_kind(options, guarantee, tmp_path, capsys) -> None:
+    path = made(tmp_path / "a.ledger", *options, "--name", "Wards", "--account", "all years")
+    assert "Made the ledger 'Wards'" in capsys.readouterr().out
+    (account,) = dh.Ledger.open(path).accounts
+    assert (account.name, account.unit) == ("all years", dh.PrivacyUnit("patient"))
+    assert str(account.budget.guarantee) == str(guarantee)
+
+
+def test_create_as_json(tmp_path, capsys) -> None:
+    path = tmp_path / "a.ledger"
+    part = ("--delta", "1e-6", "--delta-of-entries", "2e-7")
+    assert run("ledger", "create", path, "--epsilon", "0.1", *part, *UNIT, "--json") == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["id"] == dh.Ledger.open(path).id
+    assert shown["account"]["budget"]["delta_of_entries"] == "0.0000002"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ((), "--epsilon --rho is required"),
+        (("--epsilon", "0x1p-3"), "--epsilon must be a finite number"),
+        (("--epsilon", "nan"), "--epsilon must be a finite number"),
+        (("--epsilon", "1e-500"), "--epsilon must be a finite number"),
+        (("--epsilon", "1/0"), "--epsilon must be a finite number"),
+        (("--epsilon", "1e400"), "--epsilon must be at most"),
+        (("--epsilon", f"1/{10**160}"), "--epsilon must have fewer than 150 digits"),
+        (("--epsilon", "0"), "--epsilon must be greater than 0"),
+        (("--epsilon", "1", "--rho", "1"), "not allowed with"),
+        (("--epsilon", "1", "--delta", "1"), "--delta must be at least 0 and below 1"),
+        (("--epsilon", "1", "--delta", "1e-6", "--delta-of-entries", "1e-6"), "below delta"),
+        (("--rho", "1", "--delta", "1e-6", "--delta-of-entries", "1e-7"), "--delta-of-entries is"),
+        (("--epsilon", "1", "--unit", ""), "--unit must be one line"),
+        (("--epsilon", "1", "--account", "a\nb"), "--account must be one line"),
+    ],
+)
+def test_a_bad_budget_makes_no_file(options, said, tmp_path, capsys) -> None:
+    path = tmp_path / "a.ledger"
+    assert run("ledger", "create", path, *UNIT, *options) == 2
+    assert said in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_create_replaces_nothing(tmp_path, capsys) -> None:
+    path = made(tmp_path / "a.ledger")
+    before = path.read_bytes()
+    assert run("ledger", "create", path, "--epsilon", 9, *UNIT) == 1
+    assert "exists" in capsys.readouterr().err
+    assert path.read_bytes() == before
+    assert run("ledger", "create", tmp_path / "no" / "a.ledger", "--epsilon", 9, *UNIT) == 1
+
+
+def test_the_ledger_is_named_once(tmp_path, monkeypatch, capsys) -> None:
+    path = made(tmp_path / "a.ledger")
+    assert run("ledger", "show") == 2
+    assert "name the ledger" in capsys.readouterr().err
+    assert run("ledger", "show", path, "--ledger", path) == 2
+    assert run("ledger", "show", "--ledger", path) == 0
+    monkeypatch.setenv("DPHIST_LEDGER", str(path))
+    assert run("ledger", "show") == 0
+    assert run("ledger", "allow", "ana", "--epsilon", "0.5") == 0
+    assert run("ledger", "show", tmp_path / "none.ledger") == 2
+    assert "there is no ledger" in capsys.readouterr().err
+    assert run("ledger") == 2
+    assert run("ledger", "spend") == 2
+
+
+def test_show_says_what_was_spent_by_whom_and_what_is_left(used, capsys) -> None:
+    assert run("ledger", "show", used) == 0
+    said = capsys.readouterr().out
+    assert "Budget          epsilon=2, for one patient." in said
+    assert "Spent           3 releases: epsilon=1.2" in said
+    assert "Left            epsilon=0.8" in said
+    assert "Largest epsilon 0.8, of a pure release" in said
+    rows = [line.split() for line in said.splitlines()[-2:]]
+    assert rows == [["ana", "3", "none"], ["ben", "0", "epsilon=0.5", "0.5"]]
+    assert all(
+        len(line) <= 78 for line in said.splitlines() if "/" not in line
+    )  # a path is not cut
+    assert run("ledger", "show", used, "--json") == 0
+    (account,) = json.loads(capsys.readouterr().out)["accounts"]
+    assert (account["spent"]["epsilon"], account["largest_epsilon"]) == ("1.2", "0.8")
+    assert account["people"]["ben"]["cap"]["epsilon"] == "0.5"
+
+
+def test_show_of_a_ledger_without_releases(tmp_path, capsys) -> None:
+    path, page = made(tmp_path / "a.ledger", "--rho", "0.5"), tmp_path / "page.html"
+    assert run("ledger", "show", path, "--report", page) == 0
+    assert "Spent           nothing" in capsys.readouterr().out
+    assert "Nothing was charged to this account." in page.read_text()
+
+
+def test_the_page_is_an_output_like_others(used, tmp_path, capsys) -> None:
+    page = tmp_path / "page.html"
+    assert run("ledger", "show", used, "--report", page) == 0
+    assert f"wrote {page} (report)" in capsys.readouterr().out
+    assert run("ledger", "show", used, "--report", page) == 2
+    assert run("ledger", "show", used, "--report", page, "--overwrite", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["wrote"] == {"report": str(page)}
+    assert run("ledger", "show", used, "--report", used, "--overwrite") == 2
+    assert "writing there would destroy it" in capsys.readouterr().err
+    assert run("ledger", "show", used, "--report", tmp_path / "no" / "p.html") == 2
+
+
+def test_plan_adds_releases_up_in_their_order(used, capsys) -> None:
+    plan = ("ledger", "plan", used, "--epsilon", "0.3", "--times", 2)
+    assert run(*plan) == 0
+    assert capsys.readouterr().out.count("yes") == 2
+    assert run(*plan, "--epsilon", "1/2", "--json") == 3
+    captured = capsys.readouterr()
+    shown = json.loads(captured.out)
+    assert [each["fits"] for each in shown["releases"]] == [True, True, False]
+    assert [each["left_after"]["epsilon"] for each in shown["releases"]] == ["0.5", "0.2", "0"]
+    assert shown["affordable"] is False
+    assert "1 of 3 releases would be refused, from number 3 on" in captured.err
+    assert actions(used)[-1] == "allowed"  # nothing was charged
+
+
+def test_plan_knows_caps_and_other_currencies(used, tmp_path, capsys) -> None:
+    assert run("ledger", "plan", used, "--epsilon", "0.6") == 0
+    assert run("ledger", "plan", used, "--epsilon", "0.6", "--by", "ben") == 3
+    assert run("ledger", "plan", used, "--rho", "0.1") == 3  # a pure account admits no other
+    both = made(tmp_path / "b.ledger", "--epsilon", 2, "--delta", "1e-6")
+    capsys.readouterr()
+    asked = ("--rho", "0.05", "--delta", "1e-8", "--times", 2, "--epsilon", "0.05")
+    assert run("ledger", "plan", both, *asked, "--json") == 3
+    shown = json.loads(capsys.readouterr().out)["releases"]
+    assert [each["fits"] for each in shown] == [True, False, False]
+    assert "epsilon" not in shown[0]["left_after"]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ((), "--epsilon or --rho must be given"),
+        (("--delta", "1e-6"), "--delta must follow --epsilon or --rho"),
+        (("--epsilon", "1", "--times", "2", "--times", "2"), "--times must follow"),
+        (("--epsilon", "1", "--times", "0"), "--times must be at least 1"),
+        (("--epsilon", "1", "--times", "1000000"), "10,000 releases are the most"),
+        (("--epsilon", "-1"), "--epsilon must be greater than 0"),
+        (("--epsilon", "x"), "--epsilon must be a finite number"),
+    ],
+)
+def test_a_plan_that_cannot_be_read(options, said, used, capsys) -> None:
+    assert run("ledger", "plan", used, *options) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "said"),
+    [
+        ((), 2, "--epsilon or --rho must be given"),
+        (("--rho", "1"), 2, "must be given as epsilon"),
+        (("--remove", "--epsilon", "1"), 2, "do not go together"),
+        (("--epsilon", "1", "--account", "other"), 1, "there is no account 'other'"),
+    ],
+)
+def test_a_cap_that_cannot_be(options, code, said, used, capsys) -> None:
+    before = actions(used)
+    assert run("ledger", "allow", used, "ana", *options) == code
+    assert said in capsys.readouterr().err
+    assert actions(used) == before
+
+
+def test_log_as_table_json_and_csv(used, capsys) -> None:
+    assert run("ledger", "log", used) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 1 + len(actions(used))
+    assert "charged" in lines[3]
+    assert "epsilon=0.4" in lines[3]
+    assert "key=key 0  by=ana  account=main  mechanism=AdaptiveScan  note=for the board" in lines[3]
+    assert run("ledger", "log", used, "--csv") == 0
+    assert capsys.readouterr().out.splitlines()[0].startswith("entry,time,action,key,by,account,")
+    assert run("ledger", "log", used, "--json") == 0
+    entries = json.loads(capsys.readouterr().out)
+    held = list(dh.Ledger.open(used).entries())
+    assert [entry["hash"] for entry in entries] == [entry.hash for entry in held]
+    assert [entry["previous"] for entry in entries[1:]] == [entry.hash for entry in held[:-1]]
+
+
+def test_log_of_a_key_a_person_or_the_last_entries(used, capsys) -> None:
+    def logged(*options: object) -> list[int]:
+        capsys.readouterr()
+        assert run("ledger", "log", used, "--json", *options) == 0
+        return [entry["number"] for entry in json.loads(capsys.readouterr().out)]
+
+    assert logged("--key", "key 1") == [5, 6]
+    assert logged("--by", "ben") == [8]
+    assert logged("--account", "main") == [2, 3, 5, 7, 8]
+    assert logged("--account", "main", "--last", 2) == [7, 8]
+    assert logged("--key", "nothing") == []
+    assert run("ledger", "log", used, "--key", "nothing") == 0
+    assert "There are no such entries." in capsys.readouterr().out
+    assert run("ledger", "log", used, "--last", 0) == 2
+
+
+def test_export_writes_what_the_name_says(used, tmp_path, capsys) -> None:
+    table, text, all_of_it = (tmp_path / f"e.{kind}" for kind in ("parquet", "csv", "json"))
+    for path in (table, text, all_of_it):
+        assert run("ledger", "export", used, path) == 0
+        assert f"wrote {path} (8 entries)" in capsys.readouterr().out
+    assert pq.read_table(table).equals(dh.Ledger.open(used).entries().to_arrow())
+    assert len(text.read_text().splitlines()) == 9
+    assert [each["number"] for each in json.loads(all_of_it.read_text())] == list(range(1, 9))
+    assert run("ledger", "export", used, table) == 2
+    assert run("ledger", "export", used, table, "--overwrite") == 0
+    for name in (tmp_path / "e.xlsx", tmp_path / "e", used):
+        assert run("ledger", "export", used, name, "--overwrite") == 2
+        assert "must end in .csv, .json or .parquet" in capsys.readouterr().err
+    assert dh.Ledger.open(used).verify() == 8
+
+
+def test_a_closed_account_pays_no_more(used, tmp_path, capsys) -> None:
+    assert run("ledger", "close", used) == 2
+    assert run("ledger", "close", used, "--account", "other") == 1
+    assert run("ledger", "close", used, "--account", "main", "--note", "end of the year") == 0
+    capsys.readouterr()
+    assert run(*anonymize(tmp_path / "rows.csv", used, "new")) == 1
+    assert "the account 'main' is closed" in capsys.readouterr().err
+    assert run(*anonymize(tmp_path / "rows.csv", used, "new"), "--dry-run") == 0
+    assert "It would be refused: the account 'main' is closed." in capsys.readouterr().out
+    assert run("ledger", "show", used) == 0
+    assert "It is closed." in capsys.readouterr().out
+    again = tmp_path / "again.json"
+    assert (
+        run(*anonymize(tmp_path / "rows.csv", used, "key 0", "--note", "x"), "--output", again) == 0
+    )
+
+
+def test_a_further_account_has_its_own_unit(used, tmp_path, capsys) -> None:
+    opening = ("ledger", "open", used, "--account", "nov", "--rho", "0.5", "--unit", "record")
+    assert run(*opening, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["account"]["unit"]["who"] == "record"
+    assert run(*opening) == 1
+    assert "exists" in capsys.readouterr().err
+    paying = ("--ledger", used, "--by", "ana", "--key", "n", "--account", "nov")
+    file, table = tmp_path / "rows.csv", tmp_path / "t.csv"
+    assert (
+        run("anonymize", file, "--label", "label", "--epsilon", "0.1", *paying, "--table", table)
+        == 0
+    )
+    balance = dh.Ledger.open(used).balance("nov")
+    assert 0 < balance.spent.rho < Fraction(1, 100)
+
+
+def test_verify_counts_the_entries(used, capsys) -> None:
+    assert run("ledger", "verify", used) == 0
+    assert (
+        "Everything is right (signatures were not checked): 8 entries." in capsys.readouterr().out
+    )
+    assert run("ledger", "verify", used, "--json") == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert (shown["entries"], shown["signed"]) == (8, False)
+    assert shown["hash"] == list(dh.Ledger.open(used).entries())[-1].hash
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        (
+            "UPDATE dphist_entries SET content = replace(content, '\"0.4\"', '\"0.1\"') "
+            "WHERE number = 3",
+            "entry 3 was changed",
+        ),
+        ("DELETE FROM dphist_entries WHERE number = 5", "entry 5 is missing"),
+        ("UPDATE dphist_totals SET epsilon = '0'", "the sums of the account 'main'"),
+        ("UPDATE dphist_charges SET release_text = 'x' WHERE entry = 3", "entry 3 has a stored"),
+    ],
+)
+def test_verify_names_what_is_wrong(statement, said, used, capsys) -> None:
+    with sqlite3.connect(used) as connection:
+        connection.execute(statement)
+    connection.close()
+    assert run("ledger", "verify", used) == 1
+    assert said in capsys.readouterr().err
+
+
+def test_a_ledger_that_was_copied_is_accepted_only_when_told(used, tmp_path, capsys) -> None:
+    copy = tmp_path / "copy.ledger"
+    copy.write_bytes(used.read_bytes())
+    assert run("ledger", "show", copy) == 1
+    assert "`dphist ledger verify --moved`" in capsys.readouterr().err
+    assert run("ledger", "verify", copy, "--moved") == 0
+    assert run("ledger", "show", copy) == 0
+
+
+def test_signed_entries_are_checked_with_the_public_key(tmp_path, monkeypatch, capsys) -> None:
+    ed25519 = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.ed25519")
+    from cryptography.hazmat.primitives import serialization as form
+
+    key = ed25519.Ed25519PrivateKey.generate()
+    private, public = tmp_path / "private.pem", tmp_path / "public.pem"
+    private.write_bytes(
+        key.private_bytes(form.Encoding.PEM, form.PrivateFormat.PKCS8, form.NoEncryption())
+    )
+    public.write_bytes(
+        key.public_key().public_bytes(form.Encoding.PEM, form.PublicFormat.SubjectPublicKeyInfo)
+    )
+    ledger = made(tmp_path / "a.ledger", "--epsilon", 2, "--signing-key", private)
+    command = anonymize(written(tmp_path / "rows.csv"), ledger, "k")
+    assert run(*command, "--quiet", "--table", tmp_path / "t.csv", "--signing-key", private) == 0
+    monkeypatch.setenv("DPHIST_SIGNING_KEY", str(private))
+    assert run("ledger", "allow", ledger, "ana", "--epsilon", "1") == 0
+    capsys.readouterr()
+    assert run("ledger", "verify", ledger, "--public-key", public) == 0
+    assert "signatures included: 5 entries" in capsys.readouterr().out
+    monkeypatch.delenv("DPHIST_SIGNING_KEY")
+    assert run("ledger", "allow", ledger, "ana", "--remove") == 1
+    assert "the entries of this ledger are signed" in capsys.readouterr().err
+    assert run("ledger", "verify", ledger, "--public-key", tmp_path / "none.pem") == 1
+
+
+def test_words_cannot_control_a_terminal(tmp_path, capsys) -> None:
+    """Entries hold printable words only; a file that was edited may hold anything."""
+    ledger = made(tmp_path / "a.ledger", "--epsilon", 2, "--dataset", EVIL.replace("\u202e", ""))
+    with sqlite3.connect(ledger) as connection:
+        connection.execute(
+            "UPDATE dphist_entries SET content = replace(content, 'DROP', '\\u001b[2J')"
+        )
+    connection.close()
+    capsys.readouterr()
+    for options in (("show",), ("log",)):
+        run("ledger", *options, ledger)
+        captured = capsys.readouterr()
+        assert "\x1b" not in captured.out + captured.err

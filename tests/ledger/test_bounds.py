@@ -1,0 +1,37 @@
+"""Data with larger bounds than a mechanism protects are refused before anything is charged."""
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import dphist as dh
+
+ROWS = pd.DataFrame({"who": [1, 1, 2], "what": ["a", "b", "a"], "age": [3, 4, 5]})
+OF = {"user": "who", "unit": "one patient"}
+
+
+def cases() -> dict[str, tuple[Any, Any]]:
+    labels = dh.LabelCounts.from_table(ROWS, label="what", max_labels=2, **OF)
+    profile = dh.Profile.from_table(ROWS, label="what", max_records=2, **OF)
+    bins = dh.bin_counts(ROWS, column="age", edges=range(0, 11, 5), max_records=2, **OF)
+    return {
+        "labels": (dh.ThresholdHistogram(epsilon="0.1", delta="1e-8", max_labels=1), labels),
+        "anonymized": (dh.AdaptiveScan(epsilon="0.1"), profile),
+        "ranges": (dh.AdaptiveTree(epsilon="0.1", bins=2), bins),
+    }
+
+
+@pytest.mark.parametrize("name", list(cases()))
+@pytest.mark.parametrize("guarded", [False, True])
+def test_too_large_bounds_cost_nothing(name: str, guarded: bool, tmp_path: Path) -> None:
+    mechanism, data = cases()[name]
+    place = tmp_path / "clinic.ledger"
+    with dh.Ledger.create(place, epsilon=2, delta="1e-6", unit="one patient") as ledger:
+        given = ledger.guard(data) if guarded else data
+        for _ in range(2):  # the key is not used up
+            with pytest.raises(dh.BoundsError):
+                ledger.release(mechanism, given, by="ana", key="first")
+        assert ledger.spent.rho == 0
+        assert len(ledger.entries()) == 2
