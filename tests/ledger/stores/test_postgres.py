@@ -95,8 +95,13 @@ def cut_at(
     return cuts
 
 
-def trips(place: str, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return the last statement of each round trip of one release."""
+def trips(place: str, monkeypatch: pytest.MonkeyPatch, *, used: bool = False) -> list[str]:
+    """Return the last statement of each round trip of one release.
+
+    Parameters
+    ----------
+    used : whether the ledger is one that this process has charged before.
+    """
     found: list[str] = []
     run = roundtrip.run
 
@@ -105,6 +110,8 @@ def trips(place: str, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return run(connection, statements)
 
     with create(place) as ledger, monkeypatch.context() as patch:
+        if used:
+            ledger.reserve(STEP, by="ana", key="before")
         patch.setattr(roundtrip, "run", noting)
         ledger.release(STEP, DATA, by="ana", key="k")
     return found
@@ -129,7 +136,7 @@ def test_a_connection_lost_at_any_round_trip_costs_nothing(
 
 def test_a_charge_takes_two_round_trips(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """One to lock and ask, one to write and commit; so does finishing."""
-    first, *_ = asked = trips(server.new(), monkeypatch)
+    first, *_ = asked = trips(server.new(), monkeypatch, used=True)
     assert first.startswith("SELECT account, holder, entries")
     assert asked[1::2] == ["COMMIT"] * 2
     assert len(asked) == 4
