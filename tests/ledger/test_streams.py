@@ -227,4 +227,8 @@ def test_a_new_key_does_not_pay_again_for_a_state(events: Ledger, tmp_path: Path
     events.open_stream(tmp_path / "s", MECHANISM, by="ana", key="s1").close()
     with pytest.raises(LedgerError, match="with the key that began it"):
         events.open_stream(tmp_path / "s", MECHANISM, by="ana", key="s2")
+    events.reserve(MECHANISM, by="ana", key="s3")
+    with pytest.raises(LedgerError, match="with the key that began it"):
+        events.open_stream(tmp_path / "s", MECHANISM, by="ana", key="s3")
+    events.cancel("s3")
     assert events.spent.rho == MECHANISM.guarantee.rho

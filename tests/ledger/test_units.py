@@ -213,4 +213,6 @@ def test_another_unit_of_a_mechanism_is_not_taken_for_that_of_the_data(who: str)
 
 
 def test_a_deferred_unit_is_spelt_as_data_spell_it() -> None:
-    assert DataUnit("patient", 3) == DataUnit("one patient", 3)
+    assert DataUnit("patient", 3) == DataUnit(" one  patient ", 3) == DataUnit("one patient", 3)
+    with pytest.raises(ParameterError, match="unit must be text"):
+        DataUnit(PATIENT, 3)  # type: ignore[arg-type]

@@ -16,9 +16,13 @@ def is_address(place: str | Path) -> bool:
     ParameterError
         If it looks like an address of another form. It is not shown: it may hold a password.
     """
-    if not isinstance(place, str) or place.startswith(_POSTGRES):
-        return isinstance(place, str)
-    if re.match(r"\s*[A-Za-z][\w+.-]*://", place) or "password=" in place.lower():
+    text = str(place)
+    if isinstance(place, str) and text.startswith(_POSTGRES):
+        return True
+    # A Path has one slash where the address had two.
+    if re.match(r"\s*([A-Za-z][\w+.-]*://|postgres(ql)?:)", text, re.IGNORECASE) or (
+        "password=" in text.lower() or re.match(r"[^/\s]+:[^/\s]*@", text)
+    ):
         raise ParameterError(
             "the address of a ledger must begin with postgresql:// or be the path of a file"
         )

@@ -434,7 +434,7 @@ class Ledger:
                 "unit needs max_events_per_user: without it the stream protects single events, "
                 "of which one may have any number"
             )
-        if os.path.lexists(path) and not self._is_known(key):
+        if os.path.lexists(path) and not self._has_paid(key):
             raise LedgerError(
                 f"there is a state at {path}, and the key {key!r} has paid for none: continue the "
                 "stream with the key that began it, or name a path without a file"
@@ -447,11 +447,12 @@ class Ledger:
             self._payments.charge(mechanism, data, by, key, note, account, again=True)
         return open_charged(self._payments, path, mechanism, key, moved=moved)
 
-    def _is_known(self, key: str) -> bool:
-        """Whether a key was reserved, charged or canceled before."""
+    def _has_paid(self, key: str) -> bool:
+        """Whether a key was charged; a reservation does not pay for a state that is there."""
         checked_words(key, "key")
         with self._payments.reading() as tables:
-            return tables.charge(key) is not None
+            charge = tables.charge(key)
+            return charge is not None and charge.state == actions.CHARGED
 
     def session(
         self,

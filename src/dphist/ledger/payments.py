@@ -40,6 +40,16 @@ class Payments:
             self.id = tables.head.id
             self.name = tables.head.name
             self._is_signed = bool(tables.head.entries and tables.entry(1).signature)
+            # Signatures of Ed25519 are a function of key and text.
+            if (
+                self._is_signed
+                and signer
+                and signer(tables.entry(1).hash) != tables.entry(1).signature
+            ):
+                raise LedgerError(
+                    "signing_key (--signing-key) must be the key that signed the first entry; "
+                    "with another one the ledger could not be verified any more"
+                )
 
     def charge(
         self,

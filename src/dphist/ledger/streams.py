@@ -40,8 +40,12 @@ class LedgerStream(ContinualHistogram):
         """Note how many commits the state file has, and close it. May be called again."""
         store = self._live.store
         if store is not None and store.is_open:
-            note(self._payments, self._key, store)
-        super().close()
+            try:
+                note(self._payments, self._key, store)
+            finally:
+                super().close()
+        else:
+            super().close()
 
 
 def open_charged(

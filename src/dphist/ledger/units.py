@@ -40,8 +40,14 @@ class DataUnit:
     records: int | None = None
 
     def __post_init__(self) -> None:
-        if self.name is not None and not self.name.startswith(("one ", "all events of ")):
-            object.__setattr__(self, "name", f"one {self.name}")  # as data objects spell it
+        if self.name is None:
+            return
+        if not isinstance(self.name, str):
+            raise ParameterError("unit must be text, such as 'one patient'")
+        name = " ".join(self.name.split())
+        if not name.startswith(("one ", "all events of ")):
+            name = f"one {name}"  # as data objects spell it
+        object.__setattr__(self, "name", name)
 
     @classmethod
     def of(cls, data: object) -> "DataUnit":

@@ -1,5 +1,7 @@
 """Addresses of other forms are refused, and never shown: they may hold a password."""
 
+from pathlib import Path
+
 import pytest
 
 from dphist.durable.address import is_address
@@ -15,9 +17,12 @@ from dphist.ledger import Ledger
         " postgresql://ana:SECRET@db/x",
         "mysql://ana:SECRET@db/x",
         "host=db user=ana password=SECRET",
+        "postgresql:/ana:SECRET@db/x",
+        Path("postgresql://ana:SECRET@db/x"),
+        "ana:SECRET@db/x",
     ],
 )
-def test_other_addresses_are_refused_without_being_shown(place: str) -> None:
+def test_other_addresses_are_refused_without_being_shown(place: str | Path) -> None:
     for call in (Ledger.open, lambda at: Ledger.create(at, epsilon=1, unit="one user")):
         with pytest.raises(ParameterError, match="must begin with postgresql://") as caught:
             call(place)
