@@ -37,7 +37,7 @@ def edges(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.quick("undirected")
+@pytest.mark.verify
 @pytest.mark.parametrize("directed", [False, True], ids=["undirected", "directed"])
 def test_degree_sequence(edges: Path, directed: bool, tmp_path: Path) -> None:
     folder = tmp_path / "new" / "folder"
@@ -157,6 +157,7 @@ def test_common_items_refuses_what_it_cannot_read(tmp_path: Path) -> None:
     assert "one customer" in run("common_items.py", "--help").stdout
 
 
+@pytest.mark.verify
 def test_ranges_of_made_up_visits(tmp_path: Path) -> None:
     folder = tmp_path / "new" / "folder"
     done = run("ranges.py", folder)
@@ -215,6 +216,7 @@ def test_pharmacy_goes_on_day_by_day_also_when_killed(tmp_path: Path) -> None:
 PASSWORDS = ROOT / "data" / "passwords_yahoo.csv"
 
 
+@pytest.mark.verify
 def test_guessing_curve_of_yahoo(tmp_path: Path) -> None:
     folder = tmp_path / "new" / "folder"
     done = run("guessing_curve.py", PASSWORDS, folder)

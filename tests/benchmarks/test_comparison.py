@@ -261,6 +261,7 @@ def table(folder: Path) -> list[dict[str, str]]:
     return list(csv.DictReader((folder / "table.csv").read_text().splitlines()))
 
 
+@pytest.mark.verify
 def test_fast_comparison_of_a_given_file(tmp_path, profiles, capsys, monkeypatch) -> None:
     given, out = tmp_path / "given.csv", tmp_path / "out"
     given.write_text("count,prevalence\n1,500\n3,20\n60,2\n")

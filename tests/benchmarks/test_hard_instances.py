@@ -154,6 +154,7 @@ def test_a_mechanism_that_fails_at_a_point_goes_on_at_the_next(capsys) -> None:
     assert "too large" in capsys.readouterr().err
 
 
+@pytest.mark.verify
 def test_the_program_prints_and_draws(tmp_path, capsys, monkeypatch) -> None:
     """Few points and one mechanism; too slow a one is named."""
     by_total = [(10**power, Fraction(1, 10)) for power in (4, 5, 6, 7)]

@@ -338,6 +338,7 @@ def test_what_cannot_be_measured_is_refused(wrong, data) -> None:
     assert stopped.value.code == 2
 
 
+@pytest.mark.verify
 def test_the_experiment_of_the_paper_runs(data, capsys, monkeypatch) -> None:
     monkeypatch.setattr(hay2010_ranges, "TREES", ((2, 3),))
     monkeypatch.setattr(theorem4, "MOST_RUNS", 50)
@@ -355,6 +356,7 @@ def test_the_experiment_of_the_paper_runs(data, capsys, monkeypatch) -> None:
     assert "| 2, 3 | 4 | 2 |" in printed
 
 
+@pytest.mark.verify
 def test_the_times_are_printed(capsys) -> None:
     universal_speed.main(["--bins", "300", "--turns", "1", "--large", "1000"])
     printed = capsys.readouterr().out

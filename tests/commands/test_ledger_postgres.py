@@ -32,7 +32,7 @@ def test_a_year_in_postgres(tmp_path: Path, capsys, monkeypatch) -> None:
         assert run("ledger", "log", "--last", 1) == 0
         assert run("ledger", "export", tmp_path / "e.json") == 0
         assert run("ledger", "verify") == 0
-        assert "Everything is right: 6 entries." in capsys.readouterr().out
+        assert "6 entries." in capsys.readouterr().out
         server.kill()
         assert run("ledger", "show") == 1
         assert "Traceback" not in capsys.readouterr().err

@@ -28,7 +28,7 @@ def test_a_dry_run_speaks_of_accounts(table: str, capsys) -> None:
     said = " ".join(capsys.readouterr().out.split())
     assert f"for {BOTH}." in said
     assert "If an account has more" in said
-    assert "Rows without an account each count as an account of their own." in said
+    assert "Rows without an account each count as a separate account." in said
     assert "of 10,000 accounts are" in said
     assert "δ times the number of accounts, 10,000, is " in said
 

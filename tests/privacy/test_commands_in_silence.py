@@ -50,7 +50,7 @@ def table(floats: list[int], texts: list[str]) -> pa.Table:
     )
 
 
-@pytest.mark.quick("labels")
+@pytest.mark.verify
 @pytest.mark.parametrize("arguments", [RANGES, LABELS, PROFILE], ids=lambda each: each[0])
 def test_odd_values_say_nothing(arguments: list[str], tmp_path: Path) -> None:
     """All odd values at once are one neighbour; each alone would take as long."""

@@ -85,6 +85,7 @@ def loss_of_rank_split(mechanism: Any, one: tuple, other: tuple, silent: Any) ->
     return worst
 
 
+@pytest.mark.quick("-1]")
 @pytest.mark.parametrize("epsilon", ["1", "0.1", "3"])
 @pytest.mark.parametrize("total", [None, 0, 1, 4, 9])
 def test_rank_split_loses_epsilon_and_no_more(epsilon: str, total: int | None, silent) -> None:

@@ -242,6 +242,7 @@ CUT = [
 ]
 
 
+@pytest.mark.quick("[1-1e-9-1]", "[0.1-0.01-1]", "[6-1e-3-3]")
 @pytest.mark.parametrize(("epsilon", "delta", "sensitivity"), CUT)
 def test_a_release_cuts_delta_over_one_plus_e_to_the_epsilon_and_no_less(
     epsilon, delta, sensitivity, monkeypatch

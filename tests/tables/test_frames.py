@@ -168,7 +168,7 @@ def test_huge_integers_in_duckdb() -> None:
     ids=["pandas", "pyarrow"],
 )
 def test_columns_of_one_name(frame: object) -> None:
-    with refused(ColumnError, "two columns of one name"):
+    with refused(ColumnError, "two columns with the same name"):
         records(frame)
 
 

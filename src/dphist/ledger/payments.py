@@ -34,12 +34,12 @@ class Payments:
     def __init__(self, store: Store, signer: Signer | None) -> None:
         self.store = store
         self._signer = signer
-        self._signed: bool | None = None  # whether the first entry is; looked up when first needed
         self._quote: tuple[Any, Any, Quote | None] = None, None, None  # the last one
         self._seen = MemoryTables()  # accounts of earlier charges: never trusted, see `_quoted`
         with store.transaction(write=False) as tables:
             self.id = tables.head.id
             self.name = tables.head.name
+            self._is_signed = bool(tables.head.entries and tables.entry(1).signature)
 
     def charge(
         self,
@@ -176,17 +176,12 @@ class Payments:
             If the ledger is signed and was opened without a key: a single entry without a signature
             would make all of it unverifiable.
         """
-        if self._signer is None and self._is_signed(tables):
+        if self._signer is None and self._is_signed:
             raise LedgerError(
                 "the entries of this ledger are signed; open it with its signing_key "
                 "(--signing-key). Nothing was charged"
             )
         return tables.append(action, content, self._signer)
-
-    def _is_signed(self, tables: Transaction) -> bool:
-        if self._signed is None and tables.head.entries:
-            self._signed = tables.entry(1).signature is not None
-        return bool(self._signed)
 
     def append(self, action: str, content: dict[str, Any]) -> None:
         """Add one entry, durably."""

@@ -21,7 +21,7 @@ from dphist.data.profile import Profile
 from dphist.errors import DphistError, ParameterError
 from dphist.mechanism import parameter
 from dphist.noise import Source
-from dphist.parameters import Exact, positive_delta
+from dphist.parameters import Exact, probability
 from dphist.privacy import ApproxDP
 from dphist.release.mechanisms import savable
 from dphist.release.release import Release
@@ -81,8 +81,13 @@ class PartitionSampler(AnonymizedMechanism):
 
     def __init__(self, *, epsilon: Exact, delta: Exact, sensitivity: int = 1) -> None:
         self._hold_shared(epsilon, sensitivity)
-        why = "diagrams far from the data are never drawn; AdaptiveScan and PrivHist have no delta"
-        self._hold(delta=positive_delta(delta, why))
+        exact = probability(delta, "delta")
+        if not exact > 0:
+            raise ParameterError(
+                "delta must be above 0: diagrams far from the data are never drawn; AdaptiveScan "
+                "and PrivHist have no delta"
+            )
+        self._hold(delta=exact)
         if self.epsilon / self.sensitivity < _SMALLEST_EPSILON:
             raise ParameterError(
                 "epsilon divided by sensitivity must be at least 1/1000 for this mechanism; "
