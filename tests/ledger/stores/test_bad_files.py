@@ -52,6 +52,44 @@ def is_whole(path: Path, *keys: str) -> None:
         ledger.verify()
 
 
+def test_every_commit_is_durable(path: Path) -> None:
+    """The settings under which SQLite syncs the file before a commit returns."""
+    with Ledger.open(path)._payments.store._connected(True) as connection:  # type: ignore[attr-defined]
+        held = {
+            name: connection.execute(f"PRAGMA {name}").fetchone()[0]
+            for name in ("synchronous", "journal_mode", "fullfsync", "trusted_schema")
+        }
+    assert held == {
+        "synchronous": 2,
+        "journal_mode": "truncate",
+        "fullfsync": 1,
+        "trusted_schema": 0,
+    }
+
+
+def test_a_child_forked_in_a_transaction_does_not_keep_the_lock(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even where it could not close what it had copied."""
+    monkeypatch.setattr(file_lock, "PATIENCE", 1)
+    ended, end = os.pipe()
+    with Ledger.open(path) as ledger:
+        with ledger._payments.store.transaction(write=True):
+            file_lock._held.clear()  # so that the child does not know of it
+            child = os.fork()
+            if child == 0:
+                os.close(end)
+                os.read(ended, 1)
+                os._exit(0)
+        try:
+            ledger.release(STEP, DATA, by="ana", key="second")
+        finally:
+            os.close(end)
+            os.close(ended)
+            os.waitpid(child, 0)
+    is_whole(path, "first", "second")
+
+
 # What is at the path
 
 

@@ -452,6 +452,8 @@ def _spend(place: Place, worker: int, started: Any, told: Any) -> None:
                 outcome["released"] += 1
             except BudgetError:
                 outcome["refused"] += 1
+            except Exception as error:
+                outcome[str(error)] += 1
         told.put(outcome)
 
 
