@@ -26,6 +26,7 @@ from dphist.ledger import Deferred, Ledger
 from dphist.ledger import entries as actions
 from dphist.ledger.entries import digest
 from dphist.ledger.stores import roundtrip
+from dphist.ledger.stores.store import UnwrittenError
 from tests.support.postgres import Server, in_memory
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
@@ -255,10 +256,18 @@ class Storm:
         os.kill(worker, signal.SIGKILL)
         assert ended(worker) in (-signal.SIGKILL, 1)
 
+    def _opened(self) -> Ledger:
+        """Open the ledger, once its server is there."""
+        while True:
+            try:
+                return Ledger.open(self._place)
+            except UnwrittenError:
+                time.sleep(0.1)
+
     def _work(self, seed: float) -> None:
         """Release under keys that others use too; reserve and cancel some."""
         chance = random.Random(seed)
-        with Ledger.open(self._place) as ledger:
+        with self._opened() as ledger:
             while True:
                 key = f"k{chance.randrange(2000)}"
                 by = chance.choice(["ana", "bo"])

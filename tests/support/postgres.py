@@ -4,6 +4,7 @@ import contextlib
 import itertools
 import os
 import signal
+import subprocess
 import tempfile
 import time
 import warnings
@@ -62,8 +63,11 @@ class Server:
             process.wait()
 
     def start(self) -> None:
-        """Start the server again after `kill`."""
-        self._server.ensure_postgres_running()
+        """Start the server again after `kill`; a busy machine may need several waits for it."""
+        while True:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._server.ensure_postgres_running()
+                return
 
 
 def in_memory() -> str | None:
