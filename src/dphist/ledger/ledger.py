@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,8 @@ from dphist.noise.inversion import Source
 from dphist.parameters import Exact
 from dphist.privacy import PrivacyUnit
 from dphist.privacy.unit import as_unit
-from dphist.release.release import Release
+from dphist.release.presentation import Presentation
+from dphist.release.release import Release, check_unit_word
 from dphist.streams import ContinualMechanism
 
 MAIN = "main"
@@ -133,6 +135,7 @@ class Ledger(LedgerAccounts):
         key: str,
         note: str = "",
         account: Accounts = None,
+        presentation: Presentation | None = None,
         source: Source | None = None,
     ) -> Release:
         """Charge what a release costs, durably, and then make it.
@@ -146,6 +149,8 @@ class Ledger(LedgerAccounts):
             the stored release and costs nothing; it never draws again.
         note : the purpose, in your words.
         account : the account to charge, or several, all or none (default: the only one).
+        presentation : the words in which the release is shown. Those of the first release with a
+            key are kept.
         source : `source(n)` returns n random bytes. For tests only: the release says so.
 
         Returns
@@ -171,12 +176,19 @@ class Ledger(LedgerAccounts):
         deferred = Deferred.of(data, self.id)
         if not isinstance(data, Deferred):
             check_bounds(mechanism, deferred.open())
+        if presentation is not None and presentation.unit is not None:  # before it is charged
+            unit = mechanism.guarantee.unit
+            named = unit if deferred.unit is None else unit.named(deferred.unit)
+            check_unit_word(presentation.unit, named.who)
         stored, entry = self._payments.charge(mechanism, deferred, by, key, note, account)
         if stored is not None:
             return Release.from_json(stored, name=f"the release of the key {key!r}")
         assert entry is not None  # noqa: S101
         try:
             release = _released(mechanism, deferred.opened(self.id), source)
+            if presentation is not None:
+                words = replace(presentation, date=release.presentation.date)
+                release = replace(release, presentation=words)
             return self._payments.finish(release, key, entry)
         except BaseException as error:
             LOG.warning("%s: entry %d was charged, and its release failed", self.name, entry.number)
