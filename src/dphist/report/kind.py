@@ -4,7 +4,6 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dphist.errors import ParameterError
 from dphist.release.release import Release
 from dphist.report.counted import Counted
 from dphist.report.guarantees import for_tests_json
@@ -23,14 +22,6 @@ class Summary:
     facts: list[tuple[str, str]]
     promise: str
     table: list[str]
-
-
-def not_shown(release: Release, base: type[Any]) -> ParameterError:
-    """Return the error for a mechanism without the members that pages of its kind state."""
-    return ParameterError(
-        f"releases of {type(release.mechanism).__name__} cannot be shown: a mechanism for values "
-        f"of type {type(release.value).__name__} must be a {base.__name__}"
-    )
 
 
 class Kind(ABC):
@@ -78,6 +69,10 @@ class Kind(ABC):
     @abstractmethod
     def page(self, release: Release) -> Page:
         """Return what the page says."""
+
+    def serving(self, release: Release) -> "Kind":
+        """Return the kind that shows a release: this one, if it serves the release's mechanism."""
+        return self
 
     def title_of(self, release: Release) -> str:
         """Return the heading of a release."""
