@@ -15,7 +15,9 @@ from dphist.report.page import Page
 from dphist.report.promise import Promise, promise_of_total
 
 if TYPE_CHECKING:
-    from dphist.report.plots import Panels
+    from collections.abc import Sequence
+
+    from dphist.report.plots import Chart, Panels
 
 
 class LabelsKind(Kind):
@@ -56,6 +58,11 @@ class LabelsKind(Kind):
         from dphist.report.labels import plots
 
         return plots.plot(release)
+
+    def charts(self, release: Release) -> "Sequence[Chart]":
+        from dphist.report.labels import plots
+
+        return plots.charts_of(release)
 
     def page(self, release: Release) -> Page:
         from dphist.report.labels import page

@@ -15,7 +15,9 @@ from dphist.report.streams.table import streams_csv
 from dphist.report.streams.words import mechanism_of, neighbors_in_words, protected_unit
 
 if TYPE_CHECKING:
-    from dphist.report.plots import Panels
+    from collections.abc import Sequence
+
+    from dphist.report.plots import Chart, Panels
 
 
 class StreamsKind(Kind):
@@ -53,6 +55,11 @@ class StreamsKind(Kind):
         from dphist.report.streams import plots
 
         return plots.plot(release)
+
+    def charts(self, release: Release) -> "Sequence[Chart]":
+        from dphist.report.streams import plots
+
+        return [plots.chart_of(release)]
 
     def page(self, release: Release) -> Page:
         from dphist.report.streams import page
