@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from dphist.release.release import Release
     from dphist.release.running_counts import RunningCounts
     from dphist.report import plot, write_report
+    from dphist.report.disclosure.disclose import disclose
     from dphist.streams import ContinualHistogram, ContinualMechanism
 
     __version__: str
@@ -95,6 +96,7 @@ __all__ = [
     "bin_counts",
     "calibrate",
     "compose",
+    "disclose",
     "noise",
     "plot",
     "properties",
@@ -139,6 +141,7 @@ _HOMES = {
     "mechanism": ("Mechanism", "register"),
     "release.release": ("Release",),
     "report": ("plot", "write_report"),
+    "report.disclosure.disclose": ("disclose",),
     "release.running_counts": ("RunningCounts",),
     "ranges": ("AdaptiveTree", "HierarchicalTree", "LeafCounts"),
     "labels": ("PayWhatYouGet", "ThresholdHistogram", "TopLabels", "TopThreshold"),
