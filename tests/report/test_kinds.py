@@ -146,13 +146,13 @@ def test_every_kind_of_release_has_a_report() -> None:
 
 
 def _of(value_type: type) -> dh.Release:
-    return dh.Release(value_type.__new__(value_type), dh.PureDP(1), releases.Hostile())
+    return dh.Release(value_type.__new__(value_type), dh.PureDP(1), releases.Hostile())  # type: ignore[arg-type, call-overload]
 
 
 @pytest.mark.usefixtures("registered")
 @pytest.mark.parametrize("value", [Mean(12.5), type("Subclass", (Mean,), {})(12.5)])
 def test_a_kind_of_somebody_else_is_shown_like_ours(value: Mean) -> None:
-    release = dh.Release(value, dh.PureDP(1), releases.Hostile())
+    release = dh.Release(value, dh.PureDP(1), releases.Hostile())  # type: ignore[arg-type]
     page = Page(report_html(release))
     assert "Mean of a column" in page.text
     assert "The mean is 12.5." in page.text  # of its own template

@@ -5,6 +5,7 @@ import sys
 
 from dphist.commands.ledger.options import LEDGER, existing, is_file, place_of
 from dphist.commands.options import Commands, UsageError, add_outputs
+from dphist.commands.presenting import add_presentation, add_unit_option, check_presentation
 from dphist.commands.publishing import check_paths, publish
 from dphist.release.release import Release
 from dphist.report.disclosure.errata import errata_in_words
@@ -28,12 +29,16 @@ def add_show(commands: Commands, summary: str) -> None:
         help=f"or a ledger that keeps the release (default, with --key: ${LEDGER})",
     )
     command.add_argument("--key", metavar="KEY", help="the key of the release in the ledger")
+    command.set_defaults(only_shown=True)
+    add_unit_option(command, "; only where the release calls it a user")
+    add_presentation(command)
     add_outputs(
         command, "count,prevalence or label,count or start,stop,count,error or time,label,count"
     )
 
 
 def _show(options: argparse.Namespace) -> None:
+    check_presentation(options)
     if options.key is None:
         if options.file is None or options.ledger is not None:
             raise UsageError("name a release: RELEASE alone, or --ledger and --key")

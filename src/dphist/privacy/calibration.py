@@ -6,14 +6,54 @@ from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from inspect import signature
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from dphist.errors import ParameterError
 from dphist.parameters import Exact, positive_number, probability, whole_number
-from dphist.privacy import ApproxDP, PureDP, Target, delta_of, least_epsilon
+from dphist.privacy import ApproxDP, Guarantee, PureDP, Target, delta_of, least_epsilon
 
-M = TypeVar("M")
-Accounting: TypeAlias = Literal["best", "cdp"]
+
+class Guaranteeing(Protocol):
+    """What every mechanism has that can be calibrated."""
+
+    @property
+    def guarantee(self) -> Guarantee: ...
+
+
+@runtime_checkable
+class Accounting(Protocol):
+    """A mechanism that may prove a smaller epsilon of its releases than its guarantee does."""
+
+    def epsilon_at(self, delta: Exact, releases: int = 1) -> Fraction | None: ...
+
+
+@runtime_checkable
+class Remembering(Protocol):
+    """A mechanism that holds what it was asked to cost."""
+
+    def calibrated_to(self, target: Target) -> Any: ...
+
+
+@runtime_checkable
+class Thresholding(Protocol):
+    """A mechanism whose delta of its own is spent on a threshold."""
+
+    @property
+    def epsilon(self) -> Fraction: ...
+
+    @property
+    def threshold(self) -> Any: ...
+
+
+@runtime_checkable
+class Deciding(Protocol):
+    """A class of mechanisms that have a delta of their own with some parameters only."""
+
+    def needs_delta(self, **parameters: Any) -> bool: ...
+
+
+M = TypeVar("M", bound=Guaranteeing)
+Proof: TypeAlias = Literal["best", "cdp"]
 
 _SMALLEST = Fraction(1, 10**9)
 _COARSE, _FINE = 1e-4, 1e-13  # relative precision of the search for epsilon
@@ -28,7 +68,7 @@ def calibrate(
     epsilon: Exact,
     delta: Exact,
     releases: int = 1,
-    accounting: Accounting = "best",
+    accounting: Proof = "best",
     **parameters: Any,
 ) -> M:
     """Return a mechanism whose releases cost at most (epsilon, delta) in total.
@@ -86,13 +126,17 @@ def calibrate(
     if not aim.delta > 0:
         raise ParameterError("delta must be greater than 0: the mechanism needs a delta itself")
 
-    def found(share: Fraction, closeness: float) -> Any:
+    def found(share: Fraction, closeness: float) -> M | None:
         own = _own_delta(make, aim, share)
         return _largest(functools.partial(make, delta=own), aim, closeness)
 
     shares = [*_SHARES, Fraction(1)] if aim.best else _SHARES
-    tried = [(share, found(share, _COARSE)) for share in shares]
-    usable = [(made.threshold, -made.epsilon, share) for share, made in tried if _has(made)]
+    tried: list[tuple[Fraction, object]] = [(share, found(share, _COARSE)) for share in shares]
+    usable = [
+        (made.threshold, -made.epsilon, share)
+        for share, made in tried
+        if isinstance(made, Thresholding)
+    ]
     chosen: M | None = found(min(usable)[2] if usable else Fraction(1, 2), _FINE)
     return aim.noted(_stated(chosen))
 
@@ -106,23 +150,23 @@ class _Aim:
     releases: int
     best: bool
 
-    def claim(self, made: Any) -> Fraction | None:
+    def claim(self, made: Guaranteeing) -> Fraction | None:
         """Return the epsilon of all releases at `delta`; None if none can be claimed."""
-        if self.best and hasattr(made, "epsilon_at"):
-            least: Fraction | None = made.epsilon_at(self.delta, self.releases)
-            return least
+        if self.best and isinstance(made, Accounting):
+            return made.epsilon_at(self.delta, self.releases)
         return least_epsilon([made.guarantee], self.delta, self.releases)
 
     def noted(self, made: M) -> M:
         """Return the mechanism with this aim as its target, if it can hold one."""
-        if not hasattr(made, "calibrated_to"):
+        held: object = made
+        if not isinstance(held, Remembering):
             return made
         asked = ApproxDP(self.epsilon, self.delta) if self.delta else PureDP(self.epsilon)
-        calibrated: M = made.calibrated_to(Target(asked, self.releases))
+        calibrated: M = held.calibrated_to(Target(asked, self.releases))
         return calibrated
 
 
-def _own_delta(make: Callable[..., Any], aim: _Aim, share: Fraction) -> Fraction:
+def _own_delta(make: Callable[..., Guaranteeing], aim: _Aim, share: Fraction) -> Fraction:
     """Return the `delta` parameter for which all releases use this share of the total delta."""
     wanted = aim.delta * share / aim.releases
     made = make(epsilon=_down(aim.epsilon), delta=_down(wanted))
@@ -165,10 +209,6 @@ def _fits_if_possible(fits: Callable[[Fraction], bool], candidate: Fraction) -> 
         return False
 
 
-def _has(made: Any | None) -> bool:
-    return made is not None and hasattr(made, "threshold")
-
-
 def _stated(made: M | None) -> M:
     if made is None:
         raise ParameterError(
@@ -179,9 +219,9 @@ def _stated(made: M | None) -> M:
 
 def _needs_delta(mechanism: Callable[..., Any], parameters: dict[str, Any]) -> bool:
     """Whether the mechanism requires a delta."""
-    asked = getattr(mechanism, "needs_delta", None)
-    if asked is not None:
-        return bool(asked(**parameters))
+    asked: object = mechanism
+    if isinstance(asked, Deciding):
+        return asked.needs_delta(**parameters)
     return "delta" in signature(mechanism).parameters
 
 

@@ -5,8 +5,9 @@ and writes into the user's home directory, which a command that draws nothing sh
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
+from dphist.release.presentation import Words
 from dphist.release.release import Release
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def plot(release: Release) -> "Panels":
     return kind_of(checked).plot(checked)
 
 
-def write_report(release: Release, path: str | Path) -> None:
+def write_report(release: Release, path: str | Path, **words: Unpack[Words]) -> None:
     """Write a report about a release as a page for a browser or for paper.
 
     The file holds only the mechanism's parameters and functions of released values. It may be
@@ -60,15 +61,20 @@ def write_report(release: Release, path: str | Path) -> None:
     ----------
     release : what a mechanism returned.
     path : of the HTML file; written whole or not at all.
+    words : ``title``, ``unit``, ``label_name``, ``record_name``, ``dataset``, ``period``,
+        ``owner`` and ``note``, as `Release.present` takes them, for this page.
 
     Raises
     ------
+    ParameterError
+        If a word cannot be shown.
     OutputFileError
         If the folder does not exist, cannot be written, or is full.
     """
     from dphist.report import html
+    from dphist.report.words import checked_release
 
-    html.write_report(release, path)
+    html.write_report(checked_release(release).present(**words), path)
 
 
 def report_html(release: Release) -> str:
