@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from dphist.release.release import Release
     from dphist.release.running_counts import RunningCounts
     from dphist.report import plot, write_report
+    from dphist.report.disclosure.disclose import disclose
     from dphist.streams import ContinualHistogram, ContinualMechanism
 
     __version__: str
@@ -96,6 +97,7 @@ __all__ = [
     "bin_counts",
     "calibrate",
     "compose",
+    "disclose",
     "for_error",
     "noise",
     "plot",
@@ -142,6 +144,7 @@ _HOMES = {
     "planning.for_error": ("for_error",),
     "release.release": ("Release",),
     "report": ("plot", "write_report"),
+    "report.disclosure.disclose": ("disclose",),
     "release.running_counts": ("RunningCounts",),
     "ranges": ("AdaptiveTree", "HierarchicalTree", "LeafCounts"),
     "labels": ("PayWhatYouGet", "ThresholdHistogram", "TopLabels", "TopThreshold"),
