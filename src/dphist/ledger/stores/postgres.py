@@ -45,6 +45,12 @@ _HEAD = (
 # waits for the row keeps the server from removing its old versions, and then has to go through all
 # of them while the ledger is locked.
 _QUEUE = "LOCK TABLE dphist_ledger IN SHARE ROW EXCLUSIVE MODE"
+# A commit gives up the ledger's lock, and then another transaction of the same session waits until
+# the disk has all that was committed so far, as `synchronous_commit` says. So many writers share a
+# sync, and none returns before its own. Whoever commits in between depends on what came before it
+# in the log: a crash loses both, or the later one.
+_UNSYNCED = "SET LOCAL synchronous_commit TO off"
+_SYNC = "SELECT pg_logical_emit_message(true, 'dphist', '')"
 _CREATING = 0x6470686973740001  # "dphist": one lock for all who create a ledger here
 
 
@@ -246,6 +252,8 @@ class PostgresStore:
         try:
             if statements.commit():
                 return
+        except roundtrip.LaterError:
+            pass  # it was committed, and is perhaps not on the disk
         except psycopg.Error as error:
             if not is_lost(error):
                 raise
@@ -253,7 +261,7 @@ class PostgresStore:
             raise UnwrittenError(f"{self.name} rolled a transaction back; nothing was written")
         try:
             written = self._is_written(head)
-        except (psycopg.Error, LedgerError):
+        except (psycopg.Error, roundtrip.LaterError, LedgerError):
             raise LedgerError(
                 f"the connection to {self.name} was lost while entry {head.entries} was written, "
                 "and whether it was is not known. Run the same again with the same key when the "
@@ -265,7 +273,7 @@ class PostgresStore:
             )
 
     def _is_written(self, head: Head) -> bool:
-        """Whether the transaction that would have made this head was committed.
+        """Whether the transaction that would have made this head was committed; if so, sync it.
 
         The lost session holds the lock on the head as long as it may still commit; so whoever has
         got the lock knows.
@@ -276,8 +284,10 @@ class PostgresStore:
                 raise LedgerError("another ledger")
             if now.entries < head.entries:
                 return False
-            tables = Transaction(_Statements(connection), now)
-            return tables.entry(head.entries).hash == head.hash
+            statements = _Statements(connection)
+            found = Transaction(statements, now).entry(head.entries).hash == head.hash
+            statements.commit()
+            return found
 
 
 class _Statements:
@@ -295,13 +305,13 @@ class _Statements:
         return self._run() if statement.startswith("SELECT") else _NO_ROWS
 
     def commit(self) -> bool:
-        """Commit; return whether it was not a rollback."""
-        self._waiting.append(("COMMIT", ()))
-        return self._run().status == "COMMIT"
+        """Commit, and wait until it is on the disk; return whether it was not a rollback."""
+        self._waiting += [(_UNSYNCED, ()), ("COMMIT", ())]
+        return self._run(_SYNC).status == "COMMIT"
 
-    def _run(self) -> roundtrip.Answer:
+    def _run(self, later: str | None = None) -> roundtrip.Answer:
         statements, self._waiting = self._waiting, []
-        return roundtrip.run(self._connection, statements)[-1]
+        return roundtrip.run(self._connection, statements, later)[-1]
 
 
 class _NoRows:
