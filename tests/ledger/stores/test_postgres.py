@@ -180,7 +180,7 @@ def test_a_connection_lost_at_any_round_trip_costs_nothing(
 def test_a_charge_takes_two_round_trips(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """One to lock and ask, one to write and commit; so does finishing."""
     first, *_ = asked = trips(server.new(), monkeypatch, used=True)
-    assert first.startswith("SELECT account, holder, entries")
+    assert first.startswith("SELECT 0, CAST(format AS TEXT)")
     assert asked[1::2] == ["COMMIT"] * 2
     assert len(asked) == 4
 
@@ -216,7 +216,7 @@ def test_a_rolled_back_transaction_is_run_again(
     run = roundtrip.run
 
     def failing(connection: Any, statements: Any, later: str | None = None) -> Any:
-        if any(statement.startswith("INSERT INTO dphist_entries") for statement, _ in statements):
+        if any("INSERT INTO dphist_entries" in statement for statement, _ in statements):
             state = next(states, None)
             if state is not None:
                 raised = f"DO $$ BEGIN RAISE EXCEPTION 'x' USING ERRCODE = '{state}'; END $$"
