@@ -15,6 +15,7 @@ from dphist.errors import ParameterError
 from dphist.privacy import ZCDP, ApproxDP, Guarantee, PrivacyUnit, PureDP, delta_of
 from dphist.privacy.as_text import percent, short_exact
 from dphist.privacy.rounding import DOWN, UP, decimal, exp_up
+from dphist.privacy.unit import PROMISED
 from dphist.release.release import Release
 from dphist.report.delta_words import UNKNOWN, Number, delta_in_words, is_too_large
 
@@ -64,6 +65,7 @@ def privacy_unit(sensitivity: int, unit: str | None = None) -> str:
     if unit == ONE_EDGE:
         return unit if sensitivity == 1 else f"{unit}, which is counted up to {sensitivity:,} times"
     if unit is not None:
+        unit = unit.removesuffix(PROMISED)
         counts = "which counts" if unit == ONE_ROW else "who counts"
         return f"{unit}, {counts} with up to {sensitivity:,} record{'s'[: sensitivity > 1]}"
     if sensitivity == 1:
@@ -197,6 +199,13 @@ def neighbors_in_words(sensitivity: int, unit: str | None = None) -> str:
         return (
             "D and D′ are neighbors if adding or removing one row turns one into the other. A row "
             f"counts as at most {sensitivity:,} records."
+        )
+    if unit is not None and unit.endswith(PROMISED):
+        unit = unit.removesuffix(PROMISED)
+        return (
+            f"D and D′ are neighbors if adding or removing {unit}, with all records, turns one "
+            f"into the other. Whoever made the data asserts that each has at most {sensitivity:,}; "
+            "the mechanism cannot check it."
         )
     if unit is not None:
         return (
