@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from dphist.noise.enclosures import Enclosure, ceil_shift, exp_negative, normal_two_sided_tail
+from dphist.noise.search import first_true
 
 # Encloses 2**bits * p for the number of bits it is given.
 Chance: TypeAlias = Callable[[int], Enclosure]
@@ -41,7 +42,7 @@ def geometric_threshold(rate: Fraction, delta: Fraction, max_labels: int, max_co
     def keeps(steps: int) -> bool:
         return _keeps(functools.partial(_geometric_chance, rate, steps), delta, max_labels)
 
-    return max_count - 1 + _least(keeps)
+    return max_count - 1 + first_true(keeps)
 
 
 @functools.lru_cache(maxsize=256)
@@ -63,7 +64,7 @@ def gaussian_threshold(
     def keeps(steps: int) -> bool:
         return _keeps(functools.partial(_gaussian_chance, sigma, fine, steps), delta, max_labels)
 
-    return max_count + Fraction(2 * _least(keeps) + 1, 2 * fine)
+    return max_count + Fraction(2 * first_true(keeps) + 1, 2 * fine)
 
 
 def grid(sigma: Fraction) -> int:
@@ -150,21 +151,3 @@ def _power(chance: Enclosure, exponent: int, bits: int) -> Enclosure:
         if digit == "1":
             low, high = low * base_low >> bits, ceil_shift(high * base_high, bits)
     return low, high
-
-
-def _least(holds: Callable[[int], bool]) -> int:
-    """Return the least integer from 0 on at which a condition that stays true is true."""
-    if holds(0):
-        return 0
-    below, step = 0, 1
-    while not holds(below + step):
-        below += step
-        step *= 2
-    above = below + step
-    while above - below > 1:
-        middle = (below + above) // 2
-        if holds(middle):
-            above = middle
-        else:
-            below = middle
-    return above
