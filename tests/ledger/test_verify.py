@@ -140,6 +140,15 @@ def test_an_edited_entry_is_named(number: int, edit: Callable[..., Ledger]) -> N
 
 
 @pytest.mark.parametrize("number", range(1, 15))
+def test_a_damaged_entry_is_named(number: int, edit: Callable[..., Ledger]) -> None:
+    """Also the first, which says whether entries are signed."""
+    damage = f"UPDATE dphist_entries SET content = '{{' WHERE number = {number}"
+    ledger = Ledger.open(edit(damage).place)
+    with pytest.raises(LedgerError, match=rf"^entry {number} cannot be read"):
+        ledger.verify()
+
+
+@pytest.mark.parametrize("number", range(1, 15))
 def test_a_removed_entry_is_named(number: int, edit: Callable[..., Ledger]) -> None:
     ledger = edit(f"DELETE FROM dphist_entries WHERE number = {number}")
     with pytest.raises(LedgerError, match=rf"^entry {number} is missing"):

@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from dphist.errors import ParameterError
 from dphist.release.release import Release
 from dphist.report.counted import Counted
 from dphist.report.guarantees import for_tests_json
@@ -12,7 +13,9 @@ from dphist.report.paid import paid_json
 from dphist.report.promise import Promise
 
 if TYPE_CHECKING:
-    from dphist.report.plots import Panels
+    from collections.abc import Sequence
+
+    from dphist.report.plots import Chart, Panels
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,16 @@ class Kind(ABC):
     @abstractmethod
     def plot(self, release: Release) -> "Panels":
         """Draw a release: see `dphist.plot`."""
+
+    def charts(self, release: Release) -> "Sequence[Chart]":
+        """Return the plots of a release, to be drawn into a caller's axes or in one column.
+
+        Raises
+        ------
+        ParameterError
+            If the release has no plot, or its kind does not say.
+        """
+        raise ParameterError(f"releases of the kind {self.name} are plotted without ax and columns")
 
     @abstractmethod
     def page(self, release: Release) -> Page:

@@ -183,4 +183,4 @@ def beyond_corner(profile: Profile, rows: Profile, side: int | IntArray) -> IntA
 
 def _last(holds: Callable[[int], bool]) -> int:
     """Return the last number for which `holds` is true; it is true from 0 up to some number."""
-    return first_true(lambda number: not holds(number), 1) - 1
+    return first_true(lambda number: not holds(number)) - 1

@@ -6,10 +6,13 @@ probability 1 - (1 - p)**max_labels, which must not exceed delta (`docs/proofs/t
 """
 
 import functools
+import math
 from collections.abc import Callable
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import TypeAlias
+
+from scipy.special import ndtri
 
 from dphist.noise.enclosures import Enclosure, ceil_shift, exp_negative, normal_two_sided_tail
 from dphist.noise.search import first_true
@@ -42,7 +45,9 @@ def geometric_threshold(rate: Fraction, delta: Fraction, max_labels: int, max_co
     def keeps(steps: int) -> bool:
         return _keeps(functools.partial(_geometric_chance, rate, steps), delta, max_labels)
 
-    return max_count - 1 + first_true(keeps)
+    chance = _float_chance(delta, max_labels)
+    likely = (-math.log(chance) - math.log1p(math.exp(-float(rate)))) / float(rate)
+    return max_count - 1 + first_true(keeps, likely)
 
 
 @functools.lru_cache(maxsize=256)
@@ -64,7 +69,8 @@ def gaussian_threshold(
     def keeps(steps: int) -> bool:
         return _keeps(functools.partial(_gaussian_chance, sigma, fine, steps), delta, max_labels)
 
-    return max_count + Fraction(2 * first_true(keeps) + 1, 2 * fine)
+    likely = fine * float(sigma) * -float(ndtri(_float_chance(delta, max_labels))) - 0.5
+    return max_count + Fraction(2 * first_true(keeps, likely) + 1, 2 * fine)
 
 
 def grid(sigma: Fraction) -> int:
@@ -151,3 +157,8 @@ def _power(chance: Enclosure, exponent: int, bits: int) -> Enclosure:
         if digit == "1":
             low, high = low * base_low >> bits, ceil_shift(high * base_high, bits)
     return low, high
+
+
+def _float_chance(delta: Fraction, max_labels: int) -> float:
+    """Return about the largest p with 1 - (1 - p)**max_labels <= delta, above 0."""
+    return max(-math.expm1(math.log1p(-float(delta)) / max_labels), 1e-300)

@@ -311,7 +311,7 @@ class ThresholdHistogram(LabelsMechanism):
     def likely_count(self, chance: float) -> int:
         """Return the least count, in records, released with this probability or more."""
         checked_level(chance, "chance")
-        return first_true(lambda count: self.release_chance(count) >= chance, 1)
+        return max(first_true(lambda count: self.release_chance(count) >= chance), 1)
 
     @property
     def description(self) -> str:

@@ -17,7 +17,9 @@ from dphist.report.plain.kind import PlainKind
 from dphist.report.promise import Promise, promise_of_total
 
 if TYPE_CHECKING:
-    from dphist.report.plots import Panels
+    from collections.abc import Sequence
+
+    from dphist.report.plots import Chart, Panels
 
 
 class LabelsKind(Kind):
@@ -62,6 +64,11 @@ class LabelsKind(Kind):
         from dphist.report.labels import plots
 
         return plots.plot(release)
+
+    def charts(self, release: Release) -> "Sequence[Chart]":
+        from dphist.report.labels import plots
+
+        return plots.charts_of(release)
 
     def page(self, release: Release) -> Page:
         from dphist.report.labels import page

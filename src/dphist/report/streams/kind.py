@@ -17,7 +17,9 @@ from dphist.report.streams.words import mechanism_of, neighbors_in_words, protec
 from dphist.streams import ContinualMechanism
 
 if TYPE_CHECKING:
-    from dphist.report.plots import Panels
+    from collections.abc import Sequence
+
+    from dphist.report.plots import Chart, Panels
 
 
 class StreamsKind(Kind):
@@ -59,6 +61,11 @@ class StreamsKind(Kind):
         from dphist.report.streams import plots
 
         return plots.plot(release)
+
+    def charts(self, release: Release) -> "Sequence[Chart]":
+        from dphist.report.streams import plots
+
+        return [plots.chart_of(release)]
 
     def page(self, release: Release) -> Page:
         from dphist.report.streams import page
