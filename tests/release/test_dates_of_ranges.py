@@ -12,7 +12,7 @@ import dphist as dh
 from dphist.errors import ParameterError
 
 DAYS = pd.DataFrame({"day": pd.date_range("2010-01-01", "2010-12-31"), "x": range(365)})
-YEAR: dict[str, Any] = {"start": "2010-01-01", "stop": "2011-01-01", "width": "1mo"}
+YEAR: Any = {"start": "2010-01-01", "stop": "2011-01-01", "width": "1mo"}
 MONTHS = dh.bin_counts(DAYS, column="day", **YEAR)
 H = dh.LeafCounts(epsilon=1000, bins=12).release(MONTHS).value
 

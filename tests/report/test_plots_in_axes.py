@@ -54,7 +54,7 @@ def test_what_is_no_axes_is_refused() -> None:
     release, _ = RELEASES["ranges"]
     for wrong in ("ax", [1, 2], Figure().subplots(3)):
         with pytest.raises(ParameterError, match="ax must be"):
-            dh.plot(release, wrong)
+            dh.plot(release, wrong)  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="columns"):
         dh.plot(release, columns=3)
     with pytest.raises(ParameterError, match="release"):

@@ -12,6 +12,8 @@ from dphist.release.presentation import Words
 from dphist.release.release import Release
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from matplotlib.axes import Axes
 
     from dphist.report.plots import Panels
@@ -21,8 +23,16 @@ __all__ = ["plot", "report_html", "write_report"]
 
 @overload
 def plot(release: Release, ax: None = None, *, columns: int = 2) -> "Panels": ...
+
+
 @overload
-def plot(release: Release, ax: Any, *, columns: int = 2) -> "Panels | Axes": ...
+def plot(release: Release, ax: "Axes", *, columns: int = 2) -> "Axes": ...
+
+
+@overload
+def plot(release: Release, ax: "Sequence[Axes]", *, columns: int = 2) -> "Panels": ...
+
+
 def plot(release: Release, ax: Any = None, *, columns: int = 2) -> "Panels | Axes":
     """Plot a release.
 
