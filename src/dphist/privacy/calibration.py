@@ -2,7 +2,7 @@
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
@@ -20,6 +20,7 @@ _SMALLEST = Fraction(1, 10**9)
 _COARSE, _FINE = 1e-4, 1e-13  # relative precision of the search for epsilon
 # Shares of delta tried for the mechanism's own: the threshold is flat near its minimum.
 _SHARES = [Fraction(n, 32) for n in (1, 2, 4, 8, 12, 16, 20, 24, 28, 30, 31)]
+_USUAL_SHARE = Fraction(12, 32)
 _DOWN = Context(prec=12, rounding=ROUND_FLOOR, Emax=10**9, Emin=-(10**9))
 
 
@@ -91,17 +92,49 @@ def calibrate(
         own = _own_delta(make, aim, share)
         return _largest(functools.partial(make, delta=own), aim, closeness, near)
 
-    shares = [*_SHARES, Fraction(1)] if aim.best else _SHARES
-    tried: list[tuple[Fraction, Any]] = []
-    near: Fraction | None = None
-    for share in shares:
-        tried.append((share, found(share, _COARSE, near)))
-        near = tried[-1][1].epsilon if hasattr(tried[-1][1], "epsilon") else near
-    usable = [(made.threshold, -made.epsilon, share) for share, made in tried if _has(made)]
-    best = min(usable)[2] if usable else Fraction(1, 2)
-    close: list[Fraction] = [made.epsilon for share, made in tried if share == best and made]
-    chosen: M | None = found(best, _FINE, close[0] if close else None)
+    share, near = _best_share(found, [*_SHARES, Fraction(1)] if aim.best else _SHARES)
+    chosen: M | None = found(share, _FINE, near)
     return aim.noted(_stated(chosen))
+
+
+def _best_share(
+    found: Callable[[Fraction, float, Fraction | None], Any], shares: Sequence[Fraction]
+) -> tuple[Fraction, Fraction | None]:
+    """Return the share of delta with the lowest threshold, and about the epsilon it has.
+
+    Half if there is no threshold. A threshold that is no whole number falls, then rises with the
+    share: the walk from a share that is usually near the best stops where it rises on both sides.
+    """
+    tried: dict[int, Any] = {}
+    near: Fraction | None = None
+
+    def lowness(place: int) -> tuple[Any, Any]:
+        nonlocal near
+        if place not in tried:
+            tried[place] = found(shares[place], _COARSE, near)
+            near = getattr(tried[place], "epsilon", near)
+        made = tried[place]
+        return (made.threshold, -made.epsilon) if _has(made) else (math.inf, math.inf)
+
+    place = shares.index(_USUAL_SHARE)
+    if isinstance(lowness(place)[0], Fraction):
+        place = _descend(lowness, place, len(shares))
+    else:
+        place = min(range(len(shares)), key=lowness)
+    if not _has(tried[place]):
+        return Fraction(1, 2), near
+    return shares[place], tried[place].epsilon
+
+
+def _descend(lowness: Callable[[int], Any], place: int, places: int) -> int:
+    """Return a place that is lower than both neighbors."""
+    for step in (-1, 1):
+        start = place
+        while 0 <= place + step < places and lowness(place + step) < lowness(place):
+            place += step
+        if place != start:
+            break
+    return place
 
 
 @dataclass(frozen=True, slots=True)
