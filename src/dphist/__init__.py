@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from dphist.release.release import Release
     from dphist.release.running_counts import RunningCounts
     from dphist.report import plot, write_report
+    from dphist.report.disclosure.disclose import disclose
     from dphist.streams import ContinualHistogram, ContinualMechanism
 
     __version__: str
@@ -101,6 +102,7 @@ __all__ = [
     "calibrate",
     "check",
     "compose",
+    "disclose",
     "for_error",
     "noise",
     "plan",
@@ -151,6 +153,7 @@ _HOMES = {
     "planning.plan": ("Plan",),
     "release.release": ("Release",),
     "report": ("plot", "write_report"),
+    "report.disclosure.disclose": ("disclose",),
     "release.running_counts": ("RunningCounts",),
     "ranges": ("AdaptiveTree", "HierarchicalTree", "LeafCounts"),
     "labels": ("PayWhatYouGet", "ThresholdHistogram", "TopLabels", "TopThreshold"),

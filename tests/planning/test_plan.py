@@ -13,7 +13,12 @@ import dphist as dh
 from dphist.planning.columns import COLUMNS
 from dphist.planning.odds import guessed_right
 
-LABELS = {"epsilon": ["0.5", 2], "max_labels": [1, 10], "max_count": [1, 3], "delta": "1e-6"}
+LABELS: dict[str, Any] = {
+    "epsilon": ["0.5", 2],
+    "max_labels": [1, 10],
+    "max_count": [1, 3],
+    "delta": "1e-6",
+}
 
 
 def made_by_hand(kind: str, row: dict[str, Any], asked: dict[str, Any]) -> Any:

@@ -7,17 +7,58 @@ from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from inspect import signature
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from dphist.errors import ParameterError
 from dphist.parameters import Exact, positive_number, probability, whole_number
-from dphist.privacy import ApproxDP, PureDP, Target, delta_of, least_epsilon
+from dphist.privacy import ApproxDP, Guarantee, PureDP, Target, delta_of, least_epsilon
 
-M = TypeVar("M")
-Accounting: TypeAlias = Literal["best", "cdp"]
+
+class Guaranteeing(Protocol):
+    """What every mechanism has that can be calibrated."""
+
+    @property
+    def guarantee(self) -> Guarantee: ...
+
+
+@runtime_checkable
+class Accounting(Protocol):
+    """A mechanism that may prove a smaller epsilon of its releases than its guarantee does."""
+
+    def epsilon_at(self, delta: Exact, releases: int = 1) -> Fraction | None: ...
+
+
+@runtime_checkable
+class Remembering(Protocol):
+    """A mechanism that holds what it was asked to cost."""
+
+    def calibrated_to(self, target: Target) -> Any: ...
+
+
+@runtime_checkable
+class Thresholding(Protocol):
+    """A mechanism whose delta of its own is spent on a threshold."""
+
+    @property
+    def epsilon(self) -> Fraction: ...
+
+    @property
+    def threshold(self) -> Any: ...
+
+
+@runtime_checkable
+class Deciding(Protocol):
+    """A class of mechanisms that have a delta of their own with some parameters only."""
+
+    def needs_delta(self, **parameters: Any) -> bool: ...
+
+
+M = TypeVar("M", bound=Guaranteeing)
+Proof: TypeAlias = Literal["best", "cdp"]
 
 _SMALLEST = Fraction(1, 10**9)
 _COARSE, _FINE = 1e-4, 1e-13  # relative precision of the search for epsilon
+_CLAIMED = 5e-13  # claims have 12 digits
 # Shares of delta tried for the mechanism's own: the threshold is flat near its minimum.
 _SHARES = [Fraction(n, 32) for n in (1, 2, 4, 8, 12, 16, 20, 24, 28, 30, 31)]
 _USUAL_SHARE = Fraction(12, 32)
@@ -30,7 +71,7 @@ def calibrate(
     epsilon: Exact,
     delta: Exact,
     releases: int = 1,
-    accounting: Accounting = "best",
+    accounting: Proof = "best",
     **parameters: Any,
 ) -> M:
     """Return a mechanism whose releases cost at most (epsilon, delta) in total.
@@ -88,7 +129,7 @@ def calibrate(
     if not aim.delta > 0:
         raise ParameterError("delta must be greater than 0: the mechanism needs a delta itself")
 
-    def found(share: Fraction, closeness: float, near: Fraction | None) -> Any:
+    def found(share: Fraction, closeness: float, near: Fraction | None) -> M | None:
         own = _own_delta(make, aim, share)
         return _largest(functools.partial(make, delta=own), aim, closeness, near)
 
@@ -98,32 +139,34 @@ def calibrate(
 
 
 def _best_share(
-    found: Callable[[Fraction, float, Fraction | None], Any], shares: Sequence[Fraction]
+    found: Callable[[Fraction, float, Fraction | None], object], shares: Sequence[Fraction]
 ) -> tuple[Fraction, Fraction | None]:
     """Return the share of delta with the lowest threshold, and about the epsilon it has.
 
     Half if there is no threshold. A threshold that is no whole number falls, then rises with the
     share: the walk from a share that is usually near the best stops where it rises on both sides.
     """
-    tried: dict[int, Any] = {}
+    tried: dict[int, tuple[Any, Any]] = {}
     near: Fraction | None = None
 
     def lowness(place: int) -> tuple[Any, Any]:
         nonlocal near
         if place not in tried:
-            tried[place] = found(shares[place], _COARSE, near)
-            near = getattr(tried[place], "epsilon", near)
-        made = tried[place]
-        return (made.threshold, -made.epsilon) if _has(made) else (math.inf, math.inf)
+            tried[place] = (math.inf, math.inf)
+            made = found(shares[place], _COARSE, near)
+            if isinstance(made, Thresholding):
+                near = made.epsilon
+                tried[place] = (made.threshold, -made.epsilon)
+        return tried[place]
 
     place = shares.index(_USUAL_SHARE)
     if isinstance(lowness(place)[0], Fraction):
         place = _descend(lowness, place, len(shares))
     else:
         place = min(range(len(shares)), key=lowness)
-    if not _has(tried[place]):
+    if tried[place][0] == math.inf:
         return Fraction(1, 2), near
-    return shares[place], tried[place].epsilon
+    return shares[place], -tried[place][1]
 
 
 def _descend(lowness: Callable[[int], Any], place: int, places: int) -> int:
@@ -146,23 +189,23 @@ class _Aim:
     releases: int
     best: bool
 
-    def claim(self, made: Any) -> Fraction | None:
+    def claim(self, made: Guaranteeing) -> Fraction | None:
         """Return the epsilon of all releases at `delta`; None if none can be claimed."""
-        if self.best and hasattr(made, "epsilon_at"):
-            least: Fraction | None = made.epsilon_at(self.delta, self.releases)
-            return least
+        if self.best and isinstance(made, Accounting):
+            return made.epsilon_at(self.delta, self.releases)
         return least_epsilon([made.guarantee], self.delta, self.releases)
 
     def noted(self, made: M) -> M:
         """Return the mechanism with this aim as its target, if it can hold one."""
-        if not hasattr(made, "calibrated_to"):
+        held: object = made
+        if not isinstance(held, Remembering):
             return made
         asked = ApproxDP(self.epsilon, self.delta) if self.delta else PureDP(self.epsilon)
-        calibrated: M = made.calibrated_to(Target(asked, self.releases))
+        calibrated: M = held.calibrated_to(Target(asked, self.releases))
         return calibrated
 
 
-def _own_delta(make: Callable[..., Any], aim: _Aim, share: Fraction) -> Fraction:
+def _own_delta(make: Callable[..., Guaranteeing], aim: _Aim, share: Fraction) -> Fraction:
     """Return the `delta` parameter for which all releases use this share of the total delta."""
     wanted = aim.delta * share / aim.releases
     made = make(epsilon=_down(aim.epsilon), delta=_down(wanted))
@@ -228,7 +271,8 @@ def _bracket(
             slope = min(max((math.log(ratio) - last[1]) / (at - last[0]), 0.25), 4.0)
         last = (at, math.log(ratio) if ratio else None, fitted)
         step += 1
-        candidate = _proposed(candidate, ratio, slope, closeness * 4**same / 4, fitted)
+        past = max(closeness / 4, _CLAIMED) * 8**same
+        candidate = _proposed(candidate, ratio, slope, past, fitted)
         if low is None and candidate < smallest:
             return None
         inside = (low is None or candidate > low) and (high is None or candidate < high)
@@ -263,10 +307,6 @@ def _fits_if_possible(fits: Callable[[Fraction], bool], candidate: Fraction) -> 
         return False
 
 
-def _has(made: Any | None) -> bool:
-    return made is not None and hasattr(made, "threshold")
-
-
 def _stated(made: M | None) -> M:
     if made is None:
         raise ParameterError(
@@ -277,9 +317,9 @@ def _stated(made: M | None) -> M:
 
 def _needs_delta(mechanism: Callable[..., Any], parameters: dict[str, Any]) -> bool:
     """Whether the mechanism requires a delta."""
-    asked = getattr(mechanism, "needs_delta", None)
-    if asked is not None:
-        return bool(asked(**parameters))
+    asked: object = mechanism
+    if isinstance(asked, Deciding):
+        return asked.needs_delta(**parameters)
     return "delta" in signature(mechanism).parameters
 
 
