@@ -72,14 +72,16 @@ def test_readme_prints_what_it_shows(folder, capsys) -> None:
     assert printed == shown
 
 
-@pytest.mark.parametrize(("name", "least"), [("ledger.md", 14), ("disclosure.md", 3)])
+@pytest.mark.parametrize(
+    ("name", "least"), [("ledger.md", 14), ("notebooks.md", 1), ("disclosure.md", 3)]
+)
 def test_guides_print_what_they_show(name, least, folder, capsys) -> None:
     """Each python block of the guide that a text block follows prints exactly that."""
     names: dict[str, object] = {}
     shown = 0
     pattern = r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```)?"
-    page = ROOT / "docs" / name
-    for code, text in re.findall(pattern, page.read_text(), re.DOTALL | re.MULTILINE):
+    page = (ROOT / "docs" / name).read_text()
+    for code, text in re.findall(pattern, page, re.DOTALL | re.MULTILINE):
         exec(compile(code, name, "exec"), names)  # noqa: S102 - our own documentation
         printed = capsys.readouterr().out
         if text:
@@ -87,7 +89,7 @@ def test_guides_print_what_they_show(name, least, folder, capsys) -> None:
             assert _stripped(printed) == _stripped(text)
         else:
             assert not printed
-    assert shown == len(blocks(page, "text")) >= least
+    assert shown == len(blocks(ROOT / "docs" / name, "text")) >= least
 
 
 def _stripped(text: str) -> str:

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from dphist.labels import PayWhatYouGet, ThresholdHistogram, TopLabels, TopThreshold
     from dphist.ledger.ledger import Ledger
     from dphist.mechanism import Mechanism, register
+    from dphist.planning.for_error import for_error
     from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PrivacyUnit, PureDP, compose
     from dphist.privacy.calibration import calibrate
     from dphist.ranges import AdaptiveTree, HierarchicalTree, LeafCounts
@@ -97,6 +98,7 @@ __all__ = [
     "calibrate",
     "compose",
     "disclose",
+    "for_error",
     "noise",
     "plot",
     "properties",
@@ -139,6 +141,7 @@ _HOMES = {
     "data.profile": ("Profile",),
     "ledger.ledger": ("Ledger",),
     "mechanism": ("Mechanism", "register"),
+    "planning.for_error": ("for_error",),
     "release.release": ("Release",),
     "report": ("plot", "write_report"),
     "report.disclosure.disclose": ("disclose",),

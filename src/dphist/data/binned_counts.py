@@ -178,12 +178,13 @@ def bin_counts(
     column : the column to bin, or a list of columns, one for each axis. Columns hold integers,
         floats, decimals of up to 38 digits, dates or timestamps. NaN is a missing value.
     edges : at least two increasing edges: numbers for a column of numbers; dates or ISO text for
-        dates; these or datetimes for timestamps. A first edge of minus infinity and a last edge of
+        dates; these or datetimes for timestamps; also `pd.date_range(...)`, `pl.date_range(...)`
+        and `pl.datetime_range(...)`. A first edge of minus infinity and a last edge of
         plus infinity make open-ended bins. For several columns, a list of edges for each.
     width, start, stop : instead of `edges`, bins of equal width from `start` to `stop`, a whole
         number of widths apart: numbers, or dates, datetimes or ISO text with a width such as
-        "15m", "1h", "1d", "1w" or a datetime.timedelta. For several columns, one value for all
-        or a list with one value for each.
+        "15m", "1h", "1d", "1w" or a datetime.timedelta, or "1mo", "1q", "1y" of the calendar. For
+        several columns, one value for all or a list with one value for each.
     count : column of counts, whole numbers from 0 to 2**62 - 1, if a row stands for that many
         records: a table that is counted already. Without `user` and `max_records`, one of these
         records is protected, and not the row.

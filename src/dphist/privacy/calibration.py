@@ -1,6 +1,7 @@
 """Calibration: from a total guarantee to the parameters of a mechanism."""
 
 import functools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal
@@ -126,18 +127,22 @@ def calibrate(
     if not aim.delta > 0:
         raise ParameterError("delta must be greater than 0: the mechanism needs a delta itself")
 
-    def found(share: Fraction, closeness: float) -> M | None:
+    def found(share: Fraction, closeness: float, near: Fraction | None) -> M | None:
         own = _own_delta(make, aim, share)
-        return _largest(functools.partial(make, delta=own), aim, closeness)
+        return _largest(functools.partial(make, delta=own), aim, closeness, near)
 
-    shares = [*_SHARES, Fraction(1)] if aim.best else _SHARES
-    tried: list[tuple[Fraction, object]] = [(share, found(share, _COARSE)) for share in shares]
-    usable = [
-        (made.threshold, -made.epsilon, share)
-        for share, made in tried
-        if isinstance(made, Thresholding)
-    ]
-    chosen: M | None = found(min(usable)[2] if usable else Fraction(1, 2), _FINE)
+    usable: list[tuple[Any, Fraction, Fraction]] = []
+    near: Fraction | None = None
+    for share in [*_SHARES, Fraction(1)] if aim.best else _SHARES:
+        made: object = found(share, _COARSE, near)
+        if isinstance(made, Thresholding):
+            near = made.epsilon
+            usable.append((made.threshold, -made.epsilon, share))
+    if usable:
+        _, negative, share = min(usable)
+        chosen = found(share, _FINE, -negative)
+    else:
+        chosen = found(Fraction(1, 2), _FINE, None)
     return aim.noted(_stated(chosen))
 
 
@@ -174,31 +179,89 @@ def _own_delta(make: Callable[..., Guaranteeing], aim: _Aim, share: Fraction) ->
     return _down(wanted * wanted / used)
 
 
-def _largest(make: Callable[..., M], aim: _Aim, closeness: float) -> M | None:
-    """Return the mechanism with the largest epsilon whose cost is within the aim, or None."""
+def _largest(
+    make: Callable[..., M], aim: _Aim, closeness: float, near: Fraction | None = None
+) -> M | None:
+    """Return the mechanism with the largest epsilon whose cost is within the aim, or None.
+
+    Parameters
+    ----------
+    near : where to search first, such as the epsilon found for another share of delta.
+    """
 
     def fits(candidate: Fraction) -> bool:
         claim = aim.claim(make(epsilon=candidate))
+        ratios[candidate] = None if claim is None else float(claim / aim.epsilon)
         return claim is not None and claim <= aim.epsilon
 
-    low = _down(aim.epsilon / aim.releases)
-    if aim.claim(make(epsilon=low)) is None:  # for every epsilon: no delta is left to convert
+    ratios: dict[Fraction, float | None] = {}
+    first = _down(aim.epsilon / aim.releases)
+    if aim.claim(make(epsilon=first)) is None:  # for every epsilon: no delta is left to convert
         return None
-    while not _fits_if_possible(fits, low):
-        if low < _SMALLEST * aim.epsilon:
-            return None
-        low = _down(low / 2)
-    high = 2 * low
-    while _fits_if_possible(fits, high):
-        low, high = high, 2 * high
-    while high > low * (1 + Fraction(closeness)):
-        middle = Fraction((low + high) / 2).limit_denominator(10**30)
-        low, high = (middle, high) if _fits_if_possible(fits, middle) else (low, middle)
-    found = _down(high) if _fits_if_possible(fits, _down(high)) else _down(low)
+    found = _bracket(fits, ratios, near or first, closeness, _SMALLEST * aim.epsilon)
+    if found is None:
+        return None
+    low, high = found
+    chosen = _down(high) if _fits_if_possible(fits, _down(high)) else _down(low)
     # Claims are rounded up, so in the last digits they need not increase with epsilon.
-    while not _fits_if_possible(fits, found):
-        found = _down(found * (1 - Fraction(1, 10**11)))
-    return make(epsilon=found)
+    while not _fits_if_possible(fits, chosen):
+        chosen = _down(chosen * (1 - Fraction(1, 10**11)))
+    return make(epsilon=chosen)
+
+
+def _bracket(
+    fits: Callable[[Fraction], bool],
+    ratios: dict[Fraction, float | None],
+    first: Fraction,
+    closeness: float,
+    smallest: Fraction,
+) -> tuple[Fraction, Fraction] | None:
+    """Return an epsilon that fits, and a slightly larger one that does not; None if none fits.
+
+    The secant method proposes, on logarithms; it aims slightly past the root, so that both ends of
+    the bracket close in. Bisection replaces it where it does not.
+
+    Parameters
+    ----------
+    ratios : the claim over the aim of each epsilon that `fits` was called with.
+    """
+    low = high = last = None
+    candidate, slope, same, step = first, 1.0, 0, 0
+    while low is None or high is None or high > low * (1 + Fraction(closeness)):
+        fitted = _fits_if_possible(fits, candidate)
+        same = same + 1 if last is not None and last[2] == fitted else 0
+        low, high = (candidate, high) if fitted else (low, candidate)
+        ratio = ratios.get(candidate)
+        at = math.log(candidate)
+        if ratio and last is not None and last[1] is not None and abs(at - last[0]) > 1e-12:
+            slope = min(max((math.log(ratio) - last[1]) / (at - last[0]), 0.25), 4.0)
+        last = (at, math.log(ratio) if ratio else None, fitted)
+        step += 1
+        candidate = _proposed(candidate, ratio, slope, closeness * 4**same / 4, fitted)
+        if low is None and candidate < smallest:
+            return None
+        inside = (low is None or candidate > low) and (high is None or candidate < high)
+        if not inside or step % 6 == 5:
+            candidate = _middle(low, high)
+    return low, high
+
+
+def _proposed(
+    candidate: Fraction, ratio: float | None, slope: float, past: float, fitted: bool
+) -> Fraction:
+    """Return where the claim should be the aim, a little past that."""
+    if not ratio:
+        return 2 * candidate if fitted else candidate / 2
+    factor = math.exp(min(max(-math.log(ratio) / slope, -3.0), 3.0))
+    factor *= 1 + past if fitted else 1 / (1 + past)
+    return (candidate * Fraction(factor)).limit_denominator(10**30)
+
+
+def _middle(low: Fraction | None, high: Fraction | None) -> Fraction:
+    """Return an epsilon inside a bracket, or outside of the end that is known."""
+    if low is None:
+        return Fraction(high or 1) / 2
+    return 2 * low if high is None else Fraction((low + high) / 2).limit_denominator(10**30)
 
 
 def _fits_if_possible(fits: Callable[[Fraction], bool], candidate: Fraction) -> bool:

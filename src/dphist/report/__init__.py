@@ -5,18 +5,21 @@ and writes into the user's home directory, which a command that draws nothing sh
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
+from dphist.errors import ParameterError
 from dphist.release.presentation import Words
 from dphist.release.release import Release
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from dphist.report.plots import Panels
 
 __all__ = ["plot", "report_html", "write_report"]
 
 
-def plot(release: Release) -> "Panels":
+def plot(release: Release, ax: Any = None, *, columns: int = 2) -> "Panels | Axes":
     """Plot a release.
 
     | kind | what is drawn |
@@ -31,10 +34,13 @@ def plot(release: Release) -> "Panels":
     ----------
     release : what a mechanism returned. A profile is refused, as it may be secret. So are rankings
         without counts and histograms of more than two axes.
+    ax : matplotlib Axes to draw the first plot into, or a sequence of Axes, one for each plot
+        (default: a new figure).
+    columns : 2 for plots side by side, 1 for one below the other; without `ax`.
 
     Returns
     -------
-    (2,) array of matplotlib Axes, or (1,) for a map or running counts
+    (2,) array of matplotlib Axes, or (1,) for a map or running counts; `ax` itself if given as Axes
         `axes[0].figure.savefig("release.png")` saves the picture. In a notebook, the last line
         of a cell shows it.
 
@@ -48,7 +54,15 @@ def plot(release: Release) -> "Panels":
     from dphist.report.words import checked_release
 
     checked = checked_release(release)
-    return kind_of(checked).plot(checked)
+    kind = kind_of(checked)
+    if ax is None and columns == 2:
+        return kind.plot(checked)
+    if columns not in (1, 2):
+        raise ParameterError("columns must be 1 or 2")
+    from dphist.report.plots import draw_below, draw_into
+
+    charts = kind.charts(checked)
+    return draw_below(charts) if ax is None else draw_into(charts, ax)
 
 
 def write_report(release: Release, path: str | Path, **words: Unpack[Words]) -> None:

@@ -189,7 +189,7 @@ def test_what_is_not_a_release_is_refused() -> None:
     with pytest.raises(dh.ParameterError, match="at least one release"):
         dh.disclose([], about=ABOUT)
     with pytest.raises(dh.ParameterError, match=r"must be a dphist\.Release"):
-        dh.disclose([dh.Profile.from_counts([1, 2])], about=ABOUT)
+        dh.disclose([dh.Profile.from_counts([1, 2])], about=ABOUT)  # type: ignore[list-item]
     with pytest.raises(dh.ParameterError, match="account goes with a ledger"):
         dh.disclose(release_of(), about=ABOUT, account="main")
 
