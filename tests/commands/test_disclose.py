@@ -1,6 +1,7 @@
 """dphist disclose: a template, a draft, and what is refused before anything is written."""
 
 import json
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -91,6 +92,8 @@ def test_a_template_is_written_once(folder, capsys) -> None:
         (["a.json", "--about", "about.toml", "--output", "no/e.yaml"], 2, "no"),
         (["--template", "t.toml", "--about", "about.toml"], 2, "not allowed with"),
         (["--template", "t.toml", "--output", "e.yaml"], 2, "do not go together"),
+        (["a.json", "b.json", "--template", "t.toml"], 2, "one RELEASE at most"),
+        (["none.json", "--template", "t.toml"], 1, "cannot be read"),
     ],
 )
 def test_bad_commands_are_told_and_write_nothing(arguments, code, told, folder, capsys) -> None:
@@ -103,6 +106,17 @@ def test_bad_commands_are_told_and_write_nothing(arguments, code, told, folder, 
     assert {path.name for path in after} == {path.name for path in before}
     assert after[folder / "a.json"] == before[folder / "a.json"]
     assert after[folder / "about.toml"] == before[folder / "about.toml"]
+
+
+def test_a_template_takes_title_owner_and_day_of_a_release(folder) -> None:
+    release = dh.Release.load("a.json").present(title='Our "best" \\ day', owner="County Hospital")
+    release.save("named.json")
+    assert run("named.json", "--template", "mine.toml") == 0
+    found = tomllib.loads(Path("mine.toml").read_text())
+    assert found["name"] == 'Our "best" \\ day'
+    assert found["data_curators"] == ["County Hospital"]
+    assert found["publication_date"] == release.presentation.date
+    assert found["intended_use"] == ""
 
 
 def test_a_release_for_tests_is_refused(folder, capsys, seeded) -> None:
