@@ -1,6 +1,8 @@
 """dphist disclose: a template, a draft, and what is refused before anything is written."""
 
 import json
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -131,3 +133,16 @@ def test_an_output_that_exists_is_kept(folder, capsys) -> None:
     assert Path("e.yaml").read_text() == "mine"
     assert run("a.json", "--about", "about.toml", "--output", "e.yaml", "--overwrite") == 0
     assert parameters("e.yaml") == {"epsilon": 0.333334}
+
+
+def test_without_the_extra_the_command_says_what_to_install(folder) -> None:
+    code = (
+        "import sys; sys.modules['yaml'] = None; from dphist.cli import main; "
+        "sys.exit(main(['disclose', 'a.json', '--about', 'about.toml']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "pip install 'dphist[disclose]'" in done.stderr
+    code = "import sys; sys.modules['yaml'] = None; from dphist.cli import main; "
+    shown = f"{code}sys.exit(main(['show', 'a.json', '--report', 'r.html']))"
+    assert subprocess.run([sys.executable, "-c", shown], check=False).returncode == 0
