@@ -69,7 +69,7 @@ def test_a_notebook_shows_the_picture() -> None:
 
 def test_a_profile_is_refused() -> None:
     with pytest.raises(ParameterError, match=r"must be a dphist\.Release"):
-        plot(Profile.from_counts([3]))  # type: ignore[arg-type]
+        plot(Profile.from_counts([3]))  # type: ignore[call-overload]
 
 
 @pytest.mark.parametrize("high", [0.9, 1, 3, 10, 99, 101, 1e6, 1e9, 4e18])

@@ -12,10 +12,10 @@ from dphist.labels import ThresholdHistogram
 from dphist.mechanism import ExpectedError
 from dphist.parameters import Exact, positive_number, whole_number
 from dphist.privacy import ApproxDP, PureDP, delta_of
-from dphist.privacy.calibration import calibrate
+from dphist.privacy.calibration import Guaranteeing, calibrate
 from dphist.release.release import Release
 
-M = TypeVar("M")
+M = TypeVar("M", bound=Guaranteeing)
 
 _STEPS = 900
 """Decimals of three digits between a power of ten and the next."""

@@ -5,18 +5,32 @@ and writes into the user's home directory, which a command that draws nothing sh
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from dphist.errors import ParameterError
 from dphist.release.presentation import Words
 from dphist.release.release import Release
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from matplotlib.axes import Axes
 
     from dphist.report.plots import Panels
 
 __all__ = ["plot", "report_html", "write_report"]
+
+
+@overload
+def plot(release: Release, ax: None = None, *, columns: int = 2) -> "Panels": ...
+
+
+@overload
+def plot(release: Release, ax: "Axes", *, columns: int = 2) -> "Axes": ...
+
+
+@overload
+def plot(release: Release, ax: "Sequence[Axes]", *, columns: int = 2) -> "Panels": ...
 
 
 def plot(release: Release, ax: Any = None, *, columns: int = 2) -> "Panels | Axes":
