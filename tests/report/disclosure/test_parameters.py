@@ -48,7 +48,7 @@ def test_numbers_near_a_rounding_step_are_rounded_up() -> None:
     assert rounded_up(Fraction("0.3333330000000000000001")) == 0.333334
     assert rounded_up(Fraction("0.333333")) == 0.333333
     assert rounded_up(Fraction(7, 10)) == 0.7
-    assert float(rounded_up(Fraction(10**30 + 1))) > 1e30
+    assert Fraction(str(rounded_up(Fraction(10**30 + 1)))) > 10**30
     assert rounded_up(Fraction(0)) == 0
 
 

@@ -72,6 +72,15 @@ def test_a_release_that_a_ledger_paid_for_names_its_entry(tmp_path) -> None:
     )
 
 
+def test_the_words_of_people_and_the_day_are_stated() -> None:
+    release = release_of("LeafCounts").present(dataset="Visits", period="2019 to 2024")
+    found = said(release)["Dataset characteristics"]
+    assert found.startswith(
+        f"Data set: Visits.\nPeriod: 2019 to 2024.\nReleased on: {release.presentation.date}.\n"
+    )
+    assert "Data set" not in said(release_of("LeafCounts"))["Dataset characteristics"]
+
+
 NOISE: dict[str, tuple[str, str]] = {
     "AdaptiveScan": ("geometric", "integer arithmetic"),
     "PartitionSampler": ("exponential mechanism", "IEEE 754"),

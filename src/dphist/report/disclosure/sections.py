@@ -96,7 +96,10 @@ def _characteristics(release: Release, facts: Facts) -> list[str]:
     columns = _COLUMNS.get(kind.name)
     if kind.name == "labels":
         columns = "label" if release.value.counts is None else "label, count"
+    shown = release.presentation
+    named = {"Data set": shown.dataset, "Period": shown.period, "Released on": shown.date}
     return [
+        *(f"{name}: {words}." for name, words in named.items() if words is not None),
         f"{kind.title_of(release)}. Counts are of {kind.counted(release).whole}.",
         *([f"Columns of the table: {columns}."] if columns else []),
         f"Made with dphist {facts.version}, mechanism {facts.mechanism}.",
