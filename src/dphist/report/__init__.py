@@ -25,16 +25,17 @@ def plot(release: Release) -> "Panels":
     | ranges, one axis | the bins, or means of neighboring ones; records below each edge |
     | ranges, two axes | a map |
     | labels | the largest counts by label; all counts by rank; the threshold |
+    | labels, ranked without counts | how sure the order of two labels is |
     | streams | counts over events, of the labels with the largest last counts |
 
     Parameters
     ----------
-    release : what a mechanism returned. A profile is refused, as it may be secret. So are rankings
-        without counts and histograms of more than two axes.
+    release : what a mechanism returned. A profile is refused, as it may be secret. So are
+        histograms of more than two axes.
 
     Returns
     -------
-    (2,) array of matplotlib Axes, or (1,) for a map or running counts
+    (2,) array of matplotlib Axes, or (1,) for a map, a ranking or running counts
         `axes[0].figure.savefig("release.png")` saves the picture. In a notebook, the last line
         of a cell shows it.
 
@@ -45,9 +46,10 @@ def plot(release: Release) -> "Panels":
     place or time by itself.
     """
     from dphist.report.kinds import kind_of
+    from dphist.report.nouns import in_own_words
     from dphist.report.words import checked_release
 
-    checked = checked_release(release)
+    checked = in_own_words(checked_release(release))
     return kind_of(checked).plot(checked)
 
 

@@ -4,6 +4,7 @@ As in `words`: functions of a mechanism's parameters, of what was stated before 
 and of released values.
 """
 
+import math
 from collections.abc import Mapping
 from fractions import Fraction
 
@@ -16,7 +17,8 @@ from dphist.report.kind import not_shown
 from dphist.report.labels.appearance import Appearance, half_width
 from dphist.report.words import LEVEL, limits_in_words, plural_of
 
-_PROMISED = "one user, as promised by the caller"
+_BY_CALLER = ", as promised by the caller"
+_PROMISED = f"one user{_BY_CALLER}"
 _CHOICES = {
     "refuse": "are refused",
     "drop": "are dropped",
@@ -37,8 +39,7 @@ def protected_unit(provenance: Mapping[str, str]) -> str:
     >>> protected_unit({"unit": "one row"}), protected_unit({})
     ('one row', 'one user')
     """
-    unit = provenance.get("unit", _PROMISED)
-    return "one user" if unit == _PROMISED else unit
+    return provenance.get("unit", _PROMISED).removesuffix(_BY_CALLER)
 
 
 def bounded_unit(provenance: Mapping[str, str]) -> PrivacyUnit:
@@ -52,7 +53,7 @@ def bounded_unit(provenance: Mapping[str, str]) -> PrivacyUnit:
 
 def is_promised(provenance: Mapping[str, str]) -> bool:
     """Whether the caller promises the bounds, as for a plain table of counts."""
-    return provenance.get("unit", _PROMISED) == _PROMISED
+    return provenance.get("unit", _PROMISED).endswith(_BY_CALLER)
 
 
 def bounds_in_words(mechanism: LabelsMechanism) -> str:
@@ -125,12 +126,37 @@ def threshold_base(mechanism: LabelsMechanism) -> str | None:
 
 
 def number(value: int | Fraction | float) -> str:
-    """Write a threshold in up to six digits, rounded up: counts above it are released.
+    """Write a threshold as a whole number if it is one, or rounded up to a tenth.
 
-    >>> number(155), number(Fraction(796549, 10000)), number(1234567), number(Fraction(2, 3))
-    ('155', '79.6549', '1,234,567', '0.666667')
+    >>> number(155), number(Fraction(796549, 10000)), number(Fraction(12345671, 10))
+    ('155', '79.7', '1,234,567.1')
     """
-    return f"{int(value):,}" if value == int(value) else plain(up(value))
+    whole = int(value)
+    return f"{whole:,}" if value == whole else f"{math.ceil(10 * value) / 10:,.1f}"
+
+
+def least_shown(mechanism: LabelsMechanism) -> str:
+    """Write the smallest noisy count that is released, or how far above another one it is.
+
+    >>> least_shown(ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=1, noise="gaussian"))
+    '6'
+    """
+    threshold = mechanism.threshold
+    if threshold is None:
+        return "none"
+    if threshold_base(mechanism) != "zero":
+        return f"{math.ceil(threshold):,}"
+    if mechanism.noise == "gaussian":  # compared before it is rounded
+        return f"{math.floor(threshold + Fraction(1, 2)):,}"
+    return f"{math.floor(threshold) + 1:,}"
+
+
+def least_shown_note(mechanism: LabelsMechanism) -> str:
+    """Say what `least_shown` is, as a note below it."""
+    base = threshold_base(mechanism)
+    if base == "zero":
+        return "records, with noise; labels below it are missing"
+    return f"records above {base}"
 
 
 def threshold_in_words(mechanism: LabelsMechanism) -> str:

@@ -10,6 +10,7 @@ from dphist.report.numbers_protected import most_shown, number_shown
 from dphist.report.page import Page
 from dphist.report.promise import Promise, promise_of_total
 from dphist.report.streams.counted import counted_by
+from dphist.report.streams.result import result_of
 from dphist.report.streams.summary import summary_of
 from dphist.report.streams.table import streams_csv
 from dphist.report.streams.words import mechanism_of, neighbors_in_words, protected_unit
@@ -21,7 +22,10 @@ if TYPE_CHECKING:
 class StreamsKind(Kind):
     """How often each label has occurred, again and again as events arrive."""
 
-    name, title = "streams", "Running counts of a stream"
+    name, title = "streams", "Running counts of labels"
+
+    def result(self, release: Release) -> list[str]:
+        return result_of(release)
 
     def promise(self, release: Release) -> Promise:
         mechanism = mechanism_of(release)
