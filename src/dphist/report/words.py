@@ -111,6 +111,25 @@ def guarantee_in_words(
     return " ".join(filter(None, (words, judged, worth)))
 
 
+def total_in_a_sentence(guarantee: PureDP | ApproxDP, unit: str, releases: int = 1) -> str:
+    """State a guarantee in one sentence for a manager.
+
+    >>> total_in_a_sentence(ApproxDP(1, "1e-6"), "one patient")
+    ... # doctest: +NORMALIZE_WHITESPACE
+    'Noise limits what anyone can learn about one patient: whether in the data or not, no set of
+    results is more than 2.72 times as likely (ε = 1), plus at most 0.000001 (δ).'
+    """
+    many = "" if releases == 1 else f" of {releases:,} such releases together"
+    results = "result" if isinstance(guarantee, PureDP) else "set of results"
+    said = (
+        f"Noise limits what anyone can learn about {unit}: whether in the data or not, no "
+        f"{results}{many} is more than {_factor(guarantee.epsilon)} as likely (ε = "
+        f"{short_exact(guarantee.epsilon)})"
+    )
+    delta = delta_of(guarantee)
+    return f"{said}, plus at most {short_exact(delta)} (δ)." if delta else f"{said}."
+
+
 def _factor(epsilon: Fraction) -> str:
     """e**epsilon, rounded up, as a person says it."""
     if epsilon > _LOG_OF_A_MILLION:

@@ -4,6 +4,7 @@ As in `words`: functions of a mechanism's parameters, of what was stated before 
 and of released values.
 """
 
+import math
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import cast
@@ -124,12 +125,37 @@ def threshold_base(mechanism: LabelsMechanism) -> str | None:
 
 
 def number(value: int | Fraction | float) -> str:
-    """Write a threshold in up to six digits, rounded up: counts above it are released.
+    """Write a threshold as a whole number if it is one, or rounded up to a tenth.
 
-    >>> number(155), number(Fraction(796549, 10000)), number(1234567), number(Fraction(2, 3))
-    ('155', '79.6549', '1,234,567', '0.666667')
+    >>> number(155), number(Fraction(796549, 10000)), number(Fraction(12345671, 10))
+    ('155', '79.7', '1,234,567.1')
     """
-    return f"{int(value):,}" if value == int(value) else plain(up(value))
+    whole = int(value)
+    return f"{whole:,}" if value == whole else f"{math.ceil(10 * value) / 10:,.1f}"
+
+
+def least_shown(mechanism: LabelsMechanism) -> str:
+    """Write the smallest noisy count that is released, or how far above another one it is.
+
+    >>> least_shown(ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=1, noise="gaussian"))
+    '6'
+    """
+    threshold = mechanism.threshold
+    if threshold is None:
+        return "none"
+    if threshold_base(mechanism) != "zero":
+        return f"{math.ceil(threshold):,}"
+    if mechanism.noise == "gaussian":  # compared before it is rounded
+        return f"{math.floor(threshold + Fraction(1, 2)):,}"
+    return f"{math.floor(threshold) + 1:,}"
+
+
+def least_shown_note(mechanism: LabelsMechanism) -> str:
+    """Say what `least_shown` is, as a note below it."""
+    base = threshold_base(mechanism)
+    if base == "zero":
+        return "records, with noise; labels below it are missing"
+    return f"records above {base}"
 
 
 def threshold_in_words(mechanism: LabelsMechanism) -> str:
