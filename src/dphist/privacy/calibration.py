@@ -19,6 +19,8 @@ _SMALLEST = Fraction(1, 10**9)
 _COARSE, _FINE = 1e-4, 1e-13  # relative precision of the search for epsilon
 # Shares of delta tried for the mechanism's own: the threshold is flat near its minimum.
 _SHARES = [Fraction(n, 32) for n in (1, 2, 4, 8, 12, 16, 20, 24, 28, 30, 31)]
+# One release whose threshold and noise do not add their deltas gives nearly all or all to each.
+_NEARLY_ALL = [Fraction(127, 128), Fraction(1023, 1024)]
 _DOWN = Context(prec=12, rounding=ROUND_FLOOR, Emax=10**9, Emin=-(10**9))
 
 
@@ -90,7 +92,9 @@ def calibrate(
         own = _own_delta(make, aim, share)
         return _largest(functools.partial(make, delta=own), aim, closeness)
 
-    shares = [*_SHARES, Fraction(1)] if aim.best else _SHARES
+    shares = [*_SHARES]
+    if aim.best:
+        shares += [*(_NEARLY_ALL if aim.releases == 1 else []), Fraction(1)]
     tried = [(share, found(share, _COARSE)) for share in shares]
     usable = [(made.threshold, -made.epsilon, share) for share, made in tried if _has(made)]
     chosen: M | None = found(min(usable)[2] if usable else Fraction(1, 2), _FINE)
