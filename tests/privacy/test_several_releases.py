@@ -39,6 +39,9 @@ LARGER: dict[str, Callable[[int], Any]] = {
     "gaussian": lambda r: ThresholdHistogram(
         epsilon="1/3", max_labels=3 * r, labels=list(range(3 * r)), noise="gaussian"
     ),
+    "top counts": lambda r: ThresholdHistogram(
+        epsilon="1/3", max_labels=3 * r, labels=list(range(3 * r)), noise="gaussian"
+    ),
 }
 
 
