@@ -7,6 +7,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, Te
 from dphist.atomic_files import check_output_path, write_text
 from dphist.release.release import FOR_TESTS, Release
 from dphist.report import mechanism_facts, words
+from dphist.report.disclosure.sections import sections_of
 from dphist.report.kinds import kind_of
 from dphist.report.labels_shown import harmless
 from dphist.report.paid import paid_in_words
@@ -35,6 +36,7 @@ def report_html(release: Release) -> str:
         call=mechanism_facts.call(checked.mechanism),
         page=kind.page(checked),
         paid=paid_in_words(checked.provenance),
+        disclosed=sections_of(checked),
     )
 
 

@@ -1,15 +1,18 @@
 """What the page of a release discloses, under its headings."""
 
+import html
+import re
 from collections.abc import Callable
 
 import pytest
 
 import dphist as dh
+from dphist.report import report_html
 from dphist.report.disclosure import errata
 from dphist.report.disclosure.errata import Erratum
 from dphist.report.disclosure.noise import noise_of
 from dphist.report.disclosure.sections import sections_of
-from tests.mechanisms.cases import CASES, made, released
+from tests.mechanisms.cases import CASES, calibrated, made, released
 from tests.report.releases import SENTINELS, hostile_release, secret_release
 
 HEADINGS = [
@@ -70,6 +73,26 @@ def test_a_release_that_a_ledger_paid_for_names_its_entry(tmp_path) -> None:
     assert (
         "their costs add to this one" in said(release_of("LeafCounts"))["Privacy-loss accounting"]
     )
+
+
+def test_a_plan_says_how_many_releases_its_numbers_are_for() -> None:
+    name = "ThresholdHistogram, laplace"
+    release = released(calibrated(name, releases=12), CASES[name][1])
+    assert "(Approximate DP), for 12 releases together." in said(release)["Privacy parameters"]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_page_has_every_section_as_text(name: str) -> None:
+    release = release_of(name).present(dataset="Visits <b>")
+    page = report_html(release)
+    found = re.search(r'aria-labelledby="disclosure">(.*?)</section>', page, re.DOTALL)
+    assert found
+    text = html.unescape(re.sub(r"<[^>]*>", " ", found[1]))
+    for heading, paragraphs in sections_of(release):
+        for part in (heading, *paragraphs):
+            assert part in text
+    assert "<b>" not in found[1]
+    assert "<ol><li>" in found[1]
 
 
 def test_the_words_of_people_and_the_day_are_stated() -> None:

@@ -43,7 +43,7 @@ NOT_PROTECTED = (
 )
 """What no release of dphist protects."""
 
-CHOSEN_BEFORE = "Nothing of this may have been taken from the data; dphist cannot check that."
+CHOSEN_BEFORE = "All of this must be chosen without a look at the data; dphist cannot check that."
 """What holds of all that is published without noise."""
 
 RANDOMNESS = "Random bits come from the operating system; forks and threads share none."
@@ -160,7 +160,7 @@ def public_of(mechanism: Maker, value: Any = None) -> list[str]:
     ----------
     value : of the release, if there is one: its edges are public.
     """
-    found = ["The parameters of the mechanism and the bounds on contributions."]
+    found = ["All parameters of the mechanism, and the bounds on contributions."]
     if isinstance(mechanism, RangesMechanism):
         edges = getattr(value, "axes", None) is not None
         what = "The columns and the edges of the bins" if edges else "The number of bins"

@@ -76,16 +76,17 @@ def _unit(release: Release, facts: Facts) -> list[str]:
         f"Protected: {unit}, with all of its data.",
         facts.neighbors,
         f"Not covered: m {several} together, such as a family or a person behind several of them. "
-        "For them epsilon is m times and rho m² times as large; a delta grows even faster.",
+        "For them ε is m times, and ρ m² times, as large; a δ grows even faster.",
     ]
 
 
 def _parameters(facts: Facts, stated: Stated) -> list[str]:
     numbers = ", ".join(f"{_SYMBOLS[name]} = {short_exact(n)}" for name, n in stated.exact.items())
+    together = f", for {stated.planned:,} releases together" if stated.planned else ""
     scale = f"Noise scale: {facts.noise.scale} records." if facts.noise.scale else ""
     threshold = f"Release threshold: {facts.threshold}." if facts.threshold else ""
     return [
-        f"Privacy-loss budget: {numbers} ({stated.variant}).",
+        f"Privacy-loss budget: {numbers} ({stated.variant}){together}.",
         f"Noise: {facts.noise.law}.",
         *filter(None, (scale, threshold)),
     ]
