@@ -8,6 +8,7 @@ from dphist.atomic_files import check_output_path, write_text
 from dphist.release.release import FOR_TESTS, Release
 from dphist.report import mechanism_facts, words
 from dphist.report.about import about_of
+from dphist.report.disclosure.sections import sections_of
 from dphist.report.kinds import kind_of
 from dphist.report.labels_shown import harmless
 from dphist.report.nouns import Nouns, Verbatim, in_own_words, nouns_of
@@ -41,6 +42,7 @@ def report_html(release: Release) -> str:
         call=mechanism_facts.call(checked.mechanism),
         page=kind.page(checked),
         paid=paid_in_words(checked.provenance),
+        disclosed=sections_of(checked),
     )
 
 
