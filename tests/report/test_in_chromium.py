@@ -171,7 +171,7 @@ WRONG = {
     "sideways": '<p style="width: 3000px">wide</p>',
     "cut": '<svg viewBox="0 0 10 10" width="100"><text x="9" y="5" font-size="9">cut</text></svg>',
     "clipped": '<p style="width: 3rem; overflow: hidden; white-space: nowrap">cut off here</p>',
-    "overlaps": '<p>one line</p><p style="position: absolute; top: 1.2rem">and another</p>',
+    "overlaps": '<p>one line</p><p style="position: absolute; top: 3px">and another</p>',
 }
 
 
