@@ -81,7 +81,7 @@ def test_the_date_stays_the_day_of_the_release() -> None:
     later = made.present(title="Later").redecode()
     assert later.presentation == Presentation(title="Later", date="2020-02-29")
     with pytest.raises(ParameterError, match="date is none of title"):
-        made.present(date="2026-01-01")
+        made.present(date="2026-01-01")  # type: ignore[call-arg]
 
 
 @pytest.mark.parametrize("name", WORDS)
@@ -131,11 +131,11 @@ def test_a_release_from_a_ledger_keeps_its_first_words(tmp_path) -> None:
     counts = dh.LabelCounts.from_table(table, label="label", user="user", max_labels=1, max_count=1)
     mechanism = dh.ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=1)
     words = Presentation(title="First", unit="patient", date="2001-01-01")
-    asked = {"by": "ana", "key": "k"}
-    first = ledger.release(mechanism, counts, presentation=words, **asked)
+    first = ledger.release(mechanism, counts, presentation=words, by="ana", key="k")
     today = datetime.now(UTC).date().isoformat()
     assert first.presentation == replace(words, date=today)
-    again = ledger.release(mechanism, counts, presentation=Presentation(title="Other"), **asked)
+    other = Presentation(title="Other")
+    again = ledger.release(mechanism, counts, presentation=other, by="ana", key="k")
     assert again == first
     with ledger:
         assert ledger.stored("k").presentation.title == "First"
@@ -146,7 +146,8 @@ def test_a_ledger_refuses_a_wrong_word_before_it_charges(tmp_path) -> None:
     profile = dh.Profile.from_counts([8, 8, 3])
     with ledger:
         before = ledger.spent
-        words = {"by": "ana", "key": "k", "presentation": Presentation(unit="patient")}
+        words = Presentation(unit="patient")
         with pytest.raises(ParameterError, match="unit must be left out"):
-            ledger.release(dh.AdaptiveScan(epsilon=1), profile, **words)
+            scan = dh.AdaptiveScan(epsilon=1)
+            ledger.release(scan, profile, presentation=words, by="ana", key="k")
         assert ledger.spent == before

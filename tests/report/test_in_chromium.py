@@ -63,12 +63,11 @@ def stream() -> dh.Release:
 
 
 def dates() -> dh.Release:
-    axis = {"start": "2013-01-01T00:00", "stop": "2013-03-01T00:00", "width": "1h"}
-    rows = pa.table({"departure": pa.array(range(0, 50 * 86400, 500), pa.timestamp("s"))})
-    moved = pa.table({"departure": pa.array(
-        [1356998400 + at for at in rows["departure"].cast(pa.int64()).to_pylist()],
-        pa.timestamp("s"))})  # fmt: skip
-    counts = dh.bin_counts(moved, column="departure", **axis)
+    seconds = np.arange(0, 50 * 86_400, 500)
+    rows = pa.table({"departure": np.datetime64("2013-01-01T00:00:00") + seconds})
+    counts = dh.bin_counts(
+        rows, column="departure", start="2013-01-01", stop="2013-03-01", width="1h"
+    )
     return dh.AdaptiveTree(epsilon="0.5", bins=counts.bins).release(counts)
 
 

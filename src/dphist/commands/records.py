@@ -12,6 +12,7 @@ from dphist.commands.options import UsageError, add_dry_run, whole
 from dphist.commands.presenting import add_presentation, add_unit_option, check_presentation
 from dphist.commands.publishing import Protected, in_the_way, say_in_the_way
 from dphist.commands.user_unit import user_unit
+from dphist.data.binned_counts import ONE_ROW
 from dphist.errors import ParameterError
 from dphist.privacy import Guarantee
 from dphist.release.maker import Maker
@@ -54,11 +55,19 @@ def add_records_dry_run(command: argparse.ArgumentParser) -> None:
     add_payment(command)
 
 
-def check_unit(options: argparse.Namespace) -> None:
-    """Refuse options of the unit that do not go together."""
-    if (options.user is None) != (options.max_records is None):
+def check_unit(options: argparse.Namespace, *, of_rows: bool = False) -> None:
+    """Refuse options of the unit that do not go together.
+
+    Parameters
+    ----------
+    of_rows : whether the records of a row may be bounded, where there are no users.
+    """
+    alone = options.max_records is None or of_rows
+    if options.user is None and not alone:
         raise UsageError("--user and --max-records go together: name both or neither")
-    if options.user is not None and options.sensitivity is not None:
+    if options.user is not None and options.max_records is None:
+        raise UsageError("--user and --max-records go together: name both or neither")
+    if options.max_records is not None and options.sensitivity is not None:
         raise UsageError("--sensitivity is set by --max-records: leave one of them out")
     if options.max_records is not None and options.max_records < 1:
         raise ParameterError("max_records must be at least 1")
@@ -76,7 +85,7 @@ def sensitivity_of(options: argparse.Namespace) -> int:
 
 def unit_of(mechanism: Maker, options: argparse.Namespace) -> tuple[Guarantee, str]:
     """Return the guarantee, and whom it protects, in words."""
-    user = user_unit(options) if options.user else None
+    user = protected_of(options).unit
     return (
         guarantee_for(mechanism.guarantee, user),
         words.privacy_unit(mechanism.guarantee.unit.at_most, user),
@@ -85,9 +94,11 @@ def unit_of(mechanism: Maker, options: argparse.Namespace) -> tuple[Guarantee, s
 
 def protected_of(options: argparse.Namespace) -> Protected:
     """Return whom the data will protect, as they will say themselves."""
-    if options.user is None:
-        return Protected(None, 1)
-    return Protected(user_unit(options), options.max_records)
+    if options.user is not None:
+        return Protected(user_unit(options), options.max_records)
+    if options.max_records is not None:
+        return Protected(ONE_ROW, options.max_records)
+    return Protected(None, 1)
 
 
 def guesses_of(options: argparse.Namespace) -> tuple[int, ...]:

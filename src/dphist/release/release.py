@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
+import pyarrow as pa
 
 from dphist.arrays import IntArray
 from dphist.atomic_files import write_text
@@ -29,6 +30,8 @@ from dphist.release.mechanisms import find_mechanism, known_in, package_of
 from dphist.release.presentation import Presentation, Words, forms_of
 from dphist.release.range_histogram import RangeHistogram
 from dphist.release.running_counts import RunningCounts
+from dphist.release.tabular import Tabular
+from dphist.shown import shown_by
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -52,7 +55,7 @@ _GUARANTEES: dict[str, type[Any]] = {g.__name__: g for g in (PureDP, ZCDP, Appro
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
-class Release:
+class Release(Tabular):
     """A published value, its guarantee, and the mechanism that made it.
 
     Attributes
@@ -159,6 +162,33 @@ class Release:
         if isinstance(value, RangeHistogram):
             value = replace(value, axes=self.value.axes, outside=self.value.outside)
         return replace(self, value=value, version=VERSION)
+
+    def plot(self, ax: Any = None, *, columns: int = 2) -> Any:
+        """Plot the release, and return matplotlib Axes: see `dphist.plot`."""
+        return shown_by("plot", self, ax=ax, columns=columns)
+
+    def to_arrow(self) -> pa.Table:
+        """Return the released table: that of the value; of a profile, count and prevalence.
+
+        `to_pandas`, `to_polars` and all libraries that read Arrow streams have the same columns.
+
+        Raises
+        ------
+        ParameterError
+            If the value is of another kind, without a table.
+        """
+        if isinstance(self.value, Profile):  # one that is not released never becomes a table
+            return pa.table({"count": self.value.counts, "prevalence": self.value.prevalences})
+        if not isinstance(self.value, Tabular):
+            kind = type(self.value).__name__
+            raise ParameterError(f"a value of type {kind} has no table: use release.value")
+        return self.value.to_arrow()
+
+    def to_pandas(self) -> Any:
+        """Return the released table as a pandas dataframe; pandas must be installed."""
+        if isinstance(self.value, Tabular):
+            return self.value.to_pandas()
+        return self.to_arrow().to_pandas()
 
     def to_json(self) -> str:
         """Return the release as a JSON document (format 1, see `docs/release-format.md`)."""

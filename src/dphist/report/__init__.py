@@ -5,18 +5,35 @@ and writes into the user's home directory, which a command that draws nothing sh
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
+from dphist.errors import ParameterError
 from dphist.release.presentation import Words
 from dphist.release.release import Release
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+
     from dphist.report.plots import Panels
 
 __all__ = ["plot", "report_html", "write_report"]
 
 
-def plot(release: Release) -> "Panels":
+@overload
+def plot(release: Release, ax: None = None, *, columns: int = 2) -> "Panels": ...
+
+
+@overload
+def plot(release: Release, ax: "Axes", *, columns: int = 2) -> "Axes": ...
+
+
+@overload
+def plot(release: Release, ax: "Sequence[Axes]", *, columns: int = 2) -> "Panels": ...
+
+
+def plot(release: Release, ax: Any = None, *, columns: int = 2) -> "Panels | Axes":
     """Plot a release.
 
     | kind | what is drawn |
@@ -32,10 +49,14 @@ def plot(release: Release) -> "Panels":
     ----------
     release : what a mechanism returned. A profile is refused, as it may be secret. So are
         histograms of more than two axes.
+    ax : matplotlib Axes to draw the first plot into, or a sequence of Axes, one for each plot
+        (default: a new figure).
+    columns : 2 for plots side by side, 1 for one below the other; without `ax`.
 
     Returns
     -------
-    (2,) array of matplotlib Axes, or (1,) for a map, a ranking or running counts
+    (2,) array of matplotlib Axes, or (1,) for a map, a ranking or running
+    counts; `ax` itself if given as Axes
         `axes[0].figure.savefig("release.png")` saves the picture. In a notebook, the last line
         of a cell shows it.
 
@@ -50,7 +71,15 @@ def plot(release: Release) -> "Panels":
     from dphist.report.words import checked_release
 
     checked = in_own_words(checked_release(release))
-    return kind_of(checked).plot(checked)
+    kind = kind_of(checked)
+    if ax is None and columns == 2:
+        return kind.plot(checked)
+    if columns not in (1, 2):
+        raise ParameterError("columns must be 1 or 2")
+    from dphist.report.plots import draw_below, draw_into
+
+    charts = kind.charts(checked)
+    return draw_below(charts) if ax is None else draw_into(charts, ax)
 
 
 def write_report(release: Release, path: str | Path, **words: Unpack[Words]) -> None:

@@ -4,6 +4,7 @@ import textwrap
 
 from dphist.release.release import FOR_TESTS, Release
 from dphist.report.about import about_of
+from dphist.report.disclosure.errata import errata_in_words
 from dphist.report.kinds import kind_of
 from dphist.report.labels_shown import harmless
 from dphist.report.nouns import Verbatim, in_own_words, nouns_of
@@ -23,6 +24,8 @@ def summary_text(release: Release) -> str:
     lines = _wrapped(f"{title}, released with differential privacy (dphist {release.version})", "")
     if release.for_tests:
         lines += _wrapped(f"{FOR_TESTS.capitalize()}. It protects nobody.", "")
+    for text in errata_in_words(release):
+        lines += _wrapped(text, "")
     lines.append("")
     result = "".join(
         harmless(part, _LONGEST) if isinstance(part, Verbatim) else nouns(part)

@@ -35,13 +35,14 @@ _NARROW = 10  # a logarithmic axis needs a range of more than this factor
 
 def plot(release: Release) -> Panels:
     """Draw both charts, or how sure a ranking is: see `dphist.plot`."""
+    charts = charts_of(release)
+    return draw_charts(charts, 6, 4.6) if len(charts) == 1 else draw_charts(charts, 11, 5.4)
+
+
+def charts_of(release: Release) -> tuple[Chart, ...]:
+    """Return the two charts of a release with counts, or the one of a ranking."""
     if release.value.counts is None:
-        return draw_charts([order_chart(release)], 6, 4.6)
-    return draw_charts(charts_of(release), 11, 5.4)
-
-
-def charts_of(release: Release) -> tuple[Chart, Chart]:
-    """Return the two charts of a release with counts."""
+        return (order_chart(release),)
     rows = rows_of(release, LARGEST)
     counts = release.value.counts.astype(np.float64)
     width, least = half_width(mechanism_of(release)), least_count(release)

@@ -7,18 +7,18 @@ and of released values.
 import math
 from collections.abc import Mapping
 from fractions import Fraction
+from typing import cast
 
 from dphist.labels import ThresholdHistogram, TopLabels, TopThreshold
 from dphist.labels.mechanism import LabelsMechanism
 from dphist.privacy import PrivacyUnit
 from dphist.privacy.as_text import down, plain, short_exact, up, with_article
+from dphist.privacy.unit import PROMISED
 from dphist.release.release import Release
-from dphist.report.kind import not_shown
 from dphist.report.labels.appearance import Appearance, half_width
 from dphist.report.words import LEVEL, limits_in_words, plural_of
 
-_BY_CALLER = ", as promised by the caller"
-_PROMISED = f"one user{_BY_CALLER}"
+_USER = f"one user{PROMISED}"
 _CHOICES = {
     "refuse": "are refused",
     "drop": "are dropped",
@@ -27,10 +27,8 @@ _CHOICES = {
 
 
 def mechanism_of(release: Release) -> LabelsMechanism:
-    """Return the mechanism of a release; refuse one without what words of this kind state."""
-    if not isinstance(release.mechanism, LabelsMechanism):
-        raise not_shown(release, LabelsMechanism)
-    return release.mechanism
+    """Return the mechanism of a release, whose kind serves these alone."""
+    return cast(LabelsMechanism, release.mechanism)
 
 
 def protected_unit(provenance: Mapping[str, str]) -> str:
@@ -39,7 +37,7 @@ def protected_unit(provenance: Mapping[str, str]) -> str:
     >>> protected_unit({"unit": "one row"}), protected_unit({})
     ('one row', 'one user')
     """
-    return provenance.get("unit", _PROMISED).removesuffix(_BY_CALLER)
+    return provenance.get("unit", _USER).removesuffix(PROMISED)
 
 
 def bounded_unit(provenance: Mapping[str, str]) -> PrivacyUnit:
@@ -53,7 +51,7 @@ def bounded_unit(provenance: Mapping[str, str]) -> PrivacyUnit:
 
 def is_promised(provenance: Mapping[str, str]) -> bool:
     """Whether the caller promises the bounds, as for a plain table of counts."""
-    return provenance.get("unit", _PROMISED).endswith(_BY_CALLER)
+    return provenance.get("unit", _USER).endswith(PROMISED)
 
 
 def bounds_in_words(mechanism: LabelsMechanism) -> str:
@@ -75,7 +73,8 @@ def bounding_in_words(mechanism: LabelsMechanism, provenance: Mapping[str, str])
     lines = [f"{unit[0].upper()}{unit[1:]} adds {bounds_in_words(mechanism)}."]
     if is_promised(provenance):
         lines.append(
-            "Whoever counted the labels asserts that no user adds more; dphist cannot check it."
+            f"Whoever counted the labels asserts that no {bounded_unit(provenance).who} adds more; "
+            "dphist cannot check it."
         )
     elif unit == "one row":
         lines.append("Each row counts as a separate user: someone with m rows is protected less.")
@@ -250,8 +249,8 @@ def limits_of(mechanism: LabelsMechanism, provenance: Mapping[str, str]) -> list
         limits.append(
             (
                 "The bounds.",
-                "Whoever counted the labels asserts that a user adds "
-                f"{bounds_in_words(mechanism)}. A user who adds more is protected less.",
+                f"Whoever counted the labels asserts that {who} adds "
+                f"{bounds_in_words(mechanism)}. One who adds more is protected less.",
             )
         )
     elif protected_unit(provenance) != "one row":
