@@ -1,8 +1,10 @@
 """The report: one HTML file about one release that opens anywhere, without a network."""
 
+import re
 from pathlib import Path
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, Template
+from markupsafe import Markup, escape
 
 from dphist.atomic_files import check_output_path, write_text
 from dphist.release.release import FOR_TESTS, Release
@@ -15,6 +17,7 @@ from dphist.report.nouns import Nouns, Verbatim, in_own_words, nouns_of
 from dphist.report.paid import paid_in_words
 
 _LONGEST = 120  # letters of a label
+_DATE = re.compile(r"\d{4}-\d\d-\d\d(?: \d\d:\d\d(?::\d\d(?:\.\d+)?)?)?")
 
 
 def write_report(release: Release, path: str | Path) -> None:
@@ -71,7 +74,8 @@ def template_of(package: str, nouns: Nouns | None = None) -> Template:
     return environment.get_template("page.html.j2")
 
 
-def _typeset(text: str) -> str:
-    """Keep a number and its sign on one line, and curl apostrophes."""
+def _typeset(text: str) -> Markup:
+    """Escape a text, keep dates, numbers and their signs on one line, and curl apostrophes."""
     text = text.replace(" %", "\u00a0%").replace("'", "\u2019")
-    return text.replace("± ", "±\u00a0").replace("ε = ", "ε\u00a0=\u00a0")
+    text = text.replace("± ", "±\u00a0").replace("ε = ", "ε\u00a0=\u00a0")
+    return Markup(_DATE.sub(r'<span class="whole">\g<0></span>', escape(text)))  # noqa: S704

@@ -52,9 +52,9 @@ class Quantile:
         """What the quantile says about the records.
 
         >>> Quantile(0.05, "3", "2", "4").meaning
-        '5 % below, 95 % not'
+        '5 % below'
         """
-        return f"{100 * self.share:g} % below, {100 - 100 * self.share:g} % not"
+        return f"{100 * self.share:g} % below"
 
 
 def count_text(count: float) -> str:
