@@ -38,7 +38,7 @@ from dphist.noise.gaussian import LARGEST_SIGMA
 from dphist.noise.gaussian_epsilon import gaussian_epsilon
 from dphist.noise.geometric import SMALLEST_EPSILON
 from dphist.parameters import Exact, checked_level, probability, whole_number
-from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PureDP
+from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PureDP, dp_events
 from dphist.release.label_table import LabelTable
 from dphist.release.mechanisms import savable
 
@@ -221,6 +221,17 @@ class ThresholdHistogram(LabelsMechanism):
             except ParameterError:  # beyond what is computed exactly; zCDP is not
                 pass
         return LabelsMechanism.epsilon_at(self, total, times)
+
+    def _dp_event(self) -> Any:
+        if self.noise == "gaussian":
+            noise = dp_events.gaussian(self._changed * self.epsilon**2)
+        else:
+            # The numbers of users change by 1 and have noise for that, which costs the same.
+            rate = self.epsilon / self.max_count
+            noise = dp_events.geometric(rate, self.max_count, self.changed_labels)
+            if self.count_cut_users:
+                noise = dp_events.together([noise, dp_events.geometric(self.epsilon)])
+        return dp_events.composed(noise, self.delta or Fraction(0))
 
     @classmethod
     def needs_delta(cls, labels: Sequence[Any] | None = None, **_parameters: Any) -> bool:
