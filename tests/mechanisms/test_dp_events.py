@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import dp_accounting
 import numpy as np
@@ -98,7 +99,7 @@ def is_above(event, pairs, tolerance: float = 1e-9) -> bool:
     """Whether the event's delta is at least that of each pair of laws, at all epsilons."""
     accountant = PLDAccountant().compose(event)
     return all(
-        accountant.get_delta(epsilon) >= delta_of(*pair, epsilon) - tolerance
+        accountant.get_delta(epsilon) >= delta_of(pair[0], pair[1], epsilon) - tolerance
         for pair in pairs
         for epsilon in EPSILONS
     )
@@ -188,7 +189,7 @@ def test_gaussian_thresholds_agree_with_our_exact_accounting() -> None:
 
 def test_users_that_are_counted_too_cost_as_one_label_more() -> None:
     for noise in ("laplace", "gaussian"):
-        kept = {"epsilon": "0.2", "delta": "1e-6", "noise": noise}
+        kept: dict[str, Any] = {"epsilon": "0.2", "delta": "1e-6", "noise": noise}
         three = dh.ThresholdHistogram(max_labels=3, **kept).dp_event()
         counted = dh.ThresholdHistogram(max_labels=2, count_cut_users=True, **kept).dp_event()
         assert epsilon_of(counted, 1e-4) == pytest.approx(epsilon_of(three, 1e-4), abs=4 * STEP)

@@ -1,6 +1,7 @@
 """Ranges between edges: dates of a calendar, as arguments and in errors."""
 
 import datetime
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,7 @@ import dphist as dh
 from dphist.errors import ParameterError
 
 DAYS = pd.DataFrame({"day": pd.date_range("2010-01-01", "2010-12-31"), "x": range(365)})
-YEAR = {"start": "2010-01-01", "stop": "2011-01-01", "width": "1mo"}
+YEAR: Any = {"start": "2010-01-01", "stop": "2011-01-01", "width": "1mo"}
 MONTHS = dh.bin_counts(DAYS, column="day", **YEAR)
 H = dh.LeafCounts(epsilon=1000, bins=12).release(MONTHS).value
 

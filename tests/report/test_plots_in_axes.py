@@ -54,11 +54,11 @@ def test_what_is_no_axes_is_refused() -> None:
     release, _ = RELEASES["ranges"]
     for wrong in ("ax", [1, 2], Figure().subplots(3)):
         with pytest.raises(ParameterError, match="ax must be"):
-            dh.plot(release, wrong)
+            dh.plot(release, wrong)  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="columns"):
         dh.plot(release, columns=3)
     with pytest.raises(ParameterError, match="release"):
-        dh.plot(dh.Profile.from_counts([3]), Figure().subplots())
+        dh.plot(dh.Profile.from_counts([3]), Figure().subplots())  # type: ignore[call-overload]
 
 
 def test_two_histograms_in_one_axes_with_their_bands() -> None:

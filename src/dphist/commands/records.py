@@ -9,8 +9,9 @@ from dphist.commands.ledger.options import add_payment
 from dphist.commands.ledger.quoting import quote
 from dphist.commands.meanings import help_of
 from dphist.commands.options import UsageError, add_dry_run, whole
+from dphist.commands.presenting import add_presentation, add_unit_option, check_presentation
 from dphist.commands.publishing import Protected, in_the_way, say_in_the_way
-from dphist.commands.user_unit import add_user_unit, user_unit
+from dphist.commands.user_unit import user_unit
 from dphist.data.binned_counts import ONE_ROW
 from dphist.errors import ParameterError
 from dphist.privacy import Guarantee
@@ -30,7 +31,7 @@ def add_unit(command: argparse.ArgumentParser, mechanism: type, user: str) -> No
     user : help of ``--user``.
     """
     command.add_argument("--user", metavar="COLUMN", help=user)
-    add_user_unit(command)
+    add_unit_option(command)
     command.add_argument(
         "--max-records",
         type=whole,
@@ -50,6 +51,7 @@ def add_records_dry_run(command: argparse.ArgumentParser) -> None:
     """Add the options of a dry run, and where the release is written."""
     guess = "the number of records, for the expected error of a dry run"
     add_dry_run(command, "guarantee and error", "--expect-total", guess)
+    add_presentation(command)
     add_payment(command)
 
 
@@ -70,6 +72,7 @@ def check_unit(options: argparse.Namespace, *, of_rows: bool = False) -> None:
     if options.max_records is not None and options.max_records < 1:
         raise ParameterError("max_records must be at least 1")
     user_unit(options)
+    check_presentation(options)
     if options.expect_total is not None and not options.dry_run:
         raise UsageError("--expect-total is for --dry-run; a release knows its private total")
 

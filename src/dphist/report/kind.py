@@ -27,14 +27,6 @@ class Summary:
     table: list[str]
 
 
-def not_shown(release: Release, base: type[Any]) -> ParameterError:
-    """Return the error for a mechanism without the members that pages of its kind state."""
-    return ParameterError(
-        f"releases of {type(release.mechanism).__name__} cannot be shown: a mechanism for values "
-        f"of type {type(release.value).__name__} must be a {base.__name__}"
-    )
-
-
 class Kind(ABC):
     """How releases of one kind are shown.
 
@@ -90,6 +82,10 @@ class Kind(ABC):
     @abstractmethod
     def page(self, release: Release) -> Page:
         """Return what the page says."""
+
+    def serving(self, release: Release) -> "Kind":
+        """Return the kind that shows a release: this one, if it serves the release's mechanism."""
+        return self
 
     def title_of(self, release: Release) -> str:
         """Return the heading of a release."""

@@ -8,11 +8,13 @@ from dphist.report.delta_words import Number
 from dphist.report.kind import Kind, Summary
 from dphist.report.numbers_protected import most_shown, number_shown
 from dphist.report.page import Page
+from dphist.report.plain.kind import PlainKind
 from dphist.report.promise import Promise, promise_of_total
 from dphist.report.streams.counted import counted_by
 from dphist.report.streams.summary import summary_of
 from dphist.report.streams.table import streams_csv
 from dphist.report.streams.words import mechanism_of, neighbors_in_words, protected_unit
+from dphist.streams import ContinualMechanism
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +26,10 @@ class StreamsKind(Kind):
     """How often each label has occurred, again and again as events arrive."""
 
     name, title = "streams", "Running counts of a stream"
+
+    def serving(self, release: Release) -> Kind:
+        """Return this kind for the streams of dphist, which state horizons and bounds."""
+        return self if isinstance(release.mechanism, ContinualMechanism) else PlainKind(self)
 
     def promise(self, release: Release) -> Promise:
         mechanism = mechanism_of(release)
