@@ -87,7 +87,7 @@ def test_two_who_begin_at_once_get_one_stream(
     events: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A second file is begun between the first one's look at the ledger and its note."""
-    opened = streams.LedgerStream.open.__func__  # type: ignore[attr-defined]
+    opened = streams.LedgerStream.open.__func__
     inner = []
 
     def open_between(cls: Any, path: Any, **options: Any) -> Any:
@@ -96,7 +96,7 @@ def test_two_who_begin_at_once_get_one_stream(
             events.open_stream(tmp_path / "t", MECHANISM, by="bob", key="s").close()
         return opened(cls, path, **options)
 
-    monkeypatch.setattr(streams.LedgerStream, "open", classmethod(open_between))
+    monkeypatch.setattr(streams.LedgerStream, "open", classmethod(open_between))  # type: ignore[arg-type]
     with pytest.raises(LedgerError, match="pays for another state file"):
         events.open_stream(tmp_path / "s", MECHANISM, by="ana", key="s")
     assert actions(events) == ["charged", "noted"]

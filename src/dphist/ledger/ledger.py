@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,8 @@ from dphist.noise.inversion import Source
 from dphist.parameters import Exact
 from dphist.privacy import PrivacyUnit
 from dphist.privacy.unit import as_unit
-from dphist.release.release import Release
+from dphist.release.presentation import Presentation
+from dphist.release.release import Release, check_unit_word
 from dphist.streams import ContinualMechanism
 
 MAIN = "main"
@@ -133,6 +135,8 @@ class Ledger(LedgerAccounts):
         key: str,
         note: str = "",
         account: Accounts = None,
+        presentation: Presentation | None = None,
+        configuration: str | None = None,
         source: Source | None = None,
     ) -> Release:
         """Charge what a release costs, durably, and then make it.
@@ -146,6 +150,10 @@ class Ledger(LedgerAccounts):
             the stored release and costs nothing; it never draws again.
         note : the purpose, in your words.
         account : the account to charge, or several, all or none (default: the only one).
+        presentation : the words in which the release is shown. Those of the first release with a
+            key are kept.
+        configuration : hash of the file that asked for the release, for its provenance. That of
+            the first release with a key is kept.
         source : `source(n)` returns n random bytes. For tests only: the release says so.
 
         Returns
@@ -171,12 +179,21 @@ class Ledger(LedgerAccounts):
         deferred = Deferred.of(data, self.id)
         if not isinstance(data, Deferred):
             check_bounds(mechanism, deferred.open())
+        if presentation is not None and presentation.unit is not None:  # before it is charged
+            unit = mechanism.guarantee.unit
+            named = unit if deferred.unit is None else unit.named(deferred.unit)
+            check_unit_word(presentation.unit, named.who)
         stored, entry = self._payments.charge(mechanism, deferred, by, key, note, account)
         if stored is not None:
             return Release.from_json(stored, name=f"the release of the key {key!r}")
         assert entry is not None  # noqa: S101
         try:
             release = _released(mechanism, deferred.opened(self.id), source)
+            if presentation is not None:
+                words = replace(presentation, date=release.presentation.date)
+                release = replace(release, presentation=words)
+            if configuration is not None:
+                release = release.configured(configuration)
             return self._payments.finish(release, key, entry)
         except BaseException as error:
             LOG.warning("%s: entry %d was charged, and its release failed", self.name, entry.number)
@@ -227,15 +244,16 @@ class Ledger(LedgerAccounts):
 
         Parameters
         ----------
-        data : for their unit alone: they are not read.
+        data : for their unit alone: they are not read. A list has those of each release in turn.
         """
-        unit = Deferred.of(data, self.id).protected
+        each = data if isinstance(data, list) else [data] * len(mechanisms)
+        units = [Deferred.of(one, self.id).protected for one in each]
         after: dict[tuple[str, str], Totals] = {}
         priced: list[list[Price]] = []
         paid, ends = 0, None
         with self._payments.reading() as tables:
             names = self._payments.names(tables, account)
-            for mechanism in mechanisms:
+            for mechanism, unit in zip(mechanisms, units, strict=True):
                 priced.append(prices(tables, names, mechanism, unit))
                 found = [
                     would_fit(tables, price, holder, after)

@@ -4,8 +4,10 @@ As in `words`: functions of a mechanism's parameters, of what was stated before 
 and of released values.
 """
 
+import math
 from collections.abc import Mapping
 from fractions import Fraction
+from typing import cast
 
 from dphist.labels import ThresholdHistogram, TopLabels, TopThreshold
 from dphist.labels.mechanism import LabelsMechanism
@@ -13,7 +15,6 @@ from dphist.privacy import PrivacyUnit
 from dphist.privacy.as_text import down, plain, short_exact, up, with_article
 from dphist.privacy.unit import PROMISED
 from dphist.release.release import Release
-from dphist.report.kind import not_shown
 from dphist.report.labels.appearance import Appearance, half_width
 from dphist.report.words import LEVEL, limits_in_words, plural_of
 
@@ -26,10 +27,8 @@ _CHOICES = {
 
 
 def mechanism_of(release: Release) -> LabelsMechanism:
-    """Return the mechanism of a release; refuse one without what words of this kind state."""
-    if not isinstance(release.mechanism, LabelsMechanism):
-        raise not_shown(release, LabelsMechanism)
-    return release.mechanism
+    """Return the mechanism of a release, whose kind serves these alone."""
+    return cast(LabelsMechanism, release.mechanism)
 
 
 def protected_unit(provenance: Mapping[str, str]) -> str:
@@ -126,12 +125,37 @@ def threshold_base(mechanism: LabelsMechanism) -> str | None:
 
 
 def number(value: int | Fraction | float) -> str:
-    """Write a threshold in up to six digits, rounded up: counts above it are released.
+    """Write a threshold as a whole number if it is one, or rounded up to a tenth.
 
-    >>> number(155), number(Fraction(796549, 10000)), number(1234567), number(Fraction(2, 3))
-    ('155', '79.6549', '1,234,567', '0.666667')
+    >>> number(155), number(Fraction(796549, 10000)), number(Fraction(12345671, 10))
+    ('155', '79.7', '1,234,567.1')
     """
-    return f"{int(value):,}" if value == int(value) else plain(up(value))
+    whole = int(value)
+    return f"{whole:,}" if value == whole else f"{math.ceil(10 * value) / 10:,.1f}"
+
+
+def least_shown(mechanism: LabelsMechanism) -> str:
+    """Write the smallest noisy count that is released, or how far above another one it is.
+
+    >>> least_shown(ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=1, noise="gaussian"))
+    '6'
+    """
+    threshold = mechanism.threshold
+    if threshold is None:
+        return "none"
+    if threshold_base(mechanism) != "zero":
+        return f"{math.ceil(threshold):,}"
+    if mechanism.noise == "gaussian":  # compared before it is rounded
+        return f"{math.floor(threshold + Fraction(1, 2)):,}"
+    return f"{math.floor(threshold) + 1:,}"
+
+
+def least_shown_note(mechanism: LabelsMechanism) -> str:
+    """Say what `least_shown` is, as a note below it."""
+    base = threshold_base(mechanism)
+    if base == "zero":
+        return "records, with noise; labels below it are missing"
+    return f"records above {base}"
 
 
 def threshold_in_words(mechanism: LabelsMechanism) -> str:
