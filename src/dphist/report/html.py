@@ -78,4 +78,5 @@ def _typeset(text: str) -> Markup:
     """Escape a text, keep dates, numbers and their signs on one line, and curl apostrophes."""
     text = text.replace(" %", "\u00a0%").replace("'", "\u2019")
     text = text.replace("± ", "±\u00a0").replace("ε = ", "ε\u00a0=\u00a0")
-    return Markup(_DATE.sub(r'<span class="whole">\g<0></span>', escape(text)))  # noqa: S704
+    safe = str(escape(text))  # of Markup, re.sub would escape the tags as well
+    return Markup(_DATE.sub(r'<span class="whole">\g<0></span>', safe))  # noqa: S704
