@@ -39,12 +39,17 @@ if TYPE_CHECKING:
     from dphist.labels import PayWhatYouGet, ThresholdHistogram, TopLabels, TopThreshold
     from dphist.ledger.ledger import Ledger
     from dphist.mechanism import Mechanism, register
+    from dphist.planning.check import check
+    from dphist.planning.for_error import for_error
+    from dphist.planning.make import plan
+    from dphist.planning.plan import Plan
     from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PrivacyUnit, PureDP, compose
     from dphist.privacy.calibration import calibrate
     from dphist.ranges import AdaptiveTree, HierarchicalTree, LeafCounts
     from dphist.release.release import Release
     from dphist.release.running_counts import RunningCounts
     from dphist.report import plot, write_report
+    from dphist.report.disclosure.disclose import disclose
     from dphist.streams import ContinualHistogram, ContinualMechanism
 
     __version__: str
@@ -77,6 +82,7 @@ __all__ = [
     "ParameterError",
     "PartitionSampler",
     "PayWhatYouGet",
+    "Plan",
     "PrivHist",
     "PrivacyUnit",
     "Profile",
@@ -94,8 +100,12 @@ __all__ = [
     "anonymize",
     "bin_counts",
     "calibrate",
+    "check",
     "compose",
+    "disclose",
+    "for_error",
     "noise",
+    "plan",
     "plot",
     "properties",
     "register",
@@ -137,8 +147,13 @@ _HOMES = {
     "data.profile": ("Profile",),
     "ledger.ledger": ("Ledger",),
     "mechanism": ("Mechanism", "register"),
+    "planning.check": ("check",),
+    "planning.for_error": ("for_error",),
+    "planning.make": ("plan",),
+    "planning.plan": ("Plan",),
     "release.release": ("Release",),
     "report": ("plot", "write_report"),
+    "report.disclosure.disclose": ("disclose",),
     "release.running_counts": ("RunningCounts",),
     "ranges": ("AdaptiveTree", "HierarchicalTree", "LeafCounts"),
     "labels": ("PayWhatYouGet", "ThresholdHistogram", "TopLabels", "TopThreshold"),

@@ -5,6 +5,7 @@ import io
 import random
 import re
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from rich.cells import cell_len
@@ -66,7 +67,7 @@ def gone() -> Release:
     return Release(value, UNKNOWN.guarantee, UNKNOWN)
 
 
-@pytest.fixture(scope="module", params=ALL.values(), ids=ALL)
+@pytest.fixture(scope="module", params=list(ALL.values()), ids=list(ALL))
 def release(request: pytest.FixtureRequest) -> Release:
     make: Callable[[], Release] = request.param
     return make()
@@ -97,7 +98,8 @@ def test_colours_follow_the_readers_scheme(source: str) -> None:
 
 
 def test_the_page_says_what_is_promised(release: Release, source: str) -> None:
-    text, mechanism = Page(source).text, release.mechanism
+    text = Page(source).text
+    mechanism: Any = release.mechanism
     total = total_of(mechanism)
     for said in (
         total_in_words(total, mechanism.unit, number_protected(release), release.guarantee),
@@ -156,9 +158,10 @@ def test_the_last_reading_is_the_table_of_the_page() -> None:
     table = release.value.latest
     pairs = list(zip(table.labels, table.counts.tolist(), strict=True))
     assert len(pairs) > 50
-    for rank, (label, count) in enumerate(pairs[:50], 1):
+    for rank, (label, count) in enumerate(pairs[:100], 1):
         assert f"{rank} {label} {count:,} {max(count - width, 1):,} to {count + width:,}" in text
-    assert f"The release file has {len(pairs) - 50} more rows" in text
+    if len(pairs) > 100:
+        assert f"release file have {len(pairs) - 100} more rows" in text
     for name in ("nothing", "none left"):
         assert "the last reading is empty" in Page(report_html(ALL[name]())).text
         assert "No label was released." in summary_text(ALL[name]())

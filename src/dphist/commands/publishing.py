@@ -15,10 +15,12 @@ from dphist.atomic_files import check_distinct, check_output_path, staged_output
 from dphist.commands import ending
 from dphist.commands.ledger.options import is_file, place_to_pay
 from dphist.commands.options import UsageError
+from dphist.commands.presenting import presented
 from dphist.errors import DphistError, OutputFileError
 from dphist.release.release import Release
 from dphist.report import report_html
 from dphist.report.kinds import kind_of
+from dphist.report.nouns import in_own_words
 from dphist.report.summary import summary_text
 from dphist.report.table import table_csv
 from dphist.stopping import handlers_wait
@@ -133,6 +135,7 @@ def publish(
     ----------
     said, shown : lines about the payment, and the same for JSON about what was written.
     """
+    release = presented(release, options)
     paths = outputs_of(options)
     # Whoever thinks that nothing was written may release again, and pay twice.
     written = f"{', '.join(paths.values())} written, but not all was printed"
@@ -194,7 +197,7 @@ def _announce(
         return
     if options.json:
         if options.output:
-            told = {**kind_of(release).as_json(release), **shown, "wrote": paths}
+            told = {**kind_of(release).as_json(in_own_words(release)), **shown, "wrote": paths}
             print(json.dumps(told), flush=True)
         else:
             print(release.to_json().rstrip(), flush=True)

@@ -14,6 +14,7 @@ from pathlib import Path
 from dphist.atomic_files import check_distinct, check_output_path, staged_outputs
 from dphist.commands.ledger.options import is_file
 from dphist.commands.options import UsageError
+from dphist.commands.presenting import presented
 from dphist.commands.publishing import MAKERS, in_the_way, outputs_of, refusal
 from dphist.commands.stream.unit import named
 from dphist.errors import DphistError, OutputFileError, ParameterError
@@ -33,7 +34,8 @@ def write_outputs(
     OutputFileError
         If the system refuses, or a file is there by now that is not of this stream.
     """
-    release, paths = named(stream.released(), options), outputs_of(options)
+    release = presented(named(stream.released(), options), options)
+    paths = outputs_of(options)
     with staged_outputs() as staged:
         for kind, path in paths.items():
             staged.write_text(path, MAKERS[kind](release), replace=path in replaced)
@@ -141,7 +143,8 @@ def _is_table_of(value: RunningCounts, text: str) -> bool:
 
 def _is_page(text: str) -> bool:
     """Whether a text is a page about running counts."""
-    return text.startswith("<!doctype html>") and "<h1>Running counts" in text
+    known = '<meta name="dphist-kind" content="streams">', "<h1>Running counts of a stream"
+    return text.startswith("<!doctype html>") and any(mark in text for mark in known)
 
 
 def check_stream_paths(options: argparse.Namespace) -> None:

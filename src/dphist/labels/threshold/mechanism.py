@@ -38,6 +38,7 @@ from dphist.noise import Source
 from dphist.noise.gaussian import LARGEST_SIGMA
 from dphist.noise.gaussian_epsilon import gaussian_epsilon
 from dphist.noise.geometric import SMALLEST_EPSILON
+from dphist.noise.search import first_true
 from dphist.parameters import Exact, checked_level, probability, whole_number
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PureDP
 from dphist.release.label_table import LabelTable
@@ -332,15 +333,7 @@ class ThresholdHistogram(LabelsMechanism):
     def likely_count(self, chance: float) -> int:
         """Return the least count, in records, released with this probability or more."""
         checked_level(chance, "chance")
-        below, above = 0, 1
-        while self.release_chance(above) < chance:
-            above *= 2
-        while above - below > 1:
-            middle = (below + above) // 2
-            below, above = (
-                (below, middle) if self.release_chance(middle) >= chance else (middle, above)
-            )
-        return above
+        return max(first_true(lambda count: self.release_chance(count) >= chance), 1)
 
     @property
     def description(self) -> str:

@@ -232,6 +232,14 @@ class Transaction:
             },
         )
 
+    def key_of_state(self, state: str) -> str | None:
+        """Return the key whose stream has this state, as its last note says, or None."""
+        for name, text in self._execute(_NOTES).fetchall():
+            with _readable("a note of a stream"):
+                if json.loads(text)["state"] == state:
+                    return str(name)
+        return None
+
     def release_text(self, key: str) -> str | None:
         """Return the text of the release stored under a key, or None."""
         row = self._execute(
@@ -263,6 +271,10 @@ class Transaction:
 
 
 _CHARGES = "SELECT name, entry, state, fingerprint, sha256, noted, release_text FROM dphist_charges"
+_NOTES = (
+    "SELECT c.name, e.content FROM dphist_charges c JOIN dphist_entries e ON e.number = c.noted "
+    "WHERE c.noted IS NOT NULL"
+)
 _ENTRIES = "SELECT number, time, action, content, previous, signature FROM dphist_entries"
 
 
@@ -304,10 +316,15 @@ def _cap(row: Sequence[Any]) -> Budget:
 def _totals(row: Sequence[Any]) -> Totals:
     account, _, entries_, mixed, *sums = row
     with _readable(f"a sum of {account!r}"):
-        found = Totals(int(entries_), int(mixed), *(Fraction(text) for text in sums))
-        for name, text in zip(("epsilon", "rho", "delta"), sums, strict=True):
-            _check_text(str(getattr(found, name)), text)
-        return found
+        return Totals(int(entries_), int(mixed), *map(_sum, sums))
+
+
+def _sum(text: Any) -> Fraction:
+    """Return a sum as it is written; ValueError for another text of the same number."""
+    above, _, below = str(text).partition("/")
+    found = Fraction(int(above), int(below or 1))
+    _check_text(str(found), text)
+    return found
 
 
 def _charge(row: Sequence[Any]) -> Charge:

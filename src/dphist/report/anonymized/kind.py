@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from dphist.release.release import Release
 from dphist.report import records, words
+from dphist.report.anonymized.result import result_of
 from dphist.report.anonymized.summary import summary_of
 from dphist.report.anonymized.table import anonymized_csv
 from dphist.report.counted import Counted
@@ -12,13 +13,18 @@ from dphist.report.page import Page
 from dphist.report.promise import Promise, promise_of_records
 
 if TYPE_CHECKING:
-    from dphist.report.plots import Panels
+    from collections.abc import Sequence
+
+    from dphist.report.plots import Chart, Panels
 
 
 class AnonymizedKind(Kind):
     """How many labels have each count."""
 
-    name, title = "anonymized", "Anonymized histogram"
+    name, title = "anonymized", "How many labels occur how often"
+
+    def result(self, release: Release) -> list[str]:
+        return result_of(release)
 
     def promise(self, release: Release) -> Promise:
         sensitivity, user = records.sensitivity_of(release), release.provenance.get("unit")
@@ -45,6 +51,11 @@ class AnonymizedKind(Kind):
         from dphist.report.anonymized import plots
 
         return plots.plot(release)
+
+    def charts(self, release: Release) -> "Sequence[Chart]":
+        from dphist.report.anonymized import plots
+
+        return plots.charts_of(release, plots.bands_of(release))
 
     def page(self, release: Release) -> Page:
         from dphist.report.anonymized import page

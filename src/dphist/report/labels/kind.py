@@ -2,30 +2,42 @@
 
 from typing import TYPE_CHECKING, Any
 
+from dphist.labels.mechanism import LabelsMechanism
 from dphist.release.release import Release
 from dphist.report.counted import Counted
 from dphist.report.delta_words import Number
 from dphist.report.kind import Kind, Summary
 from dphist.report.labels.counted import counted_of, cut_users_json, cut_users_of
+from dphist.report.labels.result import result_of
 from dphist.report.labels.summary import summary_of
 from dphist.report.labels.table import labels_csv
 from dphist.report.labels.words import mechanism_of, neighbors_of, protected_unit
 from dphist.report.numbers_protected import most_shown, number_shown
 from dphist.report.page import Page
+from dphist.report.plain.kind import PlainKind
 from dphist.report.promise import Promise, promise_of_total
 
 if TYPE_CHECKING:
-    from dphist.report.plots import Panels
+    from collections.abc import Sequence
+
+    from dphist.report.plots import Chart, Panels
 
 
 class LabelsKind(Kind):
     """Which labels are common, and how common."""
 
-    name, title = "labels", "Label counts"
+    name, title = "labels", "Common labels and their counts"
+
+    def serving(self, release: Release) -> Kind:
+        """Return this kind for the mechanisms of dphist, which state thresholds and bounds."""
+        return self if isinstance(release.mechanism, LabelsMechanism) else PlainKind(self)
 
     def title_of(self, release: Release) -> str:
         """Return the heading of a release; a ranking has no counts."""
-        return "Top labels" if release.value.counts is None else self.title
+        return "The most common labels" if release.value.counts is None else self.title
+
+    def result(self, release: Release) -> list[str]:
+        return result_of(release)
 
     def promise(self, release: Release) -> Promise:
         return promise_of_total(
@@ -56,6 +68,11 @@ class LabelsKind(Kind):
         from dphist.report.labels import plots
 
         return plots.plot(release)
+
+    def charts(self, release: Release) -> "Sequence[Chart]":
+        from dphist.report.labels import plots
+
+        return plots.charts_of(release)
 
     def page(self, release: Release) -> Page:
         from dphist.report.labels import page
