@@ -7,6 +7,7 @@ nothing wrong. Each check is shown to fail on a page that is wrong.
 import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -63,7 +64,7 @@ def stream() -> dh.Release:
 
 
 def dates() -> dh.Release:
-    axis = {"start": "2013-01-01T00:00", "stop": "2013-03-01T00:00", "width": "1h"}
+    axis: Any = {"start": "2013-01-01T00:00", "stop": "2013-03-01T00:00", "width": "1h"}
     rows = pa.table({"departure": pa.array(range(0, 50 * 86400, 500), pa.timestamp("s"))})
     moved = pa.table({"departure": pa.array(
         [1356998400 + at for at in rows["departure"].cast(pa.int64()).to_pylist()],
