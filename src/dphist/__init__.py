@@ -36,7 +36,13 @@ if TYPE_CHECKING:
         ReleaseFileError,
         StateError,
     )
-    from dphist.labels import PayWhatYouGet, ThresholdHistogram, TopLabels, TopThreshold
+    from dphist.labels import (
+        DiscoverLabels,
+        PayWhatYouGet,
+        ThresholdHistogram,
+        TopLabels,
+        TopThreshold,
+    )
     from dphist.ledger.ledger import Ledger
     from dphist.mechanism import Mechanism, register
     from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PrivacyUnit, PureDP, compose
@@ -64,6 +70,7 @@ __all__ = [
     "ContinualMechanism",
     "CumulativeCounts",
     "DataError",
+    "DiscoverLabels",
     "DphistError",
     "HierarchicalTree",
     "HorizonError",
@@ -141,7 +148,13 @@ _HOMES = {
     "report": ("plot", "write_report"),
     "release.running_counts": ("RunningCounts",),
     "ranges": ("AdaptiveTree", "HierarchicalTree", "LeafCounts"),
-    "labels": ("PayWhatYouGet", "ThresholdHistogram", "TopLabels", "TopThreshold"),
+    "labels": (
+        "DiscoverLabels",
+        "PayWhatYouGet",
+        "ThresholdHistogram",
+        "TopLabels",
+        "TopThreshold",
+    ),
 }
 _SUBMODULES = ("noise", "properties")
 

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from dphist.labels import DiscoverLabels
 from dphist.release.release import Release
 from dphist.report.counted import Counted
 from dphist.report.delta_words import Number
@@ -25,6 +26,8 @@ class LabelsKind(Kind):
 
     def title_of(self, release: Release) -> str:
         """Return the heading of a release; a ranking has no counts."""
+        if isinstance(release.mechanism, DiscoverLabels):
+            return "Labels"
         return "Top labels" if release.value.counts is None else self.title
 
     def promise(self, release: Release) -> Promise:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from dphist.labels import DiscoverLabels
 from dphist.release.release import Release
 from dphist.report import mechanism_facts
 from dphist.report.labels import words
@@ -23,6 +24,7 @@ class LabelsPage(Page):
     Attributes
     ----------
     has_counts : whether counts are released; a ranking has none.
+    ranked : whether labels come in the order of their counts.
     labels : how many are released.
     too_few : whether fewer labels than wanted were found.
     rows, left_out : the first rows, and how many more there are.
@@ -35,6 +37,7 @@ class LabelsPage(Page):
     """
 
     has_counts: bool
+    ranked: bool
     labels: int
     too_few: bool
     rows: list[Row]
@@ -60,6 +63,7 @@ def content(release: Release) -> LabelsPage:
     likely = [words.appearance_in_words(mechanism, each) for each in appearances(mechanism)]
     return LabelsPage(
         has_counts=has_counts,
+        ranked=not isinstance(mechanism, DiscoverLabels),
         labels=released,
         too_few=released < len(value),
         rows=rows_of(release, _MOST_ROWS),

@@ -7,13 +7,14 @@ and of released values.
 from collections.abc import Mapping
 from fractions import Fraction
 
-from dphist.labels import ThresholdHistogram, TopLabels, TopThreshold
+from dphist.labels import DiscoverLabels, ThresholdHistogram, TopLabels, TopThreshold
 from dphist.labels.mechanism import LabelsMechanism
 from dphist.privacy import PrivacyUnit
 from dphist.privacy.as_text import down, plain, short_exact, up, with_article
 from dphist.release.release import Release
 from dphist.report.kind import not_shown
 from dphist.report.labels.appearance import Appearance, half_width
+from dphist.report.labels.discovered import threshold_of_weights, users_that_are_enough
 from dphist.report.words import LEVEL, limits_in_words, plural_of
 
 _PROMISED = "one user, as promised by the caller"
@@ -138,6 +139,8 @@ def threshold_in_words(mechanism: LabelsMechanism) -> str:
     base, threshold = threshold_base(mechanism), mechanism.threshold
     if threshold is None:
         return "There is no threshold: all listed labels are released."
+    if isinstance(mechanism, DiscoverLabels):
+        return threshold_of_weights(mechanism)
     if base == "zero":
         return (
             f"Threshold: {number(threshold)} records; labels with a noisy count above it are "
@@ -151,6 +154,8 @@ def threshold_in_words(mechanism: LabelsMechanism) -> str:
 
 def appearance_in_words(mechanism: LabelsMechanism, appearance: Appearance) -> str:
     """Say what count a label needs to be released with some chance."""
+    if isinstance(mechanism, DiscoverLabels):
+        return users_that_are_enough(mechanism, appearance)
     percent, count = f"{100 * appearance.chance:g} %", appearance.count
     base = threshold_base(mechanism)
     if base == "zero":
@@ -205,7 +210,8 @@ def limits_of(mechanism: LabelsMechanism, provenance: Mapping[str, str]) -> list
                 "threshold are missing, however many there are.",
             )
         )
-    if threshold_base(mechanism) is not None and not isinstance(mechanism, TopLabels):
+    without_counts = isinstance(mechanism, TopLabels | DiscoverLabels)
+    if threshold_base(mechanism) is not None and not without_counts:
         limits.append(
             (
                 "Counts near the threshold.",
