@@ -17,7 +17,7 @@ test: $(VENV)/.dev
 # Lines and branches that the tests of `make test` do not run.
 coverage: $(VENV)/.dev
 	$(BIN)/python -m pytest -m "not audit and not verify" -n 2 --dist loadfile \
-	  --cov=dphist --cov-branch --cov-report=term-missing:skip-covered
+	  --cov --cov-report=term
 
 verify: $(VENV)/.verify
 	$(BIN)/python -m pytest -m verify -n 2

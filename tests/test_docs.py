@@ -72,21 +72,24 @@ def test_readme_prints_what_it_shows(folder, capsys) -> None:
     assert printed == shown
 
 
-def test_ledger_guide_prints_what_it_shows(folder, capsys) -> None:
+@pytest.mark.parametrize(
+    ("name", "least"), [("ledger.md", 14), ("notebooks.md", 1), ("disclosure.md", 3)]
+)
+def test_guides_print_what_they_show(name, least, folder, capsys) -> None:
     """Each python block of the guide that a text block follows prints exactly that."""
     names: dict[str, object] = {}
     shown = 0
     pattern = r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```)?"
-    page = (ROOT / "docs" / "ledger.md").read_text()
+    page = (ROOT / "docs" / name).read_text()
     for code, text in re.findall(pattern, page, re.DOTALL | re.MULTILINE):
-        exec(compile(code, "docs/ledger.md", "exec"), names)  # noqa: S102 - our own documentation
+        exec(compile(code, name, "exec"), names)  # noqa: S102 - our own documentation
         printed = capsys.readouterr().out
         if text:
             shown += 1
             assert _stripped(printed) == _stripped(text)
         else:
             assert not printed
-    assert shown == len(blocks(ROOT / "docs" / "ledger.md", "text")) >= 14
+    assert shown == len(blocks(ROOT / "docs" / name, "text")) >= least
 
 
 def _stripped(text: str) -> str:

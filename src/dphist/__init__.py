@@ -45,12 +45,14 @@ if TYPE_CHECKING:
     )
     from dphist.ledger.ledger import Ledger
     from dphist.mechanism import Mechanism, register
+    from dphist.planning.for_error import for_error
     from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PrivacyUnit, PureDP, compose
     from dphist.privacy.calibration import calibrate
     from dphist.ranges import AdaptiveTree, HierarchicalTree, LeafCounts
     from dphist.release.release import Release
     from dphist.release.running_counts import RunningCounts
     from dphist.report import plot, write_report
+    from dphist.report.disclosure.disclose import disclose
     from dphist.streams import ContinualHistogram, ContinualMechanism
 
     __version__: str
@@ -102,6 +104,8 @@ __all__ = [
     "bin_counts",
     "calibrate",
     "compose",
+    "disclose",
+    "for_error",
     "noise",
     "plot",
     "properties",
@@ -144,8 +148,10 @@ _HOMES = {
     "data.profile": ("Profile",),
     "ledger.ledger": ("Ledger",),
     "mechanism": ("Mechanism", "register"),
+    "planning.for_error": ("for_error",),
     "release.release": ("Release",),
     "report": ("plot", "write_report"),
+    "report.disclosure.disclose": ("disclose",),
     "release.running_counts": ("RunningCounts",),
     "ranges": ("AdaptiveTree", "HierarchicalTree", "LeafCounts"),
     "labels": (

@@ -41,6 +41,7 @@ _COMMANDS = {
         "add_properties",
     ),
     "show": ("summarize a saved release", "show", "add_show"),
+    "disclose": ("draft an entry for the registry of deployments", "disclose", "add_disclose"),
 }
 
 

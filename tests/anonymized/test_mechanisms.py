@@ -133,9 +133,9 @@ def test_epsilon_is_required_and_keyword_only() -> None:
         dh.PartitionSampler,
     ):
         with pytest.raises(TypeError):
-            mechanism()
+            mechanism()  # type: ignore[call-arg]
         with pytest.raises(TypeError):
-            mechanism(1)
+            mechanism(1)  # type: ignore[call-arg]
     with pytest.raises(TypeError):
         dh.anonymize(dh.Profile.from_counts([1]))  # type: ignore[call-arg]
 

@@ -27,7 +27,7 @@ class Known:
 def test_a_bar_holds_a_count_between_its_ends_or_at_one() -> None:
     counts = np.array([1, 2, 3, 4])
     lo, hi = np.arange(4)[None], np.arange(1, 5)[None]
-    interval, errors = held(counts, Known(2.0, 3.0, 1.0, 1.0), lo, hi)
+    interval, errors = held(counts, Known(2.0, 3.0, 1.0, 1.0), lo, hi)  # type: ignore[arg-type]
     assert interval == (0.5, 0.5)  # 2 and 3; half of its length
     assert errors == (0.5, pytest.approx(1.96))  # 1 and 2 lie from -0.96 to 2.96
 

@@ -44,7 +44,7 @@ def test_labels(command: str, most: int, table: Path, tmp_path: Path) -> None:
         )
     else:
         noise = theirs.mechanism.noise
-        mechanism = dh.calibrate(
+        mechanism = dh.calibrate(  # type: ignore[assignment]
             dh.ThresholdHistogram, epsilon=1, delta="1e-6", max_labels=most, noise=noise
         )
     assert mechanism == theirs.mechanism

@@ -335,3 +335,42 @@ def test_users_are_cut_to_their_records_and_protected_with_all_of_them(
     assert "for one user, who counts with up to 2 records." in " ".join(
         capsys.readouterr().out.split()
     )
+
+
+COUNTED = "age,n,who\n3,200,a\n17,100,a\n18,5,b\n70,2,b\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "bins", "unit"),
+    [
+        ((), [300, 5], "for one record"),
+        (("--max-records", 60), [120, 5], "for one row, which counts with up to 60 records"),
+        (
+            ("--user", "who", "--max-records", 150, "--unit", "one patient"),
+            [150, 5],
+            "for one patient, who counts with up to 150 records",
+        ),
+    ],
+)
+def test_a_table_that_is_counted_already(options, bins, unit, tmp_path, capsys) -> None:
+    path, saved, page = (tmp_path / name for name in ("t.csv", "r.json", "r.html"))
+    path.write_text(COUNTED)
+    counted = ("ranges", path, "--column", "age", "--edges", "0,18,65", "--count", "n", *options)
+    budget = ("--epsilon", 20_000, "--mechanism", "leaves")
+    assert run(*counted, *budget, "--output", saved, "--report", page) == 0
+    assert dh.Release.load(saved).value.bins.tolist() == bins
+    capsys.readouterr()
+    assert run("show", saved) == 0
+    assert unit in " ".join(capsys.readouterr().out.split())
+    assert run(*counted, *budget, "--dry-run") == 0
+    assert f"{unit}." in capsys.readouterr().out
+
+
+def test_records_of_rows_are_bounded_where_rows_have_counts(records, capsys) -> None:
+    assert run("ranges", records, *AGES, "--epsilon", 1, "--max-records", 3) == 2
+    assert "--user and --max-records" in capsys.readouterr().err
+    counted = ("ranges", records, *AGES, "--epsilon", 1, "--count", "day")
+    assert run(*counted, "--max-records", 3, "--sensitivity", 3) == 2
+    assert "--sensitivity" in capsys.readouterr().err
+    assert run(*counted) == 1
+    assert "'day' must hold whole numbers" in capsys.readouterr().err

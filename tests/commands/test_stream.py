@@ -55,7 +55,7 @@ def started(*arguments: object, **options: object) -> Iterator[subprocess.Popen]
     """A process of its own, which reads what is written to its `stdin`."""
     pipe = subprocess.PIPE
     options = {"stdin": pipe, "stdout": pipe, "stderr": pipe, "text": True, **options}
-    with subprocess.Popen([*STREAM, *texts("--state", "s.db", *arguments)], **options) as child:
+    with subprocess.Popen([*STREAM, *texts("--state", "s.db", *arguments)], **options) as child:  # type: ignore[call-overload]
         try:
             yield child
         finally:
@@ -202,7 +202,7 @@ def test_users_are_bounded(form, monkeypatch, capsys) -> None:
             for who, (_, label) in zip(users, rows, strict=True)
         )
     given = ("--format", form, "--user", "who")
-    users = (*BUDGET, "--max-events-per-user", 2, "--known-labels", "known.txt")
+    users = (*BUDGET, "--max-events-per-user", 2, "--known-labels", "known.txt")  # type: ignore[assignment]
     Path("known.txt").write_text("a\nb\n")
     assert run(monkeypatch, content, *users, *given, "--json", "--output", "r.json") == 0
     (when, counts), = readings(capsys.readouterr().out)  # fmt: skip
@@ -571,7 +571,7 @@ def test_stopping_while_nobody_reads_what_is_printed() -> None:
     known = (*BUDGET, "--known-labels", "known.txt", "--every", 1, "--json")
     with started(*known, "--table", "t.csv") as child:
         feed(child, "label 1\n" * 20)
-        wait_until_full(child.stdout)
+        wait_until_full(child.stdout)  # type: ignore[arg-type]
         child.send_signal(signal.SIGINT)
         assert child.wait(PATIENCE) == 130
         assert "stopped; the state holds" in child.stderr.read()

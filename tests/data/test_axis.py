@@ -80,7 +80,7 @@ def test_edges_that_may_have_come_from_the_data(edges: Any) -> None:
         *([INFINITY, 1], [True, False], [0, True], np.array([True, False]), [0, "a"], [0, None]),
         *([0, "2024-01-01"], [0, DATE(2024, 1, 1)], [0, 1j], np.array([0, 1j]), [[0, 1], [2, 3]]),
         *(np.zeros((2, 2)), np.array([0, 2**63], np.uint64), [0, 2**63], range(0, 2**64, 2**60)),
-        *([0.5, 2**53 + 1], [0, Decimal("NaN")], [b"0", b"1"], np.ma.array([0, 1], mask=[0, 1])),
+        *([0.5, 2**53 + 1], [0, Decimal("NaN")], [b"0", b"1"], np.ma.array([0, 1], mask=[0, 1])),  # type: ignore[arg-type]
         *(["2024-01-01", "2024-13-01"], ["20240101", "20240102"], ["2024-01-01", "now"]),
         *([TIME(2024, 1, 1), TIME(2024, 1, 2, tzinfo=UTC)], [pd.NaT, TIME(2024, 1, 1)]),
         *(np.array(["NaT", "2024"], "M8[D]"), np.array(["2024", "20240"], "M8[Y]")),

@@ -115,8 +115,8 @@ def test_what_is_derived_keeps_its_bound() -> None:
 
 # --- Masks
 
-MASKED = np.ma.array([NUMBER, 2], mask=[1, 0])
-ROW = np.ma.array([[NUMBER, 2]], mask=[[1, 0]])
+MASKED = np.ma.array([NUMBER, 2], mask=[1, 0])  # type: ignore[arg-type]
+ROW = np.ma.array([[NUMBER, 2]], mask=[[1, 0]])  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_sequences_of_one_s_own_are_looked_at_item_by_item(kind: Any) -> None:
 
 @pytest.mark.parametrize("unit", ["ns", "s", "D"])
 def test_a_span_of_time_is_no_count(unit: str) -> None:
-    for span in (np.timedelta64(5, unit), np.timedelta64("NaT", unit)):
+    for span in (np.timedelta64(5, unit), np.timedelta64("NaT", unit)):  # type: ignore[call-overload]
         for values in ([span, 3], [3, span], objects(span, 3)):
             with pytest.raises((dh.ParameterError, dh.DataError)):
                 dh.Profile.from_counts(values)
@@ -191,7 +191,7 @@ def test_a_span_of_time_is_no_count(unit: str) -> None:
 
 
 def test_a_mask_that_hides_nothing_is_no_mask() -> None:
-    open_mask = np.ma.array([[5, 2], [1, 0]], mask=np.zeros((2, 2)))
+    open_mask = np.ma.array([[5, 2], [1, 0]], mask=np.zeros((2, 2)))  # type: ignore[arg-type]
     for data in (open_mask, [open_mask[0], open_mask[1]], iter([open_mask])):
         assert load_counts(data, (2, 2)).counts.tolist() == [[5, 2], [1, 0]]
 

@@ -261,4 +261,4 @@ def test_what_a_caller_promises() -> None:
     assert "promised" in counts.unit
     for labels, numbers in ((["a", None], [1, 1]), (["a"], [None]), (["a"], [-1])):
         with refused(DataError):
-            LabelCounts.from_counts(labels, numbers, max_labels=1, max_count=1)  # type: ignore[arg-type]
+            LabelCounts.from_counts(labels, numbers, max_labels=1, max_count=1)

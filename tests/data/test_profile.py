@@ -218,7 +218,7 @@ def test_an_edge_changes_as_many_cells_as_the_profile_says(directed: bool) -> No
     """All tables of up to two edges over three nodes, loops and repeated edges included."""
     possible = list(itertools.product(range(3), repeat=2))
     profiles = {
-        edges: graph(edges, directed)
+        edges: graph(edges, directed)  # type: ignore[arg-type]
         for size in range(4)
         for edges in itertools.combinations_with_replacement(possible, size)
     }

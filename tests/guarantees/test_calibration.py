@@ -266,7 +266,7 @@ def test_calibrated_noise_in_dp_accounting_itself() -> None:
             epsilon=1,
             delta="1e-6",
             releases=5,
-            accounting=kind,
+            accounting=kind,  # type: ignore[arg-type]
             max_labels=10,
             noise="gaussian",
         )

@@ -4,6 +4,7 @@ import copy
 import json
 import pickle
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -22,8 +23,8 @@ FIVE = PrivacyUnit("record", 5)
 
 
 def guarantees(unit: object) -> list:
-    one = [kind("0.01", unit=unit) for kind in EACH]
-    return one + [kind("0.01", "1e-6", unit=unit) for kind in BOTH]
+    one = [kind("0.01", unit=unit) for kind in EACH]  # type: ignore[arg-type]
+    return one + [kind("0.01", "1e-6", unit=unit) for kind in BOTH]  # type: ignore[arg-type]
 
 
 # --- the unit as a value
@@ -107,7 +108,7 @@ def test_a_guarantee_that_states_no_unit_protects_one_record() -> None:
 @pytest.mark.parametrize("guarantee", guarantees("one patient"), ids=repr)
 def test_the_unit_is_compared_hashed_shown_and_pickled(guarantee: object) -> None:
     other = type(guarantee)(*numbers(guarantee))
-    assert guarantee.unit == PrivacyUnit("patient")  # type: ignore[attr-defined]
+    assert guarantee.unit == PrivacyUnit("patient")
     assert guarantee != other
     assert hash(guarantee) != hash(other)
     assert repr(guarantee).endswith(", unit='patient')")
@@ -163,7 +164,7 @@ def test_one_record_and_five_do_not_add_up(first: object, second: object) -> Non
         assert (
             "guarantee.for_unit(PrivacyUnit('record', 5)), at 5 times epsilon or 25 times" in said
         )
-    converted = first.for_unit(FIVE)  # type: ignore[attr-defined]
+    converted = first.for_unit(FIVE)
     assert compose(converted, second).unit == FIVE  # type: ignore[arg-type]
 
 
@@ -337,7 +338,7 @@ EDGES = pd.DataFrame({"u": list("abab"), "v": list("bcca")})
 PATH_OF_EDGES = {"undirected": False, "directed": True}
 
 
-def from_edges(directed: bool, **more: object) -> dh.Release:
+def from_edges(directed: bool, **more: Any) -> dh.Release:
     degrees = dh.Profile.from_edges(EDGES, source="u", target="v", directed=directed)
     return dh.anonymize(degrees, epsilon=1, **more)
 

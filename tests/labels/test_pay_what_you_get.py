@@ -66,7 +66,7 @@ class Untouchable(LabelCounts):
     def largest(self, number: int):
         raise AssertionError("looked at data")
 
-    filter_batches = counts_of = largest
+    filter_batches = counts_of = largest  # type: ignore[assignment]
 
 
 def untouchable(max_labels: int | None = None, max_count: int = 1) -> Untouchable:
@@ -111,14 +111,14 @@ def test_no_query_is_answered_beyond_their_number() -> None:
 
 class Failing(LabelCounts):
     def largest(self, number: int):
-        raise self.max_labels  # an exception kept where a bound would be
+        raise self.max_labels  # type: ignore[misc] # an exception kept where a bound would be
 
 
 @pytest.mark.parametrize("failure", [DataError("the engine failed"), KeyboardInterrupt()])
 def test_a_query_that_fails_pays_for_all_it_asked(failure: BaseException) -> None:
     asked = session()
     with pytest.raises(type(failure)):
-        asked.top(Failing(None, failure, 1), k=7)
+        asked.top(Failing(None, failure, 1), k=7)  # type: ignore[arg-type]
     assert (asked.remaining, asked.remaining_queries) == (43, 19)
 
 
@@ -223,7 +223,7 @@ def test_no_query_unmarks_what_another_one_marked(monkeypatch) -> None:
         if source is None:
             began.set()
             assert marked.wait(20)
-        return real(source, data)
+        return real(source, data)  # type: ignore[arg-type]
 
     monkeypatch.setattr(pay_what_you_get, "is_for_tests", slow)
     other = threading.Thread(target=session.top, args=(table,), kwargs={"k": 1})

@@ -84,7 +84,7 @@ def test_bad_parameters_are_refused_by_name(noise: Any, name: str, value: object
 
 def test_parameters_are_required_and_named() -> None:
     with pytest.raises(TypeError):
-        ThresholdHistogram(1, "1e-6", 10)  # type: ignore[misc,call-arg]
+        ThresholdHistogram(1, "1e-6", 10)  # type: ignore[call-arg]
     with pytest.raises(TypeError):
         ThresholdHistogram(delta="1e-6", max_labels=10)  # type: ignore[call-arg]
     with pytest.raises(TypeError):

@@ -142,7 +142,7 @@ class HalvedNoise(TopLabels):
 @pytest.mark.parametrize("bug", [TrueOrder, QuietThreshold, OneTooFew, SharedNoise, HalvedNoise])
 def test_wrong_laws_are_noticed(bug: type[TopLabels], seeded: Make) -> None:
     counts, parameters = CASES[0]
-    wrong, right = bug(**parameters), TopLabels(**parameters)
+    wrong, right = bug(**parameters), TopLabels(**parameters)  # type: ignore[arg-type]
     seen = Counter(tuple(wrong.choose(counts, s)) for s in [seeded(2)] for _ in range(20_000))
     replay = iter(y for y, times in seen.items() for _ in range(times))
 
@@ -152,7 +152,7 @@ def test_wrong_laws_are_noticed(bug: type[TopLabels], seeded: Make) -> None:
         def choose(self, counts, source=None):
             return next(replay)
 
-    assert p_value(counts, Replayed(**parameters), 20_000, seeded(2)) < LEVEL
+    assert p_value(counts, Replayed(**parameters), 20_000, seeded(2)) < LEVEL  # type: ignore[arg-type]
     assert right.guarantee == wrong.guarantee
 
 
@@ -286,9 +286,9 @@ def test_bad_parameters_are_refused_at_once(wrong: dict, name: str) -> None:
 
 def test_epsilon_and_delta_have_no_default() -> None:
     with pytest.raises(TypeError):
-        TopLabels(delta="1e-6")
+        TopLabels(delta="1e-6")  # type: ignore[call-arg]
     with pytest.raises(TypeError):
-        TopLabels(epsilon=1)
+        TopLabels(epsilon=1)  # type: ignore[call-arg]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import math
 import random
 from collections.abc import Callable
+from typing import Any
 
 import mpmath
 import pandas as pd
@@ -94,7 +95,7 @@ class NoRootTwo(TopThreshold):
 @pytest.mark.quick("NoRootTwo", "QuietThreshold")
 @pytest.mark.parametrize("bug", [QuietThreshold, OneTooFew, RoundedFirst, NoRootTwo])
 def test_wrong_rules_are_noticed(bug: type[TopThreshold], seeded: Make) -> None:
-    parameters = {"epsilon": 1, "delta": "0.2", "max_labels": 1}
+    parameters: dict[str, Any] = {"epsilon": 1, "delta": "0.2", "max_labels": 1}
     right, wrong = TopThreshold(2, **parameters), bug(2, **parameters)
     assert rates_p(right, wrong, [6, 4, 3], seeded(2)) < LEVEL
 

@@ -64,7 +64,7 @@ def test_a_threshold_histogram_costs_both_its_statements(
         epsilon="1/4",
         delta=None if labels else "1e-8",
         max_labels=2,
-        noise=noise,
+        noise=noise,  # type: ignore[arg-type]
         labels=labels,
         count_cut_users=cut,
     )

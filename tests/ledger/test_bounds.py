@@ -9,7 +9,7 @@ import pytest
 import dphist as dh
 
 ROWS = pd.DataFrame({"who": [1, 1, 2], "what": ["a", "b", "a"], "age": [3, 4, 5]})
-OF = {"user": "who", "unit": "one patient"}
+OF: dict[str, Any] = {"user": "who", "unit": "one patient"}
 
 
 def cases() -> dict[str, tuple[Any, Any]]:

@@ -1,6 +1,7 @@
 """Budgets and the rules of admission (ledger, Lemmas 3, 4 and 7)."""
 
 from fractions import Fraction
+from typing import Any
 
 import mpmath
 import pytest
@@ -202,6 +203,55 @@ def test_bad_budgets_are_refused(parameters: dict[str, object], named: str) -> N
 def test_budgets_are_read_as_they_were_written(budget: Budget) -> None:
     assert Budget.from_content(budget.to_content()) == budget
     assert Budget.from_content(budget.to_content()).most_rho == budget.most_rho
+
+
+def test_a_search_that_ends_elsewhere_changes_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Floats find rho and the order; an entry keeps both, and decimals alone judge them."""
+
+    def another_machine(*_: object) -> None:
+        raise AssertionError("searched again")
+
+    content = Budget(epsilon="0.7", delta="3e-7").to_content()
+    for name in ("best_order", "rho_to_epsilon"):
+        monkeypatch.setattr(f"dphist.ledger.largest_rho.{name}", another_machine)
+    assert Budget.from_content(content).to_content() == content
+
+
+def worth(**changes: object) -> dict[str, Any]:
+    content = MIXED.to_content()
+    return {**content, "largest_rho": {**content["largest_rho"], **changes}}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        worth(rho=str(MIXED.most_rho * (1 + Fraction(1, 10**9)))),
+        worth(rho=str(MIXED.most_rho * 1000)),
+        worth(rho=str(-MIXED.most_rho)),
+        worth(order="1"),
+        worth(order="1/2"),
+        worth(order="1000"),
+        worth(order=None),
+        worth(rho="0"),
+        worth(rho="1e-2"),
+        worth(rho="1e999999999"),
+        worth(rho="2/4"),
+        worth(rho="9" * 1000),
+        worth(rho=5),
+        {**MIXED.to_content(), "largest_rho": None},
+        {**Budget(epsilon=1).to_content(), "largest_rho": worth()["largest_rho"]},
+        {**Budget(rho=1, delta="0.1").to_content(), "largest_rho": worth()["largest_rho"]},
+    ],
+)
+def test_a_rho_that_is_not_worth_epsilon_is_refused(content: dict[str, Any]) -> None:
+    with pytest.raises(ParameterError):
+        Budget.from_content(content)
+
+
+def test_a_smaller_rho_is_another_budget() -> None:
+    smaller = Budget.from_content(worth(rho=str(MIXED.most_rho / 2)))
+    assert smaller != MIXED
+    assert smaller.most_rho == MIXED.most_rho / 2
 
 
 def test_what_accounts_guarantee() -> None:

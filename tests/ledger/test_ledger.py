@@ -185,7 +185,7 @@ def test_what_cannot_release_is_refused_before_it_is_charged(
 
 def test_a_release_that_is_not_saved_leaves_its_key_finished(ledger: Ledger) -> None:
     """A class that is not registered has releases that no file holds."""
-    first = replace(SCAN.release(PROFILE), mechanism=Promise())
+    first = replace(SCAN.release(PROFILE), mechanism=Promise())  # type: ignore[arg-type]
 
     class Unsaved(Promise):
         def release(self, data: Any) -> dh.Release:

@@ -1,6 +1,7 @@
 """What streams and sessions of a ledger release names the entry that paid for it."""
 
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -8,7 +9,7 @@ import pytest
 import dphist as dh
 from dphist.report.summary import summary_text
 
-PARAMETERS = {"epsilon": "0.1", "delta": "1e-7"}
+PARAMETERS: dict[str, Any] = {"epsilon": "0.1", "delta": "1e-7"}
 
 
 @pytest.fixture

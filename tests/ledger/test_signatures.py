@@ -69,6 +69,24 @@ def test_a_signed_ledger_takes_one_key(signed: Ledger, keys: dict[str, Path]) ->
     assert signed.verify(keys["own public"]) == 5
 
 
+def test_a_wrong_key_does_not_make_a_copy_the_ledger(
+    signed: Ledger, keys: dict[str, Path], tmp_path: Path
+) -> None:
+    """`moved` says that the original is gone, so nothing is marked before the key is checked."""
+    copy = tmp_path / "copy"
+    copy.write_bytes(Path(signed.place).read_bytes())
+    for name, match in (
+        ("other private", "must be the key that signed"),
+        ("curve private", "must hold an Ed25519 private key"),
+    ):
+        with pytest.raises(LedgerError, match=match):
+            Ledger.open(copy, moved=True, signing_key=keys[name])
+        with pytest.raises(LedgerError, match="is a copy of a ledger"):
+            Ledger.open(copy)
+    Ledger.open(copy, moved=True, signing_key=keys["own private"]).close()
+    assert Ledger.open(copy).verify(keys["own public"]) == 4
+
+
 @pytest.mark.parametrize("number", range(1, 5))
 def test_edited_signatures_are_named(number: int, signed: Ledger, keys: dict[str, Path]) -> None:
     connection = sqlite3.connect(signed.place)

@@ -313,4 +313,4 @@ def test_workers_that_are_killed_at_any_moment(
         if size == "many":
             assert found[actions.CHARGED] >= 5  # killed between the charge and the end
             assert len(Witness(folder).lines("refused")) >= 5
-        assert ledger.balance("main", "bo").spent.epsilon <= budget / 3  # type: ignore[operator]
+        assert ledger.balance("main", "bo").spent.epsilon <= budget / 3

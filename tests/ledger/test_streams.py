@@ -9,6 +9,8 @@ import pytest
 import dphist as dh
 from dphist.errors import BudgetError, LedgerError, ParameterError, StateError
 from dphist.ledger import Deferred, Ledger, streams
+from dphist.ledger.book import MemoryTables, apply
+from dphist.ledger.entries import Entry
 from dphist.ledger.streams import last_note, note_state
 from dphist.privacy import PrivacyUnit
 from tests.support.ledgers import refused
@@ -85,7 +87,7 @@ def test_two_who_begin_at_once_get_one_stream(
     events: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A second file is begun between the first one's look at the ledger and its note."""
-    opened = streams.LedgerStream.open.__func__  # type: ignore[attr-defined]
+    opened = streams.LedgerStream.open.__func__
     inner = []
 
     def open_between(cls: Any, path: Any, **options: Any) -> Any:
@@ -94,7 +96,7 @@ def test_two_who_begin_at_once_get_one_stream(
             events.open_stream(tmp_path / "t", MECHANISM, by="bob", key="s").close()
         return opened(cls, path, **options)
 
-    monkeypatch.setattr(streams.LedgerStream, "open", classmethod(open_between))
+    monkeypatch.setattr(streams.LedgerStream, "open", classmethod(open_between))  # type: ignore[arg-type]
     with pytest.raises(LedgerError, match="pays for another state file"):
         events.open_stream(tmp_path / "s", MECHANISM, by="ana", key="s")
     assert actions(events) == ["charged", "noted"]
@@ -232,3 +234,35 @@ def test_a_new_key_does_not_pay_again_for_a_state(events: Ledger, tmp_path: Path
         events.open_stream(tmp_path / "s", MECHANISM, by="ana", key="s3")
     events.cancel("s3")
     assert events.spent.rho == MECHANISM.guarantee.rho
+
+
+def test_a_charge_without_a_stream_adopts_no_other_key_s(
+    events: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A key was charged and its stream never began; the state of another key is not its own."""
+    events.open_stream(tmp_path / "s", MECHANISM, by="ana", key="s1").close()
+    noted = last_note(events._payments, "s1")
+    assert noted is not None
+    state, commits = noted.content["state"], noted.content["commits"]
+
+    def fails(*_: object, **__: object) -> None:
+        raise OSError("no space left")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(streams.LedgerStream, "open", fails)
+        with pytest.raises(OSError, match="no space"):
+            events.open_stream(tmp_path / "t", MECHANISM, by="ana", key="s2")
+    of_another = "is that of the key 's1'"
+    call = lambda: events.open_stream(tmp_path / "s", MECHANISM, by="ana", key="s2")  # noqa: E731
+    refused(events, call, of_another)
+    refused(events, lambda: note_state(events._payments, "s2", state, commits), of_another)
+    planted = {"key": "s2", "state": state, "commits": commits}
+    tables = MemoryTables()
+    with pytest.raises(LedgerError, match=of_another):
+        for entry in [*events.entries(), Entry(6, "", "noted", planted, "")]:
+            apply(entry, tables)
+            tables.entries.append(entry)
+    assert len(tables.entries) == 5
+    events.open_stream(tmp_path / "t", MECHANISM, by="ana", key="s2").close()
+    events.open_stream(tmp_path / "s", MECHANISM, by="ana", key="s1").close()
+    events.verify()

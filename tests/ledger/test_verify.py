@@ -120,7 +120,7 @@ def slightly(held: object) -> list[object]:
         changed.append(json.dumps(json.loads(held)))  # the same content in another text
         changed.append('{"a":1,' + held[1:])
         changed.append(held[:-1] + ',"by":"eve"}')
-    return changed
+    return changed  # type: ignore[return-value]
 
 
 @pytest.mark.parametrize("number", range(1, 15))
@@ -136,6 +136,15 @@ def test_an_edited_entry_is_named(number: int, edit: Callable[..., Ledger]) -> N
         )
     )
     with pytest.raises(LedgerError, match=rf"^entry {number} "):
+        ledger.verify()
+
+
+@pytest.mark.parametrize("number", range(1, 15))
+def test_a_damaged_entry_is_named(number: int, edit: Callable[..., Ledger]) -> None:
+    """Also the first, which says whether entries are signed."""
+    damage = f"UPDATE dphist_entries SET content = '{{' WHERE number = {number}"
+    ledger = Ledger.open(edit(damage).place)
+    with pytest.raises(LedgerError, match=rf"^entry {number} cannot be read"):
         ledger.verify()
 
 

@@ -100,7 +100,7 @@ class Whole:
 
     def release(self, data: object, source: object = None) -> dh.Release:
         value = dh.Profile.from_counts([1])
-        return dh.Release(value, self.guarantee, self)
+        return dh.Release(value, self.guarantee, self)  # type: ignore[arg-type]
 
     def decode(self, noisy: object) -> None:
         raise dh.ParameterError("nothing is kept")
@@ -116,7 +116,7 @@ def test_what_is_no_mechanism_is_not_registered() -> None:
     with pytest.raises(dh.ParameterError, match="frozen dataclass"):
         dh.register(object)
     with pytest.raises(dh.ParameterError, match="frozen dataclass"):
-        dh.register(Whole())
+        dh.register(Whole())  # type: ignore[arg-type]
 
     @dataclass
     class Loose:

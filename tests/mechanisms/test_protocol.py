@@ -1,4 +1,4 @@
-"""What every mechanism offers alike: those of dphist, and the example of somebody else's."""
+"""What every mechanism offers alike: those of dphist, the example, and those of `others`."""
 
 import copy
 import importlib
@@ -26,9 +26,11 @@ from tests.mechanisms.cases import (
     made,
     released,
 )
+from tests.mechanisms.others import EVENTS, OTHERS, OtherStream
 
 EXAMPLE = "GeometricBins, of another package"
-NAMES = [*CASES, EXAMPLE]
+FOREIGN = {kind.__name__: kind for kind in OTHERS}
+NAMES = [*CASES, EXAMPLE, *FOREIGN]
 BAD = {
     "NaN": float("nan"),
     "zero": 0,
@@ -55,10 +57,12 @@ def example() -> Any:
 def mechanism_of(name: str) -> Any:
     if name == EXAMPLE:
         return sys.modules["geometric_bins"].GeometricBins(epsilon="0.7", bins=12)
-    return made(name)
+    return FOREIGN[name](epsilon="0.7") if name in FOREIGN else made(name)
 
 
 def data_of(name: str) -> object:
+    if name in FOREIGN:
+        return EVENTS if name == OtherStream.__name__ else LABELS
     return GRID.ravel() if name == EXAMPLE else CASES[name][1]
 
 
@@ -69,6 +73,8 @@ def neighbor_of(name: str) -> object:
         return dh.Profile.from_counts([200, 90, 90, 30, *range(1, 20), *[1] * 30])
     if isinstance(data, dh.Profile):  # of nothing
         return dh.Profile.from_counts([1])
+    if data is EVENTS:
+        return [*EVENTS[1:], []]
     if data is LABELS:
         return LABELS.slice(0, 3)
     if isinstance(data, np.ndarray):
@@ -154,7 +160,8 @@ def test_a_release_is_saved_and_loaded_equal(name: str, tmp_path: Path) -> None:
     assert (loaded.mechanism, loaded.guarantee) == (mechanism, mechanism.guarantee)
     assert loaded.to_json() == release.to_json()
     package = json.loads(release.to_json()).get("package")
-    assert package == ("geometric_bins" if name == EXAMPLE else None)
+    foreign = "tests" if name in FOREIGN else None
+    assert package == ("geometric_bins" if name == EXAMPLE else foreign)
     dh.write_report(loaded, tmp_path / "r.html")
     assert type(mechanism).__name__ in (tmp_path / "r.html").read_text()
 
@@ -182,6 +189,8 @@ def test_the_error_to_expect_is_known_before_data(name: str) -> None:
         return
     assert found.noise_scale == mechanism.noise_scale
     assert found.level == 0.95
+    if name in FOREIGN:
+        return
     assert (found.appears_from is None) == (mechanism.threshold is None)
     if found.appears_from is not None:
         assert found.appears_from > mechanism.threshold

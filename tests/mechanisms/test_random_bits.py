@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -70,7 +71,7 @@ def test_a_file_that_names_other_bits_is_refused(seeded: Make) -> None:
 
 def test_data_that_were_bounded_with_a_callers_bits_mark_all_their_releases(seeded: Make) -> None:
     rows = pd.DataFrame({"who": ["a", "a", "b"], "word": ["x", "y", "x"]})
-    asked = {"label": "word", "user": "who", "max_labels": 1}
+    asked: dict[str, Any] = {"label": "word", "user": "who", "max_labels": 1}
     real = dh.LabelCounts.from_table(rows, **asked)
     tested = dh.LabelCounts.from_table(rows, source=seeded(1), **asked)
     assert (real.for_tests, tested.for_tests) == (False, True)
@@ -102,7 +103,7 @@ def test_anonymize_hands_the_mark_on(seeded: Make) -> None:
     assert not dh.anonymize(PROFILE, epsilon=1).for_tests
 
 
-STREAM = {"epsilon": 1, "delta": "1e-6", "horizon": 100, "max_labels": 1}
+STREAM: dict[str, Any] = {"epsilon": 1, "delta": "1e-6", "horizon": 100, "max_labels": 1}
 
 
 @pytest.mark.parametrize("step", ["update", "update_many", "counts", "record", "release"])

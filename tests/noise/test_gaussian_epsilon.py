@@ -399,7 +399,7 @@ def test_tails_are_taken_outside_their_places(
     square: str, epsilon: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[Fraction] = []
-    monkeypatch.setattr(module, "_tail", lambda x, shift, bits: (seen.append(x), (0, 1))[1])
+    monkeypatch.setattr(module, "_tail", lambda x, shift, bits: (seen.append(x), (0, 1))[1])  # type: ignore[func-returns-value]
     module._chance_and_slope(Fraction(epsilon), Fraction(square), 64)
     with mpmath.workdps(150):
         mu = mpmath.sqrt(_number(Fraction(square)))

@@ -251,7 +251,7 @@ def test_shape_type_and_default_source() -> None:
     assert samples.shape == (3, 4)
     assert samples.dtype == np.int64
     assert two_sided_geometric(0.5, 0).shape == (0,)
-    assert two_sided_geometric(1, np.int64(2)).shape == (2,)
+    assert two_sided_geometric(1, np.int64(2)).shape == (2,)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("epsilon", [0, -1, float("nan"), float("inf"), "abc", None, True, 1e-10])

@@ -72,7 +72,7 @@ def test_margin_is_a_hundred_times_the_inverses_error(name: str) -> None:
     small += [1 << 40, (1 << 63) - 1, 1 << 62]
     p = (np.array(small, np.uint64) + 0.5) * 2.0**-64
     for upper in (True, False):
-        found = LAWS[name].inverse(p, np.full(len(p), upper))
+        found = LAWS[name].inverse(p, np.full(len(p), upper))  # type: ignore[arg-type]
         with mpmath.workdps(50):
             for word, x in zip(small, found, strict=True):
                 u = Fraction(2 * word + 1, 1 << 65)
@@ -136,8 +136,8 @@ def test_order_and_rounding_are_those_of_exact_values(name: str) -> None:
         noise = LazyNoise(
             LAWS[name],
             Fraction(2, 3),
-            centres,
-            lambda n, p=parts, m=more: next(p, b"") or m.randbytes(n),
+            centres,  # type: ignore[arg-type]
+            lambda n, p=parts, m=more: next(p, b"") or m.randbytes(n),  # type: ignore[misc]
         )
         rounded = [noise.rounded(i) for i in range(len(chosen))]
         order = noise.descending_above(5, len(chosen))
@@ -145,7 +145,7 @@ def test_order_and_rounding_are_those_of_exact_values(name: str) -> None:
             values = [
                 mpmath.mpf(c.numerator) / c.denominator
                 + exact_value(name, middle(noise, i)) * 2 / 3
-                for i, c in enumerate(map(Fraction, centres))
+                for i, c in enumerate(map(Fraction, centres))  # type: ignore[arg-type]
             ]
             expected = [i for i in range(len(chosen)) if values[i] > values[5]]
             assert order == sorted(expected, key=lambda i: -values[i])
@@ -172,7 +172,7 @@ def test_values_made_to_be_close_are_told_apart(name: str, bits: int, side: int)
     known = [3 << 60, 12345, 678, 9, 10, 11]  # U_0, in words of 64 bits
     u = sum(Fraction(word, 1 << 64 * (i + 1)) for i, word in enumerate(known))
     with mpmath.workdps(150):
-        x = exact_value(name, u) - mpmath.mpf(5) / 3 + side * mpmath.mpf(2) ** -bits
+        x = exact_value(name, u) - mpmath.mpf(5) / 3 + side * mpmath.mpf(2) ** -bits  # type: ignore[arg-type]
         tail = (
             mpmath.erfc(x / mpmath.sqrt(2)) / 2
             if name == "gaussian"

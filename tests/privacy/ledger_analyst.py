@@ -47,7 +47,7 @@ def power_of_e(exponent: Fraction, *, up: bool) -> Fraction:
         return Fraction(int(scaled) + (1 if up else -1), 10**40)
 
 
-def response(odds: Fraction | str, stated: type[PureDP] | type[ZCDP] = PureDP) -> Play:
+def response(odds: Fraction | str | int, stated: type[PureDP] | type[ZCDP] = PureDP) -> Play:
     """Return randomized response: a bit that is kept with these odds."""
     odds = Fraction(odds)
     epsilon = logarithm_above(odds)

@@ -112,7 +112,12 @@ def test_mechanisms_for_labels_protect_what_they_were_given(
 
 @pytest.mark.parametrize("bound", BOUNDS[:4])
 def test_streams_protect_what_they_were_given(bound: int) -> None:
-    held = {"epsilon": "1/100", "delta": "1e-9", "horizon": 2**20, "method": "binary"}
+    held: dict[str, Any] = {
+        "epsilon": "1/100",
+        "delta": "1e-9",
+        "horizon": 2**20,
+        "method": "binary",
+    }
     stream = ContinualMechanism(max_labels=bound, max_events_per_user=bound, **held)
     assert (stream.max_labels, stream.max_events_per_user) == (bound, bound)
     assert stream.mu_squared == bound**3 * ContinualMechanism(**held).mu_squared

@@ -30,7 +30,7 @@ PARAMETERS = [
     {"epsilon": "1/3", "max_labels": 5, "max_count": 2, "labels": tuple(range(8))},
 ]
 CASES = [
-    pytest.param(dh.ThresholdHistogram(noise=noise, count_cut_users=True, **held), id=f"{noise}{i}")
+    pytest.param(dh.ThresholdHistogram(noise=noise, count_cut_users=True, **held), id=f"{noise}{i}")  # type: ignore[arg-type]
     for i, held in enumerate(PARAMETERS)
     for noise in ("laplace", "gaussian")
 ]
@@ -91,16 +91,16 @@ def test_a_guarantee_without_their_cost_is_caught(monkeypatch: pytest.MonkeyPatc
     without_the_cost(monkeypatch)
     for case in CASES:
         with pytest.raises(AssertionError):
-            test_a_user_costs_the_guarantee_and_not_more(case.values[0])
+            test_a_user_costs_the_guarantee_and_not_more(case.values[0])  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("change", [Fraction(1, 2), Fraction(9, 10)])
 def test_too_little_noise_is_caught(change: Fraction, monkeypatch: pytest.MonkeyPatch) -> None:
     right = dh.ThresholdHistogram._noise_for
-    monkeypatch.setattr(dh.ThresholdHistogram, "_noise_of_users", lambda self: right(self, change))
+    monkeypatch.setattr(dh.ThresholdHistogram, "_noise_of_users", lambda self: right(self, change))  # type: ignore[arg-type]
     for case in CASES:
         with pytest.raises(AssertionError):
-            test_a_user_costs_the_guarantee_and_not_more(case.values[0])
+            test_a_user_costs_the_guarantee_and_not_more(case.values[0])  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("mechanism", CASES)

@@ -72,9 +72,14 @@ PAIRS: list[tuple[list[list[int]], list[int]]] = [
     ([[0, 1]] * 6, [0, 1]),
     ([[0]] * 40 + [[0, 1]] * 6, [1]),
 ]
+PARAMETERS: list[tuple[Any, str, int]] = [
+    (1, "1/20", 1),
+    ("1/2", "1/10", 3),
+    (2, "1/100", 3),
+]
 MECHANISMS = [
     dh.DiscoverLabels(epsilon=epsilon, delta=delta, max_labels=most, looks=2)
-    for epsilon, delta, most in [(1, "1/20", 1), ("1/2", "1/10", 3), (2, "1/100", 3)]
+    for epsilon, delta, most in PARAMETERS
 ]
 
 

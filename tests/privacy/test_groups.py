@@ -177,7 +177,7 @@ def test_the_delta_of_a_group_covers_events_that_the_group_makes_likelier(
 def test_events_are_amplified_by_no_more_than_is_said(weights: list[float], random: object) -> None:
     """P(B) <= h(rho) for Q(B) = delta, whatever the laws: the core of the lemma."""
     p = np.array(weights) / sum(weights)
-    tilted = p * np.exp([random.uniform(-0.7, 0.7) for _ in weights])  # type: ignore[attr-defined]
+    tilted = p * np.exp([random.uniform(-0.7, 0.7) for _ in weights])
     q = tilted / tilted.sum()
     # A little more than the grid shows, for the orders between.
     rho = Fraction(max(least_rho(p, q), 1e-9) * 1.001).limit_denominator(10**15)
@@ -213,7 +213,7 @@ def test_many_steps_are_summed_from_above(steps: int) -> None:
 )
 def test_a_group_too_large_to_be_promised_anything_is_refused(guarantee: object) -> None:
     with pytest.raises(ParameterError, match="would reach 1"):
-        guarantee.for_group(100)  # type: ignore[attr-defined]
+        guarantee.for_group(100)
 
 
 @pytest.mark.parametrize("rho", ["1e-100", "1e-330", "1e-400", "1e-390"])
@@ -234,7 +234,7 @@ def test_a_rho_below_the_floats_adds_next_to_nothing(rho: str) -> None:
     ids=repr,
 )
 def test_a_group_of_one_is_the_unit_itself(guarantee: object) -> None:
-    assert guarantee.for_group(1) == guarantee  # type: ignore[attr-defined]
+    assert guarantee.for_group(1) == guarantee
 
 
 def test_without_delta_a_group_has_none() -> None:

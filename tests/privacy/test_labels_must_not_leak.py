@@ -95,7 +95,13 @@ def test_spark_bounds_as_plain_python_does() -> None:
     """One case for `make test`: the others are in tests/tables/test_contributions.py."""
     key = "5eed" * 4 + "c0de" * 4
     rows = [(f"u{draw % 5}", f"t{draw * draw % 7}", draw % 4) for draw in range(60)]
-    options = {"label": "term", "user": "who", "count": "n", "max_labels": 2, "max_count": 3}
+    options: dict[str, Any] = {
+        "label": "term",
+        "user": "who",
+        "count": "n",
+        "max_labels": 2,
+        "max_count": 3,
+    }
     frame = spark().createDataFrame(table_of(rows))
     found = LabelCounts.from_table(frame, source=lambda n: bytes.fromhex(key)[:n], **options)
     assert as_dict(found) == bounded(rows, 2, 3, key, "spark")

@@ -423,7 +423,7 @@ def test_strange_bits_end_in_drawing_without_floats(monkeypatch) -> None:
 
     def counted(*arguments: object) -> tuple[list[int], list[int]]:
         called.append(arguments)
-        return draw_exactly(*arguments)
+        return draw_exactly(*arguments)  # type: ignore[arg-type]
 
     monkeypatch.setattr(partition_paths, "draw_exactly", counted)
     choices = choices_around((2, 1), 5)

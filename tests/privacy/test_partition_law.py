@@ -200,7 +200,7 @@ def test_a_release_draws_at_its_rate_from_the_window_that_delta_sets(monkeypatch
         return windows_around(around, distance)
 
     def paths(choices: Choices, rate: Fraction) -> Paths:
-        asked.append(rate)
+        asked.append(rate)  # type: ignore[arg-type]
         return within(choices, rate)
 
     monkeypatch.setattr(partition_sampler, "windows_around", windows)

@@ -210,7 +210,7 @@ def test_what_lies_outside_is_counted_once_with_the_whole_budget(monkeypatch):
                 recorder = Recorder(patch)
                 release = mechanism.release(data)
             numbers = [*release.noisy.values(), list(release.value.outside.values())]
-            pair.append((np.concatenate(numbers), recorder.shares))
+            pair.append((np.concatenate(numbers), recorder.shares))  # type: ignore[arg-type]
         (before, shares), (after, _) = pair
         assert (
             sum(s * abs(int(a) - int(b)) for s, a, b in zip(shares, before, after, strict=True))

@@ -68,7 +68,7 @@ def test_whether_a_categorical_column_serves_does_not_depend_on_several_rows(val
 
 
 @pytest.mark.parametrize("counts", [
-    np.ma.MaskedArray([[1, 2], [3, 4]], mask=[[1, 0], [0, 0]]),
+    np.ma.MaskedArray([[1, 2], [3, 4]], mask=[[1, 0], [0, 0]]),  # type: ignore[arg-type]
     [[True, 2], [3, 4]],
     iter([np.ones((2, 2), int), 7]),
     iter([[[1, 2], [3]]]),

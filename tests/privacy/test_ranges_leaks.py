@@ -213,7 +213,7 @@ def test_shares_of_a_record_s_path_are_at_most_one(monkeypatch, kind, bins, name
 
             with monkeypatch.context() as patch:
                 patch.setattr(Budget, "noise", noise)
-                make(**{kind: 1}, bins=bins).release(data)
+                make(**{kind: 1}, bins=bins).release(data)  # type: ignore[operator]
             runs.append(calls)
         spent[place] = sum(
             share * int(np.abs(a - b).sum()) for (share, a), (_, b) in zip(*runs, strict=True)
@@ -267,7 +267,7 @@ def test_no_source_means_the_operating_system_s_randomness(monkeypatch, make):
     with monkeypatch.context() as patch:
         patch.setattr(
             Budget, "noise",
-            lambda b, share, size, source: sources.append(source) or np.zeros(size, np.int64),
+            lambda b, share, size, source: sources.append(source) or np.zeros(size, np.int64),  # type: ignore[func-returns-value]
         )  # fmt: skip
         make(epsilon=1).release(binned())
     assert set(sources) == {None}
@@ -300,7 +300,7 @@ def test_the_ledger_is_charged_what_the_noise_costs(monkeypatch, kind, bins):
     with monkeypatch.context() as patch:
         patch.setattr(PathBudget, "charge", charging)
         patch.setattr(Budget, "noise", noise)
-        AdaptiveTree(**{kind: 1}, bins=bins).release(np.full(bins, 50))
+        AdaptiveTree(**{kind: 1}, bins=bins).release(np.full(bins, 50))  # type: ignore[arg-type]
     assert drawn == charged
 
 

@@ -4,6 +4,7 @@ import dataclasses
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -55,10 +56,10 @@ class Scripted:
 
 
 @pytest.fixture
-def scripted(monkeypatch) -> Iterator[None]:
+def scripted(monkeypatch) -> Iterator[None]:  # type: ignore[return]
     """Every call for noise gets the noisy counts of its place among the calls."""
 
-    def noise(self: Budget, share: object, size: object, source: object) -> Scripted:
+    def noise(self: Budget, share: object, size: Any, source: object) -> Scripted:
         chance = np.random.default_rng(np.prod(size))
         return Scripted(chance.integers(-20, 400, size))
 

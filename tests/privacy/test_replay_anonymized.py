@@ -141,7 +141,7 @@ def test_an_adaptive_scan_of_thousands_of_blocks(epsilon: str) -> None:
 @pytest.mark.parametrize("sensitivity", [2, 1000])
 def test_units_of_several_cells(sensitivity: int) -> None:
     pairs = several(sensitivity)
-    own = {"epsilon": 1, "sensitivity": sensitivity}
+    own: dict[str, Any] = {"epsilon": 1, "sensitivity": sensitivity}
     check(SortedCounts(labels=2**14 + 3, **own), pairs)
     check(CumulativeCounts(largest=2**14, **own), pairs)
     check(RankSplit(total=10**8, **own), pairs)

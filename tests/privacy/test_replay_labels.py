@@ -69,7 +69,7 @@ def told(mechanism: ThresholdHistogram) -> dict[int, Told]:
         return {}
     fine = grid(mechanism.noise_scale)
     return {
-        k: lambda counts, k=k: fine * counts[k * BATCH : (k + 1) * BATCH]
+        k: lambda counts, k=k: fine * counts[k * BATCH : (k + 1) * BATCH]  # type: ignore[misc]
         for k in range(-(-LABELS // BATCH))
     }
 
@@ -174,7 +174,7 @@ def check_centres(one: LazyTranscript, other: LazyTranscript, mechanism: Any) ->
     return total
 
 
-TOP = [
+TOP: list[dict[str, Any]] = [
     {"epsilon": "1e-6", "delta": "1e-30", "max_labels": 10},
     {"epsilon": "1/5", "delta": "1e-9", "max_labels": 100, "max_count": 20},
     {"epsilon": 64, "delta": "1e-6", "max_labels": 1},

@@ -127,7 +127,7 @@ def test_the_smallest_are_those_that_are_replayed(make: Any) -> None:
         AdaptiveTree: {"epsilon": Fraction(1, 29999), "rho": Fraction("4e-16")},
         HierarchicalTree: {"epsilon": Fraction(13, 10**9), "rho": Fraction("13e-20")},
         LeafCounts: {"epsilon": Fraction(1, 10**9), "rho": Fraction("1e-20")},
-    }[kind]
+    }[kind]  # type: ignore[index]
     for name, value in smallest.items():
         make(**{name: value})
         for refused in (value / 2, Fraction(10**9 + 1)):

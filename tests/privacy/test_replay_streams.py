@@ -88,7 +88,8 @@ class Setting:
             drawn += [block for block in blocks(time) if block not in before]
             before = set(blocks(time))
         return {
-            k: lambda events, block=block: self.sums(events, block) for k, block in enumerate(drawn)
+            k: lambda events, block=block: self.sums(events, block)  # type: ignore[misc]
+            for k, block in enumerate(drawn)
         }
 
     def sums(self, events: Stream, block: tuple[int, int]) -> np.ndarray:

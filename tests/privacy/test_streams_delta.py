@@ -44,7 +44,7 @@ def released(method: Any, source: Any, *, each: int = 1, reads: int = 1) -> tupl
 
 
 def lowered(patch: pytest.MonkeyPatch, records: int) -> None:
-    right = ContinualMechanism.threshold.fget  # type: ignore[attr-defined]
+    right = ContinualMechanism.threshold.fget
     patch.setattr(ContinualMechanism, "threshold", property(lambda self: right(self) - records))
 
 

@@ -57,7 +57,7 @@ def check_silent(text: str) -> None:
 
 Act = Callable[[ContinualHistogram], object]
 REFUSED: list[Act] = [
-    lambda s: s.update([SENTINEL, 3], user="u"),
+    lambda s: s.update([SENTINEL, 3], user="u"),  # type: ignore[list-item]
     lambda s: s.update([SENTINEL, None], user=f"user-{SENTINEL}"),
     lambda s: s.update(SENTINEL, user=f"user-{SENTINEL}"),
     lambda s: s.update([SENTINEL + "\ud800"], user="u"),
@@ -135,7 +135,7 @@ def test_the_horizon_is_reached_whatever_the_events_hold() -> None:
             stream.update(labels, user=f"{i % users}")
             assert stream.remaining == 63 - i
         for further in ([], [SENTINEL]):
-            said.add(refusal(stream, lambda s, further=further: s.update(further, user="u")))
+            said.add(refusal(stream, lambda s, further=further: s.update(further, user="u")))  # type: ignore[misc]
     assert len(said) == 1
 
 
@@ -157,7 +157,7 @@ def test_what_a_user_sees_of_the_bound_is_nothing() -> None:
     for method in METHODS:
         bounded = a_stream(method=method, max_events_per_user=1)
         for _ in range(20):
-            assert bounded.update(["a"], user="u") is None
+            assert bounded.update(["a"], user="u") is None  # type: ignore[func-returns-value]
         assert bounded.time == 20
         assert repr(bounded) == repr(filled_with_nothing(method))
 

@@ -188,7 +188,9 @@ def breaches_of_top_labels(
     assert p.keys() == q.keys()
     pairs = [[p[y] for y in p], [q[y] for y in p]]
     divergence = max(
-        renyi(*pair, order) - rho * order for pair in (pairs, pairs[::-1]) for order in ORDERS
+        renyi(*pair, order) - rho * order  # type: ignore[arg-type, call-arg]
+        for pair in (pairs, pairs[::-1])
+        for order in ORDERS
     )
     return domination, mass, divergence
 
@@ -355,8 +357,8 @@ def breach_of_session(
     """How far the divergence misses budget epsilon**2 / 8; domination and mass are asserted."""
     pairs = [[seen(mechanism, t[side]) for t in tables] for side in (0, 1)]
     orders = (pairs, pairs[::-1])
-    laws = [session_law(*order, budget, True, null_is_free) for order in orders]
-    released = [session_law(*order, budget, False, null_is_free) for order in orders]
+    laws = [session_law(*order, budget, True, null_is_free) for order in orders]  # type: ignore[arg-type, call-arg]
+    released = [session_law(*order, budget, False, null_is_free) for order in orders]  # type: ignore[arg-type, call-arg]
     assert laws[0].keys() == laws[1].keys()
     for law, output in zip(laws, released, strict=True):
         kept = {y: p for y, p in law.items() if set(y[0] + y[1]) <= {*LABELS, None}}
@@ -369,7 +371,7 @@ def breach_of_session(
     )
 
 
-NARROW = {"k": 1, "candidates": 1, "epsilon": 1, "delta": "0.2"}
+NARROW: dict[str, Any] = {"k": 1, "candidates": 1, "epsilon": 1, "delta": "0.2"}
 WIDE = {"k": 2, "candidates": 2, "epsilon": 1, "delta": "0.2"}
 EVEN = ({"a": 2}, {"a": 3})  # found or not with about the same chance
 MOVED = [

@@ -288,7 +288,7 @@ def test_the_likeliest_population_against_all_cuts(counts: list[int]) -> None:
     for subset in range(2 ** len(places)):
         cuts = tuple(p for i, p in enumerate(places) if subset >> i & 1)
         for unseen in range(6):
-            best = max(best, (likelihood(counts, cuts, unseen), (cuts, unseen)))
+            best = max(best, (likelihood(counts, cuts, unseen), (cuts, unseen)))  # type: ignore[assignment]
     cuts, unseen = best[1]
     found = likeliest_population(dh.Profile.from_counts(counts), len(counts) + 5.0)
     ends = [0, *cuts, len(counts)]
@@ -347,7 +347,7 @@ def test_large_totals(yahoo: dh.Profile) -> None:
     # 2**59 labels of one record beside one of 2**41, which floats would lose.
     wide = dh.Profile.from_prevalences([1, 2**41], [2**59, 1])
     for method in METHODS:
-        found = estimate_entropy(wide, method=method, labels=2**61)
+        found = estimate_entropy(wide, method=method, labels=2**61)  # type: ignore[assignment]
         assert 58 < found.value <= 61 * (1 + 1e-12)
 
 

@@ -72,7 +72,7 @@ def test_intervals_hold_the_truth(law: tuple[float, ...], n: int) -> None:
     shares, random, many = np.array(law), np.random.default_rng(3), 200
     shannon, collision = -shares @ np.log2(shares), -math.log2(shares @ shares)
     truths = [(entropy, {}, shannon), (entropy, {"labels": len(law)}, shannon)]
-    truths += [(renyi_entropy, {"order": 2}, collision), (guessing, {"guesses": 1}, law[0])]
+    truths += [(renyi_entropy, {"order": 2}, collision), (guessing, {"guesses": 1}, law[0])]  # type: ignore[list-item]
     drawn = [dh.Profile.from_counts(random.multinomial(n, shares)) for _ in range(many)]
     for ask, asked, true in truths:
         intervals = [in_full(ask)(profile, **asked).interval for profile in drawn]

@@ -180,10 +180,10 @@ def test_a_release_answers_with_its_own_total() -> None:
         {"share": 1, "measure": "entropy"},
     ],
 )
-def test_errors_name_the_parameter(asked: dict[str, object]) -> None:
+def test_errors_name_the_parameter(asked: dict[str, Any]) -> None:
     for ask in (guessing, estimate_guessing):
         with pytest.raises(ParameterError, match=r"guesses|share|measure"):
-            ask(Profile.from_counts([2, 1]), **asked)  # type: ignore[operator]
+            ask(Profile.from_counts([2, 1]), **asked)
 
 
 def test_an_estimate_is_of_one_number_of_guesses() -> None:

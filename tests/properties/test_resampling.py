@@ -73,7 +73,7 @@ class Shifted:
         more = dh.Profile.of_released(np.array([self.count or 1]), np.array([self.count > 0]) + 0)
         counts = np.append(profile.counts, more.counts)
         value = dh.Profile.of_released(counts, np.append(profile.prevalences, more.prevalences))
-        return dh.Release(value, dh.PureDP(1), self)
+        return dh.Release(value, dh.PureDP(1), self)  # type: ignore[arg-type]
 
 
 def in_full(ask: Callable[..., Any]) -> Callable[..., Estimate]:
@@ -112,7 +112,7 @@ def test_a_profile_has_no_noise(
     ask: Callable[..., Any], asked: dict[str, Any], _error: bool, _interval: bool
 ) -> None:
     assert not any("noise" in note for note in in_full(ask)(PROFILE, **asked).notes)
-    without = dh.Release(PROFILE, dh.PureDP(1), Shifted())
+    without = dh.Release(PROFILE, dh.PureDP(1), Shifted())  # type: ignore[arg-type]
     found, exact = (in_full(ask)(source, **asked) for source in (without, PROFILE))
     assert found.standard_error == pytest.approx(exact.standard_error)
     if exact.interval is not None:
@@ -170,9 +170,9 @@ def test_only_the_release_is_used_and_for_all_properties_once() -> None:
     class Watched:
         def release(self, profile: dh.Profile, source: object = None) -> dh.Release:
             seen.append(profile)
-            return dh.Release(profile, dh.PureDP(1), self)
+            return dh.Release(profile, dh.PureDP(1), self)  # type: ignore[arg-type]
 
-    release = dh.Release(PROFILE, dh.PureDP(1), Watched())
+    release = dh.Release(PROFILE, dh.PureDP(1), Watched())  # type: ignore[arg-type]
     for ask, asked, _, _ in ASKED:
         in_full(ask)(release, resamples=10, **asked)
     assert len(seen) == 10
@@ -181,7 +181,7 @@ def test_only_the_release_is_used_and_for_all_properties_once() -> None:
     guessing(release, guesses=[1, 2])
     assert len(seen) == 10
     # Another value under the same guarantee and mechanism is another release.
-    other = dh.Release(dh.Profile.from_counts([3000]), dh.PureDP(1), Watched())
+    other = dh.Release(dh.Profile.from_counts([3000]), dh.PureDP(1), Watched())  # type: ignore[arg-type]
     assert all(abs(p.total - 3000) < 600 for _, p in further_releases(other, 10))
     assert len(seen) == 20
 
@@ -232,7 +232,7 @@ def test_small_releases(counts: list[int]) -> None:
 
 
 def test_what_has_no_bound_has_no_error() -> None:
-    nobody_twice = dh.Release(dh.Profile.from_counts([1] * 30), dh.PureDP(1), Shifted())
+    nobody_twice = dh.Release(dh.Profile.from_counts([1] * 30), dh.PureDP(1), Shifted())  # type: ignore[arg-type]
     found = estimate_renyi_entropy(nobody_twice, order=2)
     assert found.value == math.inf
     assert found.standard_error is None
@@ -244,7 +244,7 @@ def test_what_has_no_bound_has_no_error() -> None:
 
 def test_noise_may_have_added_labels() -> None:
     """The labels of a profile are no lower bound if they are those of a release."""
-    release = dh.Release(PROFILE, dh.PureDP(1), Shifted(1))
+    release = dh.Release(PROFILE, dh.PureDP(1), Shifted(1))  # type: ignore[arg-type]
     found = estimate_support_size(release, p_min="1/300", resamples=10)
     assert found.interval is not None
     assert found.interval[0] < estimate_support_size(PROFILE, p_min="1/300").interval[0]
@@ -252,7 +252,7 @@ def test_noise_may_have_added_labels() -> None:
 
 @pytest.mark.parametrize("resamples", [9, 0, -1, 10.0, True, 10**6 + 1, "100"])
 def test_resamples_are_checked(resamples: Any) -> None:
-    for source in (PROFILE, dh.Release(PROFILE, dh.PureDP(1), Shifted())):
+    for source in (PROFILE, dh.Release(PROFILE, dh.PureDP(1), Shifted())):  # type: ignore[arg-type]
         with pytest.raises(ParameterError, match="resamples must be"):
             estimate_entropy(source, resamples=resamples)
 
@@ -266,7 +266,7 @@ def test_a_release_without_its_mechanism_is_refused() -> None:
 
 @pytest.mark.parametrize("count", [2**62, 2**63 - 1])
 def test_totals_that_no_data_have_are_refused(count: int) -> None:
-    endless = dh.Release(dh.Profile.of_saved([count], [1]), dh.PureDP(1), Shifted())
+    endless = dh.Release(dh.Profile.of_saved([count], [1]), dh.PureDP(1), Shifted())  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match=r"fewer than 2\*\*62 records"):
         further_releases(endless, 10)
 
@@ -449,7 +449,7 @@ def test_constants_in_closed_form() -> None:
     assert power_sum_form(3).lipschitz(n) == pytest.approx(3 / n)
     assert distance_form(40, "plug-in").lipschitz(n) == pytest.approx(1 / (2 * n))
     # The largest step may be far right, and pieces must not lose it.
-    late = LinearForm("step", lambda counts, n: (counts > 2**16) * 1.0)
+    late = LinearForm("step", lambda counts, n: (counts > 2**16) * 1.0)  # type: ignore[arg-type, return-value]
     assert late.lipschitz(2**17) == 1
     assert late.lipschitz(2**16) == 0
     assert late.exponent(2**16) == -math.inf

@@ -3,6 +3,7 @@
 import itertools
 import math
 from fractions import Fraction
+from typing import Any
 
 import mpmath
 import numpy as np
@@ -225,9 +226,9 @@ def test_a_release_answers_with_its_own_total() -> None:
         ({"extra": 1, "method": "chao1"}, "method"),
     ],
 )
-def test_errors_name_the_parameter(asked: dict[str, object], name: str) -> None:
+def test_errors_name_the_parameter(asked: dict[str, Any], name: str) -> None:
     with pytest.raises(ParameterError, match=name):
-        support_coverage(butterflies(), **asked)  # type: ignore[call-overload]
+        support_coverage(butterflies(), **asked)
 
 
 @pytest.mark.verify
@@ -248,4 +249,4 @@ def test_too_far_says_nothing_of_how_far_that_is() -> None:
 
 def test_only_profiles_are_asked() -> None:
     with pytest.raises(ParameterError, match="source"):
-        support_coverage([3, 1], extra=1)  # type: ignore[call-overload]
+        support_coverage([3, 1], extra=1)  # type: ignore[arg-type]

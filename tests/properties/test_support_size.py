@@ -213,14 +213,14 @@ def test_a_release_answers_with_its_own_total() -> None:
         ({"p_min": "0.1", "method": "good"}, "method"),
     ],
 )
-def test_errors_name_the_parameter(asked: dict[str, object], name: str) -> None:
+def test_errors_name_the_parameter(asked: dict[str, Any], name: str) -> None:
     with pytest.raises(ParameterError, match=name):
-        support_size(Profile.from_counts([2, 1]), **asked)  # type: ignore[call-overload]
+        support_size(Profile.from_counts([2, 1]), **asked)
 
 
 def test_only_profiles_are_asked() -> None:
     with pytest.raises(ParameterError, match="source"):
-        support_size([3, 1], p_min="0.1")  # type: ignore[call-overload]
+        support_size([3, 1], p_min="0.1")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("labels", "n"), [(1000, 3600), (1000, 5000), (20, 60), (20, 100)])

@@ -53,7 +53,7 @@ def test_bounds_on_a_single_noisy_count_follow_its_law(law: str, amount: str, le
     for sensitivity in (1, 3):
         leaf = LeafCounts(bins=BINS, sensitivity=sensitivity, **{law: amount})
         check(leaf, level, width_of(leaf, level), Fraction(1))
-    tree = HierarchicalTree(bins=BINS, branching=2, consistent=False, **{law: amount})
+    tree = HierarchicalTree(bins=BINS, branching=2, consistent=False, **{law: amount})  # type: ignore[arg-type]
     check(tree, level, width_of(tree, level), Fraction(1, tree.levels))
 
 

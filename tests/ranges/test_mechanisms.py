@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -123,7 +124,7 @@ def test_shares_and_levels():
 )
 def test_branching_by_what_is_public(bins, gaussian, expected):
     assert best_branching(bins, gaussian) == expected
-    budget = {"rho": 1} if gaussian else {"epsilon": 1}
+    budget: dict[str, Any] = {"rho": 1} if gaussian else {"epsilon": 1}
     assert HierarchicalTree(bins=bins, **budget).branching == expected
 
 
@@ -152,7 +153,7 @@ def test_settings_that_are_none_are_refused(bad):
 
 def test_workloads_that_are_none_are_refused():
     with pytest.raises(ParameterError, match="workload"):
-        AdaptiveTree(epsilon=1, bins=8, workload="boxes")
+        AdaptiveTree(epsilon=1, bins=8, workload="boxes")  # type: ignore[arg-type]
 
 
 def test_from_a_table_to_quantiles_in_its_units():

@@ -27,7 +27,7 @@ def brute_force(estimate, variance, total, even, kinds, steps=4000):
         squares.append((likely * (place - means[-1]) ** 2).sum() / max(likely.sum(), 1e-300))
     weights += (masses * np.exp(-0.5 * (total * spikes - estimate) ** 2 / variance)).tolist()
     means += (total * spikes).tolist()
-    weights, means = np.array(weights) / np.sum(weights), np.array(means)
+    weights, means = np.array(weights) / np.sum(weights), np.array(means)  # type: ignore[assignment]
     mean = (weights * means).sum()
     between = (weights * (means - mean) ** 2).sum()
     return mean, between, between + (weights[: len(pieces)] * squares).sum()
@@ -62,10 +62,10 @@ def test_blocks_of_nodes_make_no_difference(monkeypatch):
     rng = np.random.default_rng(0)
     kinds = rng.dirichlet(np.ones(4), 50)
     arguments = rng.normal(5, 9, 50), rng.uniform(1, 9, 50), rng.uniform(1, 90, 50), rng.random(50)
-    arguments = *arguments, kinds
-    whole = share_posterior(*arguments)
+    arguments = *arguments, kinds  # type: ignore[assignment]
+    whole = share_posterior(*arguments)  # type: ignore[call-arg]
     monkeypatch.setattr(share_prior, "_AT_ONCE", 7)
-    parts = share_posterior(*arguments)
+    parts = share_posterior(*arguments)  # type: ignore[call-arg]
     for one, other in zip(whole, parts, strict=True):  # sums of other lengths round otherwise
         np.testing.assert_allclose(one, other, rtol=1e-12)
 

@@ -193,7 +193,7 @@ def labelled(mechanism, kind: str, seeded) -> dh.Release:
     labels = LABELS[kind]
     counts = dh.LabelCounts.from_counts(
         pa.array(labels),
-        range(10**6, 10**6 + len(labels)),
+        range(10**6, 10**6 + len(labels)),  # type: ignore[arg-type]
         max_labels=mechanism.max_labels,
         max_count=1,
     )
@@ -212,7 +212,7 @@ def test_labels_of_each_kind_are_saved_and_loaded(mechanism, kind, seeded, tmp_p
     release.save(tmp_path / "r.json")
     loaded = dh.Release.load(tmp_path / "r.json")
     missing = isinstance(mechanism, dh.TopLabels)
-    assert set(loaded.value.labels) == {*LABELS[kind], *([None] if missing else [])}
+    assert set(loaded.value.labels) == {*LABELS[kind], *([None] if missing else [])}  # type: ignore[misc]
     assert loaded == release
     assert loaded.value.to_arrow().schema == release.value.to_arrow().schema
     assert json.loads(release.to_json())["kind"] == "labelled histogram"
@@ -260,7 +260,7 @@ def test_labels_of_every_type_are_saved_and_loaded(labels, seeded) -> None:
 
 @pytest.mark.parametrize("kind", ["text", "int", "bool", "date"])
 def test_known_labels_are_saved_and_loaded(kind, seeded) -> None:
-    mechanism = dh.ThresholdHistogram(epsilon=1, max_labels=2, labels=LABELS[kind])
+    mechanism = dh.ThresholdHistogram(epsilon=1, max_labels=2, labels=LABELS[kind])  # type: ignore[arg-type]
     release = labelled(mechanism, kind, seeded)
     assert dh.Release.from_json(release.to_json()) == release
     fits_the_schema(release)

@@ -87,8 +87,9 @@ def test_the_long_table_has_all_readings() -> None:
 def test_it_is_equal_by_what_it_holds_and_cannot_be_changed() -> None:
     counts = usual()
     pairs = [(["gone", "b"], [12, 9]), (np.array(["b"], object), np.array([9])), ([], [])]
-    assert RunningCounts([10, 20, 40], pairs) == RunningCounts(
-        np.array([10, 20, 40]), [{"b": 9, "gone": 12}, {"b": 9}, {}]
+    assert RunningCounts([10, 20, 40], pairs) == RunningCounts(  # type: ignore[arg-type]
+        np.array([10, 20, 40]),  # type: ignore[arg-type]
+        [{"b": 9, "gone": 12}, {"b": 9}, {}],
     )
     for twin in (usual(), copy.deepcopy(counts), pickle.loads(pickle.dumps(counts))):  # noqa: S301
         assert twin == counts
@@ -96,7 +97,7 @@ def test_it_is_equal_by_what_it_holds_and_cannot_be_changed() -> None:
     assert counts != RunningCounts([10, 20, 41], [counts_of(counts, t) for t in (10, 20, 40)])
     assert counts != "counts"
     with pytest.raises(AttributeError):
-        counts.times = None
+        counts.times = None  # type: ignore[misc]
     with pytest.raises(TypeError):
         hash(counts)
     counts.labels.append("x")
@@ -159,20 +160,20 @@ def test_labels_are_saved_once() -> None:
 )
 def test_what_is_no_reading_is_refused(times: list[object], held: list[object]) -> None:
     with pytest.raises(DataError) as caught:
-        RunningCounts(times, held)
+        RunningCounts(times, held)  # type: ignore[arg-type]
     assert SENTINEL not in str(caught.value)
 
 
 @pytest.mark.parametrize("time", [11, 0, 41, -1, 10.0, True, "10"])
 def test_only_times_of_readings_can_be_asked_for(time: object) -> None:
     with pytest.raises(ParameterError, match="time must be"):
-        usual().at(time)
+        usual().at(time)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("k", [0, -1, 1.5])
 def test_top_needs_a_number(k: object) -> None:
     with pytest.raises(ParameterError, match="k must be"):
-        usual().top(k)
+        usual().top(k)  # type: ignore[arg-type]
 
 
 SOUND = {"times": [1, 2], "labels": ["a", "b"], "places": [[0], [0, 1]], "counts": [[5], [6, 3]]}

@@ -49,7 +49,7 @@ class MeanKind(Kind):
         from dphist.report.plots import Chart, draw_charts
 
         mean = release.value.mean
-        return draw_charts([Chart("Mean", lambda ax, _: ax.axvline(mean, label="Released"))], 5, 5)
+        return draw_charts([Chart("Mean", lambda ax, _: ax.axvline(mean, label="Released"))], 5, 5)  # type: ignore[arg-type]
 
     def page(self, release: Release) -> MeanPage:
         return MeanPage(figures=[], parameters=[], paper=None, limits=[], mean=release.value.mean)

@@ -22,7 +22,7 @@ def bell(bins: int, total: int) -> np.ndarray:
 
 
 def released(mechanism: type, data: object, **parameters: object) -> Release:
-    bins = data.bins if isinstance(data, BinnedCounts) else np.shape(data)
+    bins = data.bins if isinstance(data, BinnedCounts) else np.shape(data)  # type: ignore[call-overload]
     made = mechanism(bins=bins, **({"epsilon": 1} | parameters))
     return made.release(data, random.Random(1).randbytes)
 

@@ -114,4 +114,4 @@ class Hostile:
 def hostile_release() -> Release:
     mechanism = Hostile()
     value = Profile.from_counts([5, 2])
-    return Release(value, mechanism.guarantee, mechanism, 7, {}, HOSTILE)
+    return Release(value, mechanism.guarantee, mechanism, 7, {}, HOSTILE)  # type: ignore[arg-type]

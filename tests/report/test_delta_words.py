@@ -3,6 +3,7 @@
 import json
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -73,7 +74,7 @@ def test_a_pure_guarantee_needs_no_number() -> None:
 # --- what releases show
 
 
-def labelled(count: int, **parameters: object) -> dh.Release:
+def labelled(count: int, **parameters: Any) -> dh.Release:
     mechanism = dh.ThresholdHistogram(
         epsilon=1, delta="1e-6", **{"max_labels": 1, "max_count": 1, **parameters}
     )

@@ -61,7 +61,7 @@ class Page(HTMLParser):
         return plain.replace("\u00a0", " ").replace("\u2019", "'")
 
 
-@pytest.fixture(scope="module", params=releases.ALL.values(), ids=releases.ALL)
+@pytest.fixture(scope="module", params=list(releases.ALL.values()), ids=list(releases.ALL))
 def release(request: pytest.FixtureRequest) -> Release:
     make: Callable[[], Release] = request.param
     return make()

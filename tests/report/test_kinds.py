@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 import dphist as dh
@@ -21,8 +20,11 @@ from dphist.release.range_histogram import RangeHistogram
 from dphist.report import kinds
 from dphist.report.guarantees import total_of
 from dphist.report.html import report_html
+from dphist.report.plain.rows import rows_of, table_of
 from dphist.report.summary import summary_text
 from dphist.report.table import table_csv
+from tests.mechanisms.cases import LABELS
+from tests.mechanisms.others import EVENTS, OTHERS, OtherLabels, OtherRanking, OtherStream
 from tests.report import releases
 from tests.report.mean_kind import Mean, MeanKind
 from tests.report.test_html import Page
@@ -124,19 +126,55 @@ def test_a_mechanism_with_nothing_but_the_protocol_is_shown(value: Any) -> None:
         dh.plot(release)
 
 
-@pytest.mark.usefixtures("registered_average")
-def test_a_kind_whose_pages_state_more_than_the_protocol_says_so() -> None:
-    labels = dh.LabelCounts.from_table(pa.table({"x": ["a"]}), label="x")
-    value = dh.ThresholdHistogram(epsilon=1, max_labels=1, labels=["a"]).release(labels).value
-    release = dh.Release.from_json(Average().release(value).to_json())
-    for show in (summary_text, report_html, dh.plot):
-        with pytest.raises(dh.ParameterError, match=r"Average cannot be shown: .* LabelsMechanism"):
-            show(release)
-    stream = dh.ContinualHistogram(epsilon=1, horizon=9, labels=["a"])
-    release = dh.Release.from_json(Average().release(stream.release().value).to_json())
-    for show in (summary_text, report_html, dh.plot):
-        with pytest.raises(dh.ParameterError, match=r"Average cannot be shown: .* ContinualMech"):
-            show(release)
+@pytest.mark.parametrize("kind", OTHERS)
+def test_labels_and_streams_of_somebody_else_are_shown(kind: Any, tmp_path: Path) -> None:
+    """By what the protocol states: guarantee, expected error, intervals, and the released rows."""
+    mechanism = kind(epsilon="0.7")
+    data = EVENTS if kind is OtherStream else LABELS
+    release = dh.Release.from_json(mechanism.release(data).to_json())
+    release.save(tmp_path / "r.json")
+    shown, page = summary_text(release), Page(report_html(release)).text
+    expected = mechanism.expected_error()
+    appears = expected.appears_from
+    said = "All listed labels" if appears is None else f"From a count of {appears:,} on"
+    unit = str(mechanism.guarantee.unit)
+    for text in (shown, page):
+        for part in (said, unit, kind.__name__, label_of(release)):
+            assert part in text
+    assert "Nobody. A paper." in page
+    assert f"adding or removing {unit}" in page
+    assert ("Labels that are missing." in page) == (appears is not None)
+    found = kinds.kind_of(release).as_json(release)
+    assert found["labels"] == len(table_of(release))
+    assert "threshold" not in found
+    table = table_csv(release)
+    assert table.startswith(("label", "time,label"))
+    if kind is OtherRanking:
+        with pytest.raises(dh.ParameterError, match="must hold counts to be plotted"):
+            dh.plot(release)
+        assert "counts_of" not in found
+        return
+    assert f"± {expected.half_width:,}" in shown
+    (row,) = rows_of(release, 1)
+    bounds = mechanism.intervals(release, 0.95)
+    assert (row.low, row.high) == (bounds.lower[0], bounds.upper[0])
+    assert f"{row.low:,} to {row.high:,}" in " ".join(page.split())
+    assert dh.plot(release)[0].get_title(loc="left") == "First labels"
+
+
+def label_of(release: dh.Release) -> str:
+    return str(table_of(release).labels[0])
+
+
+def test_an_expected_error_of_another_kind_is_refused() -> None:
+    @dataclass(frozen=True, kw_only=True)
+    class Vague(OtherLabels):
+        def expected_error(self) -> Any:
+            return 1.0
+
+    release = Vague(epsilon=1).release(LABELS)
+    with pytest.raises(dh.ParameterError, match="expected_error of Vague must return"):
+        summary_text(release)
 
 
 def test_every_kind_of_release_has_a_report() -> None:
@@ -146,13 +184,13 @@ def test_every_kind_of_release_has_a_report() -> None:
 
 
 def _of(value_type: type) -> dh.Release:
-    return dh.Release(value_type.__new__(value_type), dh.PureDP(1), releases.Hostile())
+    return dh.Release(value_type.__new__(value_type), dh.PureDP(1), releases.Hostile())  # type: ignore[arg-type, call-overload]
 
 
 @pytest.mark.usefixtures("registered")
 @pytest.mark.parametrize("value", [Mean(12.5), type("Subclass", (Mean,), {})(12.5)])
 def test_a_kind_of_somebody_else_is_shown_like_ours(value: Mean) -> None:
-    release = dh.Release(value, dh.PureDP(1), releases.Hostile())
+    release = dh.Release(value, dh.PureDP(1), releases.Hostile())  # type: ignore[arg-type]
     page = Page(report_html(release))
     assert "Mean of a column" in page.text
     assert "The mean is 12.5." in page.text  # of its own template

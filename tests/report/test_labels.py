@@ -5,8 +5,9 @@ import io
 import math
 import random
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -53,7 +54,7 @@ HOSTILE = [
 ]
 
 
-def released(mechanism: object, labels: list[object], largest: int = 10**6) -> Release:
+def released(mechanism: Any, labels: Sequence[object], largest: int = 10**6) -> Release:
     counts = [max(largest // (i + 1), 1) for i in range(len(labels))]
     data = LabelCounts.from_counts(
         pa.array(labels), counts, max_labels=mechanism.max_labels, max_count=mechanism.max_count
@@ -89,7 +90,7 @@ ALL: dict[str, Callable[[], Release]] = {
 }
 
 
-@pytest.fixture(scope="module", params=ALL.values(), ids=ALL)
+@pytest.fixture(scope="module", params=list(ALL.values()), ids=list(ALL))
 def release(request: pytest.FixtureRequest) -> Release:
     make: Callable[[], Release] = request.param
     return make()
@@ -112,7 +113,7 @@ def test_the_page_stands_alone(source: str) -> None:
 
 def test_the_page_says_what_is_promised(release: Release, source: str) -> None:
     text = Page(source).text
-    mechanism = release.mechanism
+    mechanism: Any = release.mechanism
     total = total_of(mechanism)
     for said in (
         total_in_words(total, "one user", number_protected(release), release.guarantee),
@@ -137,7 +138,7 @@ def test_the_page_says_what_is_promised(release: Release, source: str) -> None:
 
 
 def test_limits_fit_the_mechanism() -> None:
-    def about(mechanism: object) -> set[str]:
+    def about(mechanism: Any) -> set[str]:
         return {name for name, _ in labels_words.limits_of(mechanism, {"unit": "one user"})}
 
     assert {"Labels that are missing.", "Counts near the threshold."} <= about(LAPLACE)
@@ -291,7 +292,7 @@ def test_chances_above_the_next_count_are_those_of_the_release(mechanism: object
     """One label so far above the next count, many times."""
     size = 1500
     draw = random.Random(5).randbytes
-    for chance in appearances(mechanism):
+    for chance in appearances(mechanism):  # type: ignore[arg-type]
         if isinstance(mechanism, TopLabels):
             found = [len(mechanism.choose([chance.count], draw)) for _ in range(size)]
         else:
@@ -303,6 +304,6 @@ def test_chances_above_the_next_count_are_those_of_the_release(mechanism: object
 def test_the_intervals_of_listed_labels_are_around_their_counts() -> None:
     release = ALL["known"]()
     assert release.value.counts.min() < 0
-    width = half_width(release.mechanism)
+    width = half_width(release.mechanism)  # type: ignore[arg-type]
     for row in rows_of(release, 100):
         assert (row.low, row.high) == (row.count - width, row.count + width)

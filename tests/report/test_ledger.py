@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,12 +29,12 @@ class Costs:
 
 
 def pay(ledger: dh.Ledger, guarantee: object, key: str, **paying: str) -> None:
-    said = {"by": "ana", "note": "", **paying}
+    said: dict[str, Any] = {"by": "ana", "note": "", **paying}
     ledger.release(Costs(guarantee), dh.Profile.from_counts([3]), key=key, **said)
 
 
 def pure(epsilon: object) -> dh.PureDP:
-    return dh.PureDP(epsilon, unit="patient")
+    return dh.PureDP(epsilon, unit="patient")  # type: ignore[arg-type]
 
 
 @pytest.fixture

@@ -49,7 +49,7 @@ def test_curves_and_bands_are_the_release_and_the_mechanisms_band() -> None:
 def test_a_wider_band_is_drawn_wider() -> None:
     """The band is not a decoration: another mechanism's band gives another polygon."""
     release = releases.usual_release()
-    weaker = type(release.mechanism)(epsilon="0.1")
+    weaker = type(release.mechanism)(epsilon="0.1")  # type: ignore[call-arg]
     wide = Release(release.value, weaker.guarantee, weaker, release.total, release.noisy)
     tops = [plot(r)[0].patches[0].get_xy()[:, 1].max() for r in (release, wide)]
     assert tops[1] > tops[0] + 20
@@ -69,7 +69,7 @@ def test_a_notebook_shows_the_picture() -> None:
 
 def test_a_profile_is_refused() -> None:
     with pytest.raises(ParameterError, match=r"must be a dphist\.Release"):
-        plot(Profile.from_counts([3]))
+        plot(Profile.from_counts([3]))  # type: ignore[call-overload]
 
 
 @pytest.mark.parametrize("high", [0.9, 1, 3, 10, 99, 101, 1e6, 1e9, 4e18])

@@ -25,7 +25,7 @@ from tests.report.releases import number_protected
 from tests.report.test_html import Page
 
 
-@pytest.fixture(scope="module", params=ALL.values(), ids=ALL)
+@pytest.fixture(scope="module", params=list(ALL.values()), ids=list(ALL))
 def release(request: pytest.FixtureRequest) -> Release:
     make: Callable[[], Release] = request.param
     return make()

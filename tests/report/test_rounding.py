@@ -152,8 +152,8 @@ def test_json_of_a_guarantee_is_whole_and_exact(guarantee: object) -> None:
     found = json.loads(json.dumps(guarantee_json(guarantee)))  # type: ignore[arg-type]
     kind = getattr(dh, found.pop("name"))
     unit = found.pop("unit")
-    assert unit == str(guarantee.unit)  # type: ignore[attr-defined]
-    assert kind(**found, unit=guarantee.unit) == guarantee  # type: ignore[attr-defined]
+    assert unit == str(guarantee.unit)
+    assert kind(**found, unit=guarantee.unit) == guarantee
 
 
 def test_as_json_of_an_anonymized_release_with_delta_has_it() -> None:

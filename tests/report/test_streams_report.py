@@ -5,6 +5,7 @@ import io
 import random
 import re
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from rich.cells import cell_len
@@ -66,7 +67,7 @@ def gone() -> Release:
     return Release(value, UNKNOWN.guarantee, UNKNOWN)
 
 
-@pytest.fixture(scope="module", params=ALL.values(), ids=ALL)
+@pytest.fixture(scope="module", params=list(ALL.values()), ids=list(ALL))
 def release(request: pytest.FixtureRequest) -> Release:
     make: Callable[[], Release] = request.param
     return make()
@@ -97,7 +98,8 @@ def test_colours_follow_the_readers_scheme(source: str) -> None:
 
 
 def test_the_page_says_what_is_promised(release: Release, source: str) -> None:
-    text, mechanism = Page(source).text, release.mechanism
+    text = Page(source).text
+    mechanism: Any = release.mechanism
     total = total_of(mechanism)
     for said in (
         total_in_words(total, mechanism.unit, number_protected(release), release.guarantee),

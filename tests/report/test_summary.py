@@ -94,7 +94,7 @@ def test_symbols_round_to_the_safe_side() -> None:
 def test_the_call_makes_the_mechanism_again(mechanism: object) -> None:
     import dphist
 
-    call = mechanism_facts.call(mechanism)
+    call = mechanism_facts.call(mechanism)  # type: ignore[arg-type]
     name, _, arguments = call.partition("(")
     made = eval(f"make({arguments}", {"make": getattr(dphist, name)})  # noqa: S307
     assert made == mechanism

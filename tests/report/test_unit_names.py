@@ -3,6 +3,7 @@
 import html
 import re
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -14,8 +15,8 @@ from dphist.report.labels import words as labels_words
 from dphist.report.streams import words as streams_words
 from dphist.report.summary import summary_text
 
-CUT = {"max_labels": 2}
-TOTAL = {"epsilon": 1, "delta": "1e-6"}
+CUT: dict[str, Any] = {"max_labels": 2}
+TOTAL: dict[str, Any] = {"epsilon": 1, "delta": "1e-6"}
 OF_PATIENTS = "all events of one patient, of which at most 3 count"
 
 
@@ -31,16 +32,16 @@ def visits() -> pd.DataFrame:
     )
 
 
-def labels(mechanism: object, **how: object) -> dh.Release:
+def labels(mechanism: Any, **how: Any) -> dh.Release:
     frame = visits().astype({"patient": "Int64"})
     if how.get("null_users"):
         frame.loc[:9, "patient"] = pd.NA
-    of = {"label": "drug", "user": "patient", "unit": "one patient", **CUT}
+    of: dict[str, Any] = {"label": "drug", "user": "patient", "unit": "one patient", **CUT}
     return mechanism.release(dh.LabelCounts.from_table(frame, **of, **how))
 
 
 def releases() -> dict[str, dh.Release]:
-    of = {"user": "patient", "max_records": 2, "unit": "one patient"}
+    of: dict[str, Any] = {"user": "patient", "max_records": 2, "unit": "one patient"}
     threshold = dh.calibrate(dh.ThresholdHistogram, **TOTAL, **CUT)
     counting = dh.calibrate(dh.ThresholdHistogram, **TOTAL, **CUT, count_cut_users=True)
     top = dh.TopLabels(epsilon=1, delta="1e-6", max_labels=2, k=2, candidates=3)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -20,9 +21,9 @@ ROWS = pd.DataFrame({"who": np.arange(3000) % 700, "x": np.arange(3000) // 9 % 5
 TEXTS = ROWS.assign(w=ROWS["x"].astype(str))
 
 
-def labelled(**more: object) -> dh.Release:
+def labelled(**more: Any) -> dh.Release:
     counts = dh.LabelCounts.from_table(TEXTS, label="w", user="who", max_labels=2, **more)
-    asked = {"count_cut_users": True} if more else {}
+    asked: dict[str, Any] = {"count_cut_users": True} if more else {}
     return dh.ThresholdHistogram(epsilon=2, delta="1e-6", max_labels=2, **asked).release(counts)
 
 
@@ -128,7 +129,7 @@ def test_ranks_have_no_counts() -> None:
 def test_how_many_users_were_cut_stands_beside_the_intervals() -> None:
     release = labelled(count_users=True)
     cut = release.mechanism.cut_users(release.noisy)
-    told = cut_users_in_words(cut, release.mechanism)
+    told = cut_users_in_words(cut, release.mechanism)  # type: ignore[arg-type]
     assert re.fullmatch(
         r"About [0-9.]+ % of users \(95 % interval [0-9.]+ to [0-9.]+ %\) had more than 2 labels; "
         "their surplus is missing from the counts.",

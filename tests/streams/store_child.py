@@ -147,4 +147,4 @@ if __name__ == "__main__":
         "open": functools.partial(_attempt, "open"),
         "create": functools.partial(_attempt, "create"),
     }
-    commands[sys.argv[1]](sys.argv[2])
+    commands[sys.argv[1]](sys.argv[2])  # type: ignore[operator]

@@ -15,7 +15,7 @@ from dphist.streams import ContinualHistogram, ContinualMechanism
 
 def main(path: str, method: str, windows: str) -> None:
     # The design of the noise takes a moment, and is remembered.
-    ContinualMechanism(epsilon=1, delta="1e-6", horizon=10**6, max_labels=2, method=method)
+    ContinualMechanism(epsilon=1, delta="1e-6", horizon=10**6, max_labels=2, method=method)  # type: ignore[arg-type]
     for _ in sys.stdin:
         child = os.fork()
         if child == 0:

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -56,7 +57,7 @@ def whole(line: str) -> list[list]:
 @pytest.mark.parametrize(("method", "windows"), [("autoregressive", 0), ("binary", 25)])
 def test_killed_at_random_moments_it_goes_on(tmp_path: Path, method: str, windows: int) -> None:
     path = tmp_path / "s.state"
-    parameters = {"epsilon": 1, "delta": "1e-6", "horizon": 10**6, "max_labels": 2}
+    parameters: dict[str, Any] = {"epsilon": 1, "delta": "1e-6", "horizon": 10**6, "max_labels": 2}
     parameters |= {"method": method, "windows": windows or None}
     chance = random.Random(7)
     counted, readings, released = 0, {}, set()
@@ -145,12 +146,14 @@ def test_nothing_is_returned_before_it_is_written(
     order: list[str] = []
     commit, apply = Store.commit, state_module.StreamState.apply
     monkeypatch.setattr(
-        Store, "commit", lambda self, rows: (order.append("write"), commit(self, rows))[1]
+        Store,
+        "commit",
+        lambda self, rows: (order.append("write"), commit(self, rows))[1],  # type: ignore[func-returns-value]
     )
     monkeypatch.setattr(
         state_module.StreamState,
         "apply",
-        lambda self, step: (order.append("apply"), apply(self, step))[1],
+        lambda self, step: (order.append("apply"), apply(self, step))[1],  # type: ignore[func-returns-value]
     )
     with ContinualHistogram.open(
         tmp_path / "s.state", epsilon=1, delta="1e-6", horizon=100
@@ -191,7 +194,7 @@ def test_a_stream_that_cannot_be_begun_leaves_no_file(
 ) -> None:
     """One that was begun stays, with all that it has."""
     path = tmp_path / "s.state"
-    parameters = {"epsilon": 1, "delta": "1e-6", "horizon": 100}
+    parameters: dict[str, Any] = {"epsilon": 1, "delta": "1e-6", "horizon": 100}
 
     def full(_self: Store, _rows: object) -> None:
         raise dh.OutputFileError("no space left")
@@ -211,7 +214,7 @@ def test_a_stream_that_cannot_be_begun_leaves_no_file(
 
 def test_a_second_owner_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "s.state"
-    parameters = {"epsilon": 1, "delta": "1e-6", "horizon": 100}
+    parameters: dict[str, Any] = {"epsilon": 1, "delta": "1e-6", "horizon": 100}
     with ContinualHistogram.open(path, **parameters) as stream:
         with pytest.raises(dh.StateError, match=str(path)):
             ContinualHistogram.open(path)
@@ -243,10 +246,10 @@ def test_parameters_must_be_the_stream_s_own(tmp_path: Path) -> None:
 def test_a_budget_is_kept_and_stated(tmp_path: Path) -> None:
     path, budget = tmp_path / "s.state", dh.ApproxDP(1, "1e-6")
     made = dh.calibrate(dh.ContinualMechanism, epsilon=1, delta="1e-6", horizon=100)
-    parameters = {"epsilon": made.epsilon, "delta": made.delta, "horizon": 100}
+    parameters: dict[str, Any] = {"epsilon": made.epsilon, "delta": made.delta, "horizon": 100}
     for little in (dh.ApproxDP("0.9", "1e-6"), dh.ApproxDP(9, "1e-9"), dh.PureDP(1)):
         with pytest.raises(dh.ParameterError, match="budget must be"):
-            ContinualHistogram.open(path, budget=little, **parameters)
+            ContinualHistogram.open(path, budget=little, **parameters)  # type: ignore[arg-type]
     with pytest.raises(dh.ParameterError, match="budget must be for one event"):
         ContinualHistogram.open(path, budget=dh.ApproxDP(1, "1e-6", "user"), **parameters)
     assert not path.exists()
@@ -259,7 +262,7 @@ def test_a_budget_is_kept_and_stated(tmp_path: Path) -> None:
     # Given alone, it is no less checked: a caller who states it relies on it.
     for little in (dh.ApproxDP("0.001", "1e-9"), dh.ApproxDP("0.9", "1e-6"), dh.PureDP(1)):
         with pytest.raises(dh.ParameterError, match="budget must be"):
-            ContinualHistogram.open(path, budget=little)
+            ContinualHistogram.open(path, budget=little)  # type: ignore[arg-type]
     with pytest.raises(dh.ParameterError, match="budget must be for one event"):
         ContinualHistogram.open(path, budget=dh.ApproxDP(1, "1e-6", "user"))
     with pytest.raises(dh.ParameterError, match="other parameters"):

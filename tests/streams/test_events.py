@@ -405,7 +405,7 @@ def test_columns_that_are_no_users(make: Make, column: Any) -> None:
 def test_missing_users_and_events(make: Make, role: str) -> None:
     columns = {"label": [SENTINEL] * 2, "who": [SENTINEL, None]}
     with refused(DataError, "'who'", "missing"):
-        read_events(make(table_of(**columns)), **{{"visit": "event"}.get(role, role): "who"})
+        read_events(make(table_of(**columns)), **{{"visit": "event"}.get(role, role): "who"})  # type: ignore[arg-type]
 
 
 @every_engine
@@ -520,7 +520,7 @@ def test_text_that_is_not_utf8_is_refused(engine: str, bad: bytes) -> None:
     if engine != "lists":
         for role in ("user", "event"):
             with refused(DataError, "'x'", "UTF-8"):
-                read_events(frame, **{role: "x"})
+                read_events(frame, **{role: "x"})  # type: ignore[arg-type]
 
 
 def test_lone_surrogates_of_pandas_are_refused() -> None:
@@ -581,7 +581,7 @@ def test_requests_that_do_not_fit() -> None:
             read_events(events, with_users=True)
     for role in ("event", "user"):
         with refused(ParameterError, "dataframe"):
-            read_events([[SENTINEL]], **{role: "x"})
+            read_events([[SENTINEL]], **{role: "x"})  # type: ignore[arg-type]
 
 
 def test_events_do_not_show_themselves() -> None:

@@ -175,7 +175,7 @@ def gain_at_the_wrong_place(patch: pytest.MonkeyPatch) -> None:
         powers = [Decimal(float(w * (1 - t * t))) for w, t in zip(weights, decays, strict=True)]
         zeros = spectrum._zeros([Decimal(float(t)) for t in decays], powers)
         ratio = np.prod([1 - float(t) for t in decays]) / np.prod([1 - float(m) for m in zeros])
-        return right(decays, weights, horizon) * Fraction(ratio**2)
+        return right(decays, weights, horizon) * Fraction(ratio**2)  # type: ignore[call-overload]
 
     patch.setitem(globals(), "squared_sensitivity", wrong)
 
@@ -276,5 +276,5 @@ def test_a_label_costs_few_numbers() -> None:
     for k in range(25):
         held = design(2**k)
         assert len(held.decays) <= max(3, k // 3 + 1)
-        assert all(less < more for less, more in pairwise((0, *held.decays, 1)))
+        assert all(less < more for less, more in pairwise((0, *held.decays, 1)))  # type: ignore[operator]
         assert min(held.weights) > 0

@@ -182,7 +182,7 @@ def test_rows_hash_differently_wherever_they_differ() -> None:
         ("ab", b"\0\0\0\0\0\0\0\1", b"c"),
         ("ab", b"1", b"c"),
     ]
-    hashes = {row_hash(secret, *row) for row in rows for secret in (b"k" * 32, b"l" * 32)}
+    hashes = {row_hash(secret, *row) for row in rows for secret in (b"k" * 32, b"l" * 32)}  # type: ignore[arg-type]
     assert len(hashes) == 2 * len(rows)
 
 
@@ -256,7 +256,7 @@ def test_a_state_that_cannot_be_begun_is_removed_again(new, path: Path, monkeypa
                 error = sqlite3.OperationalError("database or disk is full")
                 error.sqlite_errorcode = sqlite3.SQLITE_FULL
                 raise error
-            return super().execute(statement, *values)
+            return super().execute(statement, *values)  # type: ignore[arg-type]
 
     full = new
     connect = sqlite3.connect
@@ -449,7 +449,7 @@ def test_killed_at_any_moment_every_acknowledged_batch_is_whole(path: Path) -> N
         last = int.from_bytes(found["clock", 0], "big")
         assert last - done - len(finished) in ((0, 1) if len(begun) > len(finished) else (0,))
         for number in range(done + 1, last + 1):
-            expected.update(flat(batch(number)))
+            expected.update(flat(batch(number)))  # type: ignore[arg-type]
         assert found == expected
         done = last
     kill(waiting)
@@ -483,7 +483,7 @@ class Interrupted:
         self.interrupted = False
 
     def execute(self, statement: str, *values: object) -> sqlite3.Cursor:
-        cursor = self.connection.execute(statement, *values)
+        cursor = self.connection.execute(statement, *values)  # type: ignore[arg-type]
         if statement == "COMMIT" and not self.interrupted:
             self.interrupted = True
             raise KeyboardInterrupt

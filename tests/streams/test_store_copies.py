@@ -6,6 +6,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -124,7 +125,7 @@ def test_a_state_that_was_taken_over_is_not_brought_back(path: Path) -> None:
 
 
 def test_noise_is_not_drawn_again_from_an_older_content(path: Path) -> None:
-    parameters = {"epsilon": 1, "delta": "1e-6", "horizon": 100}
+    parameters: dict[str, Any] = {"epsilon": 1, "delta": "1e-6", "horizon": 100}
     with dh.ContinualHistogram.open(path, **parameters, labels=None) as stream:
         stream.update_many([["a"]] * 10)
     run("cp -a s b", path)
@@ -166,7 +167,7 @@ def test_the_note_never_runs_ahead_of_the_content(path: Path, monkeypatch) -> No
         def __getattr__(self, name: str) -> object:
             return getattr(self.connection, name)
 
-    store._owner._connection = Failing(store._owner.connection)
+    store._owner._connection = Failing(store._owner.connection)  # type: ignore[assignment]
     with pytest.raises(KeyboardInterrupt):
         store.commit({"label": [(0, b"2")]})
     assert store._owner.commits == noted

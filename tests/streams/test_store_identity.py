@@ -195,7 +195,7 @@ def test_calls_that_the_system_refuses_leave_facts_out(path: Path, monkeypatch) 
 
     class Incomplete:
         def statx(self, _fd: int, _path: bytes, _flags: int, _mask: int, buffer: object) -> int:
-            struct.pack_into("=I", buffer, 0, 0x7FF)  # all but the birth time
+            struct.pack_into("=I", buffer, 0, 0x7FF)  # type: ignore[arg-type] # all but the birth time
             return 0
 
     monkeypatch.setattr("fcntl.ioctl", refused)

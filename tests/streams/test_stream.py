@@ -336,7 +336,7 @@ def test_threads_take_turns() -> None:
     stream = a_stream(delta=None, labels=["a"], horizon=4000)
     threads = [
         threading.Thread(
-            target=lambda: [(stream.update(["a"]), stream.counts()) for _ in range(50)]
+            target=lambda: [(stream.update(["a"]), stream.counts()) for _ in range(50)]  # type: ignore[func-returns-value]
         )
         for _ in range(4)
     ]
@@ -395,7 +395,7 @@ def test_a_save_that_fails_leaves_one_owner(
 
     def failing(store: Store, rows: object) -> None:
         if not certain:
-            commit(store, rows)  # it reached the disk, and then something happened
+            commit(store, rows)  # type: ignore[arg-type] # it reached the disk; then something happened
             store._uncertain = True
         raise KeyboardInterrupt
 

@@ -154,7 +154,7 @@ def test_one_unit_lower_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def lower(units: Fraction, patch: pytest.MonkeyPatch) -> None:
-    right = ContinualMechanism.threshold.fget  # type: ignore[attr-defined]
+    right = ContinualMechanism.threshold.fget
 
     def wrong(self: ContinualMechanism) -> Fraction:
         return Fraction(right(self) - units / 2**self.counter.unit_bits)

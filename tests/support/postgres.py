@@ -39,7 +39,7 @@ class Server:
     def run(self, statement: str, address: str | None = None) -> list[tuple[Any, ...]]:
         """Run a statement as somebody else would."""
         with psycopg.connect(address or self.address, autocommit=True) as connection:
-            found = connection.execute(statement)  # type: ignore[arg-type]
+            found = connection.execute(statement)
             return found.fetchall() if found.description else []
 
     def kill(self) -> None:

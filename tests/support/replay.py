@@ -189,7 +189,7 @@ class _Session:
             if self.recorded.requests[number] != request:
                 raise DivergedError(f"request {number} is another one")
             drawn = self.recorded.entries[number].drawn
-        entry = Entry(request, drawn, exact, uses)
+        entry = Entry(request, drawn, exact, uses)  # type: ignore[arg-type]
         self.found.entries.append(entry)
         if number in self.told:
             entry.exact[:] = self.told[number](self.data)

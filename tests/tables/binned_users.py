@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from dphist.tables.binning.slots import Grid
-from dphist.tables.binning.users import bin_rows_of_users
+from dphist.tables.binning.users import bin_rows_bounded
 from tests.tables.contribution_engines import hashed
 
 KEYS = ["00" * 16, "5eed" * 4 + "c0de" * 4]
@@ -55,6 +55,6 @@ def kept_in_python(rows: UserRows, most: int, key: str, engine: str = "duckdb") 
 
 def kept(frame: Any, most: int, key: str | None = KEYS[0], user: str = "who") -> list[int]:
     """Count slots with the library."""
-    found = bin_rows_of_users(frame, GRID, user=user, max_records=most, key=key)
+    found = bin_rows_bounded(frame, GRID, user=user, max_records=most, key=key)
     counts: list[int] = found.tolist()
     return counts

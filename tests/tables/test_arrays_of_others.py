@@ -20,7 +20,7 @@ from dphist.tables.reading.source import reader_of
 from tests.tables.refusal import refused
 
 
-class Anything(ExtensionDtype):
+class Anything(ExtensionDtype):  # type: ignore[misc]
     name, type, kind = "anything", object, "O"
 
     @classmethod
@@ -28,7 +28,7 @@ class Anything(ExtensionDtype):
         return Own
 
 
-class Own(ExtensionArray):
+class Own(ExtensionArray):  # type: ignore[misc]
     """Values of any type, which Arrow looks at part by part."""
 
     def __init__(self, values: Any) -> None:

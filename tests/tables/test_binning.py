@@ -95,7 +95,7 @@ def test_nan_is_a_missing_value(engine: Engine, tmp_path: Path) -> None:
 def test_no_rows(engine: Engine, tmp_path: Path) -> None:
     kinds = {"n": (pa.int64(), [0, 1]), "x": (pa.float64(), [0.5, 1])}
     for kind, edges in kinds.values():
-        check(engine, tmp_path, pa.array([], kind), edges)
+        check(engine, tmp_path, pa.array([], kind), edges)  # type: ignore[arg-type]
 
 
 DAYS = pa.array([day("2024-01-01"), day("2024-01-31"), day("2024-02-01"), day("1900-01-01"), None])

@@ -145,7 +145,7 @@ def test_a_lazy_frame_is_evaluated_once() -> None:
         return frame
 
     rows = some_rows(3)
-    lazy = pl.from_arrow(table_of(rows)).lazy()  # type: ignore[union-attr]
+    lazy = pl.from_arrow(table_of(rows)).lazy()
     frame = lazy.map_batches(seen, schema={"who": pl.String, "x": pl.Int64})
     assert kept(frame, 2) == kept_in_python(rows, 2, KEYS[0])
     assert len(calls) == 1

@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import chi2
 
 from dphist.tables.binning.slots import Grid
-from dphist.tables.binning.users import bin_rows_of_users
+from dphist.tables.binning.users import bin_rows_bounded
 from dphist.tables.counting import contributions
 from dphist.tables.engine.rows import DuckRows, Rows
 from tests.support.goodness import LEVEL
@@ -168,7 +168,7 @@ MANY = Grid(("x",), (np.arange(USERS * ROWS + 1),), (False,))
 def choices(key: str) -> list[tuple[int, ...]]:
     """Return which two of five rows, each in a bin of its own, each user keeps."""
     table = pa.table({"x": np.arange(USERS * ROWS), "who": np.arange(USERS * ROWS) // ROWS})
-    slots = bin_rows_of_users(table, MANY, user="who", max_records=2, key=key)
+    slots = bin_rows_bounded(table, MANY, user="who", max_records=2, key=key)
     kept_rows = slots[1:-2].reshape(USERS, ROWS)
     assert set(kept_rows.sum(axis=1).tolist()) == {2}
     return [tuple(np.flatnonzero(row).tolist()) for row in kept_rows]

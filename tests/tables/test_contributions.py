@@ -163,7 +163,7 @@ def test_the_law_notices_a_favourite_and_a_neighbour() -> None:
     chosen = draw.choices(pairs, k=USERS // 2)
     twice = [pair if draw.random() < 0.3 else draw.choice(pairs) for pair in chosen]
     dependent = list(itertools.chain.from_iterable(zip(chosen, twice, strict=True)))
-    assert laws(dependent)[1] < LEVEL
+    assert laws(dependent)[1] < LEVEL  # type: ignore[arg-type]
 
 
 def test_each_half_of_the_key_matters() -> None:
@@ -313,7 +313,7 @@ def test_a_lazy_frame_is_evaluated_once() -> None:
         calls.append(1)
         return frame
 
-    lazy = pl.from_arrow(table_of(FOUR[:40])).lazy()  # type: ignore[union-attr]
+    lazy = pl.from_arrow(table_of(FOUR[:40])).lazy()
     counts = count(
         lazy.map_batches(seen, schema={"who": pl.String, "term": pl.String, "n": pl.Int64}),
         max_labels=2,
@@ -385,7 +385,7 @@ def _three_answers_agree(counts: LabelCounts) -> None:
 
 # --- Missing users and labels
 
-GAPS: Rows = [("u", "a", 1), (None, "a", 1), (None, "a", 1), ("u", None, 1), (None, None, 1)]  # type: ignore[list-item]
+GAPS: Rows = [("u", "a", 1), (None, "a", 1), (None, "a", 1), ("u", None, 1), (None, None, 1)]
 
 
 @every_engine
@@ -394,7 +394,7 @@ def test_missing_users_and_labels_are_refused(engine: Engine, tmp_path: Path) ->
     (tmp_path / "label").mkdir()
     with refused(DataError, "'who'", "null_users"):
         count(engine.make(table_of(rows), tmp_path), max_labels=1)
-    rows = [(SENTINEL, SENTINEL, 1), (SENTINEL, None, 1)]  # type: ignore[list-item]
+    rows = [(SENTINEL, SENTINEL, 1), (SENTINEL, None, 1)]
     with refused(DataError, "'term'", "null_labels"):
         count(engine.make(table_of(rows), tmp_path / "label"), max_labels=1)
 
@@ -709,6 +709,6 @@ def test_a_profile_of_users(tmp_path: Path) -> None:
         {"user": "term", "max_records": 3},
     ):
         with refused(ParameterError):
-            Profile.from_table(table, label="term", **options)  # type: ignore[arg-type]
+            Profile.from_table(table, label="term", **options)
     with refused(DataError, "'who'"):
         Profile.from_table(table_of(GAPS[:2]), label="term", user="who", max_records=3)

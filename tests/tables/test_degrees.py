@@ -221,7 +221,7 @@ def test_parameters_are_checked(backend: Backend, tmp_path: Path) -> None:
     with refused(ParameterError, "source"):
         counted(frame, 0, "to")  # type: ignore[arg-type]
     with refused(ParameterError, "target"):
-        counted(frame, "from", None)  # type: ignore[arg-type]
+        counted(frame, "from", None)
     for bad in (None, 1, 0, "yes"):
         with refused(ParameterError, "directed must be True or False"):
             counted(frame, directed=bad)

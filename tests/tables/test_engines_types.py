@@ -86,7 +86,7 @@ def test_rows_of_another_type_than_the_schema_s_are_refused(evaluated: Any) -> N
     wanted = [Wanted("label", "x", Use.KEY, "label")]
     frame = nw.from_native(pl.LazyFrame({"x": ["a", "b"]}))
     source = frames.ArrowSource(
-        None,  # type: ignore[arg-type]
+        None,
         wanted,
         [frames._kind_of(frame, 0)],
         lambda: pa.table({"x": evaluated}),

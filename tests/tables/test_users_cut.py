@@ -86,7 +86,13 @@ def test_what_one_user_has_too_much_of_cuts_no_other() -> None:
 
 def test_the_counts_are_the_same_with_and_without() -> None:
     rows = table_of(some_rows(3))
-    options = {"label": "term", "user": "who", "count": "n", "max_labels": 100, "max_count": 3}
+    options: dict[str, Any] = {
+        "label": "term",
+        "user": "who",
+        "count": "n",
+        "max_labels": 100,
+        "max_count": 3,
+    }
     tables = [
         dh.LabelCounts.from_table(rows, **options, count_users=also).largest(99)
         for also in (False, True)

@@ -6,10 +6,8 @@ words, degrees and species, the actual error was 0.1 to 1.4 times the predicted 
 `AdaptiveScan`, `PrivHist` and `RankSplit` (`docs/benchmarks.md`).
 """
 
-import hashlib
 import math
 from collections.abc import Callable
-from itertools import count
 from typing import TypeAlias
 
 import numpy as np
@@ -18,6 +16,7 @@ from dphist.anonymized.band import from_rows_and_columns
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.noise.inversion import Source
+from dphist.noise.repeatable import repeatable_source
 from dphist.parameters import Exact, positive_number, whole_number
 from dphist.release.release import Release
 
@@ -124,15 +123,5 @@ def error_on(public: Profile, publish: Callable[[Source], Profile], draws: int) 
     stream, so an expected error is always the same number.
     """
     runs = max(1, min(_MOST_RUNS, _DRAWS // max(draws, 1)))
-    source = _repeatable_source()
+    source = repeatable_source()
     return sum(public.distance(publish(source)) for _ in range(runs)) / runs
-
-
-def _repeatable_source() -> Source:
-    """Return a fixed stream of bytes, for runs on public profiles only."""
-    blocks = count()
-
-    def draw(size: int) -> bytes:
-        return hashlib.shake_128(next(blocks).to_bytes(8, "big")).digest(size)
-
-    return draw

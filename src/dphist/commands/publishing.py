@@ -15,6 +15,7 @@ from dphist.atomic_files import check_distinct, check_output_path, staged_output
 from dphist.commands import ending
 from dphist.commands.ledger.options import is_file, place_to_pay
 from dphist.commands.options import UsageError
+from dphist.commands.presenting import presented
 from dphist.errors import DphistError, OutputFileError
 from dphist.release.release import Release
 from dphist.report import report_html
@@ -133,6 +134,7 @@ def publish(
     ----------
     said, shown : lines about the payment, and the same for JSON about what was written.
     """
+    release = presented(release, options)
     paths = outputs_of(options)
     # Whoever thinks that nothing was written may release again, and pay twice.
     written = f"{', '.join(paths.values())} written, but not all was printed"

@@ -47,12 +47,12 @@ def add_ranges(commands: Commands, summary: str) -> None:
             "or by place. It estimates the number of records in any range."
         ),
         epilog=(
-            "FILE has one row per record; columns hold numbers, dates or times. A value is in a "
-            "bin if it is at least the lower edge and below the upper edge. Values outside all "
-            "bins and missing values are counted separately. For several columns, give --column "
-            "once for each, and --edges, or --start, --stop and --width, once for each in the "
-            "same order. With --user and --max-records, all records of a user are protected "
-            "together. CSV, TSV (also gzip) and Parquet are read."
+            "FILE has one row per record, unless --count is given; columns hold numbers, dates or "
+            "times. A value is in a bin if it is at least the lower edge and below the upper edge. "
+            "Values outside all bins and missing values are counted separately. For several "
+            "columns, give --column once for each, and --edges, or --start, --stop and --width, "
+            "once for each in the same order. With --user and --max-records, all records of a "
+            "user are protected together. CSV, TSV (also gzip) and Parquet are read."
         ),
         allow_abbrev=False,
     )
@@ -83,6 +83,13 @@ def add_ranges(commands: Commands, summary: str) -> None:
         metavar="W",
         help="width of a bin: a number, or for dates and times a duration, such as 15m, 1h, 1d "
         "or 1w",
+    )
+    command.add_argument(
+        "--count",
+        metavar="COLUMN",
+        help="column of counts, if FILE is counted already and a row stands for several records. "
+        "Without --user and --max-records, one of these records is protected; with --max-records "
+        "alone, a row, which counts at most that often",
     )
     cost = command.add_mutually_exclusive_group(required=True)
     cost.add_argument(
@@ -117,7 +124,7 @@ def add_ranges(commands: Commands, summary: str) -> None:
 
 
 def _ranges(options: argparse.Namespace) -> None:
-    check_unit(options)
+    check_unit(options, of_rows=options.count is not None)
     bins = _bins_of(options)
     mechanism = _mechanism(options, tuple(axis.bins for axis in _axes(bins)))
     if options.dry_run:
@@ -126,7 +133,7 @@ def _ranges(options: argparse.Namespace) -> None:
     asked: dict[str, Any] = {"column": options.column, **bins}
     if len(options.column) == 1:
         asked = {name: each[0] for name, each in asked.items()}
-    asked |= {"user": options.user, "max_records": options.max_records}
+    asked |= {"count": options.count, "user": options.user, "max_records": options.max_records}
     asked |= {"delimiter": options.delimiter, "unit": options.unit}
     release_file(
         mechanism,

@@ -9,8 +9,10 @@ from dphist.commands.ledger.options import add_payment
 from dphist.commands.ledger.quoting import quote
 from dphist.commands.meanings import help_of
 from dphist.commands.options import UsageError, add_dry_run, whole
+from dphist.commands.presenting import add_presentation, add_unit_option, check_presentation
 from dphist.commands.publishing import Protected, in_the_way, say_in_the_way
-from dphist.commands.user_unit import add_user_unit, user_unit
+from dphist.commands.user_unit import user_unit
+from dphist.data.binned_counts import ONE_ROW
 from dphist.errors import ParameterError
 from dphist.privacy import Guarantee
 from dphist.release.maker import Maker
@@ -29,7 +31,7 @@ def add_unit(command: argparse.ArgumentParser, mechanism: type, user: str) -> No
     user : help of ``--user``.
     """
     command.add_argument("--user", metavar="COLUMN", help=user)
-    add_user_unit(command)
+    add_unit_option(command)
     command.add_argument(
         "--max-records",
         type=whole,
@@ -49,18 +51,28 @@ def add_records_dry_run(command: argparse.ArgumentParser) -> None:
     """Add the options of a dry run, and where the release is written."""
     guess = "the number of records, for the expected error of a dry run"
     add_dry_run(command, "guarantee and error", "--expect-total", guess)
+    add_presentation(command)
     add_payment(command)
 
 
-def check_unit(options: argparse.Namespace) -> None:
-    """Refuse options of the unit that do not go together."""
-    if (options.user is None) != (options.max_records is None):
+def check_unit(options: argparse.Namespace, *, of_rows: bool = False) -> None:
+    """Refuse options of the unit that do not go together.
+
+    Parameters
+    ----------
+    of_rows : whether the records of a row may be bounded, where there are no users.
+    """
+    alone = options.max_records is None or of_rows
+    if options.user is None and not alone:
         raise UsageError("--user and --max-records go together: name both or neither")
-    if options.user is not None and options.sensitivity is not None:
+    if options.user is not None and options.max_records is None:
+        raise UsageError("--user and --max-records go together: name both or neither")
+    if options.max_records is not None and options.sensitivity is not None:
         raise UsageError("--sensitivity is set by --max-records: leave one of them out")
     if options.max_records is not None and options.max_records < 1:
         raise ParameterError("max_records must be at least 1")
     user_unit(options)
+    check_presentation(options)
     if options.expect_total is not None and not options.dry_run:
         raise UsageError("--expect-total is for --dry-run; a release knows its private total")
 
@@ -73,7 +85,7 @@ def sensitivity_of(options: argparse.Namespace) -> int:
 
 def unit_of(mechanism: Maker, options: argparse.Namespace) -> tuple[Guarantee, str]:
     """Return the guarantee, and whom it protects, in words."""
-    user = user_unit(options) if options.user else None
+    user = protected_of(options).unit
     return (
         guarantee_for(mechanism.guarantee, user),
         words.privacy_unit(mechanism.guarantee.unit.at_most, user),
@@ -82,9 +94,11 @@ def unit_of(mechanism: Maker, options: argparse.Namespace) -> tuple[Guarantee, s
 
 def protected_of(options: argparse.Namespace) -> Protected:
     """Return whom the data will protect, as they will say themselves."""
-    if options.user is None:
-        return Protected(None, 1)
-    return Protected(user_unit(options), options.max_records)
+    if options.user is not None:
+        return Protected(user_unit(options), options.max_records)
+    if options.max_records is not None:
+        return Protected(ONE_ROW, options.max_records)
+    return Protected(None, 1)
 
 
 def guesses_of(options: argparse.Namespace) -> tuple[int, ...]:

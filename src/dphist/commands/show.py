@@ -1,11 +1,14 @@
 """dphist show: a saved release again."""
 
 import argparse
+import sys
 
 from dphist.commands.ledger.options import LEDGER, existing, is_file, place_of
 from dphist.commands.options import Commands, UsageError, add_outputs
+from dphist.commands.presenting import add_presentation, add_unit_option, check_presentation
 from dphist.commands.publishing import check_paths, publish
 from dphist.release.release import Release
+from dphist.report.disclosure.errata import errata_in_words
 
 
 def add_show(commands: Commands, summary: str) -> None:
@@ -26,17 +29,21 @@ def add_show(commands: Commands, summary: str) -> None:
         help=f"or a ledger that keeps the release (default, with --key: ${LEDGER})",
     )
     command.add_argument("--key", metavar="KEY", help="the key of the release in the ledger")
+    command.set_defaults(only_shown=True)
+    add_unit_option(command, "; only where the release calls it a user")
+    add_presentation(command)
     add_outputs(
         command, "count,prevalence or label,count or start,stop,count,error or time,label,count"
     )
 
 
 def _show(options: argparse.Namespace) -> None:
+    check_presentation(options)
     if options.key is None:
         if options.file is None or options.ledger is not None:
             raise UsageError("name a release: RELEASE alone, or --ledger and --key")
         check_paths(options)
-        publish(Release.load(options.file), options)
+        _publish(Release.load(options.file), options)
         return
     if options.file is not None:
         raise UsageError("RELEASE and --key do not go together: leave one of them out")
@@ -46,4 +53,12 @@ def _show(options: argparse.Namespace) -> None:
 
     with opened_at(place, options) as ledger:
         release = ledger.stored(options.key)
+    _publish(release, options)
+
+
+def _publish(release: Release, options: argparse.Namespace) -> None:
+    """Write and print the release; say on standard error what a summary would say of its faults."""
     publish(release, options)
+    if options.json or options.quiet:
+        for text in errata_in_words(release):
+            print(f"dphist: {text}", file=sys.stderr)

@@ -1,17 +1,10 @@
-"""The option that says what a user is: one patient, one account."""
+"""What a user is, as an option says it: one patient, one account."""
 
 import argparse
 
 from dphist.commands.options import UsageError
 from dphist.errors import ParameterError
 from dphist.privacy import PrivacyUnit
-
-
-def add_user_unit(command: argparse.ArgumentParser) -> None:
-    """Add the option that says what a user is."""
-    command.add_argument(
-        "--unit", metavar="TEXT", help='what a user is, such as "one patient" (default: "one user")'
-    )
 
 
 def user_unit(options: argparse.Namespace) -> str:

@@ -20,10 +20,13 @@ from dphist.errors import ParameterError
 from dphist.parameters import whole_number
 from dphist.stopping import stoppable
 from dphist.tables.binning.slots import Grid, bin_rows, value_roles
-from dphist.tables.binning.users import bin_rows_of_users
+from dphist.tables.binning.users import bin_rows_bounded
 from dphist.tables.reading.columns import check_name
 
 __all__ = ["BinnedCounts", "bin_counts"]
+
+ONE_ROW = "one row"
+"""Privacy unit of rows that each stand for a bounded number of records."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -43,8 +46,8 @@ class BinnedCounts:
         Total of records, in bins or not, that one privacy unit can add or remove; public. A
         mechanism refuses counts with a larger sensitivity than its own.
     unit : str or None
-        The privacy unit: ``one user`` if contributions of users were bounded; None for one
-        record, or for a unit that the caller asserts. Public.
+        The privacy unit: ``one user`` if contributions of users were bounded, ``one row`` if those
+        of rows were; None for one record, or for a unit that the caller asserts. Public.
 
     >>> axis = Axis.from_edges([0, 18, 65], "age")
     >>> counts = BinnedCounts(np.array([3, 4]), (axis,), {"below": 0, "above": 1, "null": 2})
@@ -154,6 +157,7 @@ def bin_counts(
     width: Any = None,
     start: Any = None,
     stop: Any = None,
+    count: str | None = None,
     user: str | None = None,
     max_records: int | None = None,
     progress: Callable[[float], None] | None = None,
@@ -165,7 +169,7 @@ def bin_counts(
 
     A value is in bin i if ``edges[i] <= value < edges[i + 1]``, compared exactly. A value equal to
     the last edge is above all bins, unless that edge is plus infinity. Every row is counted once,
-    in a bin or in `outside`.
+    in a bin or in `outside`; with `count`, as often as its count says.
 
     Parameters
     ----------
@@ -174,17 +178,22 @@ def bin_counts(
     column : the column to bin, or a list of columns, one for each axis. Columns hold integers,
         floats, decimals of up to 38 digits, dates or timestamps. NaN is a missing value.
     edges : at least two increasing edges: numbers for a column of numbers; dates or ISO text for
-        dates; these or datetimes for timestamps. A first edge of minus infinity and a last edge of
+        dates; these or datetimes for timestamps; also `pd.date_range(...)`, `pl.date_range(...)`
+        and `pl.datetime_range(...)`. A first edge of minus infinity and a last edge of
         plus infinity make open-ended bins. For several columns, a list of edges for each.
     width, start, stop : instead of `edges`, bins of equal width from `start` to `stop`, a whole
         number of widths apart: numbers, or dates, datetimes or ISO text with a width such as
-        "15m", "1h", "1d", "1w" or a datetime.timedelta. For several columns, one value for all
-        or a list with one value for each.
-    user : column of users, without missing values. Each user keeps at most `max_records` rows,
-        chosen uniformly at random and independently of other users; rows in no bin count as well.
-        The result has ``sensitivity=max_records``: the privacy unit is a user, with all of the
-        user's rows.
-    max_records : required with `user`, refused without it.
+        "15m", "1h", "1d", "1w" or a datetime.timedelta, or "1mo", "1q", "1y" of the calendar. For
+        several columns, one value for all or a list with one value for each.
+    count : column of counts, whole numbers from 0 to 2**62 - 1, if a row stands for that many
+        records: a table that is counted already. Without `user` and `max_records`, one of these
+        records is protected, and not the row.
+    user : column of users, without missing values. Each user keeps at most `max_records` rows (with
+        `count`, records), each with the same chance and independently of other users; those in no
+        bin count as well. The result has ``sensitivity=max_records``: the privacy unit is a user,
+        with all of the user's rows.
+    max_records : required with `user`. With `count` and without `user`, a row counts at most that
+        often, and the privacy unit is a row. Refused without both.
     progress : called with the fraction done while a file is read, from any thread.
     delimiter : field separator of a text file, one character (default: a comma, or a tab for
         .tsv).
@@ -200,12 +209,13 @@ def bin_counts(
     ------
     ParameterError
         If the edges would depend on the data or make more than 2**26 bins, `frame` is not a
-        table, or only one of `user` and `max_records` is given.
+        table, `user` is given without `max_records`, or `max_records` alone.
     ColumnError
         If a column is missing or repeated, does not match the type of its edges, or cannot hold
-        users.
+        users or counts.
     DataError
-        If a field of a text file is not a number or time, a row has no user, or the engine fails.
+        If a field of a text file is not a number or time, a row has no user, a count is missing,
+        negative or above 2**62 - 1, or the engine fails.
     InputFileError
         If the file is missing or its content does not match its extension.
 
@@ -228,6 +238,9 @@ def bin_counts(
     >>> rows["who"] = [1, 1, 1, 2, 3, 3]
     >>> bin_counts(rows, column="age", edges=[0, 18, 65, 120], user="who", max_records=2)
     BinnedCounts(axes=['age'], bins=(3,), sensitivity=2, unit='one user'; counts not shown)
+    >>> by_age = pd.DataFrame({"age": [3, 17, 18], "n": [200, 100, 5]})  # counted already
+    >>> bin_counts(by_age, column="age", edges=[0, 18, 65], count="n").counts
+    array([300,   5])
     """
     names = tuple(column) if isinstance(column, list | tuple) else (column,)
     single = not isinstance(column, list | tuple)
@@ -235,9 +248,11 @@ def bin_counts(
         raise ParameterError("column must be the name of a column, or a list of names")
     for name, role in zip(names, value_roles(len(names)), strict=True):
         check_name(name, role)
-    if (user is None) != (max_records is None):
+    if user is not None and max_records is None:
         raise ParameterError("user and max_records must be given together, or neither")
-    most = 1 if user is None else whole_number(max_records, "max_records", 1)
+    if user is None and count is None and max_records is not None:
+        raise ParameterError("max_records needs user, a column of users, or count, one of counts")
+    most = 1 if max_records is None else whole_number(max_records, "max_records", 1)
     one = unit_of_users(user, unit)
     if single:
         parts = [_edges_of_axis(edges, width, start, stop)]
@@ -249,16 +264,22 @@ def bin_counts(
     if math.prod(grid.shape) > MOST_BINS:
         raise ParameterError(f"all axes together must have at most {MOST_BINS} bins")
     axes = tuple(map(Axis, names, grid.edges))
-    if user is None:
+    if user is None and count is None:
         slots = bin_rows(frame, grid, progress, delimiter)
     else:
-        slots = bin_rows_of_users(
-            frame, grid, user=user, max_records=most, progress=progress, delimiter=delimiter
+        slots = bin_rows_bounded(
+            frame,
+            grid,
+            user=user,
+            count=count,
+            max_records=None if max_records is None else most,
+            progress=progress,
+            delimiter=delimiter,
         )
     below, above, nulls = (int(slots[place]) for place in (0, -2, -1))
     several = {"outside": below, "null": nulls}
     outside = {"below": below, "above": above, "null": nulls} if len(axes) == 1 else several
-    protected = None if user is None else one
+    protected = one if user is not None else None if max_records is None else ONE_ROW
     counts = BinnedCounts(slots[1:-2].reshape(grid.shape), axes, outside, most, protected)
     found: BinnedCounts = guarded(counts, ledger)
     return found

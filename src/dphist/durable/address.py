@@ -6,6 +6,11 @@ from pathlib import Path
 from dphist.errors import ParameterError
 
 _POSTGRES = ("postgresql://", "postgres://")
+# A Path has one slash where the address had two. "c:/" and "c:\\" begin a path.
+_LOOKS_LIKE_ADDRESS = re.compile(
+    r"\s*[a-z][\w+.:-]*://|\s*postgres(ql)?:|.*pass(word|wd)?\s*=|(?![a-z]:[/\\])[^/\\\s]+:.*@",
+    re.IGNORECASE | re.DOTALL,
+)
 
 
 def is_address(place: str | Path) -> bool:
@@ -18,12 +23,24 @@ def is_address(place: str | Path) -> bool:
     """
     text = str(place)
     if isinstance(place, str) and text.startswith(_POSTGRES):
+        _check_separators(text)
         return True
-    # A Path has one slash where the address had two.
-    if re.match(r"\s*([A-Za-z][\w+.-]*://|postgres(ql)?:)", text, re.IGNORECASE) or (
-        "password=" in text.lower() or re.match(r"[^/\s]+:[^/\s]*@", text)
-    ):
+    if _LOOKS_LIKE_ADDRESS.match(text):
         raise ParameterError(
             "the address of a ledger must begin with postgresql:// or be the path of a file"
         )
     return False
+
+
+def _check_separators(address: str) -> None:
+    """Refuse an @, / or ? that may belong to a password.
+
+    PostgreSQL takes what follows the first of them for a host or a database, whose names messages
+    show.
+    """
+    _, _, rest = address.partition("://")
+    if rest.count("@") > 1 or "@" in rest[len(re.split("[/?]", rest)[0]) :]:
+        raise ParameterError(
+            "@, / and ? in the user, the password or a setting of a postgresql:// address must be "
+            "written as %40, %2F and %3F"
+        )

@@ -94,6 +94,7 @@ class Tables(Protocol):
     def charge(self, key: str) -> Charge | None: ...
     def put_charge(self, charge: Charge) -> None: ...
     def entry(self, number: int) -> Entry: ...
+    def key_of_state(self, state: str) -> str | None: ...
 
 
 class MemoryTables:
@@ -105,6 +106,7 @@ class MemoryTables:
         self.sums: dict[tuple[str, str], Totals] = {}
         self.charges: dict[str, Charge] = {}
         self.entries: list[Entry] = []
+        self._noted: dict[str, int] = {}
 
     def account(self, name: str) -> Account | None:
         return self.accounts.get(name)
@@ -132,9 +134,17 @@ class MemoryTables:
 
     def put_charge(self, charge: Charge) -> None:
         self.charges[charge.key] = charge
+        if charge.noted is not None:
+            self._noted[charge.key] = charge.noted
 
     def entry(self, number: int) -> Entry:
         return self.entries[number - 1]
+
+    def key_of_state(self, state: str) -> str | None:
+        for key, number in self._noted.items():
+            if self.entry(number).content["state"] == state:
+                return key
+        return None
 
 
 def apply(entry: Entry, tables: Tables) -> None:
@@ -175,6 +185,11 @@ def apply(entry: Entry, tables: Tables) -> None:
             raise LedgerError(f"the key {charge.key!r} did not pay for a stream")
         if charge.noted is not None:
             _check_continued(content, tables.entry(charge.noted))
+        elif (owner := tables.key_of_state(content["state"])) is not None:
+            raise LedgerError(
+                f"the state file is that of the key {owner!r}: continue its stream with that key, "
+                f"or begin one with the key {charge.key!r} at a path without a file"
+            )
         tables.put_charge(replace(charge, noted=entry.number))
     elif entry.action != entries.OPENED or entry.number != 1:
         raise LedgerError("an entry has an action that is not possible there")

@@ -6,18 +6,17 @@ docs/proofs/ledger.md.
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
 from typing import Any
 
 from dphist.errors import ParameterError
 from dphist.ledger.amounts import Cost, Totals
+from dphist.ledger.digits import DIGITS, round_down
+from dphist.ledger.largest_rho import LargestRho
 from dphist.parameters import Exact, decimal_text, privacy_parameter, short_number
 from dphist.parameters import probability as _probability
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PureDP
-from dphist.privacy.conversion import pure_to_rho, rho_to_epsilon
+from dphist.privacy.conversion import pure_to_rho
 from dphist.privacy.rounding import readable
-
-_DIGITS = 12
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -30,12 +29,17 @@ class Budget:
     rho, delta : of a zCDP account (rho alone), or of a delta-approximate zCDP account.
     delta_of_entries : the part of delta of an (epsilon, delta) account that the entries' own deltas
         may add up to (default: half). The rest converts rho to epsilon.
+
+    Attributes
+    ----------
+    largest_rho : what such an account is worth in rho; None of other accounts.
     """
 
     epsilon: Fraction | None
     rho: Fraction | None
     delta: Fraction
     delta_of_entries: Fraction
+    largest_rho: LargestRho | None
 
     def __init__(
         self,
@@ -44,7 +48,9 @@ class Budget:
         rho: Exact | None = None,
         delta: Exact | None = None,
         delta_of_entries: Exact | None = None,
+        largest_rho: Any = None,
     ) -> None:
+        """Check the numbers; `largest_rho` is as an entry has it, and is searched for otherwise."""
         if (epsilon is None) == (rho is None):
             raise ParameterError("epsilon or rho must be given, and not both")
         total = Fraction(0) if delta is None else _small(delta, "delta")
@@ -58,11 +64,20 @@ class Budget:
             part = _small(delta_of_entries, "delta_of_entries")
             if not part < total:
                 raise ParameterError("delta_of_entries must be below delta")
+        allowed = None if epsilon is None else privacy_parameter(epsilon, "epsilon")
+        worth = None
+        if allowed is not None and total and largest_rho is None:
+            worth = LargestRho.of(allowed, total - part)
+        elif allowed is not None and total:
+            worth = LargestRho.from_content(largest_rho, allowed, total - part)
+        elif largest_rho is not None:
+            raise ParameterError("largest_rho is for accounts of epsilon and delta; omit it")
         values = (
-            ("epsilon", None if epsilon is None else privacy_parameter(epsilon, "epsilon")),
+            ("epsilon", allowed),
             ("rho", None if rho is None else privacy_parameter(rho, "rho")),
             ("delta", total),
             ("delta_of_entries", part),
+            ("largest_rho", worth),
         )
         for name, value in values:
             object.__setattr__(self, name, value)
@@ -82,15 +97,12 @@ class Budget:
         assert self.rho is not None  # noqa: S101 - the constructor has set one of the two
         return ApproxZCDP(self.rho, self.delta) if self.delta else ZCDP(self.rho)
 
-    @cached_property
+    @property
     def most_rho(self) -> Fraction:
         """The largest sum of rhos that rule (b) admits; 0 of a pure account."""
         if self.rho is not None:
             return self.rho
-        assert self.epsilon is not None  # noqa: S101
-        if not self.delta:
-            return Fraction(0)
-        return _largest_rho(self.epsilon, self.delta - self.delta_of_entries)
+        return Fraction(0) if self.largest_rho is None else self.largest_rho.rho
 
     def admits(self, totals: Totals, cost: Cost) -> bool:
         """Whether one more entry keeps the guarantee, whatever was seen before: rules a, b, c."""
@@ -139,14 +151,24 @@ class Budget:
             "delta": self.delta,
             "delta_of_entries": None if self.rho is not None else self.delta_of_entries,
         }
-        return {k: None if v is None else decimal_text(v) for k, v in content.items()}
+        worth = None if self.largest_rho is None else self.largest_rho.to_content()
+        numbers = {k: None if v is None else decimal_text(v) for k, v in content.items()}
+        return {**numbers, "largest_rho": worth}
 
     @classmethod
     def from_content(cls, content: dict[str, Any]) -> "Budget":
-        """Return the budget that `to_content` wrote."""
+        """Return the budget that `to_content` wrote.
+
+        Raises
+        ------
+        ParameterError
+            If it is none, or its largest rho is worth more than its epsilon.
+        """
         part = content["delta_of_entries"]
         if content["delta"] == "0":
             part = None
+        if (content["largest_rho"] is None) != (content["epsilon"] is None or part is None):
+            raise ParameterError("largest_rho must be there for accounts of epsilon and delta")
         return cls(**{**content, "delta_of_entries": part})
 
 
@@ -154,27 +176,10 @@ def _small(value: Exact, name: str) -> Fraction:
     return short_number(_probability(value, name), name)
 
 
-@lru_cache(maxsize=256)
-def _largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Return the largest rho of 12 digits that converts to at most `epsilon` at `delta`."""
-    low, high = Fraction(0), epsilon  # alpha > 1 in the conversion, so rho is below epsilon
-    while high - low > high / 10 ** (_DIGITS + 2):
-        middle = (low + high) / 2
-        if rho_to_epsilon(middle, delta) <= epsilon:
-            low = middle
-        else:
-            high = middle
-        if high < Fraction(1, 10**30):
-            return Fraction(0)
-    rounded = _round_down(low)
-    # The conversion grows with rho up to its rounding; the claim is that of this very number.
-    return rounded if rounded and rho_to_epsilon(rounded, delta) <= epsilon else Fraction(0)
-
-
 def _largest_pure(rho: Fraction) -> Fraction:
     """Return the largest epsilon of 12 digits that costs at most `rho` as zCDP."""
     low, high = Fraction(0), 2 * rho + 2  # e tanh(e/2) >= e - 2/(e + 1) for all e
-    while high - low > high / 10 ** (_DIGITS + 2):
+    while high - low > high / 10 ** (DIGITS + 2):
         middle = (low + high) / 2
         if pure_to_rho(middle) <= rho:
             low = middle
@@ -182,18 +187,5 @@ def _largest_pure(rho: Fraction) -> Fraction:
             high = middle
         if high < Fraction(1, 10**30):
             return Fraction(0)
-    rounded = _round_down(low)
+    rounded = round_down(low)
     return rounded if rounded and pure_to_rho(rounded) <= rho else Fraction(0)
-
-
-def _round_down(number: Fraction) -> Fraction:
-    """Round down to 12 significant digits."""
-    if not number:
-        return number
-    exponent = 0
-    while number * 10**exponent < 10 ** (_DIGITS - 1):
-        exponent += 1
-    while number * Fraction(10) ** exponent >= 10**_DIGITS:
-        exponent -= 1
-    scale = Fraction(10) ** exponent
-    return Fraction(int(number * scale)) / scale

@@ -36,20 +36,10 @@ class Payments:
         self._signer = signer
         self._quote: tuple[Any, Any, Quote | None] = None, None, None  # the last one
         self._seen = MemoryTables()  # accounts of earlier charges: never trusted, see `_quoted`
+        self._is_signed: bool | None = None  # not known before the first entry is needed
         with store.transaction(write=False) as tables:
             self.id = tables.head.id
             self.name = tables.head.name
-            self._is_signed = bool(tables.head.entries and tables.entry(1).signature)
-            # Signatures of Ed25519 are a function of key and text.
-            if (
-                self._is_signed
-                and signer
-                and signer(tables.entry(1).hash) != tables.entry(1).signature
-            ):
-                raise LedgerError(
-                    "signing_key (--signing-key) must be the key that signed the first entry; "
-                    "with another one the ledger could not be verified any more"
-                )
 
     def charge(
         self,
@@ -186,12 +176,18 @@ class Payments:
             If the ledger is signed and was opened without a key: a single entry without a signature
             would make all of it unverifiable.
         """
-        if self._signer is None and self._is_signed:
+        if self._signer is None and self._has_signatures(tables):
             raise LedgerError(
                 "the entries of this ledger are signed; open it with its signing_key "
                 "(--signing-key). Nothing was charged"
             )
         return tables.append(action, content, self._signer)
+
+    def _has_signatures(self, tables: Transaction) -> bool:
+        """Whether the first entry is signed: then all are."""
+        if self._is_signed is None:
+            self._is_signed = tables.entry(1).signature is not None
+        return self._is_signed
 
     def append(self, action: str, content: dict[str, Any]) -> None:
         """Add one entry, durably."""
@@ -241,6 +237,21 @@ class Payments:
         for name in names:
             account_of(tables, name)
         return list(names)
+
+
+def check_signer(tables: Transaction, signer: Signer | None) -> None:
+    """Refuse a key that did not sign the first entry of a signed ledger.
+
+    Signatures of Ed25519 are a function of key and text.
+    """
+    if signer is None:
+        return
+    first = tables.entry(1)
+    if first.signature is not None and signer(first.hash) != first.signature:
+        raise LedgerError(
+            "signing_key (--signing-key) must be the key that signed the first entry; "
+            "with another one the ledger could not be verified any more"
+        )
 
 
 def _named(account: Accounts) -> tuple[str, ...] | None:

@@ -1,19 +1,60 @@
 """Calibration: from a total guarantee to the parameters of a mechanism."""
 
 import functools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from inspect import signature
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from dphist.errors import ParameterError
 from dphist.parameters import Exact, positive_number, probability, whole_number
-from dphist.privacy import ApproxDP, PureDP, Target, delta_of, least_epsilon
+from dphist.privacy import ApproxDP, Guarantee, PureDP, Target, delta_of, least_epsilon
 
-M = TypeVar("M")
-Accounting: TypeAlias = Literal["best", "cdp"]
+
+class Guaranteeing(Protocol):
+    """What every mechanism has that can be calibrated."""
+
+    @property
+    def guarantee(self) -> Guarantee: ...
+
+
+@runtime_checkable
+class Accounting(Protocol):
+    """A mechanism that may prove a smaller epsilon of its releases than its guarantee does."""
+
+    def epsilon_at(self, delta: Exact, releases: int = 1) -> Fraction | None: ...
+
+
+@runtime_checkable
+class Remembering(Protocol):
+    """A mechanism that holds what it was asked to cost."""
+
+    def calibrated_to(self, target: Target) -> Any: ...
+
+
+@runtime_checkable
+class Thresholding(Protocol):
+    """A mechanism whose delta of its own is spent on a threshold."""
+
+    @property
+    def epsilon(self) -> Fraction: ...
+
+    @property
+    def threshold(self) -> Any: ...
+
+
+@runtime_checkable
+class Deciding(Protocol):
+    """A class of mechanisms that have a delta of their own with some parameters only."""
+
+    def needs_delta(self, **parameters: Any) -> bool: ...
+
+
+M = TypeVar("M", bound=Guaranteeing)
+Proof: TypeAlias = Literal["best", "cdp"]
 
 _SMALLEST = Fraction(1, 10**9)
 _COARSE, _FINE = 1e-4, 1e-13  # relative precision of the search for epsilon
@@ -28,7 +69,7 @@ def calibrate(
     epsilon: Exact,
     delta: Exact,
     releases: int = 1,
-    accounting: Accounting = "best",
+    accounting: Proof = "best",
     **parameters: Any,
 ) -> M:
     """Return a mechanism whose releases cost at most (epsilon, delta) in total.
@@ -86,14 +127,22 @@ def calibrate(
     if not aim.delta > 0:
         raise ParameterError("delta must be greater than 0: the mechanism needs a delta itself")
 
-    def found(share: Fraction, closeness: float) -> Any:
+    def found(share: Fraction, closeness: float, near: Fraction | None) -> M | None:
         own = _own_delta(make, aim, share)
-        return _largest(functools.partial(make, delta=own), aim, closeness)
+        return _largest(functools.partial(make, delta=own), aim, closeness, near)
 
-    shares = [*_SHARES, Fraction(1)] if aim.best else _SHARES
-    tried = [(share, found(share, _COARSE)) for share in shares]
-    usable = [(made.threshold, -made.epsilon, share) for share, made in tried if _has(made)]
-    chosen: M | None = found(min(usable)[2] if usable else Fraction(1, 2), _FINE)
+    usable: list[tuple[Any, Fraction, Fraction]] = []
+    near: Fraction | None = None
+    for share in [*_SHARES, Fraction(1)] if aim.best else _SHARES:
+        made: object = found(share, _COARSE, near)
+        if isinstance(made, Thresholding):
+            near = made.epsilon
+            usable.append((made.threshold, -made.epsilon, share))
+    if usable:
+        _, negative, share = min(usable)
+        chosen = found(share, _FINE, -negative)
+    else:
+        chosen = found(Fraction(1, 2), _FINE, None)
     return aim.noted(_stated(chosen))
 
 
@@ -106,23 +155,23 @@ class _Aim:
     releases: int
     best: bool
 
-    def claim(self, made: Any) -> Fraction | None:
+    def claim(self, made: Guaranteeing) -> Fraction | None:
         """Return the epsilon of all releases at `delta`; None if none can be claimed."""
-        if self.best and hasattr(made, "epsilon_at"):
-            least: Fraction | None = made.epsilon_at(self.delta, self.releases)
-            return least
+        if self.best and isinstance(made, Accounting):
+            return made.epsilon_at(self.delta, self.releases)
         return least_epsilon([made.guarantee], self.delta, self.releases)
 
     def noted(self, made: M) -> M:
         """Return the mechanism with this aim as its target, if it can hold one."""
-        if not hasattr(made, "calibrated_to"):
+        held: object = made
+        if not isinstance(held, Remembering):
             return made
         asked = ApproxDP(self.epsilon, self.delta) if self.delta else PureDP(self.epsilon)
-        calibrated: M = made.calibrated_to(Target(asked, self.releases))
+        calibrated: M = held.calibrated_to(Target(asked, self.releases))
         return calibrated
 
 
-def _own_delta(make: Callable[..., Any], aim: _Aim, share: Fraction) -> Fraction:
+def _own_delta(make: Callable[..., Guaranteeing], aim: _Aim, share: Fraction) -> Fraction:
     """Return the `delta` parameter for which all releases use this share of the total delta."""
     wanted = aim.delta * share / aim.releases
     made = make(epsilon=_down(aim.epsilon), delta=_down(wanted))
@@ -130,31 +179,89 @@ def _own_delta(make: Callable[..., Any], aim: _Aim, share: Fraction) -> Fraction
     return _down(wanted * wanted / used)
 
 
-def _largest(make: Callable[..., M], aim: _Aim, closeness: float) -> M | None:
-    """Return the mechanism with the largest epsilon whose cost is within the aim, or None."""
+def _largest(
+    make: Callable[..., M], aim: _Aim, closeness: float, near: Fraction | None = None
+) -> M | None:
+    """Return the mechanism with the largest epsilon whose cost is within the aim, or None.
+
+    Parameters
+    ----------
+    near : where to search first, such as the epsilon found for another share of delta.
+    """
 
     def fits(candidate: Fraction) -> bool:
         claim = aim.claim(make(epsilon=candidate))
+        ratios[candidate] = None if claim is None else float(claim / aim.epsilon)
         return claim is not None and claim <= aim.epsilon
 
-    low = _down(aim.epsilon / aim.releases)
-    if aim.claim(make(epsilon=low)) is None:  # for every epsilon: no delta is left to convert
+    ratios: dict[Fraction, float | None] = {}
+    first = _down(aim.epsilon / aim.releases)
+    if aim.claim(make(epsilon=first)) is None:  # for every epsilon: no delta is left to convert
         return None
-    while not _fits_if_possible(fits, low):
-        if low < _SMALLEST * aim.epsilon:
-            return None
-        low = _down(low / 2)
-    high = 2 * low
-    while _fits_if_possible(fits, high):
-        low, high = high, 2 * high
-    while high > low * (1 + Fraction(closeness)):
-        middle = Fraction((low + high) / 2).limit_denominator(10**30)
-        low, high = (middle, high) if _fits_if_possible(fits, middle) else (low, middle)
-    found = _down(high) if _fits_if_possible(fits, _down(high)) else _down(low)
+    found = _bracket(fits, ratios, near or first, closeness, _SMALLEST * aim.epsilon)
+    if found is None:
+        return None
+    low, high = found
+    chosen = _down(high) if _fits_if_possible(fits, _down(high)) else _down(low)
     # Claims are rounded up, so in the last digits they need not increase with epsilon.
-    while not _fits_if_possible(fits, found):
-        found = _down(found * (1 - Fraction(1, 10**11)))
-    return make(epsilon=found)
+    while not _fits_if_possible(fits, chosen):
+        chosen = _down(chosen * (1 - Fraction(1, 10**11)))
+    return make(epsilon=chosen)
+
+
+def _bracket(
+    fits: Callable[[Fraction], bool],
+    ratios: dict[Fraction, float | None],
+    first: Fraction,
+    closeness: float,
+    smallest: Fraction,
+) -> tuple[Fraction, Fraction] | None:
+    """Return an epsilon that fits, and a slightly larger one that does not; None if none fits.
+
+    The secant method proposes, on logarithms; it aims slightly past the root, so that both ends of
+    the bracket close in. Bisection replaces it where it does not.
+
+    Parameters
+    ----------
+    ratios : the claim over the aim of each epsilon that `fits` was called with.
+    """
+    low = high = last = None
+    candidate, slope, same, step = first, 1.0, 0, 0
+    while low is None or high is None or high > low * (1 + Fraction(closeness)):
+        fitted = _fits_if_possible(fits, candidate)
+        same = same + 1 if last is not None and last[2] == fitted else 0
+        low, high = (candidate, high) if fitted else (low, candidate)
+        ratio = ratios.get(candidate)
+        at = math.log(candidate)
+        if ratio and last is not None and last[1] is not None and abs(at - last[0]) > 1e-12:
+            slope = min(max((math.log(ratio) - last[1]) / (at - last[0]), 0.25), 4.0)
+        last = (at, math.log(ratio) if ratio else None, fitted)
+        step += 1
+        candidate = _proposed(candidate, ratio, slope, closeness * 4**same / 4, fitted)
+        if low is None and candidate < smallest:
+            return None
+        inside = (low is None or candidate > low) and (high is None or candidate < high)
+        if not inside or step % 6 == 5:
+            candidate = _middle(low, high)
+    return low, high
+
+
+def _proposed(
+    candidate: Fraction, ratio: float | None, slope: float, past: float, fitted: bool
+) -> Fraction:
+    """Return where the claim should be the aim, a little past that."""
+    if not ratio:
+        return 2 * candidate if fitted else candidate / 2
+    factor = math.exp(min(max(-math.log(ratio) / slope, -3.0), 3.0))
+    factor *= 1 + past if fitted else 1 / (1 + past)
+    return (candidate * Fraction(factor)).limit_denominator(10**30)
+
+
+def _middle(low: Fraction | None, high: Fraction | None) -> Fraction:
+    """Return an epsilon inside a bracket, or outside of the end that is known."""
+    if low is None:
+        return Fraction(high or 1) / 2
+    return 2 * low if high is None else Fraction((low + high) / 2).limit_denominator(10**30)
 
 
 def _fits_if_possible(fits: Callable[[Fraction], bool], candidate: Fraction) -> bool:
@@ -163,10 +270,6 @@ def _fits_if_possible(fits: Callable[[Fraction], bool], candidate: Fraction) -> 
         return fits(candidate)
     except ParameterError:
         return False
-
-
-def _has(made: Any | None) -> bool:
-    return made is not None and hasattr(made, "threshold")
 
 
 def _stated(made: M | None) -> M:
@@ -179,9 +282,9 @@ def _stated(made: M | None) -> M:
 
 def _needs_delta(mechanism: Callable[..., Any], parameters: dict[str, Any]) -> bool:
     """Whether the mechanism requires a delta."""
-    asked = getattr(mechanism, "needs_delta", None)
-    if asked is not None:
-        return bool(asked(**parameters))
+    asked: object = mechanism
+    if isinstance(asked, Deciding):
+        return asked.needs_delta(**parameters)
     return "delta" in signature(mechanism).parameters
 
 

@@ -28,7 +28,22 @@ def rho_to_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
     (Canonne, Kamath, Steinke 2020, Corollary 13). Every a gives a valid bound, so `a` is found in
     floating point; only the bound at this `a` is computed with directed rounding.
     """
-    order = Fraction(_best_order(float(rho), delta)).limit_denominator(10**9)
+    return rho_to_epsilon_at(rho, delta, best_order(rho, delta))
+
+
+def best_order(rho: Fraction, delta: Fraction) -> Fraction:
+    """Return the order a at which `rho_to_epsilon` states its bound.
+
+    It may differ in its last digits between machines: floats and the system's logarithm find it.
+    """
+    return Fraction(_best_order(float(rho), delta)).limit_denominator(10**9)
+
+
+def rho_to_epsilon_at(rho: Fraction, delta: Fraction, order: Fraction) -> Fraction:
+    """Return the bound of `rho_to_epsilon` at one order a > 1, rounded up.
+
+    It is the same on all machines: decimals compute it, whose logarithms are rounded correctly.
+    """
     less = order - 1
     numerator = UP.add(log_up(1 / delta), log_up(1 / order))
     term = UP.add(

@@ -7,10 +7,11 @@ import numpy as np
 import pyarrow as pa
 
 from dphist.arrays import IntArray
+from dphist.release.tabular import Tabular
 from dphist.tables.reading.types import is_key_type
 
 
-class LabelTable:
+class LabelTable(Tabular):
     """Released labels, in the order of the release.
 
     Columns ``label`` and, where counts are released, ``count``. A last row whose label is null
@@ -55,16 +56,6 @@ class LabelTable:
     def to_arrow(self) -> pa.Table:
         """Return the table as an Arrow table."""
         return self._table
-
-    def to_pandas(self) -> Any:
-        """Return the table as a pandas dataframe; pandas must be installed."""
-        return self._table.to_pandas()
-
-    def to_polars(self) -> Any:
-        """Return the table as a Polars dataframe; Polars must be installed."""
-        import polars
-
-        return polars.from_arrow(self._table)
 
     def to_content(self) -> dict[str, Any]:
         """Return the table as a JSON object, for saving."""

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from importlib.metadata import version as installed_version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
+import pyarrow as pa
 
 from dphist.arrays import IntArray
 from dphist.atomic_files import write_text
@@ -26,8 +27,11 @@ from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, Guarantee, PrivacyUnit, P
 from dphist.release.label_table import LabelTable
 from dphist.release.maker import Maker, Restoring, parameters_of, target_of
 from dphist.release.mechanisms import find_mechanism, known_in, package_of
+from dphist.release.presentation import Presentation, Words, forms_of
 from dphist.release.range_histogram import RangeHistogram
 from dphist.release.running_counts import RunningCounts
+from dphist.release.tabular import Tabular
+from dphist.shown import shown_by
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -51,7 +55,7 @@ _GUARANTEES: dict[str, type[Any]] = {g.__name__: g for g in (PureDP, ZCDP, Appro
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
-class Release:
+class Release(Tabular):
     """A published value, its guarantee, and the mechanism that made it.
 
     Attributes
@@ -79,6 +83,7 @@ class Release:
     for_tests : bool
         Whether random bits came from the caller (`source=`), for the noise or for bounding the
         data. Such a release protects nobody, and says so wherever it is shown.
+    presentation : the words in which the release is shown, and its date. See `present`.
     """
 
     value: Any
@@ -89,11 +94,14 @@ class Release:
     version: str = VERSION
     provenance: Mapping[str, str] = field(default_factory=dict)
     for_tests: bool = False
+    presentation: Presentation = field(default_factory=Presentation)
 
     def __post_init__(self) -> None:
         if "unit" in self.provenance:
             unit = self.guarantee.unit.named(self.provenance["unit"])
             object.__setattr__(self, "guarantee", replace(self.guarantee, unit=unit))
+        if self.presentation.unit is not None:
+            check_unit_word(self.presentation.unit, self.guarantee.unit.who)
 
     def __repr__(self) -> str:
         shown = f"{self.value!r}"
@@ -116,6 +124,30 @@ class Release:
         target = target_of(self.mechanism)
         return None if target is None else target.guarantee
 
+    def present(self, **words: Unpack[Words]) -> "Release":
+        """Return this release with words in which it is shown: post-processing, at no cost.
+
+        Parameters
+        ----------
+        words : any of ``title``, ``unit``, ``label_name``, ``record_name``, ``dataset``,
+            ``period``, ``owner`` and ``note``, as `Presentation` explains them; None removes one.
+            Do not take them from the data: they are published as they are.
+
+        Raises
+        ------
+        ParameterError
+            If a value is not one line of printable text; or if ``unit`` is given for a release
+            that protects records, events or edges, or whose users have another name.
+
+        Examples
+        --------
+        >>> import dphist as dh
+        >>> release = dh.anonymize(dh.Profile.from_counts([8, 8, 3]), epsilon=1)
+        >>> release.present(title="Passwords by popularity").presentation.title
+        'Passwords by popularity'
+        """
+        return replace(self, presentation=self.presentation.with_words(**words))
+
     def redecode(self) -> "Release":
         """Return this release with its value inferred again from its noisy counts.
 
@@ -130,6 +162,33 @@ class Release:
         if isinstance(value, RangeHistogram):
             value = replace(value, axes=self.value.axes, outside=self.value.outside)
         return replace(self, value=value, version=VERSION)
+
+    def plot(self, ax: Any = None, *, columns: int = 2) -> Any:
+        """Plot the release, and return matplotlib Axes: see `dphist.plot`."""
+        return shown_by("plot", self, ax=ax, columns=columns)
+
+    def to_arrow(self) -> pa.Table:
+        """Return the released table: that of the value; of a profile, count and prevalence.
+
+        `to_pandas`, `to_polars` and all libraries that read Arrow streams have the same columns.
+
+        Raises
+        ------
+        ParameterError
+            If the value is of another kind, without a table.
+        """
+        if isinstance(self.value, Profile):  # one that is not released never becomes a table
+            return pa.table({"count": self.value.counts, "prevalence": self.value.prevalences})
+        if not isinstance(self.value, Tabular):
+            kind = type(self.value).__name__
+            raise ParameterError(f"a value of type {kind} has no table: use release.value")
+        return self.value.to_arrow()
+
+    def to_pandas(self) -> Any:
+        """Return the released table as a pandas dataframe; pandas must be installed."""
+        if isinstance(self.value, Tabular):
+            return self.value.to_pandas()
+        return self.to_arrow().to_pandas()
 
     def to_json(self) -> str:
         """Return the release as a JSON document (format 1, see `docs/release-format.md`)."""
@@ -147,6 +206,8 @@ class Release:
         }
         if self.provenance:
             content["stated"] = dict(self.provenance)
+        if self.presentation.to_content():
+            content["provenance"] = self.presentation.to_content()
         target = target_of(self.mechanism)
         if target is not None:
             asked = _described_guarantee(target.guarantee)
@@ -284,6 +345,7 @@ def _decode(content: dict[str, Any]) -> Release:
         version=str(content["library_version"]),
         provenance=provenance,
         for_tests="random_bits" in content,
+        presentation=Presentation.from_content(content.get("provenance", {})),
     )
 
 
@@ -291,6 +353,15 @@ def _unit(mechanism: Maker, provenance: Mapping[str, str]) -> PrivacyUnit:
     """Return the privacy unit of a mechanism, under the name that the provenance gives it."""
     own = mechanism.guarantee.unit
     return own.named(provenance["unit"]) if "unit" in provenance else own
+
+
+def check_unit_word(word: str, who: str) -> None:
+    """Refuse a word that would promise more than the guarantee: it names a user, nothing else."""
+    if who.partition(", or one row without ")[0] not in ("user", forms_of(word)[0]):
+        raise ParameterError(
+            f"unit must be left out: the release protects one {who}, which another word does not "
+            "change; name records with record_name"
+        )
 
 
 def _target(content: dict[str, Any]) -> Target | None:

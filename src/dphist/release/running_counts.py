@@ -11,13 +11,14 @@ from dphist.arrays import IntArray
 from dphist.errors import DataError, ParameterError
 from dphist.parameters import whole_number
 from dphist.release.label_table import LabelTable
+from dphist.release.tabular import Tabular
 
 Reading: TypeAlias = Mapping[str, int] | tuple[Sequence[str], Sequence[int]]
 
 _LEAST, _MOST = -(2**63), 2**63 - 1
 
 
-class RunningCounts:
+class RunningCounts(Tabular):
     """Readings of a stream at increasing times: the labels released at each, with counts.
 
     A label missing from a reading was not above the threshold at that time: its count is unknown
@@ -158,16 +159,6 @@ class RunningCounts:
         """Return all readings as an Arrow table with columns time, label and count."""
         times = np.repeat(self._times, np.diff(self._starts))
         return pa.table({"time": times, **self._columns(slice(None))})
-
-    def to_pandas(self) -> Any:
-        """Return the same as a pandas dataframe; pandas must be installed."""
-        return self.to_arrow().to_pandas()
-
-    def to_polars(self) -> Any:
-        """Return the same as a Polars dataframe; Polars must be installed."""
-        import polars
-
-        return polars.from_arrow(self.to_arrow())
 
     def to_content(self) -> dict[str, Any]:
         """Return a JSON object for saving: each label once, rows by its index."""

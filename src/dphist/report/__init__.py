@@ -5,17 +5,35 @@ and writes into the user's home directory, which a command that draws nothing sh
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
+from dphist.errors import ParameterError
+from dphist.release.presentation import Words
 from dphist.release.release import Release
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+
     from dphist.report.plots import Panels
 
 __all__ = ["plot", "report_html", "write_report"]
 
 
-def plot(release: Release) -> "Panels":
+@overload
+def plot(release: Release, ax: None = None, *, columns: int = 2) -> "Panels": ...
+
+
+@overload
+def plot(release: Release, ax: "Axes", *, columns: int = 2) -> "Axes": ...
+
+
+@overload
+def plot(release: Release, ax: "Sequence[Axes]", *, columns: int = 2) -> "Panels": ...
+
+
+def plot(release: Release, ax: Any = None, *, columns: int = 2) -> "Panels | Axes":
     """Plot a release.
 
     | kind | what is drawn |
@@ -30,10 +48,13 @@ def plot(release: Release) -> "Panels":
     ----------
     release : what a mechanism returned. A profile is refused, as it may be secret. So are rankings
         without counts and histograms of more than two axes.
+    ax : matplotlib Axes to draw the first plot into, or a sequence of Axes, one for each plot
+        (default: a new figure).
+    columns : 2 for plots side by side, 1 for one below the other; without `ax`.
 
     Returns
     -------
-    (2,) array of matplotlib Axes, or (1,) for a map or running counts
+    (2,) array of matplotlib Axes, or (1,) for a map or running counts; `ax` itself if given as Axes
         `axes[0].figure.savefig("release.png")` saves the picture. In a notebook, the last line
         of a cell shows it.
 
@@ -47,10 +68,18 @@ def plot(release: Release) -> "Panels":
     from dphist.report.words import checked_release
 
     checked = checked_release(release)
-    return kind_of(checked).plot(checked)
+    kind = kind_of(checked)
+    if ax is None and columns == 2:
+        return kind.plot(checked)
+    if columns not in (1, 2):
+        raise ParameterError("columns must be 1 or 2")
+    from dphist.report.plots import draw_below, draw_into
+
+    charts = kind.charts(checked)
+    return draw_below(charts) if ax is None else draw_into(charts, ax)
 
 
-def write_report(release: Release, path: str | Path) -> None:
+def write_report(release: Release, path: str | Path, **words: Unpack[Words]) -> None:
     """Write a report about a release as a page for a browser or for paper.
 
     The file holds only the mechanism's parameters and functions of released values. It may be
@@ -60,15 +89,20 @@ def write_report(release: Release, path: str | Path) -> None:
     ----------
     release : what a mechanism returned.
     path : of the HTML file; written whole or not at all.
+    words : ``title``, ``unit``, ``label_name``, ``record_name``, ``dataset``, ``period``,
+        ``owner`` and ``note``, as `Release.present` takes them, for this page.
 
     Raises
     ------
+    ParameterError
+        If a word cannot be shown.
     OutputFileError
         If the folder does not exist, cannot be written, or is full.
     """
     from dphist.report import html
+    from dphist.report.words import checked_release
 
-    html.write_report(release, path)
+    html.write_report(checked_release(release).present(**words), path)
 
 
 def report_html(release: Release) -> str:

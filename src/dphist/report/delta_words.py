@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dphist.privacy.as_text import down, plain, up
-
-MENTIONED = Fraction(1, 100)
-"""From here on, delta times the number is mentioned."""
+from dphist.privacy.delta_worth import MENTIONED, advised_delta
 
 TOO_LARGE = Fraction(1, 10)
 """From here on, a warning is given, and no promise is called strong."""
@@ -42,7 +40,7 @@ def is_too_large(delta: Fraction, number: Number) -> bool:
 
 def advised(number: Number) -> Fraction | None:
     """Return a delta that is small for this number of units; None if it is unknown or 0."""
-    return Fraction(down(MENTIONED / number.units, 1)) if number.units else None
+    return advised_delta(number.units) if number.units else None
 
 
 def delta_in_words(delta: Fraction, number: Number) -> str:

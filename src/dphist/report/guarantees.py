@@ -29,24 +29,27 @@ def total_of(mechanism: Maker) -> Target:
     (0.723843869833, 1e-6)-differential privacy
     """
     target = target_of(mechanism)
-    direct = _direct(mechanism)
-    if target is not None:
-        asked = target.guarantee
-        purer = isinstance(direct, PureDP) and isinstance(asked, ApproxDP)
-        if (
-            purer
-            and target.releases == 1
-            and direct is not None
-            and direct.epsilon <= asked.epsilon
-        ):
-            return Target(direct)
-        return target
-    if direct is not None:
+    if target is None:
+        return Target(proved_total_of(mechanism))
+    direct, asked = _direct(mechanism), target.guarantee
+    purer = isinstance(direct, PureDP) and isinstance(asked, ApproxDP)
+    if purer and target.releases == 1 and direct is not None and direct.epsilon <= asked.epsilon:
         return Target(direct)
+    return target
+
+
+def proved_total_of(mechanism: Maker) -> PureDP | ApproxDP:
+    """Return what one release costs in epsilon, whatever the mechanism was calibrated to.
+
+    It is the second or third of the numbers that `total_of` lists.
+    """
+    direct = _direct(mechanism)
+    if direct is not None:
+        return direct
     own = delta_of(mechanism.guarantee)
     at = min(2 * own, (1 + own) / 2) if own else USUAL_DELTA
     proves = mechanism if isinstance(mechanism, MechanismBase) else mechanism.guarantee
-    return Target(proves.to_approx_dp(at))
+    return proves.to_approx_dp(at)
 
 
 def _direct(mechanism: Maker) -> PureDP | ApproxDP | None:

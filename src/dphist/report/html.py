@@ -26,7 +26,7 @@ def report_html(release: Release) -> str:
     kind = kind_of(checked)
     beside = type(kind).__module__.rpartition(".")[0]
     return template_of(beside).render(
-        title=kind.title_of(checked),
+        title=checked.presentation.title or kind.title_of(checked),
         version=checked.version,
         for_tests=FOR_TESTS if checked.for_tests else None,
         promise=kind.promise(checked),

@@ -13,7 +13,9 @@ from dphist.report.paid import paid_json
 from dphist.report.promise import Promise
 
 if TYPE_CHECKING:
-    from dphist.report.plots import Panels
+    from collections.abc import Sequence
+
+    from dphist.report.plots import Chart, Panels
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,14 +25,6 @@ class Summary:
     facts: list[tuple[str, str]]
     promise: str
     table: list[str]
-
-
-def not_shown(release: Release, base: type[Any]) -> ParameterError:
-    """Return the error for a mechanism without the members that pages of its kind state."""
-    return ParameterError(
-        f"releases of {type(release.mechanism).__name__} cannot be shown: a mechanism for values "
-        f"of type {type(release.value).__name__} must be a {base.__name__}"
-    )
 
 
 class Kind(ABC):
@@ -75,9 +69,23 @@ class Kind(ABC):
     def plot(self, release: Release) -> "Panels":
         """Draw a release: see `dphist.plot`."""
 
+    def charts(self, release: Release) -> "Sequence[Chart]":
+        """Return the plots of a release, to be drawn into a caller's axes or in one column.
+
+        Raises
+        ------
+        ParameterError
+            If the release has no plot, or its kind does not say.
+        """
+        raise ParameterError(f"releases of the kind {self.name} are plotted without ax and columns")
+
     @abstractmethod
     def page(self, release: Release) -> Page:
         """Return what the page says."""
+
+    def serving(self, release: Release) -> "Kind":
+        """Return the kind that shows a release: this one, if it serves the release's mechanism."""
+        return self
 
     def title_of(self, release: Release) -> str:
         """Return the heading of a release."""

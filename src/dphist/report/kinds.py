@@ -61,7 +61,7 @@ def kind_of(release: Release) -> Kind:
         if value_type in _OWN and value_type not in _KINDS:
             _KINDS[value_type] = import_module(_OWN[value_type]).KIND
         if value_type in _KINDS:
-            return _KINDS[value_type]
+            return _KINDS[value_type].serving(release)
     raise ParameterError(
         f"no kind is registered for a value of type {type(release.value).__name__}; see "
         "dphist.report.kinds.register_kind"

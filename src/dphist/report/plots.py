@@ -15,6 +15,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
+from dphist.errors import ParameterError
+
 _LEGEND_LETTERS = 36  # of one line of a legend; a figure of a page is some 400 units wide
 EMPTY = "no label was released"
 
@@ -61,6 +63,33 @@ def draw_charts(charts: Sequence[Chart], width: float, height: float) -> Panels:
         chart.draw(ax, Palette())
         add_title(ax, chart.title)
     return np.asarray(axes, object).view(Panels)
+
+
+def draw_below(charts: Sequence[Chart], width: float = 7, height: float = 4.6) -> Panels:
+    """Draw charts one below the other; the size is that of one chart, in inches."""
+    layout = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1, hspace=0.04)
+    figure = Figure(figsize=(width, height * len(charts)), layout=layout)
+    panels: Panels = draw_into(charts, figure.subplots(len(charts), 1, squeeze=False)[:, 0])
+    return panels
+
+
+def draw_into(charts: Sequence[Chart], ax: Any) -> Any:
+    """Draw charts into axes of the caller's, and return these.
+
+    Parameters
+    ----------
+    ax : Axes, for the first chart, or a sequence of Axes, one for each chart.
+    """
+    alone = isinstance(ax, Axes)
+    axes = [ax] if alone else list(np.asarray(ax, object).ravel())
+    if not all(isinstance(each, Axes) for each in axes):
+        raise ParameterError("ax must be matplotlib Axes, or a sequence of them")
+    if not alone and len(axes) != len(charts):
+        raise ParameterError(f"ax must be Axes, or a sequence of {len(charts)}, one for each plot")
+    for each, chart in zip(axes, charts, strict=False):
+        chart.draw(each, Palette())
+        add_title(each, chart.title)
+    return ax if alone else np.asarray(axes, object).view(Panels)
 
 
 def say_empty(ax: Axes) -> None:

@@ -3,6 +3,7 @@
 import textwrap
 
 from dphist.release.release import FOR_TESTS, Release
+from dphist.report.disclosure.errata import errata_in_words
 from dphist.report.kinds import kind_of
 from dphist.report.paid import paid_in_words
 from dphist.report.text_table import WIDTH
@@ -20,6 +21,8 @@ def summary_text(release: Release) -> str:
     )
     if release.for_tests:
         lines += _wrapped(f"{FOR_TESTS.capitalize()}. It protects nobody.", "")
+    for text in errata_in_words(release):
+        lines += _wrapped(text, "")
     lines.append("")
     paid = paid_in_words(release.provenance)
     for name, text in [*summary.facts, *([("Ledger", paid)] if paid else [])]:

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from dphist.anonymized.band import Band
+from dphist.data.binned_counts import ONE_ROW
 from dphist.data.profile import ONE_EDGE
 from dphist.errors import ParameterError
 from dphist.privacy import ZCDP, ApproxDP, Guarantee, PrivacyUnit, PureDP, delta_of
@@ -55,13 +56,16 @@ def privacy_unit(sensitivity: int, unit: str | None = None) -> str:
     ('one record', 'one contribution of up to 20 records')
     >>> privacy_unit(20, "one user")
     'one user, who counts with up to 20 records'
+    >>> privacy_unit(20, "one row")
+    'one row, which counts with up to 20 records'
     >>> privacy_unit(1, "one edge"), privacy_unit(2, "one edge")
     ('one edge', 'one edge, which is counted up to 2 times')
     """
     if unit == ONE_EDGE:
         return unit if sensitivity == 1 else f"{unit}, which is counted up to {sensitivity:,} times"
     if unit is not None:
-        return f"{unit}, who counts with up to {sensitivity:,} record{'s'[: sensitivity > 1]}"
+        counts = "which counts" if unit == ONE_ROW else "who counts"
+        return f"{unit}, {counts} with up to {sensitivity:,} record{'s'[: sensitivity > 1]}"
     if sensitivity == 1:
         return "one record"
     return f"one contribution of up to {sensitivity:,} records"
@@ -188,6 +192,11 @@ def neighbors_in_words(sensitivity: int, unit: str | None = None) -> str:
         return (
             "D and D′ are neighbors if adding or removing one edge, a row of the table, turns one "
             f"into the other. An edge adds at most {sensitivity:,} to all counts together."
+        )
+    if unit == ONE_ROW:
+        return (
+            "D and D′ are neighbors if adding or removing one row turns one into the other. A row "
+            f"counts as at most {sensitivity:,} records."
         )
     if unit is not None:
         return (

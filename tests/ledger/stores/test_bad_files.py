@@ -54,7 +54,7 @@ def is_whole(path: Path, *keys: str) -> None:
 
 def test_every_commit_is_durable(path: Path) -> None:
     """The settings under which SQLite syncs the file before a commit returns."""
-    with Ledger.open(path)._payments.store._connected(True) as connection:  # type: ignore[attr-defined]
+    with Ledger.open(path)._payments.store._connected(True) as connection:
         held = {
             name: connection.execute(f"PRAGMA {name}").fetchone()[0]
             for name in ("synchronous", "journal_mode", "fullfsync", "trusted_schema")
@@ -123,7 +123,7 @@ def test_a_folder_is_refused(tmp_path: Path) -> None:
 def test_what_is_no_path_is_refused(place: object) -> None:
     for use in (Ledger.open, create):
         with pytest.raises(ParameterError, match="place must be"):
-            use(place)
+            use(place)  # type: ignore[arg-type]
 
 
 def test_a_folder_that_is_missing_is_said(tmp_path: Path) -> None:
@@ -272,9 +272,9 @@ def test_a_damaged_byte_is_noticed_or_does_nothing(path: Path) -> None:
         except DphistError as error:
             noticed.append(error)
     assert len(noticed) > 5
-    for error in noticed:
-        assert error.__cause__ is None
-        assert not re.search("sqlite|malformed|constraint", str(error))
+    for each in noticed:
+        assert each.__cause__ is None
+        assert not re.search("sqlite|malformed|constraint", str(each))
     path.write_bytes(whole)
     is_whole(path, "first")
 
@@ -289,7 +289,7 @@ def crashed(path: Path) -> tuple[bytes, bytes]:
         run = sqlite3.Connection.execute
 
         class Dying(sqlite3.Connection):
-            def execute(self, statement: str, *arguments: object) -> sqlite3.Cursor:  # type: ignore[override]
+            def execute(self, statement: str, *arguments: object) -> sqlite3.Cursor:
                 if statement == "COMMIT":
                     os.kill(os.getpid(), signal.SIGKILL)
                 return run(self, statement, *arguments)  # type: ignore[arg-type]
@@ -297,7 +297,7 @@ def crashed(path: Path) -> tuple[bytes, bytes]:
         connect = sqlite3.connect
         sqlite3.connect = lambda *a, **k: connect(*a, **k, factory=Dying)  # type: ignore[assignment]
         # So that changed pages are written before the commit.
-        sqlite._SETTINGS = (*sqlite._SETTINGS, "PRAGMA cache_size = 1", "PRAGMA cache_spill = 1")
+        sqlite._SETTINGS = (*sqlite._SETTINGS, "PRAGMA cache_size = 1", "PRAGMA cache_spill = 1")  # type: ignore[assignment]
         Ledger.open(path).release(STEP, DATA, by="ana", key="k" * 150, note="n" * 1000)
 
     assert in_child(work) == -signal.SIGKILL

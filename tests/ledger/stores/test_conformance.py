@@ -206,7 +206,7 @@ def test_a_transaction_that_fails_is_rolled_back(error: type[BaseException], pla
         with pytest.raises(error), store.transaction(write=True) as tables:
             content = {"account": "main", "note": ""}
             tables.append(actions.CLOSED, content)
-            assert tables.account("main").closed  # type: ignore[union-attr]
+            assert tables.account("main").closed
             raise error
         store.close()
         assert not ledger.accounts[0].closed
@@ -501,7 +501,7 @@ def test_a_clock_that_steps_back_repeats_the_last_time(place: Place, monkeypatch
         ledger.release(STEP, DATA, by="ana", key="a")
         last = list(ledger.entries())[-1].time
 
-        class Earlier(actions.datetime):  # type: ignore[misc]
+        class Earlier(actions.datetime):  # type: ignore[misc, name-defined]
             @classmethod
             def now(cls, tz: Any = None) -> Any:
                 return cls(2001, 1, 1, tzinfo=tz)

@@ -228,7 +228,7 @@ def test_who_waits_for_the_lock_too_long_is_told(
 
 def test_connections_are_used_again_and_given_up(place: str) -> None:
     with create(place) as ledger:
-        held = ledger._payments.store._connections._idle  # type: ignore[attr-defined]
+        held = ledger._payments.store._connections._idle
         for number in range(5):
             ledger.reserve(STEP, by="ana", key=str(number))
         assert len(held) == 1

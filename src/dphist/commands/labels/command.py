@@ -19,6 +19,7 @@ from dphist.commands.options import Commands, UsageError, add_outputs
 from dphist.errors import InputFileError, ParameterError
 from dphist.labels import DiscoverLabels, ThresholdHistogram
 from dphist.labels.mechanism import LabelsMechanism
+from dphist.planning.noise_choice import threshold_histogram
 from dphist.privacy.calibration import calibrate
 from dphist.tables import redact_errors
 
@@ -128,31 +129,7 @@ def _mechanism(options: argparse.Namespace) -> LabelsMechanism:
         parameters["count_cut_users"] = True
     if options.known_labels is not None:
         parameters["labels"] = known_labels(options.known_labels)
-    if options.noise != "auto":
-        made: ThresholdHistogram = calibrate(ThresholdHistogram, noise=options.noise, **parameters)
-        return made
-    laplace: ThresholdHistogram = calibrate(ThresholdHistogram, noise="laplace", **parameters)
-    if options.delta is None:
-        return laplace
-    gaussian = _if_possible(parameters)
-    return laplace if gaussian is None or _reach(laplace) <= _reach(gaussian) else gaussian
-
-
-def _if_possible(parameters: dict[str, Any]) -> ThresholdHistogram | None:
-    """Return the mechanism with Gaussian noise; a pure guarantee has none."""
-    try:
-        found: ThresholdHistogram = calibrate(ThresholdHistogram, noise="gaussian", **parameters)
-    except ParameterError:
-        return None
-    return found
-
-
-def _reach(mechanism: ThresholdHistogram) -> float:
-    """Return the threshold, or the standard deviation of the noise where there is none."""
-    if mechanism.threshold is not None:
-        return float(mechanism.threshold)
-    spread = float(mechanism.noise_scale)
-    return spread if mechanism.noise == "gaussian" else 2**0.5 * spread
+    return threshold_histogram(noise=options.noise, **parameters)
 
 
 def known_labels(path: str) -> list[Any]:

@@ -10,8 +10,9 @@ from dphist.commands.ledger.options import add_payment
 from dphist.commands.ledger.quoting import quote
 from dphist.commands.meanings import help_of
 from dphist.commands.options import UsageError, add_dry_run, add_file, whole
+from dphist.commands.presenting import add_presentation, add_unit_option, check_presentation
 from dphist.commands.publishing import Protected, in_the_way, release_file, say_in_the_way
-from dphist.commands.user_unit import add_user_unit, user_unit
+from dphist.commands.user_unit import user_unit
 from dphist.data.guard import or_one_row
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import ParameterError
@@ -43,7 +44,7 @@ def add_data_options(command: argparse.ArgumentParser, mechanism: type) -> None:
     add_file(command)
     command.add_argument("--label", required=True, metavar="COLUMN", help="column of labels")
     command.add_argument("--user", metavar="COLUMN", help="column of users: who is protected")
-    add_user_unit(command)
+    add_unit_option(command)
     command.add_argument(
         "--count", metavar="COLUMN", help="column of counts, if a row stands for several records"
     )
@@ -84,12 +85,14 @@ def add_data_options(command: argparse.ArgumentParser, mechanism: type) -> None:
     )
     guess = "the number of users, for the probabilities of a dry run"
     add_dry_run(command, "guarantee, threshold and probabilities", "--expect-users", guess)
+    add_presentation(command)
     add_payment(command)
 
 
 def check_data_options(options: argparse.Namespace) -> None:
     """Refuse options that do not go together, before anything is calibrated."""
     user_unit(options)
+    check_presentation(options)
     if options.user is None:
         if options.null_users is not None:
             raise UsageError("--null-users needs --user: the column of users")

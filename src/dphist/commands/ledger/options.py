@@ -13,7 +13,7 @@ from dphist.durable.address import is_address
 LEDGER, BY, SIGNING_KEY = "DPHIST_LEDGER", "DPHIST_BY", "DPHIST_SIGNING_KEY"
 """Environment variables that stand in for --ledger, --by and --signing-key."""
 
-_PAYING = ("account", "by", "key", "note", "signing_key", "reserve")
+_PAYING = ("account", "by", "key", "signing_key", "reserve")
 
 
 def add_payment(command: argparse.ArgumentParser) -> None:
@@ -46,7 +46,6 @@ def add_payment(command: argparse.ArgumentParser) -> None:
         metavar="KEY",
         help="a name that you choose for this release; needed with a ledger",
     )
-    group.add_argument("--note", metavar="TEXT", help="the purpose, in your words")
     group.add_argument(
         "--reserve",
         action="store_true",

@@ -8,16 +8,19 @@ from typing import Any
 
 from dphist.commands import ending
 from dphist.commands.ledger.opening import opened_at
+from dphist.commands.presenting import presentation_of
 from dphist.errors import DphistError
 from dphist.ledger import Deferred, Ledger
 from dphist.ledger.charging import left_in_words
 from dphist.ledger.entries import canonical
+from dphist.release.presentation import WORDS
 from dphist.release.release import Release
 
 # Options that do not say which data are released, or that the mechanism has.
 _NOT_ABOUT = {
     *("output", "table", "report", "overwrite", "quiet", "json", "dry_run", "run", "reserve"),
-    *("ledger", "account", "by", "key", "note", "signing_key"),
+    *("ledger", "account", "by", "key", "signing_key", "unit_word"),
+    *(name for name in WORDS if name != "unit"),
     *("epsilon", "delta", "rho", "known_labels", "expect_total", "expect_users", "expect_shape"),
 }
 
@@ -70,7 +73,8 @@ def release_paid(
             return None
         ending.note(f"'dphist ledger log' says whether the key {key!r} was charged")
         try:
-            release = ledger.release(mechanism, deferred, **paying)
+            presentation = presentation_of(options)
+            release = ledger.release(mechanism, deferred, presentation=presentation, **paying)
         except DphistError:
             if not charged:  # it was refused
                 ending.note("")

@@ -11,6 +11,7 @@ from dphist.commands.labels.command import known_labels
 from dphist.commands.ledger.options import add_payment, place_to_pay
 from dphist.commands.meanings import help_of
 from dphist.commands.options import Commands, UsageError, add_dry_run, add_outputs, whole
+from dphist.commands.presenting import add_presentation, add_unit_option, check_presentation
 from dphist.commands.publishing import check_purpose
 from dphist.commands.stream.dry_run import print_dry_run
 from dphist.commands.stream.events import Form, Lines, Objects, Rows
@@ -20,7 +21,7 @@ from dphist.commands.stream.run import Run
 from dphist.commands.stream.state import removed_if_unused
 from dphist.commands.stream.stop import Stopping
 from dphist.commands.stream.unit import unit_in_words
-from dphist.commands.user_unit import add_user_unit, user_unit
+from dphist.commands.user_unit import user_unit
 from dphist.errors import ParameterError
 from dphist.parameters import positive_delta, positive_number
 from dphist.privacy.calibration import calibrate
@@ -112,7 +113,7 @@ def add_stream(commands: Commands, summary: str) -> None:
         ),
     )
     command.add_argument("--user", metavar="NAME", help="column or field of users")
-    add_user_unit(command)
+    add_unit_option(command)
     command.add_argument(
         "--readings",
         type=whole,
@@ -158,6 +159,7 @@ def add_stream(commands: Commands, summary: str) -> None:
         "the number of events, for a dry run",
         output="of all readings ",
     )
+    add_presentation(command)
     add_payment(command)
     add_outputs(
         command,
@@ -238,6 +240,7 @@ def _check_options(options: argparse.Namespace) -> None:
     if options.user is not None and options.user == _label(options):
         raise UsageError("--user and --label must be different columns")
     user_unit(options)
+    check_presentation(options)
     if options.max_events_per_user is not None and options.user is None:
         raise UsageError("--max-events-per-user needs --user: the column or field of users")
     if options.expect_events is not None and not options.dry_run:

@@ -14,6 +14,7 @@ from pathlib import Path
 from dphist.atomic_files import check_distinct, check_output_path, staged_outputs
 from dphist.commands.ledger.options import is_file
 from dphist.commands.options import UsageError
+from dphist.commands.presenting import presented
 from dphist.commands.publishing import MAKERS, in_the_way, outputs_of, refusal
 from dphist.commands.stream.unit import named
 from dphist.errors import DphistError, OutputFileError, ParameterError
@@ -33,7 +34,8 @@ def write_outputs(
     OutputFileError
         If the system refuses, or a file is there by now that is not of this stream.
     """
-    release, paths = named(stream.released(), options), outputs_of(options)
+    release = presented(named(stream.released(), options), options)
+    paths = outputs_of(options)
     with staged_outputs() as staged:
         for kind, path in paths.items():
             staged.write_text(path, MAKERS[kind](release), replace=path in replaced)

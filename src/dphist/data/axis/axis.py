@@ -19,7 +19,7 @@ from dphist.data.axis.edges import (
     nearest_floats,
     regular_edges,
 )
-from dphist.data.axis.times import DAY, moment, width_of, width_text
+from dphist.data.axis.times import DAY, MOMENTS, moment, moment_text, width_of, width_text
 from dphist.errors import ParameterError
 from dphist.parameters import exact_number, whole_number
 
@@ -71,8 +71,9 @@ class Axis:
         Parameters
         ----------
         edges : list, tuple, range or NumPy array of at least two numbers, dates, datetimes,
-            numpy.datetime64 or ISO text, strictly increasing. A date among datetimes means
-            midnight; times with a zone are converted to UTC.
+            numpy.datetime64 or ISO text, strictly increasing; or what `pd.date_range`,
+            `pl.date_range` or `pl.datetime_range` returns. A date among datetimes means midnight;
+            times with a zone are converted to UTC.
         name : what is binned
 
         Raises
@@ -92,7 +93,7 @@ class Axis:
         ----------
         start, stop : two numbers, or two dates, datetimes or ISO texts.
         width : a number; or datetime.timedelta, numpy.timedelta64 or text such as "15m", "1h",
-            "1d" (24 hours) or "1w".
+            "1d" (24 hours) or "1w"; or "1mo", "1q" or "1y", for months of the calendar.
         name : what is binned
 
         Notes
@@ -137,10 +138,45 @@ class Axis:
             index = int(np.searchsorted(self.edges, wanted))
             if index < len(self.edges) and self.edges[index] == wanted:
                 return index
-        raise ParameterError(
-            f"value must be an edge of the axis{'' if self.name is None else f' {self.name!r}'}, "
-            "and of the type of its edges"
-        )
+        if wanted is None and self.edges.dtype.kind == "M" and isinstance(value, MOMENTS):
+            wanted = np.datetime64(moment(value, "value").instant, "us")  # between two dates
+        raise self._no_edge(wanted)
+
+    def _no_edge(self, wanted: Any) -> ParameterError:
+        """Return the error for a value that is no edge; edges and the value are public."""
+        of = "" if self.name is None else f" {self.name!r}"
+        said = f"value must be an edge of the axis{of}, and of the type of its edges"
+        if wanted is None or wanted != wanted:
+            return ParameterError(said)
+        place = int(np.searchsorted(self.edges, wanted))
+        near = [_edge_text(edge) for edge in self.edges[max(place - 1, 0) : place + 1]]
+        if len(near) == 2:
+            return ParameterError(
+                f"{said}: {_edge_text(wanted)} is between {near[0]} and {near[1]}"
+            )
+        side = "before the first" if place == 0 else "after the last"
+        return ParameterError(f"{said}: {_edge_text(wanted)} is {side}, {near[0]}")
+
+    def positions(self, values: Any) -> Any:
+        """Return the indices of the edges that are equal to values.
+
+        Parameters
+        ----------
+        values : one value as for `position`, or a list, tuple or array of them.
+
+        Returns
+        -------
+        int, or an array of int64 of the shape of `values`.
+
+        >>> Axis.from_edges(["2024-01-01", "2024-02-01"]).positions(["2024-02-01", "2024-01-01"])
+        array([1, 0])
+        """
+        if isinstance(values, list | tuple):
+            return np.array([self.positions(value) for value in values], np.int64)
+        if isinstance(values, np.ndarray):
+            flat = [self.position(value) for value in values.ravel()]
+            return np.array(flat, np.int64).reshape(values.shape)
+        return self.position(values)
 
     def at(self, places: FloatArray) -> AnyArray:
         """Return the values at fractional bin positions, interpolated linearly between edges.
@@ -272,6 +308,13 @@ class Axis:
             value = int(value)
             return float(value) if abs(value) < 2**1000 and int(float(value)) == value else None
         return float(value)
+
+
+def _edge_text(edge: Any) -> str:
+    """Return an edge, or a value like one, for an error."""
+    if isinstance(edge, np.datetime64):
+        return moment_text(int(edge.astype("M8[us]").astype(np.int64)))
+    return str(edge).removesuffix(".0")
 
 
 def _written(edge: Any) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from dphist.arrays import AnyArray, FloatArray
+from dphist.data.axis.calendar import calendar_edges, months_of
 from dphist.data.axis.times import (
     DAY,
     FIRST_DAY,
@@ -20,12 +21,14 @@ from dphist.data.axis.times import (
     MOMENTS,
     Moment,
     moment,
+    moment_text,
     moments_of_array,
     width_of,
     zone_of,
 )
 from dphist.errors import ParameterError
 from dphist.parameters import exact_number
+from dphist.tables.date_ranges import dates_of_range
 
 # (n + 1,) int64, float64, datetime64[D] or datetime64[us], strictly increasing.
 
@@ -38,8 +41,8 @@ def public_only(name: str) -> ParameterError:
     return ParameterError(
         f"{name}: bins must be fixed without looking at the data, as their edges are published. "
         "Write the edges out as a list, tuple, range or NumPy array of numbers, dates or ISO text, "
-        "or give width, start and stop; a number of bins, a rule such as 'auto', quantiles and "
-        "columns of a table are refused"
+        "or pd.date_range or pl.date_range, or give width, start and stop; a number of bins, a "
+        "rule such as 'auto', quantiles and columns of a table are refused"
     )
 
 
@@ -49,8 +52,9 @@ def edges_of(edges: object) -> tuple[AnyArray, bool]:
     Parameters
     ----------
     edges : list, tuple, range or NumPy array of numbers; or of dates, datetimes,
-        numpy.datetime64 or ISO text, which may be mixed: a date among datetimes means midnight.
-        Edges with a time zone are converted to UTC.
+        numpy.datetime64 or ISO text, which may be mixed: a date among datetimes means midnight;
+        or what `pd.date_range`, `pl.date_range` and `pl.datetime_range` return. Edges with a time
+        zone are converted to UTC.
 
     Raises
     ------
@@ -62,6 +66,11 @@ def edges_of(edges: object) -> tuple[AnyArray, bool]:
     """
     if isinstance(edges, np.ma.MaskedArray):
         raise ParameterError("edges must not be a masked array")
+    found = dates_of_range(edges)
+    if found is not None:
+        array, zoned = moments_of_array(found[0], "edges"), found[1]
+        check_edges(array)
+        return array, zoned
     if not isinstance(edges, list | tuple | range | np.ndarray):
         raise public_only("edges")
     if isinstance(edges, np.ndarray) and edges.ndim != 1:
@@ -104,7 +113,8 @@ def regular_edges(start: object, stop: object, width: object) -> tuple[AnyArray,
     ----------
     start, stop : numbers (a float means its shortest decimal), or dates, datetimes or ISO text.
     width : a number; or datetime.timedelta, numpy.timedelta64 or text such as "15m", with us, ms,
-        s, m or min, h, d, w. A day is 24 hours of UTC.
+        s, m or min, h, d, w, where a day is 24 hours of UTC; or, for months of the calendar,
+        mo, q, y.
 
     Raises
     ------
@@ -125,10 +135,17 @@ def regular_edges(start: object, stop: object, width: object) -> tuple[AnyArray,
         raise ParameterError(
             "start and stop must both be numbers, or both dates, datetimes or ISO text"
         )
-    step = width_of(width)
+    months = months_of(width)
     first, last = moment(start, "start"), moment(stop, "stop")
     zoned = zone_of([first, last], "start and stop")
-    bins = _whole_widths(Fraction(last.instant - first.instant, step))
+    if months is not None:
+        found = calendar_edges(first, last, months)
+        check_edges(found)
+        return found, zoned
+    step = width_of(width)
+    widths = Fraction(last.instant - first.instant, step)
+    near = [first.instant + int(widths) * step, first.instant + (int(widths) + 1) * step]
+    bins = _whole_widths(widths, " or ".join(map(moment_text, near)))
     days = first.is_date and last.is_date and step % DAY == 0
     unit = DAY if days else 1
     offsets = np.arange(bins + 1, dtype=np.int64) * (step // unit)
@@ -175,14 +192,14 @@ def nearest_floats(start: Fraction, width: Fraction, bins: int) -> FloatArray:
     raise ParameterError("start and stop must be within the range of float64")
 
 
-def _whole_widths(widths: Fraction) -> int:
-    """Return the checked number of bins."""
+def _whole_widths(widths: Fraction, near: str = "") -> int:
+    """Return the checked number of bins; `near` are the values next to `stop` that would do."""
     if not widths > 0:
         raise ParameterError("stop must be greater than start")
     if widths.denominator != 1:
+        near = near or f"{int(widths)} or {int(widths) + 1} widths after start"
         raise ParameterError(
-            "start and stop must be a whole number of widths apart: move stop to "
-            f"{int(widths)} or {int(widths) + 1} widths after start"
+            f"start and stop must be a whole number of widths apart: move stop to {near}"
         )
     if not widths <= MOST_BINS:
         raise ParameterError(f"width must make at most {MOST_BINS} bins: make it larger")

@@ -119,7 +119,8 @@ def width_of(width: object) -> int:
     if not 0 < step <= 10_000 * 366 * DAY or step.denominator != 1:
         raise ParameterError(
             "width must be a positive time in whole microseconds: a datetime.timedelta, a "
-            "numpy.timedelta64, or text such as '15m', '1h', '1d' or '1w'"
+            "numpy.timedelta64, or text such as '15m', '1h', '1d' or '1w', or '1mo', '1q' or '1y' "
+            "for months of the calendar"
         )
     return int(step)
 
@@ -132,6 +133,17 @@ def width_text(step: int) -> str:
     """
     unit = next(u for u in ("w", "d", "h", "m", "s", "ms", "us") if step % _MICROSECONDS[u] == 0)
     return f"{step // _MICROSECONDS[unit]}{unit}"
+
+
+def moment_text(instant: int) -> str:
+    """Return text for microseconds since 1970: a date, and the time unless it is midnight.
+
+    >>> moment_text(DAY), moment_text(DAY + 90_000_000)
+    ('1970-01-02', '1970-01-02T00:01:30')
+    """
+    whole = np.datetime64(instant, "us")
+    unit = next(unit for unit in ("D", "s", "us") if whole.astype(f"M8[{unit}]") == whole)
+    return str(whole.astype(f"M8[{unit}]"))
 
 
 def _of_text(text: str, name: str) -> datetime.date:

@@ -6,10 +6,13 @@ probability 1 - (1 - p)**max_labels, which must not exceed delta (`docs/proofs/t
 """
 
 import functools
+import math
 from collections.abc import Callable
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import TypeAlias
+
+from scipy.special import ndtri
 
 from dphist.noise.enclosures import Enclosure, ceil_shift, exp_negative, normal_two_sided_tail
 
@@ -41,7 +44,9 @@ def geometric_threshold(rate: Fraction, delta: Fraction, max_labels: int, max_co
     def keeps(steps: int) -> bool:
         return _keeps(functools.partial(_geometric_chance, rate, steps), delta, max_labels)
 
-    return max_count - 1 + _least(keeps)
+    chance = _float_chance(delta, max_labels)
+    likely = (-math.log(chance) - math.log1p(math.exp(-float(rate)))) / float(rate)
+    return max_count - 1 + _least(keeps, likely)
 
 
 @functools.lru_cache(maxsize=256)
@@ -63,7 +68,8 @@ def gaussian_threshold(
     def keeps(steps: int) -> bool:
         return _keeps(functools.partial(_gaussian_chance, sigma, fine, steps), delta, max_labels)
 
-    return max_count + Fraction(2 * _least(keeps) + 1, 2 * fine)
+    likely = fine * float(sigma) * -float(ndtri(_float_chance(delta, max_labels))) - 0.5
+    return max_count + Fraction(2 * _least(keeps, likely) + 1, 2 * fine)
 
 
 def grid(sigma: Fraction) -> int:
@@ -152,15 +158,32 @@ def _power(chance: Enclosure, exponent: int, bits: int) -> Enclosure:
     return low, high
 
 
-def _least(holds: Callable[[int], bool]) -> int:
-    """Return the least integer from 0 on at which a condition that stays true is true."""
+def _float_chance(delta: Fraction, max_labels: int) -> float:
+    """Return about the largest p with 1 - (1 - p)**max_labels <= delta, above 0."""
+    return max(-math.expm1(math.log1p(-float(delta)) / max_labels), 1e-300)
+
+
+def _least(holds: Callable[[int], bool], likely: float = 0.0) -> int:
+    """Return the least integer from 0 on at which a condition that stays true is true.
+
+    Parameters
+    ----------
+    likely : a guess, where to look first; it changes the time this takes, not the result.
+    """
     if holds(0):
         return 0
-    below, step = 0, 1
-    while not holds(below + step):
-        below += step
-        step *= 2
-    above = below + step
+    above, below, step = max(math.ceil(likely), 1) if likely < 2**62 else 1, 0, 1
+    if holds(above):
+        while above - step > 0 and holds(above - step):
+            above -= step
+            step *= 2
+        below = max(above - step, 0)
+    else:
+        below = above
+        while not holds(below + step):
+            below += step
+            step *= 2
+        above = below + step
     while above - below > 1:
         middle = (below + above) // 2
         if holds(middle):

@@ -29,13 +29,23 @@ def create_store(
     return SqliteStore.create(place, name, begin)
 
 
-def open_store(place: str | Path, *, moved: bool = False) -> Store:
-    """Open the ledger at a place."""
+def open_store(
+    place: str | Path,
+    *,
+    moved: bool = False,
+    check: Callable[[Transaction], None] = lambda _: None,
+) -> Store:
+    """Open the ledger at a place.
+
+    Parameters
+    ----------
+    check : may refuse it, before anything of it is changed.
+    """
     if is_address(place):
         if moved:
             raise ParameterError("moved is for ledgers in files")
-        return _postgres().open(str(place))
-    return SqliteStore.open(place, moved=moved)
+        return _postgres().open(str(place), check)
+    return SqliteStore.open(place, check, moved=moved)
 
 
 def _postgres() -> "type[PostgresStore]":

@@ -99,8 +99,14 @@ class PostgresStore:
         return store
 
     @classmethod
-    def open(cls, address: str) -> "PostgresStore":
+    def open(
+        cls, address: str, check: Callable[[Transaction], None] = lambda _: None
+    ) -> "PostgresStore":
         """Open an existing ledger.
+
+        Parameters
+        ----------
+        check : may refuse it, before anything of it is changed.
 
         Raises
         ------
@@ -112,6 +118,7 @@ class PostgresStore:
             with store._connections.lend():  # without patience, as the address may be wrong
                 pass
             with store.transaction(write=False) as tables:
+                check(tables)
                 version = tables.head.version
             if version < VERSION:
                 with store.transaction(write=True) as tables:

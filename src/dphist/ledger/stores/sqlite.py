@@ -88,11 +88,18 @@ class SqliteStore:
         return cls(target)
 
     @classmethod
-    def open(cls, path: str | Path, *, moved: bool = False) -> "SqliteStore":
+    def open(
+        cls,
+        path: str | Path,
+        check: Callable[[Transaction], None] = lambda _: None,
+        *,
+        moved: bool = False,
+    ) -> "SqliteStore":
         """Open an existing ledger and check that it is one, and no copy.
 
         Parameters
         ----------
+        check : may refuse it, before anything of it is changed.
         moved : accept a file that is not the one that was created, and make it the one from now
             on. For a ledger whose original is gone and was not used after it was copied.
         """
@@ -108,8 +115,9 @@ class SqliteStore:
         check_local(target.parent)
         store = cls(target)
         if moved:
-            store._adopt()
+            store._adopt(check)
         with store.transaction(write=False) as tables:
+            check(tables)
             version = tables.head.version
         if version < VERSION:
             with store.transaction(write=True) as tables:
@@ -155,12 +163,18 @@ class SqliteStore:
     def close(self) -> None:
         """Do nothing: no connection outlives a transaction."""
 
-    def _adopt(self) -> None:
+    def _adopt(self, check: Callable[[Transaction], None]) -> None:
         """Make this copy the ledger from now on."""
         with locked(self.path, write=True) as descriptor, self._connected(write=True) as connection:
             head = self._head(connection)
             if head.entries < identity.noted_commits(descriptor):
                 raise self._older()
+            cursors: list[sqlite3.Cursor] = []
+            try:
+                check(Transaction(_executor(connection, cursors), head))
+            finally:
+                for cursor in cursors:
+                    cursor.close()
             identity.mark(descriptor)
             known = identity.identity_text(identity.read_facts(descriptor))
             connection.execute("UPDATE dphist_ledger SET identity = ?", (known,))

@@ -232,6 +232,14 @@ class Transaction:
             },
         )
 
+    def key_of_state(self, state: str) -> str | None:
+        """Return the key whose stream has this state, as its last note says, or None."""
+        for name, text in self._execute(_NOTES).fetchall():
+            with _readable("a note of a stream"):
+                if json.loads(text)["state"] == state:
+                    return str(name)
+        return None
+
     def release_text(self, key: str) -> str | None:
         """Return the text of the release stored under a key, or None."""
         row = self._execute(
@@ -263,6 +271,10 @@ class Transaction:
 
 
 _CHARGES = "SELECT name, entry, state, fingerprint, sha256, noted, release_text FROM dphist_charges"
+_NOTES = (
+    "SELECT c.name, e.content FROM dphist_charges c JOIN dphist_entries e ON e.number = c.noted "
+    "WHERE c.noted IS NOT NULL"
+)
 _ENTRIES = "SELECT number, time, action, content, previous, signature FROM dphist_entries"
 
 

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from dphist.arrays import IntArray, NumberArray
+from dphist.data.axis.axis import Axis
+from dphist.data.axis.times import MOMENTS
 from dphist.errors import ParameterError
 
 
@@ -43,6 +45,28 @@ def checked_boxes(
             raise ParameterError(f"lo and hi must satisfy 0 <= lo <= hi <= {size}, the bins")
     single = all(np.ndim(end) == 0 for end in ends)
     return [np.atleast_1d(low) for low in first], [np.atleast_1d(high) for high in last], single
+
+
+def places_of(end: Any, axis: Axis | None, name: str) -> Any:
+    """Return the places of bins that edges of times stand for; anything else as it is.
+
+    Parameters
+    ----------
+    end : dates, datetimes or ISO text, or places.
+    axis : the axis with the edges, if the data have edges.
+    name : of the parameter, for error messages.
+    """
+    first = end
+    while isinstance(first, list | tuple) and first:
+        first = first[0]
+    is_time = isinstance(first, MOMENTS)
+    if isinstance(first, np.ndarray):
+        is_time = first.dtype.kind in "MU"
+    if not is_time:
+        return end
+    if axis is None or axis.edges.dtype.kind != "M":
+        raise ParameterError(f"{name} must be whole numbers, the places of bins: see between")
+    return axis.positions(end)
 
 
 def _by_axis(bins: tuple[int, ...], end: Any, name: str) -> list[IntArray]:

@@ -19,7 +19,12 @@ _MOST_STEPS = 2000
 _MOST_CELLS = 1000
 
 
-def draw(histogram: "RangeHistogram", ax: "Axes | None" = None) -> "Axes":
+def draw(
+    histogram: "RangeHistogram",
+    ax: "Axes | None" = None,
+    color: str | None = None,
+    label: str | None = None,
+) -> "Axes":
     """Draw the bins of one axis as steps with a 95 % band, those of two axes as a map.
 
     More than 2,000 bins of one axis, or 1,000 of each of two, are drawn in groups with the error
@@ -32,13 +37,13 @@ def draw(histogram: "RangeHistogram", ax: "Axes | None" = None) -> "Axes":
     if ax is None:
         _, ax = plt.subplots(layout="constrained")
     if histogram.bins.ndim == 1:
-        _steps(histogram, ax)
+        _steps(histogram, ax, _INK if color is None else color, label or "released")
     else:
         _map(histogram, ax)
     return ax
 
 
-def _steps(histogram: "RangeHistogram", ax: "Axes") -> None:
+def _steps(histogram: "RangeHistogram", ax: "Axes", color: str, label: str) -> None:
     places = grouped(len(histogram.bins))
     edges = finite(histogram.edges[0])[places]
     lo, hi = places[:-1], places[1:]
@@ -52,12 +57,12 @@ def _steps(histogram: "RangeHistogram", ax: "Axes") -> None:
             closed(low),
             closed(high),
             step="post",
-            color=_INK,
+            color=color,
             alpha=0.2,
             linewidth=0,
             label="95 % of bins",
         )
-    ax.stairs(counts, edges, color=_INK, linewidth=1, label="released")
+    ax.stairs(counts, edges, color=color, linewidth=1, label=label)
     ax.set_xlabel(histogram.axis_name(0) if histogram.axes is not None else "bin")
     ax.set_ylabel("records" if len(lo) == len(histogram.bins) else "records a group of bins")
     ax.margins(x=0)

@@ -2,44 +2,27 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
-from dphist.arrays import AnyArray, FloatArray, IntArray, NumberArray
+from dphist.arrays import AnyArray, FloatArray, NumberArray
 from dphist.data.axis.axis import Axis
 from dphist.errors import ParameterError
-from dphist.release.range_histogram.boxes import checked_boxes
-from dphist.release.range_histogram.picture import ERRORS, band
+from dphist.release.range_histogram.answers import Answers
+from dphist.release.range_histogram.boxes import checked_boxes, places_of
+from dphist.release.range_histogram.parts import PartAnswers, part_of_axes, part_of_bins
+from dphist.release.range_histogram.saved import read_content
+from dphist.release.tabular import Tabular
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
 
-_OUTSIDE_ONE = ("below", "above", "null")
-_OUTSIDE_MORE = ("outside", "null")
-
-
-class Answers(Protocol):
-    """A mechanism's answers to ranges; ends are checked, one (q,) array for each axis."""
-
-    def count(self, lo: list[IntArray], hi: list[IntArray]) -> NumberArray:
-        """Return (q,) estimates of the records in each box."""
-
-    def error(self, lo: list[IntArray], hi: list[IntArray]) -> FloatArray:
-        """Return (q,) standard errors of these, in records."""
-
-    def interval(self, lo: list[IntArray], hi: list[IntArray]) -> tuple[NumberArray, NumberArray]:
-        """Return both ends of (q,) 95 % intervals (default: 1.96 errors to either side)."""
-        return band(self.count(lo, hi), ERRORS * self.error(lo, hi))
-
-    def bin_errors(self) -> FloatArray:
-        """Return the standard error of each bin, in the shape of the bins."""
-
-
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class RangeHistogram:
+class RangeHistogram(Tabular):
     """A released histogram over one or more ordered axes. Not secret.
 
     Attributes
@@ -72,12 +55,14 @@ class RangeHistogram:
         return f"RangeHistogram({size} bins)"
 
     def count(self, lo: Any, hi: Any) -> Any:
-        """Return the number of records in bins `lo`, ..., `hi` - 1.
+        """Return the number of records in bins `lo`, ..., `hi` - 1, or from one edge to another.
 
         Parameters
         ----------
         lo, hi : int or arrays of int; for several axes tuples of these, one for each axis
-            ``0 <= lo <= hi <= bins``, half-open.
+            ``0 <= lo <= hi <= bins``, half-open. Dates, datetimes and ISO text are edges of an
+            axis of times: ``count("2024-01-01", "2024-02-01")``. For edges that are numbers,
+            `between` does the same.
 
         Returns
         -------
@@ -86,7 +71,7 @@ class RangeHistogram:
         Raises
         ------
         ParameterError
-            If `lo` or `hi` is out of range.
+            If `lo` or `hi` is out of range, or is no edge.
         """
         return self._asked("count", lo, hi)
 
@@ -129,9 +114,121 @@ class RangeHistogram:
         low, high = self._asked("interval", lo, hi)
         return low, high
 
+    def between(self, start: Any, stop: Any) -> tuple[Any, Any]:
+        """Return the places of the bins from one edge to another: arguments for `count`.
+
+        Parameters
+        ----------
+        start, stop : values that edges have, or arrays of them; for several axes tuples of these.
+
+        Returns
+        -------
+        lo, hi : int, or arrays of int64; for several axes tuples of these.
+
+        Raises
+        ------
+        ParameterError
+            If a value is not equal to an edge, or the data have no edges.
+
+        >>> ages = RangeHistogram(np.array([3, 4]), (Axis.from_edges([0, 18, 65], "age"),))
+        >>> ages.between(18, 65)
+        (1, 2)
+        """
+        if self.axes is None:
+            raise ParameterError("the histogram has no edges: give the places of bins")
+        if len(self.axes) == 1:
+            return self.axes[0].positions(start), self.axes[0].positions(stop)
+        for name, end in (("start", start), ("stop", stop)):
+            if not isinstance(end, tuple | list) or len(end) != len(self.axes):
+                many = f"one entry for each of {len(self.axes)} axes"
+                raise ParameterError(f"{name} must be a tuple with {many}")
+        ends = [
+            tuple(axis.positions(value) for axis, value in zip(self.axes, end, strict=True))
+            for end in (start, stop)
+        ]
+        return ends[0], ends[1]
+
+    def marginal(self, *axes: str | int) -> "RangeHistogram":
+        """Return the histogram over some of the axes, in the order given; the others are summed.
+
+        Parameters
+        ----------
+        axes : names or numbers of the axes to keep; at least one.
+
+        Returns
+        -------
+        RangeHistogram
+            Its errors and intervals are those that the mechanism gives for the same records. Of
+            records in no bin it has no counts, as they are known for all axes together only.
+
+        Raises
+        ------
+        ParameterError
+            If there is no such axis, or one is named twice.
+        """
+        kept = tuple(self._number_of(axis) for axis in axes)
+        if not kept or len(set(kept)) < len(kept):
+            raise ParameterError("axes must name at least one axis, and each once")
+        return self._part(kept, (0,) * self.bins.ndim, self.bins.shape)
+
+    def slice(self, lo: Any, hi: Any, axis: str | int = 0) -> "RangeHistogram":
+        """Return the histogram of the bins `lo`, ..., `hi` - 1 of an axis, with all other axes.
+
+        Parameters
+        ----------
+        lo, hi : as for `count`, for this axis; at least one bin.
+        axis : name or number of the axis (default: the first).
+
+        Returns
+        -------
+        RangeHistogram
+            As for `marginal`.
+
+        Raises
+        ------
+        ParameterError
+            If there is no such axis, or `lo` and `hi` are not the ends of some bins.
+        """
+        number = self._number_of(axis)
+        size = self.bins.shape[number]
+        ends = self._places(number, lo, "lo"), self._places(number, hi, "hi")
+        low, high, single = checked_boxes((size,), *ends)
+        if not single or not low[0][0] < high[0][0]:
+            raise ParameterError("lo and hi must be the ends of at least one bin")
+        start, stop = [0] * self.bins.ndim, list(self.bins.shape)
+        start[number], stop[number] = int(low[0][0]), int(high[0][0])
+        return self._part(tuple(range(self.bins.ndim)), tuple(start), tuple(stop))
+
+    def _part(
+        self, kept: tuple[int, ...], start: tuple[int, ...], stop: tuple[int, ...]
+    ) -> "RangeHistogram":
+        axes = None if self.axes is None else part_of_axes(self.axes, kept, start, stop)
+        if self.answers is None:
+            return RangeHistogram(part_of_bins(self.bins, kept, start, stop), axes)
+        answers = PartAnswers(self.answers, kept, start, stop)
+        return RangeHistogram(answers.bins(), axes, {}, answers)
+
+    def _number_of(self, axis: str | int) -> int:
+        """Return the number of an axis that is given by its name or number."""
+        names = [self.axis_name(number) for number in range(self.bins.ndim)]
+        if isinstance(axis, str) and names.count(axis) == 1:
+            return names.index(axis)
+        if not isinstance(axis, str | bool) and axis in range(self.bins.ndim):
+            return int(axis)
+        listed = ", ".join(map(repr, names))
+        raise ParameterError(f"axis must be the name or number of an axis; the names are {listed}")
+
+    def _places(self, axis: int, end: Any, name: str) -> Any:
+        """Return places of bins for places, or for edges of times."""
+        return places_of(end, None if self.axes is None else self.axes[axis], name)
+
     def _asked(self, what: str, lo: Any, hi: Any) -> Any:
         if self.answers is None:
             raise ParameterError("the histogram was made by hand; release one with a mechanism")
+        if self.bins.ndim == 1:
+            lo, hi = self._places(0, lo, "lo"), self._places(0, hi, "hi")
+        else:
+            lo, hi = (self._all_places(end, name) for end, name in ((lo, "lo"), (hi, "hi")))
         low, high, single = checked_boxes(self.bins.shape, lo, hi)
         found = getattr(self.answers, what)([e.ravel() for e in low], [e.ravel() for e in high])
         many = found if isinstance(found, tuple) else (found,)
@@ -193,6 +290,11 @@ class RangeHistogram:
         found = places if self.axes is None else self.axes[0].at(places)
         return found[()] if asked.ndim == 0 else found
 
+    def _all_places(self, end: Any, name: str) -> Any:
+        if not isinstance(end, tuple | list) or len(end) != self.bins.ndim:
+            return end  # refused where boxes are checked
+        return tuple(self._places(axis, part, name) for axis, part in enumerate(end))
+
     def to_pandas(self) -> "pd.DataFrame":
         """Return a row for each bin: start, stop, count and standard error.
 
@@ -201,8 +303,15 @@ class RangeHistogram:
         """
         import pandas as pd
 
+        return pd.DataFrame(self._columns())
+
+    def to_arrow(self) -> pa.Table:
+        """Return the columns of `to_pandas` as an Arrow table; dates are dates."""
+        return pa.table(self._columns())
+
+    def _columns(self) -> dict[str, AnyArray]:
         grid = np.indices(self.bins.shape).reshape(self.bins.ndim, -1)
-        columns: dict[str, Any] = {}
+        columns: dict[str, AnyArray] = {}
         for axis, places in enumerate(grid):
             edges = self.edges[axis]
             suffix = "" if self.bins.ndim == 1 else f"_{self.axis_name(axis)}"
@@ -211,10 +320,22 @@ class RangeHistogram:
         columns["count"] = self.bins.ravel()
         if self.answers is not None:
             columns["error"] = self.answers.bin_errors().ravel()
-        return pd.DataFrame(columns)
+        return columns
 
-    def plot(self, ax: "Axes | None" = None) -> "Axes":
-        """Draw the bins of one or two axes, and return matplotlib's axes.
+    def plot(
+        self, ax: "Axes | None" = None, *, color: str | None = None, label: str | None = None
+    ) -> "Axes":
+        """Draw the bins of one axis as steps with a 95 % band, or those of two axes as a map.
+
+        Parameters
+        ----------
+        ax : where to draw (default: new axes).
+        color : of the steps and their band, as matplotlib reads it.
+        label : of the steps in a legend (default: "released").
+
+        Returns
+        -------
+        matplotlib.axes.Axes
 
         Raises
         ------
@@ -223,7 +344,7 @@ class RangeHistogram:
         """
         from dphist.release.range_histogram.picture import draw
 
-        return draw(self, ax)
+        return draw(self, ax, color, label)
 
     @property
     def edges(self) -> list[AnyArray]:
@@ -253,18 +374,4 @@ class RangeHistogram:
     @classmethod
     def from_content(cls, content: dict[str, Any]) -> "RangeHistogram":
         """Make a histogram from the result of `to_content`; ValueError or TypeError otherwise."""
-        bins = np.array(content["bins"])
-        if bins.dtype.kind not in "if" or bins.size == 0 or not np.isfinite(bins).all():
-            raise ValueError("bins are finite numbers")
-        saved = content["axes"]
-        axes = None if saved is None else tuple(Axis.from_content(axis) for axis in saved)
-        if axes is not None and tuple(axis.bins for axis in axes) != bins.shape:
-            raise ValueError("the axes do not have as many bins")
-        outside = content["outside"]
-        names = _OUTSIDE_ONE if bins.ndim == 1 else _OUTSIDE_MORE
-        if outside and tuple(sorted(outside)) != tuple(sorted(names)):
-            raise ValueError("outside counts are of no known kind")
-        if not all(type(count) is int and count >= 0 for count in outside.values()):
-            raise ValueError("outside counts are whole numbers, none negative")
-        kind = np.dtype(np.float64 if bins.dtype.kind == "f" else np.int64)
-        return cls(bins.astype(kind), axes, {name: outside[name] for name in names if outside})
+        return cls(*read_content(content))

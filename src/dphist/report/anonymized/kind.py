@@ -12,7 +12,9 @@ from dphist.report.page import Page
 from dphist.report.promise import Promise, promise_of_records
 
 if TYPE_CHECKING:
-    from dphist.report.plots import Panels
+    from collections.abc import Sequence
+
+    from dphist.report.plots import Chart, Panels
 
 
 class AnonymizedKind(Kind):
@@ -45,6 +47,11 @@ class AnonymizedKind(Kind):
         from dphist.report.anonymized import plots
 
         return plots.plot(release)
+
+    def charts(self, release: Release) -> "Sequence[Chart]":
+        from dphist.report.anonymized import plots
+
+        return plots.charts_of(release, plots.bands_of(release))
 
     def page(self, release: Release) -> Page:
         from dphist.report.anonymized import page

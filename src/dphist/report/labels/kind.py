@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from dphist.labels import DiscoverLabels
+from dphist.labels.mechanism import LabelsMechanism
 from dphist.release.release import Release
 from dphist.report.counted import Counted
 from dphist.report.delta_words import Number
@@ -13,16 +14,23 @@ from dphist.report.labels.table import labels_csv
 from dphist.report.labels.words import mechanism_of, neighbors_of, protected_unit
 from dphist.report.numbers_protected import most_shown, number_shown
 from dphist.report.page import Page
+from dphist.report.plain.kind import PlainKind
 from dphist.report.promise import Promise, promise_of_total
 
 if TYPE_CHECKING:
-    from dphist.report.plots import Panels
+    from collections.abc import Sequence
+
+    from dphist.report.plots import Chart, Panels
 
 
 class LabelsKind(Kind):
     """Which labels are common, and how common."""
 
     name, title = "labels", "Label counts"
+
+    def serving(self, release: Release) -> Kind:
+        """Return this kind for the mechanisms of dphist, which state thresholds and bounds."""
+        return self if isinstance(release.mechanism, LabelsMechanism) else PlainKind(self)
 
     def title_of(self, release: Release) -> str:
         """Return the heading of a release; a ranking has no counts."""
@@ -59,6 +67,11 @@ class LabelsKind(Kind):
         from dphist.report.labels import plots
 
         return plots.plot(release)
+
+    def charts(self, release: Release) -> "Sequence[Chart]":
+        from dphist.report.labels import plots
+
+        return plots.charts_of(release)
 
     def page(self, release: Release) -> Page:
         from dphist.report.labels import page

@@ -34,15 +34,15 @@ _NARROW = 10  # a logarithmic axis needs a range of more than this factor
 
 def plot(release: Release) -> Panels:
     """Draw both charts: see `dphist.plot`."""
-    if release.value.counts is None:
-        raise ParameterError(
-            "release must hold counts to be plotted; this one holds ranked labels alone"
-        )
     return draw_charts(charts_of(release), 11, 5.4)
 
 
 def charts_of(release: Release) -> tuple[Chart, Chart]:
-    """Return the two charts of a release with counts."""
+    """Return the two charts of a release with counts; others are refused."""
+    if release.value.counts is None:
+        raise ParameterError(
+            "release must hold counts to be plotted; this one holds ranked labels alone"
+        )
     rows = rows_of(release, LARGEST)
     counts = release.value.counts.astype(np.float64)
     width, least = half_width(mechanism_of(release)), least_count(release)

@@ -15,7 +15,9 @@ from dphist.report.ranges.table import ranges_csv
 from dphist.report.ranges.words import neighbors_in_words, promise_in_words
 
 if TYPE_CHECKING:
-    from dphist.report.plots import Panels
+    from collections.abc import Sequence
+
+    from dphist.report.plots import Chart, Panels
 
 
 class RangesKind(Kind):
@@ -52,6 +54,12 @@ class RangesKind(Kind):
         from dphist.report.ranges import plots
 
         return plots.plot(release)
+
+    def charts(self, release: Release) -> "Sequence[Chart]":
+        from dphist.report.ranges import plots
+
+        plots.check_plotted(release.value)
+        return plots.charts_of(release)
 
     def page(self, release: Release) -> Page:
         from dphist.report.ranges import page

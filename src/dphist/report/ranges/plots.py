@@ -26,11 +26,16 @@ _BAND = "95 % band"
 def plot(release: Release) -> Panels:
     """Draw a histogram of one axis or two: see `dphist.plot`."""
     histogram: RangeHistogram = release.value
-    if histogram.bins.ndim > 2:
-        raise ParameterError("release must be of one axis or two to be plotted")
+    check_plotted(histogram)
     if histogram.bins.ndim == 2:
         return draw_charts(charts_of(release), 7, 5.4)
     return draw_charts(charts_of(release), 11, 4.6)
+
+
+def check_plotted(histogram: RangeHistogram) -> None:
+    """Refuse a histogram that has too many axes for a plot."""
+    if histogram.bins.ndim > 2:
+        raise ParameterError("release must be of one axis or two to be plotted")
 
 
 def charts_of(release: Release) -> list[Chart]:

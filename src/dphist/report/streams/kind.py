@@ -8,20 +8,28 @@ from dphist.report.delta_words import Number
 from dphist.report.kind import Kind, Summary
 from dphist.report.numbers_protected import most_shown, number_shown
 from dphist.report.page import Page
+from dphist.report.plain.kind import PlainKind
 from dphist.report.promise import Promise, promise_of_total
 from dphist.report.streams.counted import counted_by
 from dphist.report.streams.summary import summary_of
 from dphist.report.streams.table import streams_csv
 from dphist.report.streams.words import mechanism_of, neighbors_in_words, protected_unit
+from dphist.streams import ContinualMechanism
 
 if TYPE_CHECKING:
-    from dphist.report.plots import Panels
+    from collections.abc import Sequence
+
+    from dphist.report.plots import Chart, Panels
 
 
 class StreamsKind(Kind):
     """How often each label has occurred, again and again as events arrive."""
 
     name, title = "streams", "Running counts of a stream"
+
+    def serving(self, release: Release) -> Kind:
+        """Return this kind for the streams of dphist, which state horizons and bounds."""
+        return self if isinstance(release.mechanism, ContinualMechanism) else PlainKind(self)
 
     def promise(self, release: Release) -> Promise:
         mechanism = mechanism_of(release)
@@ -53,6 +61,11 @@ class StreamsKind(Kind):
         from dphist.report.streams import plots
 
         return plots.plot(release)
+
+    def charts(self, release: Release) -> "Sequence[Chart]":
+        from dphist.report.streams import plots
+
+        return [plots.chart_of(release)]
 
     def page(self, release: Release) -> Page:
         from dphist.report.streams import page

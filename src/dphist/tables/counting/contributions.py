@@ -11,7 +11,7 @@ the choice is uniform; nothing else is required of the hash.
 """
 
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
@@ -27,7 +27,6 @@ from dphist.tables.engine.progress import Progress
 from dphist.tables.engine.rows import Rows
 from dphist.tables.reading.columns import Use, Wanted, count_column, key_column
 from dphist.tables.reading.gate import open_source
-from dphist.tables.reading.source import Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +99,7 @@ def count_labels(
         salt, summed = key or fresh_key(), USERS if bounds.count_users else ()
 
         def bounded() -> Rows:
-            return bound_labels(_check_rows(rows, wanted, bounds), "user" in names, bounds, salt)
+            return bound_labels(check_rows(rows, wanted, bounds), "user" in names, bounds, salt)
 
         kind = source.kinds["term"]
         store, worst, users = source.run(lambda: hold_counts(bounded(), kind, summed))
@@ -138,7 +137,7 @@ def bounded_pairs(
         rows, salt = source.rows(), key or fresh_key()
 
         def kept() -> pa.Table:
-            bounded = _bound_users(_check_rows(rows, wanted, bounds), own, salt)
+            bounded = _bound_users(check_rows(rows, wanted, bounds), own, salt)
             return bounded.to_arrow(["who", "term", "amount", "problem"])
 
         found, kind = source.run(kept), source.kinds["term"]
@@ -181,7 +180,7 @@ def count_bounded_records(
     wanted = _wanted({"label": label, "user": user}, only_text=False)
 
     def counted(rows: Rows) -> Rows:
-        kept = _keep_records(rows, wanted, max_records, key)
+        kept = keep_records(rows, wanted, max_records, key)
         return count_prevalences(kept.group(["term"], "count(*) AS records", WORST))
 
     found = fetch_checked(
@@ -191,57 +190,13 @@ def count_bounded_records(
         ["records", "prevalence", "problem"],
         progress=progress,
         delimiter=delimiter,
-        missing=_MISSING_USERS,
+        missing=MISSING_USERS,
     )
     return to_arrays([row[:2] for row in found])
 
 
-def count_bounded_terms(
-    opened: Callable[[], Rows],
-    run: Callable[[Callable[[], pa.Table]], pa.Table],
-    source: Source,
-    *,
-    user: Wanted,
-    max_records: int,
-    key: str | None = None,
-) -> tuple[IntArray, IntArray]:
-    """Bound each user to `max_records` rows, then count the terms of the rows.
-
-    Parameters
-    ----------
-    opened : function
-        Returns rows (term, who); term is an int64, never null. Called once.
-    run : function
-        Calls a function that evaluates rows, and drops the engine's messages.
-    source : the source of the rows.
-    user : the column of users.
-    max_records, key
-        As for `count_bounded_records`.
-
-    Returns
-    -------
-    terms, counts : (d,) int64
-        The terms kept, in any order, and the count of each.
-
-    Raises
-    ------
-    DataError
-        If a user is missing, or the engine fails.
-    """
-
-    def counted() -> pa.Table:
-        kept = _keep_records(opened(), [user], max_records, key)
-        terms = kept.group(["term"], "count(*) AS records", WORST)
-        return terms.to_arrow(["term", "records", "problem"])
-
-    found = run(counted)
-    worst = pc.max(found["problem"]).as_py()
-    raise_problem(worst, [user], source.wall.problem, missing=_MISSING_USERS)
-    return found["term"].to_numpy(), found["records"].to_numpy()
-
-
 _MISSING_USER = "has rows without a user: drop them"
-_MISSING_USERS = {"who": f"{_MISSING_USER} or give them one"}
+MISSING_USERS = {"who": f"{_MISSING_USER} or give them one"}
 _MISSING = {
     "who": f'{_MISSING_USER}, give them one, or count labels with null_users="drop" or, '
     'if each such row is a separate user, "separate"',
@@ -261,13 +216,13 @@ def _wanted(names: Mapping[str, str], *, only_text: bool = True) -> list[Wanted]
     return wanted
 
 
-def _keep_records(rows: Rows, wanted: Sequence[Wanted], max_records: int, key: str | None) -> Rows:
+def keep_records(rows: Rows, wanted: Sequence[Wanted], max_records: int, key: str | None) -> Rows:
     """From (term, who) to (who, term, problem): the rows kept, and the rows with a problem."""
-    checked = _check_rows(rows, wanted, Bounds(None, LARGEST))
+    checked = check_rows(rows, wanted, Bounds(None, LARGEST))
     return _bound_records(checked, max_records, key or fresh_key())
 
 
-def _check_rows(rows: Rows, wanted: Sequence[Wanted], bounds: Bounds) -> Rows:
+def check_rows(rows: Rows, wanted: Sequence[Wanted], bounds: Bounds) -> Rows:
     """From the caller's rows to (who, term, amount, problem), no amount above `max_count`.
 
     A row with a problem loses its user, label and amount; it only reports the problem. All other
@@ -306,7 +261,7 @@ def bound_labels(rows: Rows, users: bool, bounds: Bounds, key: str) -> Rows:
     counted = [f"{rows.total(name)} AS {name}" for name in USERS] if bounds.count_users else []
     if users:
         rows = _bound_users(rows, bounds, key)
-    rows = rows.group(["term"], _clamped_sum(rows, str(LARGEST), "records"), WORST, *counted)
+    rows = rows.group(["term"], clamped_sum(rows, str(LARGEST), "records"), WORST, *counted)
     return rows.where("records > 0 OR problem > 0")
 
 
@@ -321,7 +276,7 @@ def _bound_users(rows: Rows, bounds: Bounds, key: str) -> Rows:
     limit = bounds.max_count if bounds.max_count > 1 else LARGEST
     over = f"CASE WHEN {rows.total('amount')} > {limit} THEN 1 ELSE 0 END AS over_count"
     more = [over] if bounds.count_users else []
-    rows = rows.group(["who", "term"], _clamped_sum(rows, most, "amount"), WORST, *more)
+    rows = rows.group(["who", "term"], clamped_sum(rows, most, "amount"), WORST, *more)
     rows = rows.where("amount > 0 OR problem > 0")
     if bounds.max_labels is None and not bounds.count_users:
         return rows
@@ -388,7 +343,7 @@ def _rank(
     return rows.project("who", "term", "problem", *others, place, *windows)
 
 
-def _clamped_sum(rows: Rows, most: str, name: str) -> str:
+def clamped_sum(rows: Rows, most: str, name: str) -> str:
     """Return the sum of amounts, clamped at `most`, so that it never wraps.
 
     Refusing a sum that is too large would reveal something about all rows together. Clamping never

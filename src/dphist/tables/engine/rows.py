@@ -41,6 +41,15 @@ class Rows(Protocol):
         If `turn` names a column of whole numbers, it is hashed as well.
         """
 
+    def wide(self, expression: str) -> str:
+        """Return the expression of a whole number in a type that holds up to 2**125."""
+
+    def spun(self, hashed: str) -> str:
+        """Return the expression of a whole number from 0 to 2**60 - 1 at least, of a hash."""
+
+    def quotient(self, dividend: str, divisor: str) -> str:
+        """Return the expression of the whole part of a quotient of two `wide` numbers, int64."""
+
     def fetch(self, columns: Sequence[str]) -> list[tuple[Any, ...]]:
         """Evaluate the table and return its rows, a short list of Python numbers."""
 
@@ -85,6 +94,18 @@ class DuckRows:
         who, term = self._hashable("who"), self._hashable("term")
         mixed = f"hash(xor(hash(xor(hash({who}), {first})), hash(xor(hash({term}), {second}))))"
         return mixed if turn is None else f"hash(xor({mixed}, {turn}::UBIGINT))"
+
+    def wide(self, expression: str) -> str:
+        """Return a number of 128 bits."""
+        return f"CAST({expression} AS HUGEINT)"
+
+    def spun(self, hashed: str) -> str:
+        """Return the hash itself, a number of 64 bits."""
+        return self.wide(hashed)
+
+    def quotient(self, dividend: str, divisor: str) -> str:
+        """Return a whole quotient."""
+        return f"CAST(({dividend}) // ({divisor}) AS BIGINT)"
 
     def fetch(self, columns: Sequence[str]) -> list[tuple[Any, ...]]:
         """Evaluate the table."""
@@ -148,6 +169,18 @@ class SparkRows:
         parts = [f"CAST('{key}' AS BINARY)", *lengths, *values, *turned]
         # Spark's concat is null if a part is: for rows without a user, which need no hash.
         return f"md5(concat({', '.join(parts)}))"
+
+    def wide(self, expression: str) -> str:
+        """Return a number of 38 decimal digits."""
+        return f"CAST({expression} AS DECIMAL(38, 0))"
+
+    def spun(self, hashed: str) -> str:
+        """Return the first 60 bits of the hash, which is written in hexadecimal digits."""
+        return self.wide(f"conv(substring({hashed}, 1, 15), 16, 10)")
+
+    def quotient(self, dividend: str, divisor: str) -> str:
+        """Return a whole quotient."""
+        return f"CAST(({dividend}) div ({divisor}) AS BIGINT)"
 
     def fetch(self, columns: Sequence[str]) -> list[tuple[Any, ...]]:
         """Evaluate the table."""

@@ -1,0 +1,318 @@
+"""From a wanted error to a mechanism: the least epsilon that reaches it."""
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, TypeVar
+
+from dphist.anonymized.mechanism import AnonymizedMechanism
+from dphist.errors import ParameterError
+from dphist.labels import ThresholdHistogram
+from dphist.mechanism import ExpectedError
+from dphist.parameters import Exact, positive_number, whole_number
+from dphist.privacy import ApproxDP, PureDP, delta_of
+from dphist.privacy.calibration import Guaranteeing, calibrate
+from dphist.release.release import Release
+
+M = TypeVar("M", bound=Guaranteeing)
+
+_STEPS = 900
+"""Decimals of three digits between a power of ten and the next."""
+
+_SMALLEST, _LARGEST = -6 * _STEPS, 2 * _STEPS  # epsilon from 10**-6 to 100
+_STRIDE = _STEPS // 2
+
+
+def for_error(
+    mechanism: Callable[..., M],
+    *,
+    appears_from: int | None = None,
+    half_width: int | None = None,
+    range_rmse: Exact | None = None,
+    relative_error: Exact | None = None,
+    total: int | None = None,
+    shape: Exact | Release | None = None,
+    delta: Exact | None = None,
+    releases: int = 1,
+    **parameters: Any,
+) -> M:
+    """Return the mechanism of the least epsilon that reaches an error, without data.
+
+    Epsilon is the total of all releases, a decimal of three digits. The error that the library
+    predicts from public numbers, `expected_error`, is at most what was asked for at this epsilon,
+    and more at the next smaller decimal.
+
+    Parameters
+    ----------
+    mechanism : class or function
+        As for `dphist.calibrate`. `ThresholdHistogram` takes the noise that needs the smaller
+        epsilon, unless `noise` is given.
+    appears_from : int, records
+        Of labels and streams: a label with this count is released with probability 0.95 or more.
+        Of mechanisms that look at the largest counts only, with a count that far above the next.
+    half_width : int, records
+        Of labels and streams: the noise of a count is within this with probability 0.95 or more.
+    range_rmse : number, records
+        Of ranges: the root of the mean squared error of a random range. Needs `total`.
+    relative_error : number
+        Of anonymized histograms and ranges: the expected error as a share of `total`, such as
+        0.001. Needs `total`.
+    total : int
+        A public guess of the number of records, for the errors of ranges and of anonymized
+        histograms. These errors are averages on a public histogram of that size; data of
+        another shape may have others (`docs/planning.md` has measurements).
+    shape : number or Release, optional
+        Of anonymized histograms, a public guess of the curve, as in `expected_error`: the exponent
+        of a power law (default: 1), or an older release that is likely to be alike.
+    delta : number, optional
+        Total delta of all releases, where the mechanism needs one.
+    releases : int
+        Number of releases that the total covers.
+    **parameters : passed to the mechanism.
+
+    Raises
+    ------
+    ParameterError
+        If a number is out of range, the error is not one of this kind of mechanism, or no epsilon
+        up to 100 reaches it.
+
+    Guarantee
+    ---------
+    The result is a mechanism with its own guarantee, which is that of the epsilon found. No data
+    are read.
+
+    Examples
+    --------
+    >>> from dphist.labels import ThresholdHistogram
+    >>> found = for_error(ThresholdHistogram, appears_from=200, max_labels=10, delta="1e-6")
+    >>> found.target, found.noise, found.expected_error().appears_from
+    ((0.455, 1e-6)-differential privacy, 'gaussian', 200)
+    """
+    wanted = _Wanted.checked(appears_from, half_width, range_rmse, relative_error, total, shape)
+    count = whole_number(releases, "releases", 1, 2**40)
+
+    def least(**more: Any) -> tuple[int, M]:
+        make = functools.partial(_of_total, mechanism, delta, count, {**parameters, **more})
+        return _least(make, wanted)
+
+    if mechanism is not ThresholdHistogram or "noise" in parameters:
+        return least()[1]
+    found = [each for each in map(functools.partial(_tried, least), _noises(delta)) if each]
+    if not found:
+        return least()[1]  # says why not
+    return min(found, key=lambda each: each[0])[1]
+
+
+def _noises(delta: Exact | None) -> tuple[str, ...]:
+    """Return the kinds of noise to try: Gaussian noise needs a delta."""
+    return ("laplace",) if delta in (None, 0, "0") else ("gaussian", "laplace")
+
+
+def _tried(least: Callable[..., tuple[int, M]], noise: str) -> tuple[int, M] | None:
+    try:
+        return least(noise=noise)
+    except ParameterError:
+        return None
+
+
+def _of_total(
+    mechanism: Callable[..., M],
+    delta: Exact | None,
+    releases: int,
+    parameters: dict[str, Any],
+    epsilon: Fraction,
+) -> M:
+    """Return the mechanism whose releases cost (epsilon, delta) in all.
+
+    Where epsilon is the parameter that the mechanism itself guarantees, as of ranges, it is made
+    directly; otherwise it is calibrated.
+    """
+    own = {} if delta is None else {"delta": delta}
+    if releases == 1:
+        direct = _directly(mechanism, {**own, **parameters}, epsilon)
+        if direct is not None:
+            return direct
+    return calibrate(
+        mechanism,
+        epsilon=epsilon,
+        delta=0 if delta is None else delta,
+        releases=releases,
+        **parameters,
+    )
+
+
+def _directly(
+    mechanism: Callable[..., M], parameters: dict[str, Any], epsilon: Fraction
+) -> M | None:
+    """Return the mechanism with this epsilon if it guarantees just that; None otherwise."""
+    try:
+        made: Any = mechanism(epsilon=epsilon, **parameters)
+    except (ParameterError, TypeError):  # a delta is missing, or not taken
+        return None
+    guarantee = made.guarantee
+    stated = isinstance(guarantee, PureDP | ApproxDP) and guarantee.epsilon == epsilon
+    asked = Fraction(0) if "delta" not in parameters else None
+    if not stated or (asked is not None and delta_of(guarantee) != asked):
+        return None
+    found: M = made
+    return found
+
+
+def _least(make: Callable[[Fraction], M], wanted: "_Wanted") -> tuple[int, M]:
+    """Return the least place on the grid whose mechanism reaches the error, and that mechanism.
+
+    The place before it was tried, and does not reach it.
+    """
+    made: dict[int, M | None] = {}
+
+    def reaches(place: int) -> bool:
+        if place not in made:
+            made[place] = _made_if_possible(make, place) if made else make(_epsilon(place))
+        mechanism = made[place]
+        return mechanism is not None and wanted.reached_by(mechanism)
+
+    high = 0
+    if reaches(high):
+        low = high - _STRIDE
+        while low > _SMALLEST and reaches(low):
+            high, low = low, low - _STRIDE
+        if low <= _SMALLEST:
+            low = _SMALLEST - 1  # smaller ones are not offered
+    else:
+        low, high = high, high + _STRIDE
+        while not reaches(high):
+            if high >= _LARGEST:
+                raise ParameterError(wanted.out_of_reach)
+            low, high = high, high + _STRIDE
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if reaches(middle) else (middle, high)
+    found = made[high]
+    assert found is not None  # noqa: S101 - it reaches the error
+    return high, found
+
+
+def _made_if_possible(make: Callable[[Fraction], M], place: int) -> M | None:
+    """Return the mechanism; None where epsilon is too small or too large for one."""
+    try:
+        return make(_epsilon(place))
+    except ParameterError:
+        return None
+
+
+def _epsilon(place: int) -> Fraction:
+    """Return a decimal of three digits by its place: 1 has 0, 1.01 has 1, 0.999 has -1.
+
+    >>> [str(_epsilon(place)) for place in (-900, -1, 0, 1, 900)]
+    ['1/10', '999/1000', '1', '101/100', '10']
+    """
+    power, step = divmod(place, _STEPS)
+    return (100 + step) * Fraction(10) ** (power - 2)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Wanted:
+    """The error that was asked for; None for what was not."""
+
+    appears_from: int | None
+    half_width: int | None
+    most: Fraction | None
+    of_ranges: bool
+    total: int | None
+    shape: Exact | Release | None
+
+    @classmethod
+    def checked(
+        cls,
+        appears_from: int | None,
+        half_width: int | None,
+        range_rmse: Exact | None,
+        relative_error: Exact | None,
+        total: int | None,
+        shape: Exact | Release | None,
+    ) -> "_Wanted":
+        """Return what was asked for, if it is one kind of error."""
+        of_counts = appears_from is not None or half_width is not None
+        given = (of_counts, range_rmse is not None, relative_error is not None)
+        if sum(given) != 1:
+            raise ParameterError(
+                "give one error: appears_from or half_width for labels and streams, range_rmse for "
+                "ranges, relative_error for anonymized histograms or ranges"
+            )
+        if appears_from is not None:
+            whole_number(appears_from, "appears_from", 1)
+        if half_width is not None:
+            whole_number(half_width, "half_width", 0)
+        if of_counts:
+            if total is not None:
+                raise ParameterError("total must be left out: errors of labels do not depend on it")
+            if shape is not None:
+                raise ParameterError("shape must be left out: it is for anonymized histograms")
+            return cls(appears_from=appears_from, half_width=half_width, most=None,
+                       of_ranges=False, total=None, shape=None)  # fmt: skip
+        if total is None:
+            raise ParameterError("total must be given: a public guess of the number of records")
+        records = whole_number(total, "total", 1)
+        if range_rmse is not None:
+            most = positive_number(range_rmse, "range_rmse", most=2**62)
+        else:
+            most = positive_number(relative_error or 0, "relative_error") * records
+        return cls(appears_from=None, half_width=None, most=most,
+                   of_ranges=range_rmse is not None, total=records, shape=shape)  # fmt: skip
+
+    def reached_by(self, mechanism: Any) -> bool:
+        """Whether the error that the library predicts is at most this one."""
+        if self.most is not None:
+            if self.of_ranges and isinstance(mechanism, AnonymizedMechanism):
+                raise _of_another_kind("range_rmse", mechanism)
+            error = self._error_in_records(mechanism)
+            return Fraction(error) <= self.most
+        expected = mechanism.expected_error()
+        return all(
+            self._holds(name, expected, mechanism)
+            for name in ("appears_from", "half_width")
+            if getattr(self, name) is not None
+        )
+
+    def _error_in_records(self, mechanism: Any) -> float:
+        if not hasattr(mechanism, "expected_error"):
+            raise _of_another_kind("the error", mechanism)
+        public: list[Any] = [self.total]
+        if self.shape is not None:
+            if not isinstance(mechanism, AnonymizedMechanism):
+                raise ParameterError("shape must be left out: it is for anonymized histograms")
+            public = [None if isinstance(self.shape, Release) else self.total, self.shape]
+        try:
+            error = mechanism.expected_error(*public)
+        except TypeError:  # labels and streams take no total
+            error = None
+        if not isinstance(error, int | float):
+            name = "range_rmse" if self.of_ranges else "relative_error"
+            raise _of_another_kind(name, mechanism)
+        return float(error)
+
+    def _holds(self, name: str, expected: Any, mechanism: Any) -> bool:
+        found = getattr(expected, name) if isinstance(expected, ExpectedError) else None
+        if found is None:
+            raise _of_another_kind(name, mechanism)
+        return bool(found <= getattr(self, name))
+
+    @property
+    def out_of_reach(self) -> str:
+        """What to say where no epsilon is enough."""
+        names = [n for n in ("appears_from", "half_width") if getattr(self, n) is not None]
+        if not names:
+            names = ["range_rmse" if self.of_ranges else "relative_error"]
+        verb = "are" if len(names) > 1 else "is"
+        return (
+            f"{' and '.join(names)} {verb} out of reach: no epsilon up to 100 is enough; ask for "
+            "a larger error, or lower the bounds of a user"
+        )
+
+
+def _of_another_kind(name: str, mechanism: Any) -> ParameterError:
+    return ParameterError(
+        f"{name} must be left out: {type(mechanism).__name__} has no such error; see "
+        "dphist.for_error for the errors of each kind"
+    )

@@ -1,0 +1,32 @@
+"""Bins, axes and outside counts, read from the JSON object of a saved histogram."""
+
+from typing import Any
+
+import numpy as np
+
+from dphist.arrays import NumberArray
+from dphist.data.axis.axis import Axis
+
+_OUTSIDE_ONE = ("below", "above", "null")
+_OUTSIDE_MORE = ("outside", "null")
+
+
+def read_content(
+    content: dict[str, Any],
+) -> tuple[NumberArray, tuple[Axis, ...] | None, dict[str, int]]:
+    """Return bins, axes and outside counts; ValueError or TypeError if they are not such."""
+    bins = np.array(content["bins"])
+    if bins.dtype.kind not in "if" or bins.size == 0 or not np.isfinite(bins).all():
+        raise ValueError("bins are finite numbers")
+    saved = content["axes"]
+    axes = None if saved is None else tuple(Axis.from_content(axis) for axis in saved)
+    if axes is not None and tuple(axis.bins for axis in axes) != bins.shape:
+        raise ValueError("the axes do not have as many bins")
+    outside = content["outside"]
+    names = _OUTSIDE_ONE if bins.ndim == 1 else _OUTSIDE_MORE
+    if outside and tuple(sorted(outside)) != tuple(sorted(names)):
+        raise ValueError("outside counts are of no known kind")
+    if not all(type(count) is int and count >= 0 for count in outside.values()):
+        raise ValueError("outside counts are whole numbers, none negative")
+    kind = np.dtype(np.float64 if bins.dtype.kind == "f" else np.int64)
+    return bins.astype(kind), axes, {name: outside[name] for name in names if outside}

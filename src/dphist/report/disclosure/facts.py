@@ -1,0 +1,206 @@
+"""What software knows of a release that should be disclosed, in sentences.
+
+Functions of a mechanism's parameters, of what was stated before data were seen, and of the shape of
+what was released. No released count is among them.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from dphist.anonymized.mechanism import AnonymizedMechanism
+from dphist.labels import ThresholdHistogram
+from dphist.labels.mechanism import LabelsMechanism
+from dphist.privacy import PrivacyUnit
+from dphist.privacy.as_text import plain, up, with_article
+from dphist.privacy.unit import ONE_RECORD
+from dphist.ranges.mechanism import RangesMechanism
+from dphist.release.maker import Maker
+from dphist.release.release import Release
+from dphist.report.counted import how_many
+from dphist.report.disclosure.noise import Noise, noise_of
+from dphist.report.kinds import kind_of
+from dphist.report.labels_shown import harmless
+from dphist.report.mechanism_facts import Parameter, parameters, public_parameters
+from dphist.report.ranges.words import axes_in_words
+from dphist.streams import ContinualMechanism
+
+_PROMISED = ", as promised by the caller"
+_UNBOUNDED = ("one row", "one edge")
+_BOUNDS = {"max_labels": "label", "max_count": "", "max_records": "record", "max_events": "event"}
+_TREATED = {
+    "refuse": "Data with a row without {} are refused.",
+    "drop": "Rows without {} are dropped.",
+    "separate": "Each row without {} counts for a user of its own.",
+}
+_LONGEST = 200
+
+NOT_PROTECTED = (
+    "Timing, memory and disk use are not protected: how long a release takes depends on the data, "
+    "so readers must not be able to measure it.",
+    "Names of columns count as public, and errors may show them.",
+    "What holds for everybody is not hidden: a reader may draw conclusions about a person from the "
+    "overall pattern, whether or not the person is in the data.",
+)
+"""What no release of dphist protects."""
+
+CHOSEN_BEFORE = "Nothing of this may have been taken from the data; dphist cannot check that."
+"""What holds of all that is published without noise."""
+
+RANDOMNESS = "Random bits come from the operating system; forks and threads share none."
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What software discloses of a mechanism and of how data came to it.
+
+    Attributes
+    ----------
+    mechanism, description, paper : its name, how a release is made, and where it comes from.
+    parameters : with their values as text.
+    noise : its law, scale and exactness.
+    threshold : from which noisy count on a label is released; empty without one.
+    neighbors : which data are neighbors.
+    steps : what was done to the data before counting, in sentences.
+    public : what is published without noise, in sentences.
+    version : of dphist; empty where no release says it.
+    """
+
+    mechanism: str
+    description: str
+    paper: str
+    parameters: tuple[Parameter, ...]
+    noise: Noise
+    threshold: str
+    neighbors: str
+    steps: tuple[str, ...]
+    public: tuple[str, ...]
+    version: str
+
+
+def facts_of(release: Release) -> Facts:
+    """Return what is disclosed of a release."""
+    return Facts(
+        **_of_mechanism(release.mechanism),
+        neighbors=kind_of(release).promise(release).neighbors,
+        steps=(bounding_of(release), *_treated(release)),
+        public=tuple(public_of(release.mechanism, release.value)),
+        version=release.version,
+    )
+
+
+def facts_of_charge(mechanism: Maker, unit: PrivacyUnit) -> Facts:
+    """Return what is disclosed of a mechanism that a ledger paid for without keeping a release.
+
+    Parameters
+    ----------
+    unit : of the account.
+    """
+    return Facts(
+        **_of_mechanism(mechanism),
+        neighbors=f"Two data sets are neighbors if they differ in {unit}, with all of its data.",
+        steps=(),
+        public=tuple(public_of(mechanism)),
+        version="",
+    )
+
+
+def _of_mechanism(mechanism: Maker) -> dict[str, Any]:
+    return {
+        "mechanism": type(mechanism).__name__,
+        "description": mechanism.description,
+        "paper": mechanism.reference,
+        "parameters": tuple(parameters(mechanism)),
+        "noise": noise_of(mechanism),
+        "threshold": threshold_of(mechanism),
+    }
+
+
+def threshold_of(mechanism: Maker) -> str:
+    """Say from which noisy count on a label is released; empty if all are.
+
+    >>> threshold_of(ThresholdHistogram(epsilon="0.7", delta="1e-6", max_labels=2))
+    '21 records'
+    """
+    if not isinstance(mechanism, LabelsMechanism | ContinualMechanism):
+        return ""
+    threshold = mechanism.threshold
+    if threshold is None:
+        return ""
+    own = isinstance(mechanism, ThresholdHistogram | ContinualMechanism)
+    return f"{plain(up(threshold))} records{'' if own else ' above the next largest count'}"
+
+
+def bounding_of(release: Release) -> str:
+    """Say how much of one unit was counted, and who made sure of it."""
+    unit, said = release.guarantee.unit, release.provenance.get("unit", "")
+    bounds = _bounds(unit)
+    if isinstance(release.mechanism, ContinualMechanism):
+        return f"dphist cut {_each(unit)} to {bounds}, chosen at random."
+    if not said or said.endswith(_PROMISED):
+        if unit == ONE_RECORD:
+            return "Each record is protected by itself: nobody's records were bounded."
+        who = "one unit" if unit.at_most > 1 else str(unit)
+        return (
+            f"Whoever made the data asserts that {who} has {bounds or unit}. dphist has not cut "
+            "the data, and cannot check it."
+        )
+    if said in _UNBOUNDED or not bounds:
+        said = harmless(said, _LONGEST)
+        return f"{said[0].upper()}{said[1:]} is protected by itself: nothing was bounded."
+    return (
+        f"dphist cut {_each(unit)} to {bounds}, chosen at random, before anything was counted. No "
+        "count contains what was cut."
+    )
+
+
+def public_of(mechanism: Maker, value: Any = None) -> list[str]:
+    """Say what is published without noise.
+
+    Parameters
+    ----------
+    value : of the release, if there is one: its edges are public.
+    """
+    found = ["The parameters of the mechanism and the bounds on contributions."]
+    if isinstance(mechanism, RangesMechanism):
+        edges = getattr(value, "axes", None) is not None
+        what = "The columns and the edges of the bins" if edges else "The number of bins"
+        where = f": {axes_in_words(value)}" if value is not None else ""
+        found.append(f"{what}{where}.")
+    if isinstance(mechanism, ContinualMechanism):
+        found.append("The number of events, which is not protected, and the times of readings.")
+    if isinstance(mechanism, LabelsMechanism | ContinualMechanism):
+        listed = getattr(mechanism, "labels", None)
+        if listed is not None:
+            found.append(f"The list of {len(listed):,} labels for which there are counts.")
+    elif isinstance(mechanism, AnonymizedMechanism):
+        values = {each.name: each.value for each in parameters(mechanism)}
+        found += [
+            f"The parameter {name} = {values[name]}, which was given as public knowledge."
+            for name in public_parameters(mechanism)
+        ]
+    return found
+
+
+def _treated(release: Release) -> list[str]:
+    found = []
+    who = with_article(release.guarantee.unit.who.partition(", or one row without ")[0])
+    for name, missing in (("null_users", who), ("null_labels", "a label")):
+        treatment = _TREATED.get(release.provenance.get(name, ""))
+        if treatment is not None:
+            found.append(treatment.format(missing))
+    return found
+
+
+def _each(unit: PrivacyUnit) -> str:
+    return f"each {unit.who.partition(', or one row without ')[0]}"
+
+
+def _bounds(unit: PrivacyUnit) -> str:
+    """Say how much of one unit is counted."""
+    held = {name: bound for name, bound in unit.bounds if bound is not None}
+    parts = [
+        how_many(held[name], noun) if noun else f"{held[name]:,} in each label"
+        for name, noun in _BOUNDS.items()
+        if name in held
+    ]
+    return " and ".join(f"at most {part}" for part in parts)

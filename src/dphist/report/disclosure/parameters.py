@@ -1,0 +1,215 @@
+"""The privacy parameters of one release, of several together, or of a ledger's account.
+
+Every number is at least what is proved: guarantees are composed by `dphist.compose` and by the
+mechanisms' own accounting, and the numbers stated are rounded up.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+
+from dphist.mechanism import MechanismBase
+from dphist.privacy import (
+    ZCDP,
+    ApproxDP,
+    ApproxZCDP,
+    Guarantee,
+    PrivacyUnit,
+    PureDP,
+    compose,
+    delta_of,
+)
+from dphist.privacy.as_text import up
+from dphist.release.maker import target_of
+from dphist.release.release import Release
+from dphist.report.guarantees import USUAL_DELTA, proved_total_of
+
+_DIGITS = 6
+_SMALLEST_FLOAT = Decimal("1e-300")  # below it, a delta is written as text
+
+VARIANTS = {
+    PureDP: "Pure DP",
+    ApproxDP: "Approximate DP",
+    ZCDP: "Zero-concentrated DP",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """A guarantee as it is disclosed.
+
+    Attributes
+    ----------
+    guarantee : pure, approximate or zero-concentrated; its numbers are exact.
+    details : what the numbers are of, and how they follow: sentences.
+    """
+
+    guarantee: PureDP | ApproxDP | ZCDP
+    details: tuple[str, ...]
+
+    @property
+    def variant(self) -> str:
+        """The name of the variant of differential privacy."""
+        return VARIANTS[type(self.guarantee)]
+
+    @property
+    def unit(self) -> PrivacyUnit:
+        """Whom the guarantee protects."""
+        return self.guarantee.unit
+
+    @property
+    def exact(self) -> dict[str, Fraction]:
+        """The parameters by name, exactly."""
+        held = ((name, getattr(self.guarantee, name, None)) for name in ("epsilon", "delta", "rho"))
+        return {name: value for name, value in held if value is not None}
+
+    @property
+    def rounded(self) -> dict[str, float | str]:
+        """The parameters by name, each rounded up to six digits; a tiny delta is text."""
+        return {name: rounded_up(value) for name, value in self.exact.items()}
+
+
+def rounded_up(number: Fraction) -> float | str:
+    """Round up to a number of six digits that JSON and YAML can hold.
+
+    The digits that a file shows are at least the number, as a float means its shortest decimal. A
+    number too small for a float is text.
+
+    >>> rounded_up(Fraction(1, 3)), rounded_up(Fraction(1, 10)), rounded_up(Fraction(1, 10**400))
+    (0.333334, 0.1, '1e-400')
+    """
+    shortest = up(number, _DIGITS)
+    if 0 < shortest < _SMALLEST_FLOAT:
+        return f"{shortest.normalize():e}"
+    near = float(shortest)
+    while Fraction(repr(near)) < number:
+        near = math.nextafter(near, math.inf)
+    return near
+
+
+def stated_of(releases: Sequence[Release]) -> Stated:
+    """Return what releases of one data set guarantee together.
+
+    Raises
+    ------
+    ParameterError
+        If they protect different units.
+    """
+    composed = compose(*[release.guarantee for release in releases])  # refuses different units
+    planned = _planned(releases)
+    if planned is not None:
+        return planned
+    proved = [
+        replace(proved_total_of(release.mechanism), unit=release.guarantee.unit)
+        for release in releases
+    ]
+    how = _added(len(releases))
+    pure = [each for each in proved if isinstance(each, PureDP)]
+    if len(pure) == len(proved):
+        return Stated(_kept(compose(*pure)), how)
+    if isinstance(composed, ZCDP):
+        return Stated(composed, (*how, *_asked(releases), _implied(composed)))
+    return Stated(_least(releases, composed, proved), (*how, *_as_zcdp(composed)))
+
+
+def stated_of_account(guarantee: Guarantee) -> Stated:
+    """Return what an account of a ledger guarantees, whatever is released through it."""
+    how = (
+        "This is the budget of an account of a ledger. It holds for all releases that the account "
+        "pays for, past and future, also if each is chosen after seeing the earlier ones.",
+    )
+    if isinstance(guarantee, ApproxZCDP):
+        total = guarantee.to_approx_dp(_wider(guarantee.delta))
+        return Stated(total, (*how, *_as_zcdp(guarantee)))
+    if isinstance(guarantee, ZCDP):
+        return Stated(guarantee, (*how, _implied(guarantee)))
+    return Stated(guarantee, how)
+
+
+def _planned(releases: Sequence[Release]) -> Stated | None:
+    """Return the total that one mechanism was calibrated to for these, and perhaps further ones."""
+    mechanism = releases[0].mechanism
+    target = target_of(mechanism)
+    if target is None or any(each.mechanism != mechanism for each in releases):
+        return None
+    if target.releases < len(releases):
+        return None
+    if target.releases == 1 and not isinstance(mechanism.guarantee, ApproxDP | ApproxZCDP):
+        return None  # a pure guarantee, or one in rho, says more
+    guarantee = replace(target.guarantee, unit=releases[0].guarantee.unit)
+    details = ["The mechanism was calibrated to cost at most this."]
+    if target.releases > 1:
+        details = [
+            f"The mechanism was calibrated to cost at most this for {target.releases:,} releases "
+            f"together, of which {_these(len(releases))} disclosed here."
+        ]
+    own = mechanism.guarantee
+    if isinstance(own, ApproxZCDP | ZCDP):
+        details.append(f"One release satisfies {own}.")
+    return Stated(guarantee, tuple(details))
+
+
+def _asked(releases: Sequence[Release]) -> tuple[str, ...]:
+    """Say what a mechanism whose guarantee is in rho was calibrated to in epsilon."""
+    target = target_of(releases[0].mechanism)
+    if target is None or len(releases) > 1:
+        return ()
+    return (f"The mechanism was calibrated to {target}.",)
+
+
+def _least(
+    releases: Sequence[Release], composed: Guarantee, proved: Sequence[PureDP | ApproxDP]
+) -> ApproxDP:
+    """Return the least epsilon that any accounting proves, at the delta of the plain sum."""
+    plain = _kept(compose(*proved))
+    delta = delta_of(plain)
+    claims = [plain.epsilon]
+    by_rho = compose(*[_in_rho(release.guarantee) for release in releases])
+    if delta > delta_of(by_rho):
+        claims.append(by_rho.to_approx_dp(delta).epsilon)
+    mechanism = releases[0].mechanism
+    if isinstance(mechanism, MechanismBase) and all(
+        each.mechanism == mechanism for each in releases
+    ):
+        together = mechanism.epsilon_at(delta, len(releases))
+        claims += [together] if together else []
+    return ApproxDP(min(claims), delta, composed.unit)
+
+
+def _in_rho(guarantee: Guarantee) -> ZCDP | ApproxZCDP:
+    if isinstance(guarantee, PureDP):
+        return guarantee.to_zcdp()
+    return guarantee.to_approx_zcdp() if isinstance(guarantee, ApproxDP) else guarantee
+
+
+def _kept(guarantee: Guarantee) -> PureDP | ApproxDP:
+    assert isinstance(guarantee, PureDP | ApproxDP)  # noqa: S101 - composed of such
+    return guarantee
+
+
+def _wider(delta: Fraction) -> Fraction:
+    """Return a total delta that leaves room for converting rho."""
+    return min(2 * delta, (1 + delta) / 2)
+
+
+def _added(number: int) -> tuple[str, ...]:
+    if number == 1:
+        return ()
+    return (
+        f"This is the total of {number:,} releases, which are taken to be of one data set: their "
+        "costs are added. The total holds if these costs were fixed before the first release.",
+    )
+
+
+def _these(number: int) -> str:
+    return "one is" if number == 1 else f"{number:,} are"
+
+
+def _implied(guarantee: ZCDP) -> str:
+    return f"It implies {guarantee.to_approx_dp(USUAL_DELTA)}."
+
+
+def _as_zcdp(guarantee: Guarantee) -> tuple[str, ...]:
+    return (f"In terms of rho: {guarantee}.",) if isinstance(guarantee, ApproxZCDP) else ()

@@ -1,0 +1,121 @@
+"""What a release's page discloses, under the headings of published releases with such pages.
+
+"Dataset characteristics", "Data creation pipeline", "Privacy parameters" and "Caveats" head the
+pages of Wikimedia's releases. "Invariants", the privacy-loss budget and post-processing are what
+the United States Census Bureau reports for its own. The order is that of NIST SP 800-226: unit and
+parameters first, then the algorithm and side channels.
+"""
+
+from dphist.privacy.as_text import short_exact
+from dphist.release.release import VERSION, Release
+from dphist.report.disclosure.errata import errata_in_words
+from dphist.report.disclosure.facts import (
+    CHOSEN_BEFORE,
+    NOT_PROTECTED,
+    RANDOMNESS,
+    Facts,
+    facts_of,
+)
+from dphist.report.disclosure.parameters import Stated, stated_of
+from dphist.report.kinds import kind_of
+from dphist.report.paid import paid_in_words
+from dphist.report.words import plural_of
+
+Section = tuple[str, list[str]]
+"""A heading and its paragraphs. They are plain text; templates must escape them."""
+
+_SYMBOLS = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
+_COLUMNS = {
+    "anonymized": "count, prevalence",
+    "ranges": "start, stop (of each axis), count, error",
+    "streams": "time, label, count",
+}
+
+POST_PROCESSING = (
+    "Fits, rounding, intervals, tables and charts are computed from noisy numbers and parameters "
+    "alone. This costs no further privacy."
+)
+
+
+def sections_of(release: Release) -> list[Section]:
+    """Return what the page of a release discloses: headings, each with its paragraphs.
+
+    Everything is a function of the mechanism's parameters and of released values.
+    """
+    facts, stated = facts_of(release), stated_of([release])
+    sections = [
+        ("Privacy unit", _unit(release, facts)),
+        ("Privacy parameters", _parameters(facts, stated)),
+        ("Dataset characteristics", _characteristics(release, facts)),
+        ("Data creation pipeline", pipeline_of(release, facts)),
+        ("Invariants", [*facts.public, CHOSEN_BEFORE]),
+        ("Privacy-loss accounting", _accounting(release, stated)),
+        ("Post-processing", [POST_PROCESSING]),
+        ("Implementation", [facts.noise.exactness, RANDOMNESS, _library(facts)]),
+        ("Caveats", list(NOT_PROTECTED)),
+        ("Errata", errata_in_words(release) or [_no_errata(release)]),
+    ]
+    return [(heading, paragraphs) for heading, paragraphs in sections if paragraphs]
+
+
+def pipeline_of(release: Release, facts: Facts) -> list[str]:
+    """Return the steps from the data to the release, in order."""
+    steps = []
+    if "ledger" in release.provenance:
+        steps.append("The cost is charged to a ledger, durably, before data are opened.")
+    steps += [*facts.steps, facts.description]
+    if facts.threshold:
+        steps.append(f"Labels are released if their noisy count is above {facts.threshold}.")
+    return steps
+
+
+def _unit(release: Release, facts: Facts) -> list[str]:
+    unit = release.guarantee.unit
+    several = "units" if unit.at_most > 1 else plural_of(unit)
+    return [
+        f"Protected: {unit}, with all of its data.",
+        facts.neighbors,
+        f"Not covered: m {several} together, such as a family or a person behind several of them. "
+        "For them epsilon is m times and rho m² times as large; a delta grows even faster.",
+    ]
+
+
+def _parameters(facts: Facts, stated: Stated) -> list[str]:
+    numbers = ", ".join(f"{_SYMBOLS[name]} = {short_exact(n)}" for name, n in stated.exact.items())
+    scale = f"Noise scale: {facts.noise.scale} records." if facts.noise.scale else ""
+    threshold = f"Release threshold: {facts.threshold}." if facts.threshold else ""
+    return [
+        f"Privacy-loss budget: {numbers} ({stated.variant}).",
+        f"Noise: {facts.noise.law}.",
+        *filter(None, (scale, threshold)),
+    ]
+
+
+def _characteristics(release: Release, facts: Facts) -> list[str]:
+    kind = kind_of(release)
+    columns = _COLUMNS.get(kind.name)
+    if kind.name == "labels":
+        columns = "label" if release.value.counts is None else "label, count"
+    return [
+        f"{kind.title_of(release)}. Counts are of {kind.counted(release).whole}.",
+        *([f"Columns of the table: {columns}."] if columns else []),
+        f"Made with dphist {facts.version}, mechanism {facts.mechanism}.",
+    ]
+
+
+def _accounting(release: Release, stated: Stated) -> list[str]:
+    paid = paid_in_words(release.provenance)
+    other = (
+        f"{paid} Its account adds up all releases that it pays for."
+        if paid
+        else "Other releases of the same data are not counted here; their costs add to this one."
+    )
+    return [*stated.details, other]
+
+
+def _library(facts: Facts) -> str:
+    return f"Library: dphist {facts.version}. Method: {facts.paper}"
+
+
+def _no_errata(release: Release) -> str:
+    return f"The errata of dphist {VERSION} name no fault of version {release.version}."

@@ -1,0 +1,65 @@
+"""How labels and running counts of somebody else's mechanism are shown."""
+
+from typing import TYPE_CHECKING, Any
+
+from dphist.release.release import Release
+from dphist.report.counted import Counted
+from dphist.report.kind import Kind, Summary
+from dphist.report.numbers_protected import number_shown
+from dphist.report.page import Page
+from dphist.report.plain import words
+from dphist.report.plain.rows import counts_of
+from dphist.report.plain.summary import summary_of
+from dphist.report.promise import Promise, promise_of_total
+
+if TYPE_CHECKING:
+    from dphist.report.plots import Panels
+
+
+class PlainKind(Kind):
+    """Shows a release by what `dphist.Mechanism` says of its mechanism, and by its rows.
+
+    Parameters
+    ----------
+    kind : the kind of the value, which knows its name, size and table.
+    """
+
+    def __init__(self, kind: Kind) -> None:
+        self.name, self.title = kind.name, kind.title  # type: ignore[misc] # of one object
+        self._kind = kind
+
+    def title_of(self, release: Release) -> str:
+        return self._kind.title_of(release)
+
+    def promise(self, release: Release) -> Promise:
+        return promise_of_total(
+            release,
+            unit=str(release.guarantee.unit),
+            neighbors=words.neighbors_of(release),
+            number=number_shown(release, 0),
+        )
+
+    def counted(self, release: Release) -> Counted:
+        return Counted("records as the mechanism counts them")
+
+    def counted_json(self, release: Release) -> dict[str, Any]:
+        return {} if counts_of(release) is None else super().counted_json(release)
+
+    def size(self, release: Release) -> dict[str, Any]:
+        return self._kind.size(release)
+
+    def summary(self, release: Release) -> Summary:
+        return summary_of(release, self.promise(release), self.size(release))
+
+    def table(self, release: Release) -> str:
+        return self._kind.table(release)
+
+    def plot(self, release: Release) -> "Panels":
+        from dphist.report.plain import plots
+
+        return plots.plot(release)
+
+    def page(self, release: Release) -> Page:
+        from dphist.report.plain import page
+
+        return page.content(release, self.size(release))

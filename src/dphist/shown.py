@@ -1,0 +1,23 @@
+"""How values are plotted and shown in notebooks: by the layers above, found by name when asked.
+
+A value knows neither plots nor pages, so `import dphist` and a release that nobody looks at load
+neither. As with the mechanisms of a saved release, the name is all that is known here.
+"""
+
+from importlib import import_module
+from typing import Any
+
+_FUNCTIONS = {
+    "plot": "dphist.report",
+    "html_of": "dphist.report.notebook",
+}
+
+
+def shown_by(function: str, value: Any, **options: Any) -> Any:
+    """Return what a function of `dphist.report` makes of a value.
+
+    Parameters
+    ----------
+    function : "plot" or "html_of".
+    """
+    return getattr(import_module(_FUNCTIONS[function]), function)(value, **options)

@@ -1,0 +1,129 @@
+"""Counts of terms, which are whole numbers found in the rows, after each user or row was bounded.
+
+A row is one record or, where the rows have amounts, that many. A user with more records than the
+maximum keeps some of them, and which depends only on the key and on this user's own rows.
+"""
+
+from collections.abc import Callable, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dphist.arrays import IntArray
+from dphist.tables.checks import LARGEST
+from dphist.tables.counting.contributions import (
+    MISSING_USERS,
+    Bounds,
+    check_rows,
+    clamped_sum,
+    fresh_key,
+    keep_records,
+)
+from dphist.tables.counting.problems import WORST, raise_problem
+from dphist.tables.engine.rows import Rows
+from dphist.tables.reading.columns import Wanted
+from dphist.tables.reading.source import Source
+
+_START = -1  # hashed in place of a term, for where a user's share begins; no term is negative
+
+
+def count_bounded_terms(
+    opened: Callable[[], Rows],
+    run: Callable[[Callable[[], pa.Table]], pa.Table],
+    source: Source,
+    *,
+    wanted: Sequence[Wanted],
+    max_records: int | None,
+    key: str | None = None,
+) -> tuple[IntArray, IntArray]:
+    """Bound each user, or each row, to `max_records` records, then count the terms.
+
+    Parameters
+    ----------
+    opened : function
+        Returns rows of term and the `wanted` columns; term is an int64, never null and never
+        negative. Called once.
+    run : function
+        Calls a function that evaluates rows, and drops the engine's messages.
+    source : the source of the rows.
+    wanted : the columns ``amount``, how many records a row is, and ``who``, in this order, or one
+        of them. Without ``who``, each row is bounded by itself.
+    max_records : maximum number of records; None for no maximum, without ``who``.
+    key : 32 hexadecimal digits
+        Key for the choice of records (default: drawn at random).
+
+    Returns
+    -------
+    terms, counts : (d,) int64
+        The terms kept, in any order, and the count of each, at most 2**62 - 1.
+
+    Raises
+    ------
+    DataError
+        If a user is missing, an amount is missing, negative or above 2**62 - 1, or the engine
+        fails.
+    """
+    roles = {column.role for column in wanted}
+    most = LARGEST if max_records is None else min(max_records, LARGEST)
+
+    def counted() -> pa.Table:
+        rows = opened()
+        if "amount" not in roles:
+            terms = keep_records(rows, wanted, most, key).group(
+                ["term"], "count(*) AS records", WORST
+            )
+        else:
+            if "who" in roles:
+                checked = check_rows(rows, wanted, Bounds(None, LARGEST))
+                rows = _share_records(checked, most, key or fresh_key())
+            else:
+                rows = check_rows(rows, wanted, Bounds(None, most))
+            terms = rows.group(["term"], clamped_sum(rows, str(LARGEST), "records"), WORST)
+        return terms.to_arrow(["term", "records", "problem"])
+
+    found = run(counted)
+    worst = pc.max(found["problem"]).as_py()
+    raise_problem(
+        worst,
+        wanted,
+        source.wall.problem,
+        from_text=source.from_text,
+        missing=MISSING_USERS,
+    )
+    return found["term"].to_numpy(), found["records"].to_numpy()
+
+
+def _share_records(rows: Rows, most: int, key: str) -> Rows:
+    """From (who, term, amount, problem) to (term, amount, problem), each user bounded.
+
+    A user's records stand in a row, term by term, the terms in the order of their hashes. Of T
+    records, m = min(most, T) are kept: a ruler with marks T / m apart is laid along them, moved by
+    a share of one mark that a hash decides, and the record at each mark is kept. So each record is
+    kept with the same chance, a term's count differs from its share of m by less than 1, and no
+    step grows with the amounts. All numbers are whole, so no rounding depends on other users.
+    """
+    rows = rows.group(["who", "term"], clamped_sum(rows, str(LARGEST), "amount"), WORST)
+    rows = rows.where("amount > 0 OR problem > 0")
+    rows = rows.project("who", "term", "amount", "problem", f"{rows.hashed(key)} AS mixed")
+    held = rows.project(
+        "who", "term AS place", "amount", "problem", "mixed", f"CAST({_START} AS BIGINT) AS term"
+    )
+    total = held.total("amount")
+    reached = (
+        f"{total} OVER (PARTITION BY who ORDER BY mixed, place "
+        "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)"
+    )
+    summed = held.project(
+        "place AS term",
+        "amount",
+        "problem",
+        f"{held.spun(held.hashed(key))} AS spun",
+        f"{held.wide(reached)} AS reached",
+        f"{held.wide(f'least({total} OVER (PARTITION BY who), {LARGEST})')} AS whole",
+    )
+    # What lies beyond LARGEST records is not kept, so that no product exceeds 2**125.
+    ends = [held.wide(f"least({end}, {LARGEST})") for end in ("reached - amount", "reached")]
+    kept = held.wide(f"least(whole, {most})")
+    before, until = (held.quotient(f"{end} * {kept} + spun % whole", "whole") for end in ends)
+    share = f"CASE WHEN amount > 0 THEN {until} - {before} ELSE 0 END AS amount"
+    return summed.project("term", share, "problem").where("amount > 0 OR problem > 0")

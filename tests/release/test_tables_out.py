@@ -1,0 +1,95 @@
+"""Released values as tables of every library; what is not released becomes none by itself."""
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import dphist as dh
+from dphist.errors import ParameterError
+from dphist.release.label_table import LabelTable
+
+LABELS = dh.LabelCounts.from_counts(["a", "b", "ü"], [900, 800, 700], max_labels=1, max_count=1)
+DAYS = pd.DataFrame({"day": pd.date_range("2024-01-01", periods=60), "x": range(60)})
+BINNED = dh.bin_counts(DAYS, column="day", start="2024-01-01", stop="2024-03-01", width="1mo")
+GRID = dh.bin_counts(DAYS, column=["day", "x"], start=["2024-01-01", 0], stop=["2024-03-01", 60],
+                     width=["1mo", 30])  # fmt: skip
+MECHANISM = dh.ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=1)
+RELEASES = {
+    "anonymized": (
+        dh.AdaptiveScan(epsilon=10).release(dh.Profile.from_counts([50] * 20 + [7])),
+        ["count", "prevalence"],
+    ),
+    "labels": (MECHANISM.release(LABELS), ["label", "count"]),
+    "ranges": (
+        dh.AdaptiveTree(epsilon=1, bins=2).release(BINNED),
+        ["start", "stop", "count", "error"],
+    ),
+    "grid": (
+        dh.LeafCounts(epsilon=1, bins=(2, 2)).release(GRID),
+        ["start_day", "stop_day", "start_x", "stop_x", "count", "error"],
+    ),
+}
+STREAM = dh.RunningCounts([100, 200], [{"tea": 61}, {"tea": 118, "milk": 73}])
+each = pytest.mark.parametrize("name", RELEASES)
+
+
+@each
+def test_the_same_columns_in_every_library(name) -> None:
+    release, columns = RELEASES[name]
+    arrow = release.to_arrow()
+    assert arrow.column_names == columns
+    assert list(release.to_pandas().columns) == columns
+    assert release.to_polars().columns == columns
+    values = [release] if name == "anonymized" else [release, release.value]
+    for value in values:
+        for read in (pa.table, pl.DataFrame, lambda v: duckdb.from_arrow(v).to_arrow_table()):
+            found = read(value)
+            assert list(getattr(found, "column_names", getattr(found, "columns", None))) == columns
+            assert pa.table(found).num_rows == arrow.num_rows
+        assert value.to_polars()["count"].to_list() == arrow["count"].to_pylist()
+
+
+def test_a_histogram_has_its_dates_and_its_errors() -> None:
+    release, _ = RELEASES["grid"]
+    frame = release.to_polars()
+    assert frame["start_day"].dtype == pl.Date
+    assert frame["start_day"].to_list() == [
+        *[DAYS["day"][0].date()] * 2,
+        *[DAYS["day"][31].date()] * 2,
+    ]
+    assert frame["error"].to_list() == release.value.answers.bin_errors().ravel().tolist()
+    assert frame["count"].to_list() == release.value.bins.ravel().tolist()
+    assert frame.equals(release.value.to_polars())
+    assert np.array_equal(release.to_pandas()["start_x"], [0, 30, 0, 30])
+
+
+def test_a_released_profile_is_a_table_as_a_release_alone() -> None:
+    release, _ = RELEASES["anonymized"]
+    assert release.to_arrow()["count"].to_pylist() == release.value.counts.tolist()
+    assert release.to_pandas()["prevalence"].tolist() == release.value.prevalences.tolist()
+    for data in (release.value, LABELS, BINNED):
+        assert not hasattr(data, "__arrow_c_stream__")
+        assert not hasattr(data, "to_pandas")
+
+
+def test_running_counts_are_a_table() -> None:
+    for found in (STREAM.to_polars(), pl.DataFrame(STREAM), pl.from_pandas(STREAM.to_pandas())):
+        assert found.rows() == [(100, "tea", 61), (200, "tea", 118), (200, "milk", 73)]
+
+
+def test_labels_without_counts_are_a_table() -> None:
+    table = LabelTable(pa.table({"label": pa.array(["a", None])}))
+    assert pl.DataFrame(table).rows() == [("a",), (None,)]
+
+
+def test_a_value_of_another_kind_says_so() -> None:
+    class Number(int):
+        pass
+
+    release = dh.Release(Number(3), MECHANISM.guarantee, MECHANISM)
+    for call in (release.to_arrow, release.to_pandas, release.to_polars):
+        with pytest.raises(ParameterError, match="Number"):
+            call()

@@ -1,0 +1,119 @@
+"""What the page of a release discloses, under its headings."""
+
+from collections.abc import Callable
+
+import pytest
+
+import dphist as dh
+from dphist.report.disclosure import errata
+from dphist.report.disclosure.errata import Erratum
+from dphist.report.disclosure.noise import noise_of
+from dphist.report.disclosure.sections import sections_of
+from tests.mechanisms.cases import CASES, made, released
+from tests.report.releases import SENTINELS, hostile_release, secret_release
+
+HEADINGS = [
+    "Privacy unit",
+    "Privacy parameters",
+    "Dataset characteristics",
+    "Data creation pipeline",
+    "Invariants",
+    "Privacy-loss accounting",
+    "Post-processing",
+    "Implementation",
+    "Caveats",
+    "Errata",
+]
+
+
+def release_of(name: str) -> dh.Release:
+    return released(made(name), CASES[name][1])
+
+
+def said(release: dh.Release) -> dict[str, str]:
+    return {heading: "\n".join(paragraphs) for heading, paragraphs in sections_of(release)}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_release_has_every_section(name: str) -> None:
+    sections = sections_of(release_of(name))
+    assert [heading for heading, _ in sections] == HEADINGS
+    for _, paragraphs in sections:
+        assert paragraphs
+        for paragraph in paragraphs:
+            assert paragraph[-1] in ".;)"
+            assert "None" not in paragraph
+            assert "Fraction(" not in paragraph
+
+
+def test_unit_parameters_noise_and_threshold_are_stated() -> None:
+    found = said(release_of("ThresholdHistogram, laplace"))
+    assert "Protected: one user" in found["Privacy unit"]
+    assert "Not covered: m users together" in found["Privacy unit"]
+    assert "ε = 1.4, δ = 0.000001 (Approximate DP)" in found["Privacy parameters"]
+    assert "Noise: two-sided geometric" in found["Privacy parameters"]
+    assert "Noise scale: 1.42857 records." in found["Privacy parameters"]
+    assert "Release threshold: 21 records." in found["Privacy parameters"]
+    assert "Columns of the table: label, count." in found["Dataset characteristics"]
+    assert (
+        "Columns of the table: label." in said(release_of("TopLabels"))["Dataset characteristics"]
+    )
+    assert "threshold" not in said(release_of("LeafCounts"))["Privacy parameters"].lower()
+
+
+def test_a_release_that_a_ledger_paid_for_names_its_entry(tmp_path) -> None:
+    ledger = dh.Ledger.create(tmp_path / "x.ledger", epsilon=1, unit="one record")
+    release = ledger.release(dh.LeafCounts(epsilon="0.1", bins=3), [1, 2, 3], by="ana", key="k")
+    found = said(release)
+    assert found["Data creation pipeline"].startswith("The cost is charged to a ledger")
+    assert "Entry 3 of the ledger x" in found["Privacy-loss accounting"]
+    assert (
+        "their costs add to this one" in said(release_of("LeafCounts"))["Privacy-loss accounting"]
+    )
+
+
+NOISE: dict[str, tuple[str, str]] = {
+    "AdaptiveScan": ("geometric", "integer arithmetic"),
+    "PartitionSampler": ("exponential mechanism", "IEEE 754"),
+    "AdaptiveTree": ("geometric", "integer arithmetic"),
+    "AdaptiveTree, rho": ("Gaussian", "2^-45"),
+    "ThresholdHistogram, laplace": ("geometric", "integer arithmetic"),
+    "ThresholdHistogram, gaussian": ("Gaussian", "2^-45"),
+    "TopThreshold": ("Gaussian", "2^-37"),
+    "TopLabels": ("Gumbel", "2^-37"),
+    "ContinualMechanism": ("Gaussian", "2^-100"),
+}
+
+
+@pytest.mark.parametrize("name", NOISE)
+def test_noise_and_its_exactness_are_those_of_the_mechanism(name: str) -> None:
+    law, assumed = NOISE[name]
+    noise = noise_of(made(name))
+    assert law in noise.law
+    assert assumed in noise.exactness
+    assert law in made(name).description or name in ("PartitionSampler", "TopThreshold")
+
+
+def test_of_another_package_nothing_is_claimed() -> None:
+    noise = noise_of(hostile_release().mechanism)
+    assert "dphist has not checked" in noise.exactness
+    assert noise.scale == ""
+
+
+def test_errata_stand_on_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    release = release_of("LeafCounts")
+    version = dh.__version__
+    assert said(release)["Errata"] == (
+        f"The errata of dphist {version} name no fault of version {version}."
+    )
+    fault = Erratum(">=0.1", "It was wrong.", "Release again.", ())
+    monkeypatch.setattr(errata, "ERRATA", (fault,))
+    assert "It was wrong. Release again." in said(release)["Errata"]
+
+
+@pytest.mark.parametrize("release", [secret_release])
+def test_no_true_count_is_disclosed(release: Callable[[], dh.Release]) -> None:
+    text = "\n".join(said(release()).values())
+    for sentinel in SENTINELS:
+        assert str(sentinel) not in text
+        assert f"{sentinel:,}" not in text
