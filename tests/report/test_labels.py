@@ -16,6 +16,7 @@ from rich.cells import cell_len
 
 from dphist import (
     ApproxDP,
+    DiscoverLabels,
     LabelCounts,
     ParameterError,
     PureDP,
@@ -66,6 +67,7 @@ LAPLACE = ThresholdHistogram(epsilon="0.5", delta="1e-6", max_labels=2)
 GAUSSIAN = ThresholdHistogram(
     epsilon="0.1", delta="1e-6", max_labels=10, max_count=3, noise="gaussian"
 )
+DISCOVER = DiscoverLabels(epsilon=1, delta="1e-6", max_labels=3)
 ALL: dict[str, Callable[[], Release]] = {
     "laplace": lambda: released(LAPLACE, list("abcdefg")),
     "gaussian": lambda: released(GAUSSIAN, [f"label {i}" for i in range(700)]),
@@ -82,6 +84,9 @@ ALL: dict[str, Callable[[], Release]] = {
     "top": lambda: released(TopLabels(k=5, epsilon=1, delta="1e-6"), list("abcdefg")),
     "too few": lambda: released(TopLabels(k=50, epsilon=1, delta="1e-6"), list("abcdefg")),
     "nothing found": lambda: released(TopLabels(k=50, epsilon=1, delta="1e-6"), []),
+    "discovered": lambda: released(DISCOVER, list("abcdefg")),
+    "nothing discovered": lambda: released(DISCOVER, []),
+    "hostile discovered": lambda: released(DISCOVER, HOSTILE),
     "hostile": lambda: released(LAPLACE, HOSTILE),
     "hostile top": lambda: released(TopLabels(k=12, epsilon=1, delta="1e-6"), HOSTILE),
     "hostile known": lambda: released(
@@ -124,7 +129,7 @@ def test_the_page_says_what_is_promised(release: Release, source: str) -> None:
         mechanism.description,
         "Whoever counted the labels asserts that no user adds more",
         f"dphist {release.version}",
-        "arXiv:2309.09170",
+        re.findall(r"arXiv:[0-9.]+[0-9]", mechanism.reference)[0],
         'dphist.Release.load("release.json")',
         "dphist show release.json",
     ):

@@ -1,13 +1,16 @@
 """DiscoverLabels: what it takes, what it gives out, and what it says beforehand."""
 
 import json
+import math
 from collections.abc import Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from scipy.stats import norm
 
 import dphist as dh
 from dphist.errors import BoundsError, ParameterError, ReleaseFileError
@@ -167,3 +170,21 @@ def test_a_file_with_counts_is_refused() -> None:
     content["value"]["counts"] = [1, 2, 3]
     with pytest.raises(ReleaseFileError):
         dh.Release.from_json(signed(content))
+
+
+def test_what_a_release_costs() -> None:
+    """That of one Gaussian with a sensitivity of 1, however many looks there are."""
+    for looks in (1, 16):
+        mechanism = dh.DiscoverLabels(epsilon="1/4", delta="1e-7", max_labels=9, looks=looks)
+        assert mechanism.guarantee == dh.ApproxZCDP(
+            Fraction(1, 32), "1e-7", mechanism.guarantee.unit
+        )
+        stated = mechanism.epsilon_at("1e-6")
+        assert stated is not None
+        epsilon, mu = float(stated), 0.25
+        exact = norm.sf(epsilon / mu - mu / 2) - math.exp(epsilon) * norm.sf(epsilon / mu + mu / 2)
+        assert exact == pytest.approx(9e-7, rel=1e-6)
+        assert mechanism.epsilon_at("1e-7") is None
+        four = mechanism.epsilon_at("1e-6", releases=4)
+        assert four is not None
+        assert four > 2 * stated
