@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from dphist.arrays import AnyArray
 from dphist.data.guard import Guarding, guarded, or_one_row, unit_of_users
-from dphist.errors import ParameterError
+from dphist.errors import DataError, ParameterError
 from dphist.noise import Source
 from dphist.noise.for_tests import is_for_tests
 from dphist.parameters import optional_whole, whole_number
@@ -165,7 +165,8 @@ class LabelCounts:
         sets, users = None, None
         store: Store
         if keep_sets:
-            sets = sets_of(*bounded_pairs(frame, names, bounds, **opened))
+            pairs = bounded_pairs(frame, names, bounds, **opened)
+            sets = redact_errors(lambda: sets_of(*pairs), _unheld())
             store = ArrowStore(sets.counts())
         else:
             store, users = count_labels(frame, names, bounds, **opened)
@@ -315,6 +316,13 @@ def _bounds(
             )
         most_labels = 1
     return Bounds(most_labels, most, null_users, null_labels)
+
+
+def _unheld() -> DataError:
+    return DataError(
+        "the pairs of user and label could not be held in memory: lower max_labels, or count the "
+        "labels without keep_sets; nothing was released"
+    )
 
 
 def _unit(user: str | None, null_users: str, one: str) -> str:

@@ -108,6 +108,13 @@ def test_who_has_which_label_is_asked_for() -> None:
         STRONG.release(counted)
 
 
+def test_sets_are_not_shown() -> None:
+    counts = of([(1, "SENTINEL-7f3a")] * 3)
+    for shown in (repr(counts), str(counts), repr(counts.sets), str(counts.bounds_in_text())):
+        assert "SENTINEL" not in shown
+        assert "array" not in shown
+
+
 def test_sets_hold_no_counts() -> None:
     rows = pa.table({"who": [1, 2], "term": ["a", "b"]})
     for options in ({"max_count": 2}, {"count_users": True}):

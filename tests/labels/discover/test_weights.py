@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from dphist.labels.discover.looks import totals_of
+from dphist.labels.discover.looks import next_priorities, totals_of
 from dphist.labels.discover.weights import (
     BOOST,
     HIGHEST,
@@ -93,6 +93,21 @@ def test_no_weight_is_above_the_cap(size: int) -> None:
         assert norm_squared(found) <= UNIT**2
         if wanted[1] == 1:
             assert found.max() > 0.99 * largest_weight(size)
+
+
+def test_priorities_do_not_depend_on_other_labels() -> None:
+    draw = np.random.default_rng(4)
+    sigma, threshold = 1.7e7, 4 * 10**8
+    for look in (1, 7, 15):
+        noisy = draw.integers(-(10**8), 10**9, 1001)
+        together = next_priorities(noisy, look, 16, sigma, threshold)
+        assert together.min() >= 1
+        assert together.max() <= HIGHEST
+        for place in (0, 1, 500, 1000):
+            alone = next_priorities(noisy[place : place + 1], look, 16, sigma, threshold)
+            assert together[place] == alone[0]
+    near = np.array([threshold * 5 // 16, 0, 10**12])
+    assert next_priorities(near, 5, 16, sigma, threshold).tolist() == [HIGHEST, 8, 8]
 
 
 def test_totals_are_sums_of_users() -> None:

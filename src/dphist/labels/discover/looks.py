@@ -3,6 +3,7 @@
 Nothing that a look shows is released. Only whether the sum of all looks is above the threshold is.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -20,6 +21,16 @@ LARGEST_COUNT = 1 << 36
 
 _SPREAD = 1.2
 _LOWEST = 8  # of HIGHEST: a label that seems out of reach keeps this priority
+_STEPS = 64  # in a spread
+# A table, because the last bit of NumPy's exp may depend on where in an array a number stands, and
+# so on other labels. Divisions and roundings do not.
+_BY_DISTANCE = np.array(
+    [
+        max(round(HIGHEST * math.exp(-((i / _STEPS) ** 2) / 2)), _LOWEST)
+        for i in range(4 * _STEPS + 1)
+    ],
+    np.int64,
+)
 
 
 def found_labels(
@@ -71,10 +82,9 @@ def next_priorities(
     whose mean is z s _SPREAD away has the priority HIGHEST exp(-z**2 / 2), but at least _LOWEST.
     """
     spread = _SPREAD * sigma / np.sqrt(look)
-    away = (noisy / look - threshold / looks) / spread
-    wanted = np.rint(HIGHEST * np.exp(-np.minimum(away * away / 2, 700.0)))
-    priorities: IntArray = np.maximum(wanted, _LOWEST).astype(np.int64)
-    return priorities
+    steps = np.abs((noisy / look - threshold / looks) / spread) * _STEPS
+    found: IntArray = _BY_DISTANCE[np.minimum(steps, len(_BY_DISTANCE) - 1).astype(np.int64)]
+    return found
 
 
 @dataclass(frozen=True, slots=True)
