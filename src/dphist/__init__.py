@@ -45,7 +45,10 @@ if TYPE_CHECKING:
     )
     from dphist.ledger.ledger import Ledger
     from dphist.mechanism import Mechanism, register
+    from dphist.planning.check import check
     from dphist.planning.for_error import for_error
+    from dphist.planning.make import plan
+    from dphist.planning.plan import Plan
     from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PrivacyUnit, PureDP, compose
     from dphist.privacy.calibration import calibrate
     from dphist.ranges import AdaptiveTree, HierarchicalTree, LeafCounts
@@ -86,6 +89,7 @@ __all__ = [
     "ParameterError",
     "PartitionSampler",
     "PayWhatYouGet",
+    "Plan",
     "PrivHist",
     "PrivacyUnit",
     "Profile",
@@ -103,10 +107,12 @@ __all__ = [
     "anonymize",
     "bin_counts",
     "calibrate",
+    "check",
     "compose",
     "disclose",
     "for_error",
     "noise",
+    "plan",
     "plot",
     "properties",
     "register",
@@ -148,7 +154,10 @@ _HOMES = {
     "data.profile": ("Profile",),
     "ledger.ledger": ("Ledger",),
     "mechanism": ("Mechanism", "register"),
+    "planning.check": ("check",),
     "planning.for_error": ("for_error",),
+    "planning.make": ("plan",),
+    "planning.plan": ("Plan",),
     "release.release": ("Release",),
     "report": ("plot", "write_report"),
     "report.disclosure.disclose": ("disclose",),

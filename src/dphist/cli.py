@@ -1,9 +1,9 @@
 """The command line: parse and call; `dphist.commands` has the commands.
 
 Exit codes: 0 done; 2 for a wrong command (a bad option, a column or path that does not exist); 3 if
-a ledger has not enough budget left, and nothing was charged; 128 plus the number of the signal that
-stopped it, so 130 after Ctrl-C; 1 for anything else. No traceback reaches a user, for it could show
-data.
+a ledger has not enough budget left, and nothing was charged; 4 if a release does not meet its plan,
+5 if that is open (`dphist check`); 128 plus the number of the signal that stopped it, so 130 after
+Ctrl-C; 1 for anything else. No traceback reaches a user, for it could show data.
 """
 
 import argparse
@@ -34,6 +34,8 @@ _COMMANDS = {
     "labels": ("release common labels with their counts", "labels.command", "add_labels"),
     "top": ("release the most common labels, ranked", "labels.top", "add_top"),
     "stream": ("release running counts of a stream of events", "stream.command", "add_stream"),
+    "plan": ("what a release would cost and be worth", "plan.command", "add_plan"),
+    "check": ("compare a release with a plan's criteria", "check", "add_check"),
     "ledger": ("keep one budget for all releases of a data set", "ledger.command", "add_ledger"),
     "properties": (
         "estimate entropy, the number of labels and more",
@@ -67,7 +69,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(str(error), 1)
     except DphistError as error:
         usage = isinstance(error, ParameterError | ColumnError)
-        return _fail(in_options(str(error), known, typed), 2 if usage else 1)
+        code = getattr(error, "code", 2 if usage else 1)
+        return _fail(in_options(str(error), known, typed), code)
     except ending.Interrupted as error:
         return _fail(str(error), ending.exit_code(error.number))
     except KeyboardInterrupt:

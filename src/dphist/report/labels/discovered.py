@@ -4,6 +4,14 @@ from dphist.labels import DiscoverLabels
 from dphist.privacy.as_text import plain, up
 from dphist.report.labels.appearance import Appearance
 
+LABELS_IN_ORDER = (
+    "Labels come in their own order, by letters or by size, which says nothing about how common "
+    "they are."
+)
+LEAST_SHOWN_NOTE = (
+    "users who have one label each, with noise; a user with t labels weighs about 1/√t on each"
+)
+
 
 def threshold_of_weights(mechanism: DiscoverLabels) -> str:
     """Say where the threshold lies.
