@@ -54,9 +54,13 @@ def load(path: str, label: str, user: str) -> Data:
         for cap in CAPS
     }
     named = f"from '{path}' where {user} is not null and {label} is not null"
-    rows = duckdb.sql(f"select cast({label} as text), count(distinct {user}) {named} group by 1")
-    users = duckdb.sql(f"select count(distinct {label}) {named} group by {user}").fetchall()
-    return Data(cut, dict(rows.fetchall()), np.array([n for (n,) in users]))
+    engine = duckdb.connect()
+    rows = engine.execute(
+        f"select cast({label} as text), count(distinct {user}) {named} group by 1"
+    )
+    totals = dict(rows.fetchall())
+    users = engine.execute(f"select count(distinct {label}) {named} group by {user}").fetchall()
+    return Data(cut, totals, np.array([n for (n,) in users]))
 
 
 def chosen(data: Data, share: float, epsilon: float, rng: np.random.Generator) -> int:
