@@ -36,7 +36,13 @@ if TYPE_CHECKING:
         ReleaseFileError,
         StateError,
     )
-    from dphist.labels import PayWhatYouGet, ThresholdHistogram, TopLabels, TopThreshold
+    from dphist.labels import (
+        DiscoverLabels,
+        PayWhatYouGet,
+        ThresholdHistogram,
+        TopLabels,
+        TopThreshold,
+    )
     from dphist.ledger.ledger import Ledger
     from dphist.mechanism import Mechanism, register
     from dphist.planning.check import check
@@ -46,6 +52,7 @@ if TYPE_CHECKING:
     from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PrivacyUnit, PureDP, compose
     from dphist.privacy.calibration import calibrate
     from dphist.ranges import AdaptiveTree, HierarchicalTree, LeafCounts
+    from dphist.release.mechanism_json import mechanism_from_json, mechanism_to_json
     from dphist.release.release import Release
     from dphist.release.running_counts import RunningCounts
     from dphist.report import plot, write_report
@@ -69,6 +76,7 @@ __all__ = [
     "ContinualMechanism",
     "CumulativeCounts",
     "DataError",
+    "DiscoverLabels",
     "DphistError",
     "HierarchicalTree",
     "HorizonError",
@@ -104,6 +112,8 @@ __all__ = [
     "compose",
     "disclose",
     "for_error",
+    "mechanism_from_json",
+    "mechanism_to_json",
     "noise",
     "plan",
     "plot",
@@ -151,12 +161,19 @@ _HOMES = {
     "planning.for_error": ("for_error",),
     "planning.make": ("plan",),
     "planning.plan": ("Plan",),
+    "release.mechanism_json": ("mechanism_from_json", "mechanism_to_json"),
     "release.release": ("Release",),
     "report": ("plot", "write_report"),
     "report.disclosure.disclose": ("disclose",),
     "release.running_counts": ("RunningCounts",),
     "ranges": ("AdaptiveTree", "HierarchicalTree", "LeafCounts"),
-    "labels": ("PayWhatYouGet", "ThresholdHistogram", "TopLabels", "TopThreshold"),
+    "labels": (
+        "DiscoverLabels",
+        "PayWhatYouGet",
+        "ThresholdHistogram",
+        "TopLabels",
+        "TopThreshold",
+    ),
 }
 _SUBMODULES = ("noise", "properties")
 
