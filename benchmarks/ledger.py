@@ -5,8 +5,8 @@
 The files, and the data of the PostgreSQL server that is started for it, are in a temporary folder
 below FOLDER, whose disk is measured. With --sync only the server is measured, which waits that long
 before each sync: in a folder in memory that is like a disk of that speed. What is compared runs in
-turn, so that what else the machine does falls on each alike. A ratio is that of medians (of sums, for
-a server); its standard error is from resampling turns.
+turn, so that what else the machine does falls on each alike. A ratio is that of medians (of sums,
+for a server); its standard error is from resampling turns.
 """
 
 import argparse
