@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -351,7 +352,7 @@ def test_a_dry_run_knows_gaussian_noise_and_caps_of_a_smaller_delta(tmp_path, ca
     """What ends the adding up of epsilons is said; what a release costs alone is no cap's word."""
     file = written(tmp_path / "rows.csv", 50)
     book = made(tmp_path / "b.ledger", "--epsilon", 1, "--delta", "1e-6")
-    labels = ("labels", file, "--label", "label", *WHO)
+    labels: tuple[Any, ...] = ("labels", file, "--label", "label", *WHO)
     labels += ("--max-labels", 50, "--epsilon", 1, "--delta", "1e-6", "--noise", "gaussian")
     labels += ("--ledger", book, "--by", "ana", "--key", "k", "--dry-run")
     capsys.readouterr()

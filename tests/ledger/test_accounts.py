@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -117,7 +118,8 @@ def test_a_plan_says_which_release_ends_the_adding_up_of_epsilons(tmp_path: Path
     with pytest.raises(BudgetError) as caught:
         ledger.release(costly, PROFILE, by="ana", key="k")
     assert "states no epsilon" not in str(caught.value)
-    for budget in ({"epsilon": 1}, {"rho": 1}):
+    budgets: list[dict[str, Any]] = [{"epsilon": 1}, {"rho": 1}]
+    for budget in budgets:
         other = Ledger.create(tmp_path / next(iter(budget)), unit="one record", **budget)
         assert other.plan([noisy]).ends_epsilons is None
 

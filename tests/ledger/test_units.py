@@ -55,8 +55,8 @@ def asserted(kind: str) -> Any:
         return dh.ThresholdHistogram(epsilon="0.01", delta="1e-9", max_labels=2), made
     if kind == "bins":
         counted = binned(user="user", max_records=3)
-        made = replace(counted, unit=asserted_unit("patient"))
-        return dh.LeafCounts(epsilon="0.1", bins=4, sensitivity=3), made
+        data = replace(counted, unit=asserted_unit("patient"))
+        return dh.LeafCounts(epsilon="0.1", bins=4, sensitivity=3), data
     return dh.AdaptiveScan(epsilon="0.1", sensitivity=3), {
         "counts": lambda: dh.Profile.from_counts([5, 5, 1], 3, unit="one patient"),
         "prevalences": lambda: dh.Profile.from_prevalences([5, 1], [2, 1], 3, unit="patient"),

@@ -11,6 +11,7 @@ from dphist.release.release import FOR_TESTS, Release
 from dphist.report import mechanism_facts, words
 from dphist.report.about import about_of
 from dphist.report.disclosure.errata import errata_in_words
+from dphist.report.disclosure.sections import sections_of
 from dphist.report.kinds import kind_of
 from dphist.report.labels_shown import harmless
 from dphist.report.nouns import Nouns, Verbatim, in_own_words, nouns_of
@@ -46,6 +47,7 @@ def report_html(release: Release) -> str:
         page=kind.page(checked),
         paid=paid_in_words(checked.provenance),
         faults=errata_in_words(checked),
+        disclosed=sections_of(checked),
     )
 
 

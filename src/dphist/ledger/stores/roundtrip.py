@@ -61,7 +61,7 @@ def run(
 
     Parameters
     ----------
-    later : a statement that is run after all of them, in a transaction of its own.
+    later : a statement that is run after all of them, of which the last is COMMIT.
 
     Raises
     ------
@@ -76,16 +76,13 @@ def run(
     new: dict[str, bytes] = {}
     server.enter_pipeline_mode()
     sent = _send(server, statements, names, new)
+    # The server runs it by itself, because the last of the statements ended their transaction.
+    after = [] if later is None else _send(server, [(later, ())], names, new)
     server.pipeline_sync()
-    after = []
-    if later is not None:
-        after = _send(server, [(later, ())], names, new)
-        server.pipeline_sync()
     results = [_next(server) for _ in sent]
-    _next(server, last=True)
     followed = [_next(server) for _ in after]
-    if after:
-        _next(server, last=True)
+    if _next(server, last=True).status != ExecStatus.PIPELINE_SYNC:
+        raise psycopg.OperationalError("the connection is lost")  # it is given up
     server.exit_pipeline_mode()
     for result in results:
         if result.status not in _RIGHT:
