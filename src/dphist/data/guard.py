@@ -5,6 +5,7 @@ from typing import Any, NoReturn, Protocol
 from dphist.errors import LedgerError, ParameterError
 from dphist.privacy import PrivacyUnit
 from dphist.privacy.as_text import with_article
+from dphist.shown import shown_by
 
 
 class Guarded:
@@ -49,6 +50,10 @@ class Guarded:
 
     def __reduce__(self) -> NoReturn:
         raise self.refusal()
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: how the data are released."""
+        return str(shown_by("html_of", self))
 
     def __repr__(self) -> str:
         return f"Guarded(by {self.__place}; not shown)"
