@@ -73,7 +73,8 @@ def test_readme_prints_what_it_shows(folder, capsys) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "least"), [("ledger.md", 14), ("notebooks.md", 6), ("disclosure.md", 3)]
+    ("name", "least"),
+    [("ledger.md", 14), ("notebooks.md", 6), ("disclosure.md", 3), ("planning.md", 3)],
 )
 def test_guides_print_what_they_show(name, least, folder, capsys) -> None:
     """Each python block of the guide that a text block follows prints exactly that."""
@@ -90,6 +91,17 @@ def test_guides_print_what_they_show(name, least, folder, capsys) -> None:
         else:
             assert not printed
     assert shown == len(blocks(ROOT / "docs" / name, "text")) >= least
+
+
+def test_the_section_on_discovering_prints_what_it_shows(folder, capsys) -> None:
+    """Exactly, but for the number of labels, which is random."""
+    page = (ROOT / "docs" / "labels.md").read_text()
+    section = page.split("### DiscoverLabels\n")[1].split("\n### ")[0]
+    code, shown = re.findall(r"^```(?:python|text)\n(.*?)^```", section, re.DOTALL | re.MULTILINE)
+    exec(compile(code, "labels.md", "exec"), {"dh": dphist})  # noqa: S102
+    printed = capsys.readouterr().out
+    number = r"\d+(?= rows)"
+    assert re.sub(number, "#", printed) == re.sub(number, "#", shown)
 
 
 def _stripped(text: str) -> str:

@@ -36,13 +36,23 @@ if TYPE_CHECKING:
         ReleaseFileError,
         StateError,
     )
-    from dphist.labels import PayWhatYouGet, ThresholdHistogram, TopLabels, TopThreshold
+    from dphist.labels import (
+        DiscoverLabels,
+        PayWhatYouGet,
+        ThresholdHistogram,
+        TopLabels,
+        TopThreshold,
+    )
     from dphist.ledger.ledger import Ledger
     from dphist.mechanism import Mechanism, register
+    from dphist.planning.check import check
     from dphist.planning.for_error import for_error
+    from dphist.planning.make import plan
+    from dphist.planning.plan import Plan
     from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PrivacyUnit, PureDP, compose
     from dphist.privacy.calibration import calibrate
     from dphist.ranges import AdaptiveTree, HierarchicalTree, LeafCounts
+    from dphist.release.mechanism_json import mechanism_from_json, mechanism_to_json
     from dphist.release.release import Release
     from dphist.release.running_counts import RunningCounts
     from dphist.report import plot, write_report
@@ -66,6 +76,7 @@ __all__ = [
     "ContinualMechanism",
     "CumulativeCounts",
     "DataError",
+    "DiscoverLabels",
     "DphistError",
     "HierarchicalTree",
     "HorizonError",
@@ -79,6 +90,7 @@ __all__ = [
     "ParameterError",
     "PartitionSampler",
     "PayWhatYouGet",
+    "Plan",
     "PrivHist",
     "PrivacyUnit",
     "Profile",
@@ -96,10 +108,14 @@ __all__ = [
     "anonymize",
     "bin_counts",
     "calibrate",
+    "check",
     "compose",
     "disclose",
     "for_error",
+    "mechanism_from_json",
+    "mechanism_to_json",
     "noise",
+    "plan",
     "plot",
     "properties",
     "register",
@@ -141,13 +157,23 @@ _HOMES = {
     "data.profile": ("Profile",),
     "ledger.ledger": ("Ledger",),
     "mechanism": ("Mechanism", "register"),
+    "planning.check": ("check",),
     "planning.for_error": ("for_error",),
+    "planning.make": ("plan",),
+    "planning.plan": ("Plan",),
+    "release.mechanism_json": ("mechanism_from_json", "mechanism_to_json"),
     "release.release": ("Release",),
     "report": ("plot", "write_report"),
     "report.disclosure.disclose": ("disclose",),
     "release.running_counts": ("RunningCounts",),
     "ranges": ("AdaptiveTree", "HierarchicalTree", "LeafCounts"),
-    "labels": ("PayWhatYouGet", "ThresholdHistogram", "TopLabels", "TopThreshold"),
+    "labels": (
+        "DiscoverLabels",
+        "PayWhatYouGet",
+        "ThresholdHistogram",
+        "TopLabels",
+        "TopThreshold",
+    ),
 }
 _SUBMODULES = ("noise", "properties")
 

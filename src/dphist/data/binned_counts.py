@@ -50,7 +50,9 @@ class BinnedCounts:
         mechanism refuses counts with a larger sensitivity than its own.
     unit : str or None
         The privacy unit: ``one user`` if contributions of users were bounded, ``one row`` if those
-        of rows were; None for one record, or for a unit that the caller asserts. Public.
+        of rows were; None for one record, or for a unit that the caller asserts. A unit that the
+        caller asserts and names ends with ``, as promised by the caller``, as
+        `dphist.data.guard.asserted_unit` says it. Public.
 
     >>> axis = Axis.from_edges([0, 18, 65], "age")
     >>> counts = BinnedCounts(np.array([3, 4]), (axis,), {"below": 0, "above": 1, "null": 2})

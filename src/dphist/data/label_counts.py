@@ -12,16 +12,17 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from dphist.arrays import AnyArray
-from dphist.data.guard import Guarding, guarded, or_one_row, unit_of_users
-from dphist.errors import ParameterError
+from dphist.data.guard import Guarding, asserted_unit, guarded, or_one_row, unit_of_users
+from dphist.errors import DataError, ParameterError
 from dphist.noise import Source
 from dphist.noise.for_tests import is_for_tests
 from dphist.parameters import optional_whole, whole_number
 from dphist.shown import shown_by
 from dphist.stopping import stoppable
 from dphist.tables import LARGEST, check_counts, redact_errors
-from dphist.tables.counting.contributions import Bounds, count_labels
-from dphist.tables.counting.stores import Keep, Store, counts_of
+from dphist.tables.counting.contributions import Bounds, bounded_pairs, count_labels
+from dphist.tables.counting.sets import Sets, sets_of
+from dphist.tables.counting.stores import ArrowStore, Keep, Store, counts_of
 
 __all__ = ["Keep", "LabelCounts"]
 
@@ -55,6 +56,7 @@ class LabelCounts:
     _users: tuple[int, int] | None = None
     _is_cut: bool = False
     for_tests: bool = False
+    _sets: Sets | None = None
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the public bounds, no values."""
@@ -86,6 +88,7 @@ class LabelCounts:
         progress: Callable[[float], None] | None = None,
         delimiter: str | None = None,
         count_users: bool = False,
+        keep_sets: bool = False,
         unit: str | None = None,
         ledger: Guarding | None = None,
         source: Source | None = None,
@@ -118,6 +121,9 @@ class LabelCounts:
         count_users : also count the users within the bounds and those over them, for a mechanism
             that releases these numbers (`count_cut_users`); needs `user`. With `max_count` 1, a
             count is a number of users, so repeating a label does not put a user over the bounds.
+        keep_sets : also keep which user has which of the labels, for `DiscoverLabels`; needs
+            `max_count` 1. The bounded pairs are then held in the memory of this process, about 40
+            bytes each, also those of Spark.
         unit : what a user is, such as "one patient", for guarantees and ledgers (default: "one
             user").
         ledger : a `dphist.Ledger`; the data are then guarded by it (see `Ledger.guard`).
@@ -153,14 +159,22 @@ class LabelCounts:
                 'count_users needs user, and null_users other than "separate": it counts users, '
                 "not rows"
             )
+        if keep_sets and (count_users or bounds.max_count > 1):
+            raise ParameterError("keep_sets needs max_count 1, and no count_users")
         bounds = replace(bounds, count_users=bool(count_users))
         protected = _unit(user, null_users, unit_of_users(user, unit))
         columns = {"label": label, "user": user, "count": count}
         names = {role: name for role, name in columns.items() if name is not None}
         key = None if source is None else source(_KEY_BYTES).hex()
-        store, users = count_labels(
-            frame, names, bounds, key=key, progress=progress, delimiter=delimiter
-        )
+        opened: dict[str, Any] = {"key": key, "progress": progress, "delimiter": delimiter}
+        sets, users = None, None
+        store: Store
+        if keep_sets:
+            pairs = bounded_pairs(frame, names, bounds, **opened)
+            sets = redact_errors(lambda: sets_of(*pairs), _unheld())
+            store = ArrowStore(sets.counts())
+        else:
+            store, users = count_labels(frame, names, bounds, **opened)
         counts = cls(
             store,
             bounds.max_labels,
@@ -171,6 +185,7 @@ class LabelCounts:
             _users=users,
             _is_cut=user is not None or count is not None,
             for_tests=is_for_tests(source),
+            _sets=sets,
         )
         found: LabelCounts = guarded(counts, ledger)
         return found
@@ -184,6 +199,11 @@ class LabelCounts:
             return {}
         labels = "none" if self.max_labels is None else str(self.max_labels)
         return {"max_labels": labels, "max_count": str(self.max_count)}
+
+    @property
+    def sets(self) -> Sets | None:
+        """The labels of each user; secret. None unless made with `keep_sets`."""
+        return self._sets
 
     @property
     def users(self) -> tuple[int, int] | None:
@@ -202,6 +222,7 @@ class LabelCounts:
         max_labels: int | None,
         max_count: int,
         label_type: pa.DataType | None = None,
+        unit: str | None = None,
     ) -> "LabelCounts":
         """Make one from labels and counts; you assert the bounds, dphist cannot check them.
 
@@ -212,6 +233,8 @@ class LabelCounts:
         max_labels, max_count : the most that one user changes; see the class.
         label_type : Arrow type of the labels (default: the type of an Arrow array, else text). It
             is released, so it is never inferred from the labels.
+        unit : what a user is, such as "one patient", for guarantees and ledgers (default: "one
+            user").
 
         Raises
         ------
@@ -221,10 +244,13 @@ class LabelCounts:
         values = check_counts(counts, "counts")
         if len(column) != len(values):
             raise ParameterError("labels and counts must have the same length")
-        return cls.promised(pa.table({"label": column, "count": values}), max_labels, max_count)
+        table = pa.table({"label": column, "count": values})
+        return cls.promised(table, max_labels, max_count, unit)
 
     @classmethod
-    def promised(cls, frame: Any, max_labels: int | None, max_count: int) -> "LabelCounts":
+    def promised(
+        cls, frame: Any, max_labels: int | None, max_count: int, unit: str | None = None
+    ) -> "LabelCounts":
         """Make one from a frame with columns label and count; dphist cannot check the bounds.
 
         Parameters
@@ -232,16 +258,18 @@ class LabelCounts:
         frame : anything Narwhals reads, without missing values. Counts of one label are added,
             and sums of 0 are dropped. Sums are capped at 2**62 - 1.
         max_labels, max_count : the most that one user changes; see the class.
+        unit : what a user is (default: "one user").
 
         Raises
         ------
         ParameterError, ColumnError, DataError
         """
+        said = asserted_unit("one user" if unit is None else unit)
         bound = optional_whole(max_labels, "max_labels", 1)
         most = whole_number(max_count, "max_count", 1)
         names = {"label": "label", "count": "count"}
         store, _ = count_labels(frame, names, Bounds(None, LARGEST))
-        return cls(store, bound, most)
+        return cls(store, bound, most, said)
 
     def filter_batches(self, keep: Keep) -> pa.Table:
         """Apply `keep` to all labels in their engine; return the rows it keeps: label, count.
@@ -301,6 +329,13 @@ def _bounds(
             )
         most_labels = 1
     return Bounds(most_labels, most, null_users, null_labels)
+
+
+def _unheld() -> DataError:
+    return DataError(
+        "the pairs of user and label could not be held in memory: lower max_labels, or count the "
+        "labels without keep_sets; nothing was released"
+    )
 
 
 def _unit(user: str | None, null_users: str, one: str) -> str:

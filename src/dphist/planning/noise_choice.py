@@ -4,7 +4,7 @@ from typing import Any, Literal, TypeAlias
 
 from dphist.errors import ParameterError
 from dphist.labels import ThresholdHistogram
-from dphist.parameters import Exact
+from dphist.parameters import Exact, positive_number
 from dphist.privacy.calibration import calibrate
 
 NoiseChoice: TypeAlias = Literal["laplace", "gaussian", "auto"]
@@ -26,9 +26,27 @@ def threshold_histogram(
     if noise != "auto":
         made: ThresholdHistogram = calibrate(ThresholdHistogram, noise=noise, **total)
         return made
-    laplace: ThresholdHistogram = calibrate(ThresholdHistogram, noise="laplace", **total)
     gaussian = _gaussian_if_possible(total)
+    if gaussian is not None and _too_high(total, gaussian):
+        return gaussian
+    laplace: ThresholdHistogram = calibrate(ThresholdHistogram, noise="laplace", **total)
     return laplace if gaussian is None or _reach(laplace) <= _reach(gaussian) else gaussian
+
+
+def _too_high(total: dict[str, Any], gaussian: ThresholdHistogram) -> bool:
+    """Whether the threshold of Laplace noise, whose epsilons add up, is above the Gaussian one.
+
+    Its other claim, from zCDP, has the rho of Gaussian noise of the same scale and a higher
+    threshold for it.
+    """
+    if gaussian.threshold is None:
+        return False
+    parameters = {**total, "epsilon": 1, "noise": "laplace"}
+    changed = ThresholdHistogram(**parameters).epsilon_guarantee
+    assert changed is not None  # noqa: S101 - Laplace noise has one
+    each = positive_number(total["epsilon"], "epsilon") / changed.epsilon
+    laplace = ThresholdHistogram(**{**parameters, "epsilon": each})
+    return _reach(laplace) > _reach(gaussian)
 
 
 def _gaussian_if_possible(total: dict[str, Any]) -> ThresholdHistogram | None:

@@ -2,7 +2,7 @@
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
@@ -58,8 +58,12 @@ Proof: TypeAlias = Literal["best", "cdp"]
 
 _SMALLEST = Fraction(1, 10**9)
 _COARSE, _FINE = 1e-4, 1e-13  # relative precision of the search for epsilon
+_CLAIMED = 5e-13  # claims have 12 digits
 # Shares of delta tried for the mechanism's own: the threshold is flat near its minimum.
 _SHARES = [Fraction(n, 32) for n in (1, 2, 4, 8, 12, 16, 20, 24, 28, 30, 31)]
+_USUAL_SHARE = Fraction(12, 32)
+# One release whose threshold and noise do not add their deltas gives nearly all or all to each.
+_NEARLY_ALL = [Fraction(127, 128), Fraction(1023, 1024)]
 _DOWN = Context(prec=12, rounding=ROUND_FLOOR, Emax=10**9, Emin=-(10**9))
 
 
@@ -131,19 +135,57 @@ def calibrate(
         own = _own_delta(make, aim, share)
         return _largest(functools.partial(make, delta=own), aim, closeness, near)
 
-    usable: list[tuple[Any, Fraction, Fraction]] = []
-    near: Fraction | None = None
-    for share in [*_SHARES, Fraction(1)] if aim.best else _SHARES:
-        made: object = found(share, _COARSE, near)
-        if isinstance(made, Thresholding):
-            near = made.epsilon
-            usable.append((made.threshold, -made.epsilon, share))
-    if usable:
-        _, negative, share = min(usable)
-        chosen = found(share, _FINE, -negative)
-    else:
-        chosen = found(Fraction(1, 2), _FINE, None)
+    shares = [*_SHARES]
+    if aim.best:
+        shares += [*(_NEARLY_ALL if aim.releases == 1 else []), Fraction(1)]
+    share, near = _best_share(found, shares)
+    chosen: M | None = found(share, _FINE, near)
     return aim.noted(_stated(chosen))
+
+
+def _best_share(
+    found: Callable[[Fraction, float, Fraction | None], object], shares: Sequence[Fraction]
+) -> tuple[Fraction, Fraction | None]:
+    """Return the share of delta with the lowest threshold, and about the epsilon it has.
+
+    Half if there is no threshold. A threshold that is no whole number falls, then rises with the
+    share, and may fall again where nearly all is given twice: a walk from a share that is usually
+    near the best, and one from the largest, stop where it rises on both sides.
+    """
+    tried: dict[int, tuple[Any, Any]] = {}
+    near: Fraction | None = None
+
+    def lowness(place: int) -> tuple[Any, Any]:
+        nonlocal near
+        if place not in tried:
+            tried[place] = (math.inf, math.inf)
+            made = found(shares[place], _COARSE, near)
+            if isinstance(made, Thresholding):
+                near = made.epsilon
+                tried[place] = (made.threshold, -made.epsilon)
+        return tried[place]
+
+    place = shares.index(_USUAL_SHARE)
+    if isinstance(lowness(place)[0], Fraction):
+        places = [_descend(lowness, start, len(shares)) for start in (place, len(shares) - 1)]
+        place = min(places, key=lowness)
+    else:
+        whole = (p for p in range(len(shares)) if shares[p] not in _NEARLY_ALL)
+        place = min(whole, key=lowness)
+    if tried[place][0] == math.inf:
+        return Fraction(1, 2), near
+    return shares[place], -tried[place][1]
+
+
+def _descend(lowness: Callable[[int], Any], place: int, places: int) -> int:
+    """Return a place that is lower than both neighbors."""
+    for step in (-1, 1):
+        start = place
+        while 0 <= place + step < places and lowness(place + step) < lowness(place):
+            place += step
+        if place != start:
+            break
+    return place
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +279,8 @@ def _bracket(
             slope = min(max((math.log(ratio) - last[1]) / (at - last[0]), 0.25), 4.0)
         last = (at, math.log(ratio) if ratio else None, fitted)
         step += 1
-        candidate = _proposed(candidate, ratio, slope, closeness * 4**same / 4, fitted)
+        past = max(closeness / 4, _CLAIMED) * 8**same
+        candidate = _proposed(candidate, ratio, slope, past, fitted)
         if low is None and candidate < smallest:
             return None
         inside = (low is None or candidate > low) and (high is None or candidate < high)

@@ -4,19 +4,26 @@ As in `words`: functions of a mechanism's parameters, of what was stated before 
 and of released values.
 """
 
+import math
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import cast
 
-from dphist.labels import ThresholdHistogram, TopLabels, TopThreshold
+from dphist.labels import DiscoverLabels, ThresholdHistogram, TopLabels, TopThreshold
 from dphist.labels.mechanism import LabelsMechanism
 from dphist.privacy import PrivacyUnit
 from dphist.privacy.as_text import down, plain, short_exact, up, with_article
+from dphist.privacy.unit import PROMISED
 from dphist.release.release import Release
 from dphist.report.labels.appearance import Appearance, half_width
+from dphist.report.labels.discovered import (
+    LEAST_SHOWN_NOTE,
+    threshold_of_weights,
+    users_that_are_enough,
+)
 from dphist.report.words import LEVEL, limits_in_words, plural_of
 
-_PROMISED = "one user, as promised by the caller"
+_USER = f"one user{PROMISED}"
 _CHOICES = {
     "refuse": "are refused",
     "drop": "are dropped",
@@ -35,8 +42,7 @@ def protected_unit(provenance: Mapping[str, str]) -> str:
     >>> protected_unit({"unit": "one row"}), protected_unit({})
     ('one row', 'one user')
     """
-    unit = provenance.get("unit", _PROMISED)
-    return "one user" if unit == _PROMISED else unit
+    return provenance.get("unit", _USER).removesuffix(PROMISED)
 
 
 def bounded_unit(provenance: Mapping[str, str]) -> PrivacyUnit:
@@ -50,7 +56,7 @@ def bounded_unit(provenance: Mapping[str, str]) -> PrivacyUnit:
 
 def is_promised(provenance: Mapping[str, str]) -> bool:
     """Whether the caller promises the bounds, as for a plain table of counts."""
-    return provenance.get("unit", _PROMISED) == _PROMISED
+    return provenance.get("unit", _USER).endswith(PROMISED)
 
 
 def bounds_in_words(mechanism: LabelsMechanism) -> str:
@@ -72,7 +78,8 @@ def bounding_in_words(mechanism: LabelsMechanism, provenance: Mapping[str, str])
     lines = [f"{unit[0].upper()}{unit[1:]} adds {bounds_in_words(mechanism)}."]
     if is_promised(provenance):
         lines.append(
-            "Whoever counted the labels asserts that no user adds more; dphist cannot check it."
+            f"Whoever counted the labels asserts that no {bounded_unit(provenance).who} adds more; "
+            "dphist cannot check it."
         )
     elif unit == "one row":
         lines.append("Each row counts as a separate user: someone with m rows is protected less.")
@@ -123,12 +130,41 @@ def threshold_base(mechanism: LabelsMechanism) -> str | None:
 
 
 def number(value: int | Fraction | float) -> str:
-    """Write a threshold in up to six digits, rounded up: counts above it are released.
+    """Write a threshold as a whole number if it is one, or rounded up to a tenth.
 
-    >>> number(155), number(Fraction(796549, 10000)), number(1234567), number(Fraction(2, 3))
-    ('155', '79.6549', '1,234,567', '0.666667')
+    >>> number(155), number(Fraction(796549, 10000)), number(Fraction(12345671, 10))
+    ('155', '79.7', '1,234,567.1')
     """
-    return f"{int(value):,}" if value == int(value) else plain(up(value))
+    whole = int(value)
+    return f"{whole:,}" if value == whole else f"{math.ceil(10 * value) / 10:,.1f}"
+
+
+def least_shown(mechanism: LabelsMechanism) -> str:
+    """Write the smallest noisy count that is released, or how far above another one it is.
+
+    >>> least_shown(ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=1, noise="gaussian"))
+    '6'
+    """
+    threshold = mechanism.threshold
+    if threshold is None:
+        return "none"
+    if threshold_base(mechanism) != "zero":
+        return f"{math.ceil(threshold):,}"
+    if isinstance(mechanism, DiscoverLabels):
+        return number(threshold)
+    if mechanism.noise == "gaussian":  # compared before it is rounded
+        return f"{math.floor(threshold + Fraction(1, 2)):,}"
+    return f"{math.floor(threshold) + 1:,}"
+
+
+def least_shown_note(mechanism: LabelsMechanism) -> str:
+    """Say what `least_shown` is, as a note below it."""
+    if isinstance(mechanism, DiscoverLabels):
+        return LEAST_SHOWN_NOTE
+    base = threshold_base(mechanism)
+    if base == "zero":
+        return "records, with noise; labels below it are missing"
+    return f"records above {base}"
 
 
 def threshold_in_words(mechanism: LabelsMechanism) -> str:
@@ -136,6 +172,8 @@ def threshold_in_words(mechanism: LabelsMechanism) -> str:
     base, threshold = threshold_base(mechanism), mechanism.threshold
     if threshold is None:
         return "There is no threshold: all listed labels are released."
+    if isinstance(mechanism, DiscoverLabels):
+        return threshold_of_weights(mechanism)
     if base == "zero":
         return (
             f"Threshold: {number(threshold)} records; labels with a noisy count above it are "
@@ -149,6 +187,8 @@ def threshold_in_words(mechanism: LabelsMechanism) -> str:
 
 def appearance_in_words(mechanism: LabelsMechanism, appearance: Appearance) -> str:
     """Say what count a label needs to be released with some chance."""
+    if isinstance(mechanism, DiscoverLabels):
+        return users_that_are_enough(mechanism, appearance)
     percent, count = f"{100 * appearance.chance:g} %", appearance.count
     base = threshold_base(mechanism)
     if base == "zero":
@@ -203,7 +243,8 @@ def limits_of(mechanism: LabelsMechanism, provenance: Mapping[str, str]) -> list
                 "threshold are missing, however many there are.",
             )
         )
-    if threshold_base(mechanism) is not None and not isinstance(mechanism, TopLabels):
+    without_counts = isinstance(mechanism, TopLabels | DiscoverLabels)
+    if threshold_base(mechanism) is not None and not without_counts:
         limits.append(
             (
                 "Counts near the threshold.",
@@ -222,8 +263,8 @@ def limits_of(mechanism: LabelsMechanism, provenance: Mapping[str, str]) -> list
         limits.append(
             (
                 "The bounds.",
-                "Whoever counted the labels asserts that a user adds "
-                f"{bounds_in_words(mechanism)}. A user who adds more is protected less.",
+                f"Whoever counted the labels asserts that {who} adds "
+                f"{bounds_in_words(mechanism)}. One who adds more is protected less.",
             )
         )
     elif protected_unit(provenance) != "one row":

@@ -1,0 +1,78 @@
+"""dphist check: whether a release meets the acceptance criteria of a plan."""
+
+import argparse
+import json
+
+from dphist.commands.ending import settle
+from dphist.commands.options import Commands, UsageError
+from dphist.errors import DphistError
+from dphist.planning.check import Verdict, check
+from dphist.planning.plan import Plan
+from dphist.release.release import Release
+
+MISSED, OPEN = 4, 5
+"""Exit codes: a criterion does not hold; all that are decided hold, but not all are decided."""
+
+_SAYS = {True: "holds", False: "does not hold", None: "open"}
+
+
+class PlanMissedError(DphistError):
+    """A release that does not meet its plan, or of which that is open."""
+
+    def __init__(self, message: str, code: int) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def add_check(commands: Commands, summary: str) -> None:
+    """Add the command; the list of commands shows the summary."""
+    command = commands.add_parser(
+        "check",
+        help=summary,
+        description=(
+            "Compare a release with the acceptance criteria that a plan holds. Only known noise "
+            "and released values are used, so that checking costs nothing."
+        ),
+        epilog=(
+            "Exit codes: 0 if all criteria hold; 4 if one does not; 5 if none fails but some are "
+            "open, because only the data could decide them, which would cost budget."
+        ),
+        allow_abbrev=False,
+    )
+    command.set_defaults(run=_check)
+    command.add_argument("file", metavar="RELEASE", help="a release that dphist wrote (JSON)")
+    command.add_argument(
+        "--plan", required=True, metavar="JSON", help="a plan that 'dphist plan --output' wrote"
+    )
+    how = command.add_mutually_exclusive_group()
+    how.add_argument("--quiet", action="store_true", help="print nothing but errors")
+    how.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _check(options: argparse.Namespace) -> None:
+    plan = Plan.load(options.plan)
+    if not plan.criteria:
+        raise UsageError(
+            f"{options.plan} holds no criteria; make a plan with --criterion before data are read"
+        )
+    found = check(Release.load(options.file), plan)
+    if options.json:
+        print(json.dumps({"plan": plan.digest, "criteria": [_shown(each) for each in found]}))
+    elif not options.quiet:
+        print(f"{options.file} against the plan {plan.digest}")
+        for each in found:
+            print(f"  {_SAYS[each.holds]}: {each.criterion.text} ({each.said})")
+    missed = sum(each.holds is False for each in found)
+    undecided = sum(each.holds is None for each in found)
+    if missed:
+        raise PlanMissedError(f"{missed} of {len(found)} criteria do not hold", MISSED)
+    if undecided:
+        raise PlanMissedError(
+            f"{undecided} of {len(found)} criteria are open: a look at the data would cost budget",
+            OPEN,
+        )
+    settle()
+
+
+def _shown(verdict: Verdict) -> dict[str, object]:
+    return {"criterion": verdict.criterion.text, "holds": verdict.holds, "said": verdict.said}

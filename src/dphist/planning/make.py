@@ -1,0 +1,108 @@
+"""Making a plan: what a release would cost and be worth, without data."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from inspect import signature
+from typing import Any
+
+from dphist.errors import ParameterError
+from dphist.parameters import decimal_text
+from dphist.planning.criteria import criterion
+from dphist.planning.plan import Plan
+from dphist.planning.settings import SETTINGS
+from dphist.privacy import PrivacyUnit
+
+_UNITS = {"labels": "one user", "ranges": "one record", "anonymized": "one record"}
+
+
+def plan(kind: str, *, unit: str | None = None, criteria: Sequence[str] = (), **asked: Any) -> Plan:
+    """Return what a release would cost and be worth, for several settings. No data are read.
+
+    Parameters
+    ----------
+    kind : "labels", "ranges", "anonymized" or "stream"
+    unit : str, optional
+        What is protected, such as "one patient" (default: "one user" for labels, "one event" or
+        "one user" for streams, otherwise "one record").
+    criteria : sequence of str
+        Acceptance criteria, such as "range error < 0.5 %" or "at least 50 labels". They are saved
+        with the plan, and `check` compares a release with them.
+    **asked
+        Each takes one value, or a list of values to compare:
+
+        - all kinds: `epsilon`, total (default: 0.1, 0.2, 0.5, 1, 2 and 4);
+        - labels: `max_labels` (default: 1, 3, 10 and 30), `max_count` (default: 1), `delta`;
+        - ranges, anonymized: `sensitivity`, records of one unit (default: 1);
+        - stream: `max_labels` (default: 1), `max_events` of one user (default: single events are
+          protected), `delta`.
+
+        And one value each, all of them public guesses or choices:
+
+        - labels: `users`, how many there are; `noise` (default: the better of the two);
+        - ranges: `bins`, `total` number of records, `workload`;
+        - anonymized: `total` number of records, `shape`, see `AdaptiveScan.expected_error`;
+        - stream: `horizon`, events of the stream, `readings`, `users`.
+
+        `delta` is by default one that is small for `users` (times that, 0.01), or 1e-6.
+
+    Returns
+    -------
+    Plan
+        A row for each combination. Every number is one that the mechanism of these settings
+        states itself.
+
+    Raises
+    ------
+    ParameterError
+        If a number is out of range, or there are more than 1,000 settings.
+
+    Examples
+    --------
+    >>> found = plan("labels", epsilon=[1, 2], max_labels=10, delta="1e-6", users=10_000)
+    >>> found.column("appears_from"), found.column("guessed_right")
+    ([97, 52], [74, 89])
+    """
+    if kind not in SETTINGS:
+        raise ParameterError(f"kind must be one of {', '.join(SETTINGS)}")
+    settings = SETTINGS[kind]
+    known = signature(settings).parameters
+    unknown = [name for name in asked if name not in known]
+    if unknown:
+        raise ParameterError(f"a plan of {kind} takes no {unknown[0]}; it takes {', '.join(known)}")
+    needed = [n for n, each in known.items() if each.default is each.empty and n not in asked]
+    if needed:
+        raise ParameterError(f"a plan of {kind} needs {' and '.join(needed)}: a public number")
+    checked = tuple(criterion(each, kind) for each in criteria)
+    protected = _protected(_unit_of(kind, asked) if unit is None else unit)
+    rows = list(settings(**asked))
+    return Plan(
+        kind=kind,
+        asked={name: _plain(value) for name, value in asked.items()},
+        unit=protected,
+        columns=tuple(rows[0]),
+        rows=tuple(tuple(row.values()) for row in rows),
+        criteria=checked,
+    )
+
+
+def _protected(unit: str) -> str:
+    try:
+        return str(PrivacyUnit(unit))
+    except ParameterError:
+        problem = "unit must be one line of at most 200 characters, such as 'one patient'"
+    raise ParameterError(problem)
+
+
+def _unit_of(kind: str, asked: dict[str, Any]) -> str:
+    if kind == "stream":
+        return "one event" if asked.get("max_events") is None else "one user"
+    return _UNITS[kind]
+
+
+def _plain(value: Any) -> Any:
+    """Return what was asked for as JSON holds it: exact numbers as text."""
+    if isinstance(value, list | tuple | range):
+        return [_plain(each) for each in value]
+    if isinstance(value, Fraction):
+        return decimal_text(value, 150)
+    return value if isinstance(value, int | str) or value is None else str(value)

@@ -1,0 +1,188 @@
+"""Plan: a table of what a release would cost and be worth, with acceptance criteria."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from dphist.atomic_files import write_text
+from dphist.errors import ParameterError, ReleaseFileError
+from dphist.parameters import decimal_text, exact_number
+from dphist.planning.columns import COLUMNS
+from dphist.planning.criteria import Criterion, criterion
+from dphist.planning.settings import SETTINGS
+from dphist.release.release import VERSION
+from dphist.release.tabular import Tabular
+
+FORMAT = "dphist plan"
+FORMAT_VERSION = 1
+_EXACT = ("epsilon", "delta", "delta_times_users")
+_TYPES = {
+    "noise": pa.string(),
+    "bins": pa.string(),
+    **dict.fromkeys(
+        (
+            *("epsilon", "delta", "share_of_users", "delta_times_users"),
+            *("range_error", "profile_error", "relative_error"),
+        ),
+        pa.float64(),
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Plan(Tabular):
+    """What releases would cost and be worth, for several settings; no data were read.
+
+    Attributes
+    ----------
+    kind : "labels", "ranges", "anonymized" or "stream".
+    asked : what all settings share, by name: public guesses and parameters.
+    unit : what is protected, such as "one patient".
+    columns : names of the columns; `dphist.planning.columns.COLUMNS` says what each means.
+    rows : a tuple of values for each setting, in the order of `columns`. epsilon, delta and
+        their products are exact.
+    criteria : acceptance criteria.
+    version : version of dphist that computed it.
+    """
+
+    kind: str
+    asked: Mapping[str, Any]
+    unit: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    criteria: tuple[Criterion, ...] = ()
+    version: str = VERSION
+
+    def __repr__(self) -> str:
+        said = f", {len(self.criteria)} criteria" if self.criteria else ""
+        return f"Plan({self.kind!r}, {len(self.rows)} settings{said})"
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return (dict(zip(self.columns, row, strict=True)) for row in self.rows)
+
+    def column(self, name: str) -> list[Any]:
+        """Return the values of a column, one for each setting."""
+        if name not in self.columns:
+            raise ParameterError(f"name must be one of {', '.join(self.columns)}")
+        at = self.columns.index(name)
+        return [row[at] for row in self.rows]
+
+    def to_arrow(self) -> pa.Table:
+        """Return the table; epsilon and delta are rounded to floats."""
+        columns = {
+            name: pa.array(
+                [_rounded(value) for value in self.column(name)], _TYPES.get(name, pa.int64())
+            )
+            for name in self.columns
+        }
+        return pa.table(columns)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the content: note it down to show later that the plan came first."""
+        return _digest(self._content())
+
+    def to_json(self) -> str:
+        """Return the plan as a JSON document (format 1, see `docs/planning.md`)."""
+        return json.dumps({**self._content(), "checksum": self.digest}) + "\n"
+
+    def save(self, path: str | Path) -> None:
+        """Write the plan to a JSON file, whole or not at all."""
+        write_text(path, self.to_json())
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Plan":
+        """Read a plan that `save` wrote.
+
+        Raises
+        ------
+        ReleaseFileError
+            If the file is missing, damaged, edited or written by a later version.
+        """
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            text = None
+        if text is None:
+            raise ReleaseFileError(f"{path} cannot be read as a plan; name a file dphist wrote")
+        return cls.from_json(text, str(path))
+
+    @classmethod
+    def from_json(cls, text: str, name: str = "the text") -> "Plan":
+        """Read a plan from the text of `to_json`; error messages use `name`."""
+        content = _checked_content(text, name)
+        try:
+            columns = tuple(content["columns"])
+            plan = cls(
+                kind=content["kind"],
+                asked=dict(content["asked"]),
+                unit=str(content["unit"]),
+                columns=columns,
+                rows=tuple(_read(columns, row) for row in content["rows"]),
+                criteria=tuple(criterion(each, content["kind"]) for each in content["criteria"]),
+                version=str(content["library_version"]),
+            )
+        except (ParameterError, KeyError, TypeError, ValueError):
+            plan = None
+        if plan is None or plan.kind not in SETTINGS or not set(plan.columns) <= set(COLUMNS):
+            raise ReleaseFileError(f"{name} is not a valid plan; ask its maker for it again")
+        return plan
+
+    def _content(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "format_version": FORMAT_VERSION,
+            "library_version": self.version,
+            "kind": self.kind,
+            "unit": self.unit,
+            "asked": dict(self.asked),
+            "columns": list(self.columns),
+            "rows": [[_written(value) for value in row] for row in self.rows],
+            "criteria": [each.text for each in self.criteria],
+        }
+
+
+def _checked_content(text: str, name: str) -> dict[str, Any]:
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError):
+        content = None
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise ReleaseFileError(f"{name} is not a dphist plan, or it is cut short")
+    found = content.get("format_version")
+    if isinstance(found, int) and found > FORMAT_VERSION:
+        raise ReleaseFileError(
+            f"{name} was written by a later version of dphist; install that version to read it"
+        )
+    if content.pop("checksum", None) != _digest(content):
+        raise ReleaseFileError(f"{name} was changed after it was written; make the plan again")
+    return content
+
+
+def _digest(content: dict[str, Any]) -> str:
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return "sha256:" + hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def _written(value: Any) -> Any:
+    return decimal_text(value, 150) if isinstance(value, Fraction) else value
+
+
+def _read(columns: tuple[str, ...], row: list[Any]) -> tuple[Any, ...]:
+    return tuple(
+        exact_number(value, name) if name in _EXACT else value
+        for name, value in zip(columns, row, strict=True)
+    )
+
+
+def _rounded(value: Any) -> Any:
+    return float(value) if isinstance(value, Fraction) else value

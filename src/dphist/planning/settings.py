@@ -1,0 +1,176 @@
+"""What each setting of a plan is worth: every number is one that a mechanism of it states."""
+
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+from dphist.anonymized import AdaptiveScan
+from dphist.errors import ParameterError
+from dphist.parameters import Exact, optional_whole, positive_delta, privacy_parameter, whole_number
+from dphist.planning.noise_choice import threshold_histogram
+from dphist.planning.odds import guessed_right
+from dphist.privacy.calibration import calibrate
+from dphist.privacy.delta_worth import advised_delta
+from dphist.ranges import AdaptiveTree
+from dphist.streams import ContinualMechanism
+
+EPSILONS = ("0.1", "0.2", "0.5", "1", "2", "4")
+USUAL_DELTA = "0.000001"
+_USUAL_LABELS = (1, 3, 10, 30)
+_MOST_SETTINGS = 1000
+
+Row = dict[str, Any]
+
+
+def labels_settings(
+    *,
+    epsilon: Any = EPSILONS,
+    delta: Any = None,
+    max_labels: Any = _USUAL_LABELS,
+    max_count: Any = 1,
+    users: int | None = None,
+    noise: Any = "auto",
+) -> Iterator[Row]:
+    """Return what labels cost and are worth; see `dphist.plan`."""
+    guess = optional_whole(users, "users", 1)
+    grid = _grid(
+        max_labels=(max_labels, _whole),
+        max_count=(max_count, _whole),
+        delta=(_delta_or_advised(delta, guess), _delta),
+        epsilon=(epsilon, privacy_parameter),
+    )
+    for setting in grid:
+        made = threshold_histogram(noise=noise, **setting)
+        yield {**setting, "noise": made.noise, **_worth_of_labels(made, setting, guess)}
+
+
+def stream_settings(
+    *,
+    horizon: int,
+    epsilon: Any = EPSILONS,
+    delta: Any = None,
+    max_labels: Any = 1,
+    max_events: Any = None,
+    readings: int | None = None,
+    users: int | None = None,
+) -> Iterator[Row]:
+    """Return what the running counts of a stream cost and are worth; see `dphist.plan`."""
+    events = whole_number(horizon, "horizon", 1)
+    guess = optional_whole(users, "users", 1)
+    more = {} if readings is None else {"readings": readings}
+    grid = _grid(
+        max_labels=(max_labels, _whole),
+        max_events=(max_events, lambda value, name: optional_whole(value, name, 1)),
+        delta=(_delta_or_advised(delta, guess or events), _delta),
+        epsilon=(epsilon, privacy_parameter),
+    )
+    for setting in grid:
+        parameters = {**setting, "horizon": events, **more}
+        parameters["max_events_per_user"] = parameters.pop("max_events")
+        made = calibrate(ContinualMechanism, **parameters)
+        yield {**setting, **_worth_of_labels(made, setting, guess)}
+
+
+def ranges_settings(
+    *,
+    bins: Any,
+    total: int,
+    epsilon: Any = EPSILONS,
+    sensitivity: Any = 1,
+    workload: Any = "ranges",
+) -> Iterator[Row]:
+    """Return what ranges cost and are worth; see `dphist.plan`."""
+    records = whole_number(total, "total", 1)
+    for setting in _records_grid(epsilon, sensitivity):
+        made = AdaptiveTree(bins=bins, workload=workload, **setting)
+        yield _worth_of_records(setting, "range_error", made.expected_error(records), records)
+
+
+def anonymized_settings(
+    *,
+    total: int,
+    epsilon: Any = EPSILONS,
+    sensitivity: Any = 1,
+    shape: Exact = 1,
+) -> Iterator[Row]:
+    """Return what anonymized histograms cost and are worth; see `dphist.plan`."""
+    records = whole_number(total, "total", 1)
+    for setting in _records_grid(epsilon, sensitivity):
+        error = AdaptiveScan(**setting).expected_error(records, shape)
+        yield _worth_of_records(setting, "profile_error", error, records)
+
+
+SETTINGS: dict[str, Callable[..., Iterator[Row]]] = {
+    "labels": labels_settings,
+    "ranges": ranges_settings,
+    "anonymized": anonymized_settings,
+    "stream": stream_settings,
+}
+
+
+def _worth_of_labels(made: Any, setting: Row, users: int | None) -> Row:
+    expected = made.expected_error()
+    worth: Row = {"appears_from": expected.appears_from, "half_width": expected.half_width}
+    if users is not None:
+        share = expected.appears_from / users
+        worth |= {
+            "share_of_users": share,
+            "delta_times_users": setting["delta"] * users,
+        }
+    return {**worth, "guessed_right": guessed_right(setting["epsilon"], setting["delta"])}
+
+
+def _worth_of_records(setting: Row, name: str, error: float, total: int) -> Row:
+    return {
+        **setting,
+        name: error,
+        "relative_error": error / total,
+        "guessed_right": guessed_right(setting["epsilon"]),
+    }
+
+
+def _records_grid(epsilon: Any, sensitivity: Any) -> Iterator[Row]:
+    return _grid(sensitivity=(sensitivity, _whole), epsilon=(epsilon, privacy_parameter))
+
+
+def _delta_or_advised(delta: Any, users: int | None) -> Any:
+    """Return the deltas that were asked for, or one that is small for the number of users."""
+    if delta is not None:
+        return delta
+    return USUAL_DELTA if users is None else advised_delta(users)
+
+
+def _grid(**asked: tuple[Any, Callable[[Any, str], Any]]) -> Iterator[Row]:
+    """Return each combination of the values asked for; the last one varies fastest."""
+    checked = {
+        name: [check(each, name) for each in _several(values, name)]
+        for name, (values, check) in asked.items()
+    }
+    for name, values in checked.items():
+        if len(set(values)) < len(values):
+            raise ParameterError(f"{name} must have each value once")
+    combined = list(product(*checked.values()))
+    if len(combined) > _MOST_SETTINGS:
+        raise ParameterError(
+            f"a plan has at most {_MOST_SETTINGS:,} settings: give fewer values of "
+            f"{' or '.join(checked)}"
+        )
+    return (dict(zip(checked, values, strict=True)) for values in combined)
+
+
+def _several(values: Any, name: str) -> Sequence[Any]:
+    """Return the values asked for: one, or several in a list."""
+    if not isinstance(values, list | tuple | range):
+        return [values]
+    if not values:
+        raise ParameterError(f"{name} must have at least one value")
+    return list(values)
+
+
+def _whole(value: Any, name: str) -> int:
+    return whole_number(value, name, 1)
+
+
+def _delta(value: Any, _name: str) -> Fraction:
+    return positive_delta(value, "labels come from the data")

@@ -1,0 +1,1 @@
+"""The page, text and table of a plan."""

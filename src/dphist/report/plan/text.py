@@ -1,0 +1,43 @@
+"""A plan as text for a terminal, and as a CSV table."""
+
+import csv
+import io
+from fractions import Fraction
+from typing import Any
+
+from dphist.parameters import decimal_text
+from dphist.planning.plan import Plan
+from dphist.report.plan.cells import shown, table_of, title
+from dphist.report.plan.words import CONDITION, LIMITS, head, notes
+from dphist.report.text_table import beside, left, right
+
+
+def plan_text(plan: Plan) -> str:
+    """Return the plan for a terminal."""
+    columns = zip(*table_of(plan), strict=True)
+    padded = [
+        (left if name == "noise" else right)([title(plan, name), *cells])
+        for name, cells in zip(shown(plan), columns, strict=True)
+    ]
+    lines = [*head(plan), "", *beside(*padded, gap="  ", width=None), ""]
+    lines += [f"{title(plan, name)}: {meaning}" for name, meaning in notes(plan)]
+    lines += [CONDITION, LIMITS[plan.kind]]
+    if plan.criteria:
+        lines += ["", "Acceptance criteria, to be checked with 'dphist check RELEASE --plan PLAN':"]
+        lines += [f"  {each.text}" for each in plan.criteria]
+    return "\n".join(lines)
+
+
+def plan_csv(plan: Plan) -> str:
+    """Return all columns as CSV, epsilon and delta exactly."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(plan.columns)
+    writer.writerows([_exact(value) for value in row] for row in plan.rows)
+    return text.getvalue()
+
+
+def _exact(value: Any) -> Any:
+    if value is None:
+        return ""
+    return decimal_text(value, 150) if isinstance(value, Fraction) else value

@@ -1,0 +1,115 @@
+"""What a plan says, in sentences."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from dphist.planning.plan import Plan
+from dphist.privacy.as_text import short_exact
+from dphist.report.plan.cells import fixed, many, meaning, shown
+
+TITLES = {
+    "labels": "Labels and their counts",
+    "ranges": "Records in ranges",
+    "anonymized": "How many labels have each count",
+    "stream": "Running counts of a stream",
+}
+_GUESSES = {
+    "users": "{many} (a public guess)",
+    "total": "records (a public guess)",
+    "horizon": "events of the stream at most",
+    "readings": "readings at most",
+    "bins": "bins",
+}
+_COMMANDS = {
+    "labels": "dphist labels FILE --label COLUMN --user COLUMN",
+    "ranges": "dphist ranges FILE --column COLUMN --edges EDGES",
+    "anonymized": "dphist anonymize FILE --label COLUMN",
+    "stream": "dphist stream --state FILE",
+}
+_NO_DATA = "Computed from public numbers alone: no data were read."
+
+
+def guesses(plan: Plan) -> list[str]:
+    """Say what the plan was computed for.
+
+    >>> from dphist.planning.make import plan
+    >>> guesses(plan("labels", epsilon=1, max_labels=3, users=9000, unit="one patient"))
+    ['9,000 patients (a public guess)']
+    """
+    return [
+        f"{_number(plan.asked[name])} {text.format(many=many(plan))}"
+        for name, text in _GUESSES.items()
+        if plan.asked.get(name) is not None
+    ]
+
+
+def head(plan: Plan) -> list[str]:
+    """Return the first lines: what is planned, for whom, for how many."""
+    lines = [f"Plan: {TITLES[plan.kind].lower()}, for {plan.unit}.", _NO_DATA]
+    same = [f"{name} {value}" for name, value in fixed(plan)]
+    if guesses(plan):
+        lines.append(f"For {', '.join(guesses(plan))}.")
+    if same:
+        lines.append(f"In all settings: {', '.join(same)}.")
+    return lines
+
+
+def notes(plan: Plan) -> list[tuple[str, str]]:
+    """Return the heading and the meaning of each column that is shown."""
+    return [(name, meaning(plan, name)) for name in shown(plan)]
+
+
+def odds(plan: Plan) -> str:
+    """Say in words what each epsilon means.
+
+    >>> from dphist.planning.make import plan
+    >>> odds(plan("anonymized", epsilon=["0.1", 1], total=100))
+    ... # doctest: +NORMALIZE_WHITESPACE
+    'Of 100 people who look at the release, at most this many guess right, on average, whether one
+    record is in it: 53 at ε = 0.1, 74 at ε = 1.'
+    """
+    found = dict(zip(plan.column("epsilon"), plan.column("guessed_right"), strict=True))
+    each = [f"{right} at ε = {short_exact(epsilon)}" for epsilon, right in sorted(found.items())]
+    return (
+        "Of 100 people who look at the release, at most this many guess right, on average, "
+        f"whether {plan.unit} is in it: {', '.join(each)}."
+    )
+
+
+CONDITION = (
+    "Each of the 100 knows all other data and thinks both cases equally likely beforehand, so 50 "
+    "of them guess right without the release."
+)
+
+LIMITS = {
+    "labels": "What is cut. A user who has more labels than are kept counts with some of them "
+    "only, so counts are too small even without noise. A plan does not know how many users have "
+    "more.",
+    "ranges": "Other shapes. The error is that of a public bell curve of this size. On 9 real "
+    "histograms it was 0.3 to 1.6 times that.",
+    "anonymized": "Other shapes. The error is that of a public power law of this size. On 13 real "
+    "profiles it was 0.3 to 2.4 times that.",
+    "stream": "What is cut. An event with more labels than are kept, or events of a user beyond "
+    "the bound, are missing from the counts even without noise.",
+}
+
+
+def command_of(plan: Plan, row: Mapping[str, Any]) -> str:
+    """Return the command of a setting, to be completed."""
+    options = [_COMMANDS[plan.kind], f"--epsilon {short_exact(row['epsilon'])}"]
+    if "delta" in row:
+        options.append(f"--delta {short_exact(row['delta'])}")
+    if plan.kind == "stream":
+        options.append(f"--horizon {plan.asked['horizon']}")
+    for name in ("max_labels", "max_count", "sensitivity"):
+        if row.get(name, 1) != 1 or (name == "max_labels" and plan.kind == "labels"):
+            options.append(f"--{name.replace('_', '-')} {row[name]}")
+    if row.get("max_events") is not None:
+        options.append(f"--user COLUMN --max-events-per-user {row['max_events']}")
+    return " ".join(options)
+
+
+def _number(value: Any) -> str:
+    if isinstance(value, list):
+        return " by ".join(_number(each) for each in value)
+    return f"{value:,}" if isinstance(value, int) else str(value)

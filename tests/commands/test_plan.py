@@ -1,0 +1,112 @@
+"""`dphist plan` and `dphist check`."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import dphist as dh
+from dphist.cli import main
+
+
+def test_a_plan_is_printed_written_and_loaded(tmp_path: Path, capsys) -> None:
+    paths = {name: str(tmp_path / f"plan.{name}") for name in ("json", "csv", "html")}
+    command = ["plan", "labels", "--epsilon", "0.5,1", "--max-labels", "1,10", "--delta", "1e-6"]
+    command += ["--expect-users", "9000", "--unit", "one patient", "--criterion", "labels >= 5"]
+    written = ["--output", paths["json"], "--table", paths["csv"], "--report", paths["html"]]
+    assert main([*command, *written]) == 0
+    printed = capsys.readouterr().out
+    plan = dh.Plan.load(paths["json"])
+    same = dh.plan(
+        "labels",
+        epsilon=["0.5", "1"],
+        max_labels=[1, 10],
+        delta=["1e-6"],
+        users=9000,
+        unit="one patient",
+        criteria=["labels >= 5"],
+    )
+    assert plan.rows == same.rows
+    assert plan.digest == same.digest
+    assert "For 9,000 patients (a public guess)." in printed
+    assert plan.digest in printed
+    assert Path(paths["csv"]).read_text().count("\n") == 5
+    assert "<svg" in Path(paths["html"]).read_text()
+    assert main([*command, *written]) == 2, "outputs are not replaced"
+    assert "--overwrite" in capsys.readouterr().err
+    assert main([*command, "--json"]) == 0
+    assert dh.Plan.from_json(capsys.readouterr().out).digest == plan.digest
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["ranges", "--bins", "8,8", "--expect-total", "900", "--epsilon", "1"],
+        ["anonymized", "--expect-total", "900", "--epsilon", "1", "--expect-shape", "0.8"],
+        ["stream", "--horizon", "90", "--epsilon", "1", "--max-events-per-user", "1,2"],
+    ],
+    ids=lambda command: command[0],
+)
+def test_the_other_kinds(command: list[str], capsys) -> None:
+    assert main(["plan", *command, "--json"]) == 0
+    plan = dh.Plan.from_json(capsys.readouterr().out)
+    assert plan.kind == command[0]
+    assert len(plan) == (2 if command[0] == "stream" else 1)
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (["labels", "--epsilon", "0"], "--epsilon must be greater than 0"),
+        (["labels", "--max-labels", "1,x"], "must be a whole number"),
+        (["ranges", "--bins", "8"], "--expect-total"),
+        (["labels", "--criterion", "range error < 3"], "releases of labels have no range error"),
+        (["labels", "--quiet"], "--quiet without --output"),
+        (["labels", "--unit", "a\nb"], "--unit must be one line"),
+        (["nothing"], "invalid choice"),
+    ],
+)
+def test_wrong_commands(command: list[str], message: str, capsys) -> None:
+    assert main(["plan", *command]) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.fixture
+def released(tmp_path: Path) -> str:
+    release = dh.LeafCounts(epsilon=1, bins=8).release([100] * 8)
+    release.save(tmp_path / "release.json")
+    return str(tmp_path / "release.json")
+
+
+@pytest.mark.parametrize(
+    ("criteria", "code", "says"),
+    [
+        (["range error < 100 %", "epsilon <= 1"], 0, "holds: epsilon <= 1"),
+        (["range error < 0.01 %", "epsilon <= 1", "data: x"], 4, "does not hold: range error"),
+        (["epsilon <= 1", "data: the clinic agrees"], 5, "open: data: the clinic agrees"),
+    ],
+)
+def test_check_says_what_holds(
+    criteria: list[str], code: int, says: str, released: str, tmp_path: Path, capsys
+) -> None:
+    path = str(tmp_path / "plan.json")
+    dh.plan("ranges", bins=8, total=800, epsilon=1, criteria=criteria).save(path)
+    assert main(["check", released, "--plan", path]) == code
+    assert says in capsys.readouterr().out
+    assert main(["check", released, "--plan", path, "--json"]) == code
+    shown = json.loads(capsys.readouterr().out)
+    assert [each["criterion"] for each in shown["criteria"]] == criteria
+    assert main(["check", released, "--plan", path, "--quiet"]) == code
+    assert capsys.readouterr().out == ""
+
+
+def test_check_refuses_what_it_cannot_compare(released: str, tmp_path: Path, capsys) -> None:
+    path = str(tmp_path / "plan.json")
+    dh.plan("ranges", bins=8, total=800, epsilon=1).save(path)
+    assert main(["check", released, "--plan", path]) == 2
+    assert "holds no criteria" in capsys.readouterr().err
+    assert main(["check", released, "--plan", released]) == 1
+    assert "is not a dphist plan" in capsys.readouterr().err
+    dh.plan("labels", epsilon=1, criteria=["labels > 1"]).save(path)
+    assert main(["check", released, "--plan", path]) == 2
+    assert "release must be of labels" in capsys.readouterr().err

@@ -1,0 +1,186 @@
+"""A plan: every number is one that a mechanism of the setting states, and no data are read."""
+
+import itertools
+import json
+import math
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dphist as dh
+from dphist.planning.columns import COLUMNS
+from dphist.planning.odds import guessed_right
+
+LABELS: dict[str, Any] = {
+    "epsilon": ["0.5", 2],
+    "max_labels": [1, 10],
+    "max_count": [1, 3],
+    "delta": "1e-6",
+}
+
+
+def made_by_hand(kind: str, row: dict[str, Any], asked: dict[str, Any]) -> Any:
+    """Return the mechanism of a setting, not through the plan."""
+    total = {"epsilon": row["epsilon"], "delta": row.get("delta", 0)}
+    if kind == "labels":
+        bounds = {name: row[name] for name in ("max_labels", "max_count", "noise")}
+        return dh.calibrate(dh.ThresholdHistogram, **total, **bounds)
+    if kind == "stream":
+        return dh.calibrate(
+            dh.ContinualMechanism,
+            **total,
+            horizon=asked["horizon"],
+            max_labels=row["max_labels"],
+            max_events_per_user=row["max_events"],
+        )
+    if kind == "ranges":
+        return dh.AdaptiveTree(
+            epsilon=row["epsilon"], bins=asked["bins"], sensitivity=row["sensitivity"]
+        )
+    return dh.AdaptiveScan(epsilon=row["epsilon"], sensitivity=row["sensitivity"])
+
+
+CASES: dict[str, tuple[str, dict[str, Any]]] = {
+    "labels": ("labels", {**LABELS, "users": 5000}),
+    "ranges": ("ranges", {"epsilon": ["0.2", 1], "bins": 64, "total": 9000, "sensitivity": [1, 4]}),
+    "map": ("ranges", {"epsilon": 1, "bins": (8, 16), "total": 9000}),
+    "anonymized": ("anonymized", {"epsilon": [1, 4], "total": 3000}),
+    "stream": (
+        "stream",
+        {"epsilon": 1, "horizon": 500, "delta": "1e-6", "max_labels": [1, 2], "max_events": 3},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_number_is_the_library_s_own(case: str) -> None:
+    kind, asked = CASES[case]
+    plan = dh.plan(kind, **asked)
+    for row in plan:
+        made = made_by_hand(kind, row, asked)
+        delta = row.get("delta", 0)
+        assert made.epsilon_at(delta) <= row["epsilon"], "it costs no more than is stated"
+        assert row["guessed_right"] == guessed_right(row["epsilon"], Fraction(delta))
+        if kind in ("labels", "stream"):
+            expected = made.expected_error()
+            assert (row["appears_from"], row["half_width"]) == (
+                expected.appears_from,
+                expected.half_width,
+            )
+        else:
+            name = {"ranges": "range_error", "anonymized": "profile_error"}[kind]
+            assert row[name] == made.expected_error(asked["total"])
+            assert row["relative_error"] == row[name] / asked["total"]
+        if "users" in asked:
+            assert row["share_of_users"] == row["appears_from"] / asked["users"]
+            assert row["delta_times_users"] == row["delta"] * asked["users"]
+
+
+def test_a_row_for_each_combination() -> None:
+    plan = dh.plan("labels", **LABELS)
+    found = {(row["epsilon"], row["max_labels"], row["max_count"]) for row in plan}
+    assert found == set(itertools.product([Fraction(1, 2), 2], [1, 10], [1, 3]))
+    assert len(plan) == len(plan.rows) == 8
+    assert set(plan.columns) <= set(COLUMNS)
+    errors = [row["appears_from"] for row in plan if row["max_labels"] == row["max_count"] == 1]
+    assert errors == sorted(errors, reverse=True), "more epsilon, less error"
+
+
+def test_the_noise_is_the_one_with_the_lower_threshold() -> None:
+    for row in dh.plan("labels", epsilon=[1], max_labels=[1, 2, 3, 4, 30], delta="1e-6"):
+        thresholds = {
+            noise: float(made_by_hand("labels", {**row, "noise": noise}, {}).threshold)
+            for noise in ("laplace", "gaussian")
+        }
+        assert thresholds[row["noise"]] == min(thresholds.values())
+    given = dh.plan("labels", epsilon=1, max_labels=30, delta="1e-6", noise="laplace")
+    assert given.column("noise") == ["laplace"]
+
+
+def test_the_delta_follows_from_the_public_number_of_users() -> None:
+    assert dh.plan("labels", epsilon=1, max_labels=1).column("delta") == [Fraction(1, 10**6)]
+    (row,) = dh.plan("labels", epsilon=1, max_labels=1, users=30_000)
+    assert row["delta"] == Fraction(3, 10**7)
+    assert row["delta"] * 30_000 <= Fraction(1, 100)
+
+
+@pytest.mark.parametrize("delta", ["0", "1e-6", "0.25"])
+@pytest.mark.parametrize("epsilon", ["0.01", "0.5", "1", "3.2", "29", "31"])
+def test_guesses_are_bounded_as_tests_of_a_hypothesis_are(epsilon: str, delta: str) -> None:
+    """The best of all rules, against the hardest pair of outputs there is: randomized response."""
+    found = guessed_right(Fraction(epsilon), Fraction(delta))
+    odds = math.exp(float(epsilon))
+    kept = 1 - float(delta)
+    pair = [(float(delta), 0.0), (kept * odds / (1 + odds), kept / (1 + odds))]
+    pair += [(kept / (1 + odds), kept * odds / (1 + odds)), (0.0, float(delta))]
+    best = sum(max(one, other) for one, other in pair) / 2
+    assert 100 * best <= found + 1e-9
+    assert found <= 100 * best + 1 or found == 100
+
+
+def test_saved_and_loaded_it_is_the_same(tmp_path: Path) -> None:
+    for kind, asked in CASES.values():
+        plan = dh.plan(kind, **asked, unit="one patient", criteria=["epsilon <= 1", "data: sane"])
+        plan.save(tmp_path / "plan.json")
+        again = dh.Plan.load(tmp_path / "plan.json")
+        assert again.to_json() == plan.to_json()
+        assert again.rows == plan.rows
+        assert again.criteria == plan.criteria
+        assert again.digest == plan.digest
+        assert again.unit == "one patient"
+
+
+def test_a_changed_plan_is_refused(tmp_path: Path) -> None:
+    text = dh.plan("anonymized", epsilon=1, total=100, criteria=["epsilon <= 1"]).to_json()
+    weaker = text.replace("epsilon <= 1", "epsilon <= 9")
+    with pytest.raises(dh.ReleaseFileError, match="changed after it was written"):
+        dh.Plan.from_json(weaker)
+    for wrong in ("", "[]", "{}", text[:40]):
+        with pytest.raises(dh.ReleaseFileError, match="not a dphist plan"):
+            dh.Plan.from_json(wrong)
+    later = json.dumps({**json.loads(text), "format_version": 2})
+    with pytest.raises(dh.ReleaseFileError, match="later version"):
+        dh.Plan.from_json(later)
+    with pytest.raises(dh.ReleaseFileError, match="cannot be read as a plan"):
+        dh.Plan.load(tmp_path / "none.json")
+
+
+def test_tables() -> None:
+    plan = dh.plan("labels", epsilon=["0.5", 1], max_labels=2, delta="1e-6", users=100)
+    frame = plan.to_pandas()
+    assert list(frame.columns) == list(plan.columns)
+    assert frame["epsilon"].tolist() == [0.5, 1.0]
+    assert frame["appears_from"].tolist() == plan.column("appears_from")
+    assert plan.to_polars()["noise"].to_list() == plan.column("noise")
+    assert repr(plan) == "Plan('labels', 2 settings)"
+    with pytest.raises(dh.ParameterError, match="name must be one of"):
+        plan.column("nothing")
+
+
+@pytest.mark.parametrize(
+    ("kind", "asked", "message"),
+    [
+        ("label", {}, "kind must be one of labels, ranges, anonymized, stream"),
+        ("labels", {"bins": 3}, "takes no bins; it takes epsilon, delta"),
+        ("ranges", {"bins": 3}, "needs total: a public number"),
+        ("ranges", {}, "needs bins and total"),
+        ("stream", {}, "needs horizon"),
+        ("labels", {"epsilon": 0}, "epsilon must be greater than 0"),
+        ("labels", {"epsilon": []}, "epsilon must have at least one value"),
+        ("labels", {"epsilon": [1, 1]}, "epsilon must have each value once"),
+        ("labels", {"max_labels": 0}, "max_labels must be at least 1"),
+        ("labels", {"delta": 0}, "delta must be above 0"),
+        ("labels", {"users": 0}, "users must be at least 1"),
+        ("ranges", {"bins": 3, "total": 0}, "total must be at least 1"),
+        ("labels", {"max_labels": list(range(1, 300))}, "at most 1,000 settings"),
+        ("labels", {"criteria": ["range error < 3"]}, "releases of labels have no range error"),
+        ("labels", {"unit": ""}, "unit"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_the_remedy(
+    kind: str, asked: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(dh.ParameterError, match=message):
+        dh.plan(kind, **asked)

@@ -1,0 +1,107 @@
+"""The page of a plan: complete without scripts and network, every number the library's own."""
+
+import re
+from html import unescape
+from html.parser import HTMLParser
+
+import pytest
+
+import dphist as dh
+from dphist.report.plan.cells import cell, shown
+from dphist.report.plan.page import plan_html
+from dphist.report.plan.text import plan_csv, plan_text
+
+PLANS = {
+    "labels": ("labels", {"max_labels": [1, 10], "epsilon": ["0.5", 1], "users": 20_000}),
+    "ranges": ("ranges", {"bins": 64, "total": 10_000, "epsilon": [1, 2], "sensitivity": [1, 5]}),
+    "anonymized": ("anonymized", {"total": 5000, "epsilon": ["0.1", 1]}),
+    "stream": ("stream", {"horizon": 900, "epsilon": [1], "max_labels": [1, 2], "delta": "1e-6"}),
+}
+
+
+@pytest.fixture(scope="module", params=PLANS)
+def plan(request: pytest.FixtureRequest) -> dh.Plan:
+    kind, asked = PLANS[request.param]
+    return dh.plan(kind, **asked, unit="one <patient>", criteria=["epsilon <= 1", "data: a < b"])
+
+
+class Cells(HTMLParser):
+    """Collects the cells of the table of settings."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.rows: list[list[str]] = []
+        self.open = False
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, _: list[tuple[str, str | None]]) -> None:
+        if tag == "tr":
+            self.rows.append([])
+        self.open = tag in ("td", "th")
+        if self.open:
+            self.rows[-1].append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        self.open = self.open and tag not in ("td", "th")
+
+    def handle_data(self, data: str) -> None:
+        if self.open:
+            self.rows[-1][-1] += data
+
+
+def test_the_table_of_the_page_is_the_plan(plan: dh.Plan) -> None:
+    head, *rows = Cells(plan_html(plan)).rows
+    assert len(head) == len(shown(plan))
+    expected = [[cell(name, row[name]) for name in shown(plan)] for row in plan]
+    assert [[text.replace("\u00a0", " ") for text in row] for row in rows] == expected
+
+
+def test_the_charts_show_the_plan(plan: dh.Plan) -> None:
+    page = plan_html(plan)
+    assert page.count("<svg") == 2
+    odds = page[page.index("<svg") : page.index("</svg>")]
+    texts = set(re.findall(r">([^<>]+)</text>", odds))
+    assert {f"{count}" for count in plan.column("guessed_right")} <= texts
+    assert {cell("epsilon", epsilon) for epsilon in plan.column("epsilon")} <= texts
+
+
+def test_rounded_numbers_never_promise_more() -> None:
+    for value in (0.0123456, 1234.5, 0.5, 99.01):
+        assert float(cell("range_error", value).replace(",", "")) >= value
+        assert (
+            float(cell("relative_error", value).removesuffix(" %").replace(",", "")) >= 100 * value
+        )
+
+
+def test_the_page_loads_nothing_and_needs_no_script(plan: dh.Plan) -> None:
+    page = plan_html(plan)
+    assert "<script" not in page
+    assert "default-src 'none'" in page
+    assert not re.findall(r"""(?:src|href)=["'](?!#)""", page)
+    assert "http" not in re.sub(r'http-equiv|"http://www\.w3\.org/[^"]*"', "", page)
+
+
+def test_words_are_escaped(plan: dh.Plan) -> None:
+    page = plan_html(plan)
+    assert "<patient>" not in page
+    assert "one <patient>" in unescape(page)
+    assert "data: a &lt; b" in page
+
+
+def test_the_page_states_condition_limits_and_checksum(plan: dh.Plan) -> None:
+    page = unescape(plan_html(plan)).replace("\u00a0", " ")
+    assert plan.digest in page
+    assert "50 of them guess right without the release" in " ".join(page.split())
+    assert "What a plan does not say" in page
+    assert f"dphist {plan.kind.replace('anonymized', 'anonymize')} " in page
+
+
+def test_text_and_table_hold_every_setting(plan: dh.Plan) -> None:
+    text = plan_text(plan)
+    for row in plan:
+        cells = [cell(name, row[name]) for name in shown(plan)]
+        assert any(line.split() == " ".join(cells).split() for line in text.splitlines())
+    head, *lines = plan_csv(plan).splitlines()
+    assert head.split(",") == list(plan.columns)
+    assert len(lines) == len(plan)
+    assert "data: a < b" in text
