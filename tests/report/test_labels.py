@@ -18,6 +18,7 @@ from dphist import (
     ApproxDP,
     DiscoverLabels,
     LabelCounts,
+    ParameterError,
     PureDP,
     Release,
     ThresholdHistogram,
