@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PrivacyUnit, PureDP, compose
     from dphist.privacy.calibration import calibrate
     from dphist.ranges import AdaptiveTree, HierarchicalTree, LeafCounts
+    from dphist.release.mechanism_json import mechanism_from_json, mechanism_to_json
     from dphist.release.release import Release
     from dphist.release.running_counts import RunningCounts
     from dphist.report import plot, write_report
@@ -111,6 +112,8 @@ __all__ = [
     "compose",
     "disclose",
     "for_error",
+    "mechanism_from_json",
+    "mechanism_to_json",
     "noise",
     "plan",
     "plot",
@@ -158,6 +161,7 @@ _HOMES = {
     "planning.for_error": ("for_error",),
     "planning.make": ("plan",),
     "planning.plan": ("Plan",),
+    "release.mechanism_json": ("mechanism_from_json", "mechanism_to_json"),
     "release.release": ("Release",),
     "report": ("plot", "write_report"),
     "report.disclosure.disclose": ("disclose",),

@@ -14,37 +14,17 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
-from importlib import import_module
-from importlib.metadata import version
 from typing import NoReturn
 
 from dphist.commands import ending
+from dphist.commands.configuration.expanding import expanded
 from dphist.commands.in_options import in_options
-from dphist.commands.options import EDGE_OPTIONS, Parser, UsageError, with_negative_values
+from dphist.commands.options import UsageError
+from dphist.commands.registry import parsed
 from dphist.errors import BudgetError, ColumnError, DphistError, LedgerError, ParameterError
 
 REFUSED = 3
 """Exit code of what costs more than a ledger has left."""
-
-# Each command with its line of the help, its module, and what adds it to a parser. A module is
-# imported when its command is called: the mechanisms take most of the time to start.
-_COMMANDS = {
-    "anonymize": ("release how many labels have each count", "anonymize", "add_anonymize"),
-    "ranges": ("release how many records lie in any range", "ranges", "add_ranges"),
-    "labels": ("release common labels with their counts", "labels.command", "add_labels"),
-    "top": ("release the most common labels, ranked", "labels.top", "add_top"),
-    "stream": ("release running counts of a stream of events", "stream.command", "add_stream"),
-    "plan": ("what a release would cost and be worth", "plan.command", "add_plan"),
-    "check": ("compare a release with a plan's criteria", "check", "add_check"),
-    "ledger": ("keep one budget for all releases of a data set", "ledger.command", "add_ledger"),
-    "properties": (
-        "estimate entropy, the number of labels and more",
-        "properties",
-        "add_properties",
-    ),
-    "show": ("summarize a saved release", "show", "add_show"),
-    "disclose": ("draft an entry for the registry of deployments", "disclose", "add_disclose"),
-}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -55,7 +35,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with _stopping_cleanly():
             given = sys.argv[1:] if arguments is None else arguments
-            options = _parser(given).parse_args(with_negative_values(given, EDGE_OPTIONS))
+            words = expanded(given)
+            options = parsed(words)
+            options.configuration = words.configuration
             known, typed = vars(options).keys(), _typed(options)
             run: Callable[[argparse.Namespace], None] = options.run
             run(options)
@@ -124,21 +106,3 @@ def _fail(message: str, code: int) -> int:
     ending.settle()  # a signal now would add a second line
     print(f"dphist: {ending.with_note(message)}", file=sys.stderr)
     return code
-
-
-def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
-    """Return the parser of these arguments: of the other commands it knows the names alone."""
-    parser = Parser(
-        prog="dphist",
-        description="Release histograms with differential privacy.",
-        allow_abbrev=False,
-    )
-    parser.add_argument("--version", action="version", version=f"dphist {version('dphist')}")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
-    chosen = next((word for word in given if word in _COMMANDS), None)
-    for name, (summary, module, add) in _COMMANDS.items():
-        if name == chosen:
-            getattr(import_module(f"dphist.commands.{module}"), add)(commands, summary)
-        else:
-            commands.add_parser(name, help=summary)
-    return parser

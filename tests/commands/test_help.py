@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import dphist as dh
-from dphist import cli
+from dphist.commands import registry
 from dphist.mechanism import meanings_of
 from dphist.streams import ContinualMechanism
 
@@ -37,7 +37,7 @@ COMMANDS: dict[str, tuple[list[type[Any]], set[str], set[str]]] = {
 
 def helps(command: str) -> dict[str, str]:
     """Return the help of each option by the parameter it sets, as a reader sees it."""
-    parser = cli._parser([command])
+    parser = registry.parser_of([command])
     found = next(a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
     return {
         "labels" if action.dest == "known_labels" else action.dest: str(action.help) % {}

@@ -19,7 +19,8 @@ _TEXT = """() => {
   let node, number = 0;
   while ((node = walker.nextNode())) {
     const parent = node.parentElement;
-    if (!node.nodeValue.trim() || parent.closest('.hidden, style, title, desc')) continue;
+    if (!node.nodeValue.trim() || parent.closest('.hidden, style, title, desc')
+        || !parent.checkVisibility()) continue;
     const hidden = parent.closest('thead');
     if (hidden && getComputedStyle(hidden).clipPath !== 'none') continue;
     const range = document.createRange();

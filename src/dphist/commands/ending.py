@@ -89,6 +89,13 @@ def settle() -> bool:
     return bool(_handled)
 
 
+def go_on() -> None:
+    """Handle signals again after `settle`: there is more to do."""
+    for each in _handled:
+        signal.signal(each, _end)
+    say(NOTHING_WRITTEN)
+
+
 def leave(code: int) -> NoReturn:
     """End the process, without Python's own end, in which other threads are torn down."""
     settle()

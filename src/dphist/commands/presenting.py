@@ -77,9 +77,13 @@ def presentation_of(options: argparse.Namespace) -> Presentation:
 
 
 def presented(release: Release, options: argparse.Namespace) -> Release:
-    """Return a release with the words that the options give, beside those it has."""
+    """Return a release with the words that the options give, and what asked for it."""
     words = _words_of(options)
-    return release.present(**words) if words else release
+    release = release.present(**words) if words else release
+    configuration = getattr(options, "configuration", None)
+    if configuration is None or "entry" in release.provenance:  # a ledger states it itself
+        return release
+    return release.configured(configuration)
 
 
 def _words_of(options: argparse.Namespace) -> Any:

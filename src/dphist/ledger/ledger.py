@@ -136,6 +136,7 @@ class Ledger(LedgerAccounts):
         note: str = "",
         account: Accounts = None,
         presentation: Presentation | None = None,
+        configuration: str | None = None,
         source: Source | None = None,
     ) -> Release:
         """Charge what a release costs, durably, and then make it.
@@ -151,6 +152,8 @@ class Ledger(LedgerAccounts):
         account : the account to charge, or several, all or none (default: the only one).
         presentation : the words in which the release is shown. Those of the first release with a
             key are kept.
+        configuration : hash of the file that asked for the release, for its provenance. That of
+            the first release with a key is kept.
         source : `source(n)` returns n random bytes. For tests only: the release says so.
 
         Returns
@@ -189,6 +192,8 @@ class Ledger(LedgerAccounts):
             if presentation is not None:
                 words = replace(presentation, date=release.presentation.date)
                 release = replace(release, presentation=words)
+            if configuration is not None:
+                release = release.configured(configuration)
             return self._payments.finish(release, key, entry)
         except BaseException as error:
             LOG.warning("%s: entry %d was charged, and its release failed", self.name, entry.number)
@@ -239,15 +244,16 @@ class Ledger(LedgerAccounts):
 
         Parameters
         ----------
-        data : for their unit alone: they are not read.
+        data : for their unit alone: they are not read. A list has those of each release in turn.
         """
-        unit = Deferred.of(data, self.id).protected
+        each = data if isinstance(data, list) else [data] * len(mechanisms)
+        units = [Deferred.of(one, self.id).protected for one in each]
         after: dict[tuple[str, str], Totals] = {}
         priced: list[list[Price]] = []
         paid, ends = 0, None
         with self._payments.reading() as tables:
             names = self._payments.names(tables, account)
-            for mechanism in mechanisms:
+            for mechanism, unit in zip(mechanisms, units, strict=True):
                 priced.append(prices(tables, names, mechanism, unit))
                 found = [
                     would_fit(tables, price, holder, after)

@@ -77,7 +77,8 @@ class Release(Tabular):
     provenance : mapping of str to str
         Choices about the data, fixed without looking at them: ``unit``, the privacy unit;
         ``null_users`` and ``null_labels``, the treatment of rows without a user or label;
-        ``max_labels``, ``max_count`` and ``max_records``, the bounds applied to each user.
+        ``max_labels``, ``max_count`` and ``max_records``, the bounds applied to each user;
+        ``configuration``, the SHA-256 hash of the file that asked for the release.
         Without ``unit``, the caller asserted the bounds of a release of labels, or a sensitivity
         above 1 of other releases.
     for_tests : bool
@@ -147,6 +148,10 @@ class Release(Tabular):
         'Passwords by popularity'
         """
         return replace(self, presentation=self.presentation.with_words(**words))
+
+    def configured(self, configuration: str) -> "Release":
+        """Return this release with the hash of the configuration that asked for it."""
+        return replace(self, provenance={**self.provenance, "configuration": configuration})
 
     def redecode(self) -> "Release":
         """Return this release with its value inferred again from its noisy counts.

@@ -1,13 +1,16 @@
 """The report: one HTML file about one release that opens anywhere, without a network."""
 
+import re
 from pathlib import Path
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, Template
+from markupsafe import Markup, escape
 
 from dphist.atomic_files import check_output_path, write_text
 from dphist.release.release import FOR_TESTS, Release
 from dphist.report import mechanism_facts, words
 from dphist.report.about import about_of
+from dphist.report.disclosure.errata import errata_in_words
 from dphist.report.disclosure.sections import sections_of
 from dphist.report.kinds import kind_of
 from dphist.report.labels_shown import harmless
@@ -15,6 +18,7 @@ from dphist.report.nouns import Nouns, Verbatim, in_own_words, nouns_of
 from dphist.report.paid import paid_in_words
 
 _LONGEST = 120  # letters of a label
+_DATE = re.compile(r"\d{4}-\d\d-\d\d(?: \d\d:\d\d(?::\d\d(?:\.\d+)?)?)?")
 
 
 def write_report(release: Release, path: str | Path) -> None:
@@ -43,6 +47,7 @@ def report_html(release: Release) -> str:
         page=kind.page(checked),
         paid=paid_in_words(checked.provenance),
         disclosed=sections_of(checked),
+        faults=errata_in_words(checked),
     )
 
 
@@ -71,7 +76,9 @@ def template_of(package: str, nouns: Nouns | None = None) -> Template:
     return environment.get_template("page.html.j2")
 
 
-def _typeset(text: str) -> str:
-    """Keep a number and its sign on one line, and curl apostrophes."""
+def _typeset(text: str) -> Markup:
+    """Escape a text, keep dates, numbers and their signs on one line, and curl apostrophes."""
     text = text.replace(" %", "\u00a0%").replace("'", "\u2019")
-    return text.replace("± ", "±\u00a0").replace("ε = ", "ε\u00a0=\u00a0")
+    text = text.replace("± ", "±\u00a0").replace("ε = ", "ε\u00a0=\u00a0")
+    safe = str(escape(text))  # of Markup, re.sub would escape the tags as well
+    return Markup(_DATE.sub(r'<span class="whole">\g<0></span>', safe))  # noqa: S704

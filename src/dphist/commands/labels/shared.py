@@ -265,7 +265,8 @@ def _caps_in_words(mechanism: LabelsMechanism, others: Mapping[int, LabelsMechan
         "Choose --max-labels from public knowledge, such as the number of labels per person in a "
         "survey or an older release. Trying several values on the data costs the sum of all "
         "trials. A smaller value cuts more users, and their surplus is missing from the counts. A "
-        "larger value needs more noise."
+        "larger value needs more noise. If nothing is known, 10 to 50 is a usual choice; take the "
+        "middle of what people have rather than the maximum."
     ]
     for cap, other in others.items():
         count = _likely(other)
@@ -275,6 +276,7 @@ def _caps_in_words(mechanism: LabelsMechanism, others: Mapping[int, LabelsMechan
         error = half_width(other)
         says = f"  --max-labels {cap:,}: counts are within ± {error:,}"
         lines.append(says + (f", and released from {count:,} on." if count is not None else "."))
+    lines.append("'dphist plan labels --max-labels 10,20,50' compares more values, for several ε.")
     if isinstance(mechanism, ThresholdHistogram) and not mechanism.count_cut_users:
         lines.append(
             "With --count-cut-users, the release also states the share of users who were cut."

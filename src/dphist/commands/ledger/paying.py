@@ -20,6 +20,7 @@ from dphist.release.release import Release
 _NOT_ABOUT = {
     *("output", "table", "report", "overwrite", "quiet", "json", "dry_run", "run", "reserve"),
     *("ledger", "account", "by", "key", "signing_key", "unit_word"),
+    *("config", "section", "configuration", "priced", "checked"),
     *(name for name in WORDS if name != "unit"),
     *("epsilon", "delta", "rho", "known_labels", "expect_total", "expect_users", "expect_shape"),
 }
@@ -74,7 +75,13 @@ def release_paid(
         ending.note(f"'dphist ledger log' says whether the key {key!r} was charged")
         try:
             presentation = presentation_of(options)
-            release = ledger.release(mechanism, deferred, presentation=presentation, **paying)
+            release = ledger.release(
+                mechanism,
+                deferred,
+                presentation=presentation,
+                configuration=getattr(options, "configuration", None),
+                **paying,
+            )
         except DphistError:
             if not charged:  # it was refused
                 ending.note("")

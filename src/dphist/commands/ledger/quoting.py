@@ -25,6 +25,10 @@ def quote(mechanism: Any, options: argparse.Namespace, protected: Protected) -> 
     place = place_to_pay(options)
     if place is None:
         return Quote()
+    priced = getattr(options, "priced", None)
+    if priced is not None:  # several releases are added up before the first is made
+        priced.append((place, mechanism, protected))
+        return Quote()
     from dphist.commands.ledger.opening import opened_at
     from dphist.commands.ledger.price import price_of
 

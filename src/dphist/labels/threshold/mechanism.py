@@ -40,7 +40,7 @@ from dphist.noise.gaussian_epsilon import gaussian_epsilon
 from dphist.noise.geometric import SMALLEST_EPSILON
 from dphist.noise.search import first_true
 from dphist.parameters import Exact, checked_level, probability, whole_number
-from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PureDP
+from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PureDP, dp_events
 from dphist.release.label_table import LabelTable
 from dphist.release.mechanisms import savable
 
@@ -244,6 +244,17 @@ class ThresholdHistogram(LabelsMechanism):
         each = self.epsilon**2
         always = self.count_cut_users * each  # what a user changes beside labels, new or shared
         return epsilon_of_ends([(self._changed * each, total), (always, (total - own) / (1 - own))])
+
+    def _dp_event(self) -> Any:
+        if self.noise == "gaussian":
+            noise = dp_events.gaussian(self._changed * self.epsilon**2)
+        else:
+            # The numbers of users change by 1 and have noise for that, which costs the same.
+            rate = self.epsilon / self.max_count
+            noise = dp_events.geometric(rate, self.max_count, self.changed_labels)
+            if self.count_cut_users:
+                noise = dp_events.together([noise, dp_events.geometric(self.epsilon)])
+        return dp_events.composed(noise, self.delta or Fraction(0))
 
     @classmethod
     def needs_delta(cls, labels: Sequence[Any] | None = None, **_parameters: Any) -> bool:

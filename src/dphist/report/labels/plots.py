@@ -77,13 +77,12 @@ def order_chart(release: Release) -> Chart:
                 label="Chance of the right order")  # fmt: skip
         ax.plot([sure, sure, 0], [0, 95, 95], color=palette.line, linestyle="--", linewidth=1.2,
                 label="95 %")  # fmt: skip
-        ax.set_xlim(0, 2 * sure)
+        ax.set_xlim(0, 2.06 * sure)  # the last number stays within the figure
         ax.set_ylim(45, 100.5)
         ax.xaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
         ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: short_number(value)))
-        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g} %"))
         ax.set_xlabel(nouns("Difference of two counts (records)"))
-        ax.set_ylabel("Chance")
+        ax.set_ylabel("Chance (%)")
         finish(ax, palette)
 
     return Chart(ORDER_TITLE, draw)

@@ -85,7 +85,7 @@ LIMITS = {
     "labels": "What is cut. A user who has more labels than are kept counts with some of them "
     "only, so counts are too small even without noise. A plan does not know how many users have "
     "more.",
-    "ranges": "Other shapes. The error is that of a public bell curve of this size. On 10 real "
+    "ranges": "Other shapes. The error is that of a public bell curve of this size. On 9 real "
     "histograms it was 0.3 to 1.6 times that.",
     "anonymized": "Other shapes. The error is that of a public power law of this size. On 13 real "
     "profiles it was 0.3 to 2.4 times that.",

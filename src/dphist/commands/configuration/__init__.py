@@ -1,0 +1,1 @@
+"""Releases that a configuration file asks for."""

@@ -1,0 +1,184 @@
+"""dphist run: all releases of a configuration file, each of them checked before the first."""
+
+import argparse
+import copy
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from dphist.atomic_files import check_distinct
+from dphist.commands import ending
+from dphist.commands.configuration.arguments import arguments_of, check_defaults
+from dphist.commands.configuration.reading import Configuration, Section, read_configuration
+from dphist.commands.in_options import in_options
+from dphist.commands.options import Commands, UsageError
+from dphist.commands.publishing import Protected, check_paths, check_purpose, outputs_of
+from dphist.commands.registry import parsed
+from dphist.errors import BudgetError, DphistError, OutputFileError
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """A section with the options that it stands for."""
+
+    section: Section
+    options: argparse.Namespace
+
+
+def add_run(commands: Commands, summary: str) -> None:
+    """Add the command; the list of commands shows the summary."""
+    command = commands.add_parser(
+        "run",
+        help=summary,
+        description=(
+            "Make the releases that a configuration file asks for, in its order. All sections are "
+            "checked before the first is run, and with a ledger, that all of them fit."
+        ),
+        epilog=(
+            "A section has a command (anonymize, ranges, labels or top), FILE as file, and the "
+            "options of that command by their long names. [defaults] holds what several share. "
+            "Each release names the SHA-256 hash of the file. The guide is docs/planning.md."
+        ),
+        allow_abbrev=False,
+    )
+    command.set_defaults(run=_run)
+    command.add_argument("config", metavar="TOML", help="the configuration")
+    command.add_argument(
+        "--section",
+        action="append",
+        metavar="NAME",
+        help="only this section; may be given several times",
+    )
+    command.add_argument(
+        "--dry-run", action="store_true", help="only print what each release costs; read no data"
+    )
+    command.add_argument("--overwrite", action="store_true", help="replace outputs that exist")
+    how = command.add_mutually_exclusive_group()
+    how.add_argument("--quiet", action="store_true", help="print nothing but errors")
+    how.add_argument("--json", action="store_true", help="print JSON, a line for each section")
+
+
+def _run(options: argparse.Namespace) -> None:
+    found = read_configuration(options.config)
+    check_defaults(found.path, found.sections)
+    prepared = [_prepared(found, each, options) for each in _chosen(found, options.section)]
+    _check_outputs(found, prepared)
+    if not options.dry_run:
+        for each in prepared:
+            with _named(found, each, []):
+                _check(each.options)
+        _check_sums(found, prepared)
+    done: list[str] = []
+    for each in prepared:
+        if not (options.quiet or options.json):
+            print(f"{'' if not done else chr(10)}[{each.section.name}]", flush=True)
+        ending.go_on()
+        with _named(found, each, done):
+            run: Callable[[argparse.Namespace], None] = each.options.run
+            run(each.options)
+        done.append(each.section.name)
+
+
+def _chosen(found: Configuration, names: list[str] | None) -> list[Section]:
+    if names is None:
+        return list(found.sections)
+    held = {each.name: each for each in found.sections}
+    for name in names:
+        if name not in held:
+            raise UsageError(f"{found.path} has no section {name!r}; it has {', '.join(held)}")
+    return [each for each in found.sections if each.name in names]
+
+
+def _prepared(found: Configuration, section: Section, asked: argparse.Namespace) -> _Prepared:
+    if section.command == "stream":
+        raise UsageError(
+            f"{found.path}: [{section.name}] reads events from standard input; run it by itself: "
+            f"dphist stream --config {found.path} --section {section.name}"
+        )
+    arguments = arguments_of(found.path, section, dry_run=asked.dry_run)
+    flags = [
+        f"--{flag}"
+        for flag in ("dry-run", "overwrite", "quiet", "json")
+        if getattr(asked, flag.replace("-", "_"))
+    ]
+    try:
+        options = parsed([arguments[0], *flags, *arguments[1:]])
+    except UsageError as error:
+        text = str(error).partition("\n")[0]
+        raise UsageError(f"{found.path}: [{section.name}]: {text}") from None
+    options.configuration = found.digest
+    return _Prepared(section, options)
+
+
+def _check(options: argparse.Namespace) -> None:
+    """Find what is wrong with a section: paths, options, mechanism. No data are read."""
+    check_paths(options)
+    check_purpose(options)
+    trial = copy.copy(options)
+    trial.dry_run, trial.quiet, trial.json, trial.priced = True, True, False, []
+    if hasattr(trial, "expect_total"):
+        trial.expect_total = 1  # an error that nobody sees is computed for one record
+    trial.run(trial)
+    options.checked = trial.priced
+    options.by = trial.by
+
+
+def _check_outputs(found: Configuration, prepared: list[_Prepared]) -> None:
+    """Refuse two sections that write to one place."""
+    try:
+        check_distinct([p for each in prepared for p in outputs_of(each.options).values()])
+    except OutputFileError as error:
+        raise UsageError(f"{found.path}: {error}") from None
+
+
+def _check_sums(found: Configuration, prepared: list[_Prepared]) -> None:
+    """Refuse, before the first charge, releases that do not fit a ledger together.
+
+    Those that its keys have already cost nothing more.
+    """
+    together: dict[Any, list[tuple[_Prepared, Any, Protected]]] = {}
+    for each in prepared:
+        for place, mechanism, protected in each.options.checked:
+            paid = (place, each.options.by, tuple(each.options.account or ()))
+            together.setdefault(paid, []).append((each, mechanism, protected))
+    for (place, by, accounts), asked in together.items():
+        from dphist.commands.ledger.opening import opened_at  # slow to import, and seldom needed
+        from dphist.ledger import Deferred
+
+        with opened_at(place, asked[0][0].options) as ledger:
+            new = [each for each in asked if not _is_known(ledger, each[0])]
+            data = [Deferred(lambda: None, p.unit, p.records) for _, _, p in new]
+            mechanisms = [mechanism for _, mechanism, _ in new]
+            plan = ledger.plan(mechanisms, by=by, account=list(accounts) or None, data=data)
+        if not plan.affordable:
+            name = new[plan.paid][0].section.name
+            raise BudgetError(
+                f"{found.path}: [{name}] would not fit after the releases before it. Nothing was "
+                "charged"
+            )
+
+
+def _is_known(ledger: Any, each: _Prepared) -> bool:
+    """Whether the ledger has the key of a section already."""
+    try:
+        ledger.find(each.options.key)
+    except DphistError:
+        return False
+    return True
+
+
+@contextmanager
+def _named(found: Configuration, each: _Prepared, done: list[str]) -> Iterator[None]:
+    """Have an error name the section, and the releases that were made before it."""
+    try:
+        yield
+    except (UsageError, DphistError) as error:
+        text = str(error)
+        if isinstance(error, DphistError) and not isinstance(error, BudgetError):
+            text = in_options(text, vars(each.options).keys())
+        made = f"; made before it: {', '.join(f'[{name}]' for name in done)}" if done else ""
+        if not done and sys.stdout is not None:
+            sys.stdout.flush()
+        raise type(error)(f"{found.path}: [{each.section.name}]: {text}{made}") from None

@@ -1,0 +1,199 @@
+"""`dphist run` and `--config`: releases from a file, all checked before the first is made."""
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import dphist as dh
+from dphist.cli import main
+
+GENES = """
+[genes]
+command = "labels"
+file = "rows.csv"
+label = "gene"
+user = "patient"
+max-labels = 2
+epsilon = 2.0
+delta = 1e-6
+expect-users = 300
+output = "genes.json"
+title = "Genes"
+"""
+AGES = """
+[ages]
+command = "ranges"
+file = "rows.csv"
+column = "age"
+edges = [0, 18, 65, 120]
+user = "patient"
+max_records = 3
+epsilon = "1/2"
+output = "ages.json"
+"""
+
+
+@pytest.fixture
+def write(tmp_path: Path, monkeypatch) -> Callable[[str], str]:
+    """Return what writes a configuration into a folder with data, where commands run."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("DPHIST_LEDGER", raising=False)
+    rows = [f"p{n},g{n % 2},{20 + n % 60}" for n in range(300)]
+    Path("rows.csv").write_text("patient,gene,age\n" + "\n".join(rows) + "\n")
+
+    def written(text: str) -> str:
+        Path("release.toml").write_text(text)
+        return "release.toml"
+
+    return written
+
+
+def digest(path: str) -> str:
+    return "sha256:" + hashlib.sha256(Path(path).read_bytes()).hexdigest()
+
+
+def test_all_sections_are_released_and_name_the_file(write, capsys) -> None:
+    path = write(GENES + AGES)
+    assert main(["run", path]) == 0
+    printed = capsys.readouterr().out
+    assert printed.index("[genes]") < printed.index("[ages]")
+    genes, ages = dh.Release.load("genes.json"), dh.Release.load("ages.json")
+    assert genes.provenance["configuration"] == ages.provenance["configuration"] == digest(path)
+    assert genes.guarantee.unit.who == "user"
+    assert genes.budget == dh.ApproxDP(2, "1e-6", genes.guarantee.unit)
+    assert genes.presentation.title == "Genes"
+    assert genes.mechanism.max_labels == 2
+    assert ages.guarantee.epsilon == dh.PureDP("1/2").epsilon
+    assert ages.mechanism.bins == (3,)
+    assert ages.mechanism.sensitivity == 3
+    assert main(["run", path]) == 2, "outputs are there"
+    assert "[genes]: genes.json exists" in capsys.readouterr().err
+    assert main(["run", path, "--overwrite", "--quiet", "--section", "ages"]) == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_a_command_takes_its_section(write, capsys) -> None:
+    path = write(GENES + AGES)
+    assert main(["labels", "--config", path]) == 0
+    assert dh.Release.load("genes.json").provenance["configuration"] == digest(path)
+    assert not Path("ages.json").exists()
+    assert main(["ranges", "--config=release.toml", "--section", "ages", "--dry-run"]) == 0
+    assert "FILE was not opened" in capsys.readouterr().out
+    for more, message in [
+        (["--epsilon", "9"], "--epsilon does not go with --config"),
+        (["--section", "ages"], "no section named ages for 'dphist labels'"),
+    ]:
+        assert main(["labels", "--config", path, *more]) == 2
+        assert message in capsys.readouterr().err
+
+
+def test_without_a_configuration_none_is_named(write) -> None:
+    write(AGES)
+    command = ["ranges", "rows.csv", "--column", "age", "--edges", "0,50,99", "--epsilon", "1"]
+    assert main([*command, "--output", "plain.json", "--quiet"]) == 0
+    assert "configuration" not in dh.Release.load("plain.json").provenance
+
+
+def test_a_dry_run_reads_no_data(write, capsys) -> None:
+    path = write(GENES.replace("rows.csv", "none.csv") + AGES.replace("rows.csv", "none.csv"))
+    assert main(["run", path, "--dry-run"]) == 0
+    assert "of 300 users are" in capsys.readouterr().out, "the guess is for dry runs"
+
+
+BROKEN = [
+    ('epsilon = "1/2"', "epsilon = 0", "[ages]: --epsilon must be greater than 0"),
+    ('epsilon = "1/2"', "epsilom = 1", "unknown key 'epsilom'; did you mean 'epsilon'?"),
+    ('epsilon = "1/2"', "", "[ages]: one of the arguments --epsilon --rho is required"),
+    ('epsilon = "1/2"', "epsilon = true", "must have a value for epsilon"),
+    ('epsilon = "1/2"', "epsilon = 1\nquiet = true", "must not have quiet: give --quiet"),
+    ('epsilon = "1/2"', "epsilon = 1\ndelta = 3", "unknown key 'delta'"),
+    ('column = "age"', "column = {}", "text, a number or a list"),
+    ("max_records = 3", "max_records = 3\nmax-records = 4", "max-records twice"),
+    ("max_records = 3", "", "--user and --max-records go together"),
+    ('file = "rows.csv"\ncolumn', 'file = "none.csv"\ncolumn', "[ages]: none.csv does not exist"),
+    ('output = "ages.json"', 'output = "genes.json"', "genes.json"),
+    ('command = "ranges"', 'command = "rangs"', "[ages] must have a command, one of anonymize"),
+    ('command = "ranges"', "", "[ages] must have a command"),
+    ("[ages]", "[ages", "must be a TOML file"),
+    ("[genes]", "epsilon = 1\n[genes]", "epsilon stands outside of a section"),
+    ("[genes]", "[defaults]\nledgr = 1\n[genes]", "[defaults] has the unknown key 'ledgr'"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "message"), BROKEN, ids=[each[1] for each in BROKEN])
+def test_nothing_is_released_if_one_section_is_wrong(old, new, message, write, capsys) -> None:
+    text = GENES + AGES
+    assert text.count(old) == 1
+    assert main(["run", write(text.replace(old, new))]) == 2
+    assert message in capsys.readouterr().err
+    assert sorted(path.name for path in Path().iterdir()) == ["release.toml", "rows.csv"]
+
+
+def test_a_stream_is_run_by_itself(write, capsys) -> None:
+    path = write(
+        '[clicks]\ncommand = "stream"\nstate = "s.state"\nepsilon = 1\ndelta = 1e-6\nhorizon = 9\n'
+    )
+    assert main(["run", path]) == 2
+    assert "dphist stream --config release.toml --section clicks" in capsys.readouterr().err
+    assert main(["stream", "--config", path, "--dry-run"]) == 0
+
+
+def ledger(epsilon: str) -> None:
+    unit = ["--unit", "one user"]
+    assert (
+        main(["ledger", "create", "l.ledger", "--epsilon", epsilon, "--delta", "1e-5", *unit]) == 0
+    )
+
+
+PAID = """
+[defaults]
+ledger = "l.ledger"
+by = "ana"
+user = "patient"
+"""
+
+
+def paid() -> str:
+    both = (GENES + AGES).replace('user = "patient"\n', "")
+    both = both.replace("[genes]", '[genes]\nkey = "genes-1"')
+    return PAID + both.replace("[ages]", '[ages]\nkey = "ages-1"').replace('"1/2"', '"0.5"')
+
+
+def test_several_releases_against_one_ledger(write, capsys) -> None:
+    path = write(paid())
+    ledger("4")
+    assert main(["run", path]) == 0
+    assert "Charged to 'main'" in capsys.readouterr().out
+    for name in ("genes", "ages"):
+        release = dh.Release.load(f"{name}.json")
+        assert release.provenance["configuration"] == digest(path)
+        assert "entry" in release.provenance
+    # The same configuration again returns the same releases, at no cost.
+    before = Path("genes.json").read_text()
+    assert main(["run", path, "--overwrite"]) == 0
+    assert "nothing was charged" in capsys.readouterr().out
+    assert json.loads(before)["value"] == json.loads(Path("genes.json").read_text())["value"]
+    assert dh.Release.load("genes.json").provenance["configuration"] == digest(path)
+
+
+def test_what_does_not_fit_together_is_refused_before_the_first_charge(write, capsys) -> None:
+    path = write(paid())
+    ledger("2.2")  # each of the two fits by itself
+    assert main(["run", path]) == 3
+    assert "[ages] would not fit after the releases before it" in capsys.readouterr().err
+    assert not Path("genes.json").exists()
+    assert main(["ledger", "log", "l.ledger"]) == 0
+    assert "genes-1" not in capsys.readouterr().out
+
+
+def test_a_failure_names_the_section_and_what_was_made_before(write, capsys) -> None:
+    path = write(GENES + AGES)
+    Path("rows.csv").write_text("patient,gene,age\np1,g1,SENTINEL\n")
+    assert main(["run", path]) != 0
+    error = capsys.readouterr().err
+    assert "release.toml: [ages]: " in error
+    assert "made before it: [genes]" in error
+    assert "SENTINEL" not in error
