@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEMO_DATA := data/passwords_yahoo.csv
 
-.PHONY: demo test coverage check verify audit mutants bench format clean
+.PHONY: demo test coverage check verify chromium audit mutants bench format clean
 
 demo: $(VENV)/.run
 	@mkdir -p demo
@@ -19,8 +19,19 @@ coverage: $(VENV)/.dev
 	$(BIN)/python -m pytest -m "not audit and not verify" -n 2 --dist loadfile \
 	  --cov --cov-report=term
 
-verify: $(VENV)/.verify
+verify: $(VENV)/.verify chromium
 	$(BIN)/python -m pytest -m verify -n 2
+
+# Pages are checked in Chromium. Fonts: Chinese and emoji are among the labels of the tests.
+chromium:
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null \
+	  || command -v google-chrome >/dev/null \
+	  || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+	       && apt-get update -qq \
+	       && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+	            chromium fonts-dejavu-core fonts-noto-cjk fonts-noto-color-emoji >/dev/null; } \
+	  || { echo "make verify needs Chromium: install it, on Debian as root with" \
+	            "'apt-get install chromium'" >&2; exit 1; }
 
 audit: $(VENV)/.dev
 	$(BIN)/python -m pytest -m audit
@@ -43,6 +54,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.noise
 	$(BIN)/python -m benchmarks.release_time
 	$(BIN)/python -m benchmarks.expected_error
+	$(BIN)/python -m benchmarks.pages
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -60,7 +72,7 @@ $(VENV)/.verify: pyproject.toml | $(VENV)/bin/python
 	@touch $@ $(VENV)/.run $(VENV)/.dev
 
 $(VENV)/.bench: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,bench]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,bench,verify]'
 	@touch $@ $(VENV)/.run $(VENV)/.dev
 
 clean:

@@ -54,9 +54,11 @@ def load(path: str, label: str, user: str) -> Data:
         for cap in CAPS
     }
     named = f"from '{path}' where {user} is not null and {label} is not null"
-    rows = duckdb.sql(f"select cast({label} as text), count(distinct {user}) {named} group by 1")
-    users = duckdb.sql(f"select count(distinct {label}) {named} group by {user}").fetchall()
-    return Data(cut, dict(rows.fetchall()), np.array([n for (n,) in users]))
+    asked = duckdb.connect()
+    by_label = f"select cast({label} as text), count(distinct {user}) {named} group by 1"
+    by_user = f"select count(distinct {label}) {named} group by {user}"
+    true = dict(asked.execute(by_label).fetchall())
+    return Data(cut, true, np.array([n for (n,) in asked.execute(by_user).fetchall()]))
 
 
 def chosen(data: Data, share: float, epsilon: float, rng: np.random.Generator) -> int:

@@ -21,6 +21,7 @@ from dphist.privacy import (
     PureDP,
     Target,
     delta_of,
+    dp_events,
     least_epsilon,
 )
 from dphist.privacy.unit import ONE_RECORD
@@ -244,6 +245,38 @@ class MechanismBase(Maker):
             return self._guarantees()[-1].to_approx_dp(delta)  # says why not
         # An epsilon of 0 cannot be stated.
         return ApproxDP(max(epsilon, LEAST_EPSILON), delta, self.guarantee.unit)
+
+    def dp_event(self, delta: Exact | None = None) -> Any:
+        """Return a release as an event of `dp_accounting`, to account for it with other releases.
+
+        Geometric noise is a `DiscreteLaplaceDpEvent`, Gaussian noise, rounded or not, a
+        `GaussianDpEvent`. Where the noise depends on earlier results, the event is one that costs
+        at least as much. A threshold adds a part that fails with the mechanism's delta, which
+        `dphist.dp_accounting.PLDAccountant` takes. Numbers are rounded to the side that costs more.
+
+        Parameters
+        ----------
+        delta : the event then covers the (epsilon, delta)-DP of `to_approx_dp(delta)`; required for
+            mechanisms whose guarantee is approximate zCDP alone.
+
+        Returns
+        -------
+        dp_accounting.DpEvent
+            For neighbors that differ by adding or removing one unit of `guarantee.unit`.
+
+        Raises
+        ------
+        ParameterError
+            If `dp_accounting` is not installed (``pip install 'dphist[accounting]'``), or `delta`
+            is missing or too small.
+        """
+        if delta is not None:
+            return dp_events.covering_at(self.to_approx_dp(delta))
+        return self._dp_event()
+
+    def _dp_event(self) -> Any:
+        """Return the event of a release; subclasses know more of their noise."""
+        return dp_events.covering([*reversed(self._guarantees())])
 
     def calibrated_to(self, target: Target) -> Self:
         """Return this mechanism with what it was asked to cost; `dphist.calibrate` calls it.

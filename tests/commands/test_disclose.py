@@ -1,6 +1,9 @@
 """dphist disclose: a template, a draft, and what is refused before anything is written."""
 
 import json
+import subprocess
+import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -91,6 +94,8 @@ def test_a_template_is_written_once(folder, capsys) -> None:
         (["a.json", "--about", "about.toml", "--output", "no/e.yaml"], 2, "no"),
         (["--template", "t.toml", "--about", "about.toml"], 2, "not allowed with"),
         (["--template", "t.toml", "--output", "e.yaml"], 2, "do not go together"),
+        (["a.json", "b.json", "--template", "t.toml"], 2, "one RELEASE at most"),
+        (["none.json", "--template", "t.toml"], 1, "cannot be read"),
     ],
 )
 def test_bad_commands_are_told_and_write_nothing(arguments, code, told, folder, capsys) -> None:
@@ -105,6 +110,17 @@ def test_bad_commands_are_told_and_write_nothing(arguments, code, told, folder, 
     assert after[folder / "about.toml"] == before[folder / "about.toml"]
 
 
+def test_a_template_takes_title_owner_and_day_of_a_release(folder) -> None:
+    release = dh.Release.load("a.json").present(title='Our "best" \\ day', owner="County Hospital")
+    release.save("named.json")
+    assert run("named.json", "--template", "mine.toml") == 0
+    found = tomllib.loads(Path("mine.toml").read_text())
+    assert found["name"] == 'Our "best" \\ day'
+    assert found["data_curators"] == ["County Hospital"]
+    assert found["publication_date"] == release.presentation.date
+    assert found["intended_use"] == ""
+
+
 def test_a_release_for_tests_is_refused(folder, capsys, seeded) -> None:
     dh.LeafCounts(epsilon=1, bins=3).release([1, 2, 3], seeded(1)).save("t.json")
     assert run("t.json", "--about", "about.toml") == 2
@@ -117,3 +133,16 @@ def test_an_output_that_exists_is_kept(folder, capsys) -> None:
     assert Path("e.yaml").read_text() == "mine"
     assert run("a.json", "--about", "about.toml", "--output", "e.yaml", "--overwrite") == 0
     assert parameters("e.yaml") == {"epsilon": 0.333334}
+
+
+def test_without_the_extra_the_command_says_what_to_install(folder) -> None:
+    code = (
+        "import sys; sys.modules['yaml'] = None; from dphist.cli import main; "
+        "sys.exit(main(['disclose', 'a.json', '--about', 'about.toml']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "pip install 'dphist[disclose]'" in done.stderr
+    code = "import sys; sys.modules['yaml'] = None; from dphist.cli import main; "
+    shown = f"{code}sys.exit(main(['show', 'a.json', '--report', 'r.html']))"
+    assert subprocess.run([sys.executable, "-c", shown], check=False).returncode == 0

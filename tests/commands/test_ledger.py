@@ -171,6 +171,34 @@ def test_plan_knows_caps_and_other_currencies(used, tmp_path, capsys) -> None:
     assert "epsilon" not in shown[0]["left_after"]
 
 
+def test_plan_says_what_ends_the_adding_up_of_epsilons(used, tmp_path, capsys) -> None:
+    both = made(tmp_path / "b.ledger", "--epsilon", 2, "--delta", "1e-6")
+    plan = ("ledger", "plan", both, "--epsilon", "0.1")
+    capsys.readouterr()
+    assert run(*plan) == 0
+    assert "epsilons are not added up" not in capsys.readouterr().out
+    assert run(*plan, "--delta", "1e-8") == 0
+    assert "One with Gaussian noise, which labels" in capsys.readouterr().out
+    assert run(*plan, "--rho", "0.001") == 0
+    assert "Release 2: It states no epsilon, as with Gaussian noise." in capsys.readouterr().out
+    assert run(*plan, "--rho", "0.001", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["ends_epsilons"] == 1
+
+
+def test_log_shows_budgets_and_caps(tmp_path, capsys) -> None:
+    path = made(tmp_path / "b.ledger", "--epsilon", 2, "--delta", "1e-6")
+    assert run("ledger", "allow", path, "ana", "--epsilon", "1/3") == 0
+    assert run("ledger", "allow", path, "ana", "--remove") == 0
+    capsys.readouterr()
+    assert run("ledger", "log", path) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "budget=epsilon=2, delta=0.000001" in lines[2]
+    assert "cap=epsilon=1/3, delta=0.000001" in lines[3]
+    assert "cap=none" in lines[4]
+    assert run("ledger", "log", path, "--csv") == 0
+    assert '"epsilon=1/3, delta=0.000001"' in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -345,6 +346,28 @@ def test_a_dry_run_says_what_it_would_cost(ledger, tmp_path, capsys) -> None:
         "epsilon=0.1; the largest epsilon that fits is 0.1." in capsys.readouterr().out
     )
     assert actions(ledger) == ["opened", "account", "allowed"]
+
+
+def test_a_dry_run_knows_gaussian_noise_and_caps_of_a_smaller_delta(tmp_path, capsys) -> None:
+    """What ends the adding up of epsilons is said; what a release costs alone is no cap's word."""
+    file = written(tmp_path / "rows.csv", 50)
+    book = made(tmp_path / "b.ledger", "--epsilon", 1, "--delta", "1e-6")
+    labels: tuple[Any, ...] = ("labels", file, "--label", "label", *WHO)
+    labels += ("--max-labels", 50, "--epsilon", 1, "--delta", "1e-6", "--noise", "gaussian")
+    labels += ("--ledger", book, "--by", "ana", "--key", "k", "--dry-run")
+    capsys.readouterr()
+    assert run(*labels) == 0
+    said = capsys.readouterr().out
+    assert "It fits: the account 'main'" in said
+    assert "It states no epsilon, as with Gaussian noise." in said
+    assert run(*labels, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["ledger"]["charges"][0]["ends_epsilons"] is True
+    assert run("ledger", "allow", book, "ana", "--epsilon", 1, "--delta", "9e-7") == 0
+    capsys.readouterr()
+    assert run(*labels) == 0
+    assert "It would be refused: the cap of 'ana'" in capsys.readouterr().out
+    assert run(*labels[:-1], "--output", tmp_path / "r.json") == 3
+    assert "which states no epsilon, as with Gaussian noise" in capsys.readouterr().err
 
 
 def test_a_reservation_is_used_or_canceled(file, ledger, tmp_path, capsys) -> None:

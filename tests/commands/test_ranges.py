@@ -63,7 +63,7 @@ def test_all_outputs(records, tmp_path, capsys) -> None:
         "18,65,470",
         "65,120,340",
     ]
-    assert "Histogram over ranges" in paths["html"].read_text()
+    assert "<h1><bdi>Records by " in paths["html"].read_text()
 
 
 def test_days_and_the_same_again_from_the_saved_release(records, tmp_path, capsys) -> None:

@@ -156,7 +156,7 @@ def test_all_outputs_hold_all_readings(monkeypatch, capsys) -> None:
     assert dh.Release.load("r.json").value.times.tolist() == [100, 200, 300, 350]
     assert len(Path("t.csv").read_text().splitlines()) == 5
     assert main(["show", "r.json"]) == 0
-    assert "Running counts of a stream" in capsys.readouterr().out
+    assert "Running counts of labels" in capsys.readouterr().out
     assert not list(Path().glob("*.part"))
 
 

@@ -112,10 +112,10 @@ def test_the_best_known_epsilon_is_claimed() -> None:
     many = histogram(max_labels=1000, epsilon="0.01")
     assert many.to_approx_dp("2e-6") == many.guarantee.to_approx_dp("2e-6")
     assert many.to_approx_dp("2e-6").epsilon < 10
-    # Of Gaussian noise the exact epsilon is known, 5 % below what its zCDP shows.
+    # Of Gaussian noise the exact epsilon is known, 7 % below what its zCDP shows.
     exact, shown = gaussian.to_approx_dp("2e-6"), gaussian.guarantee.to_approx_dp("2e-6")
-    assert exact == ApproxDP(gaussian_epsilon(Fraction(10), Fraction("1e-6")), "2e-6", "user")
-    assert 0.94 * shown.epsilon < exact.epsilon < 0.95 * shown.epsilon
+    assert exact == ApproxDP(gaussian_epsilon(Fraction(10), Fraction("2e-6")), "2e-6", "user")
+    assert 0.92 * shown.epsilon < exact.epsilon < 0.94 * shown.epsilon
     for mechanism in (laplace, gaussian):
         with pytest.raises(ParameterError, match="delta"):
             mechanism.to_approx_dp("1e-7")

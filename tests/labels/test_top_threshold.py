@@ -3,6 +3,7 @@
 import math
 import random
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import mpmath
@@ -14,6 +15,7 @@ from scipy.stats import binomtest, norm
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import BoundsError, ParameterError
 from dphist.labels.top_threshold import TopThreshold
+from dphist.noise.gaussian_epsilon import gaussian_epsilon
 from dphist.noise.inversion import Source
 from dphist.noise.lazy import GAUSSIAN, LazyNoise
 from dphist.privacy import ApproxZCDP
@@ -226,3 +228,21 @@ def test_bounds_of_the_data_must_be_protected(bounds: tuple) -> None:
     assert "sentinel" not in str(caught.value)
     assert "987654" not in str(caught.value)
     mechanism.release(table({"a": 5}, 3, 2))
+
+
+def test_its_epsilon_is_exact() -> None:
+    """Several releases pay for thresholds and noise, one for little more than the larger."""
+    delta, own = Fraction("1e-6"), Fraction("6e-7")
+    made = TopThreshold(10, epsilon="0.07", delta=own, max_labels=10)
+    square = 10 * made.epsilon**2
+    assert made.epsilon_at(delta) == gaussian_epsilon(square, delta - own / 10)
+    assert made.epsilon_at(2 * delta, 2) == gaussian_epsilon(2 * square, 2 * delta - 2 * own)
+    assert made.epsilon_at(own) is None
+    # Just above the threshold's own delta: all labels are new, and the next count moves.
+    nearly = own * (1 + Fraction(1, 10**50))
+    assert made.epsilon_at(nearly) == gaussian_epsilon(made.epsilon**2, nearly - own)
+    # One label may replace a candidate and raise the next count: a sum.
+    single = TopThreshold(10, epsilon="0.2", delta=own, max_labels=1)
+    assert single.epsilon_at(delta) == gaussian_epsilon(single.epsilon**2, delta - own)
+    shown = made.guarantee.to_approx_dp(delta).epsilon
+    assert made.to_approx_dp(delta).epsilon < 0.93 * shown

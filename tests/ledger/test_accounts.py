@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -10,7 +11,7 @@ import pytest
 import dphist as dh
 from dphist.errors import BudgetError, LedgerError, ParameterError
 from dphist.ledger import Ledger
-from dphist.privacy import ApproxDP, PrivacyUnit, PureDP
+from dphist.privacy import ZCDP, ApproxDP, PrivacyUnit, PureDP
 from tests.support.ledgers import PROFILE, SCAN, Promise, actions, refused
 
 
@@ -99,6 +100,28 @@ def test_plans_know_caps_and_closed_accounts(ledger: Ledger) -> None:
     assert ledger.plan([SCAN] * 3, by="bob").paid == 3
     ledger.close_account("main")
     assert ledger.plan([SCAN]).paid == 0
+
+
+def test_a_plan_says_which_release_ends_the_adding_up_of_epsilons(tmp_path: Path) -> None:
+    """The first that states none, as with Gaussian noise; a refusal says so as well."""
+    ledger = Ledger.create(tmp_path / "a", epsilon=1, delta="1e-6", unit="one record")
+    pure, noisy = Promise(PureDP("0.3")), Promise(ZCDP("0.001"))
+    assert ledger.plan([pure] * 3).ends_epsilons is None
+    plan = ledger.plan([pure, noisy, pure, noisy])
+    assert (plan.ends_epsilons, plan.paid) == (1, 1)
+    assert ledger.plan([noisy, noisy]).ends_epsilons == 0
+    for number in range(3):
+        ledger.release(pure, PROFILE, by="ana", key=str(number))
+    call = lambda: ledger.release(noisy, PROFILE, by="ana", key="k")  # noqa: E731
+    refused(ledger, call, "states no epsilon, as with Gaussian noise", BudgetError)
+    costly = Promise(PureDP("0.3"))
+    with pytest.raises(BudgetError) as caught:
+        ledger.release(costly, PROFILE, by="ana", key="k")
+    assert "states no epsilon" not in str(caught.value)
+    budgets: list[dict[str, Any]] = [{"epsilon": 1}, {"rho": 1}]
+    for budget in budgets:
+        other = Ledger.create(tmp_path / next(iter(budget)), unit="one record", **budget)
+        assert other.plan([noisy]).ends_epsilons is None
 
 
 # Caps and accounts

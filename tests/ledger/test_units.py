@@ -1,15 +1,20 @@
 """A release costs an account what it costs one unit of the account (ledger, Lemma 6)."""
 
+from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
 import dphist as dh
+from dphist.data.guard import asserted_unit
 from dphist.errors import LedgerError, ParameterError
 from dphist.ledger.units import DataUnit, cost_for, for_account
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, Guarantee, PrivacyUnit, PureDP
+from dphist.report import report_html
+from dphist.report.summary import summary_text
 
 FRAME = pa.table(
     {"label": ["a", "a", "b"], "user": ["1", "2", "2"], "at": [0.5, 1.5, 2.5], "n": [1, 1, 1]}
@@ -39,6 +44,44 @@ def test_data_state_whom_they_protect() -> None:
     assert DataUnit.of(labels(max_labels=1)) == DataUnit("one row", 1)
     assert DataUnit.of(dh.Profile.from_counts([1, 2])) == DataUnit(None, 1)
     assert DataUnit.of(FRAME) == DataUnit.of(object()) == DataUnit()
+
+
+def asserted(kind: str) -> Any:
+    """Return a mechanism, and data that dphist has not counted, for patients."""
+    if kind == "labels":
+        made = dh.LabelCounts.from_counts(
+            ["a", "b"], [50, 60], max_labels=2, max_count=1, unit="one patient"
+        )
+        return dh.ThresholdHistogram(epsilon="0.01", delta="1e-9", max_labels=2), made
+    if kind == "bins":
+        counted = binned(user="user", max_records=3)
+        data = replace(counted, unit=asserted_unit("patient"))
+        return dh.LeafCounts(epsilon="0.1", bins=4, sensitivity=3), data
+    return dh.AdaptiveScan(epsilon="0.1", sensitivity=3), {
+        "counts": lambda: dh.Profile.from_counts([5, 5, 1], 3, unit="one patient"),
+        "prevalences": lambda: dh.Profile.from_prevalences([5, 1], [2, 1], 3, unit="patient"),
+    }[kind]()
+
+
+@pytest.mark.parametrize("kind", ["labels", "bins", "counts", "prevalences"])
+def test_counts_without_a_table_name_their_unit(kind: str, tmp_path: Path) -> None:
+    """The caller asserts the bounds; the release says so, and never that dphist cut anybody."""
+    mechanism, data = asserted(kind)
+    assert DataUnit.of(data) == DataUnit("one patient", 2 if kind == "labels" else 3)
+    ledger = dh.Ledger.create(tmp_path / "a", epsilon=1, delta="1e-6", unit="one patient")
+    release = ledger.release(mechanism, ledger.guard(data), by="ana", key="k")
+    assert release.guarantee.unit.compared == ("patient", 1)
+    assert dh.Release.from_json(release.to_json()) == release
+    page = " ".join(report_html(release).split())
+    assert "asserts that" in page
+    for said in (" ".join(summary_text(release).split()), page):
+        assert "one patient" in said
+        assert "was cut" not in said
+        assert "were kept" not in said
+        assert "as promised" not in said
+    users = dh.Ledger.create(tmp_path / "b", epsilon=1, delta="1e-6", unit="one user")
+    with pytest.raises(LedgerError, match="the release protects one patient"):
+        users.release(mechanism, data, by="ana", key="k")
 
 
 @pytest.mark.parametrize(

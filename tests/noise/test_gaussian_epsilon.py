@@ -374,9 +374,15 @@ def test_what_a_histogram_states(releases: int) -> None:
     square = releases * 3 * Fraction("0.01")  # no more labels change than are listed
     assert listed.epsilon_at("1e-6", releases) == gaussian_epsilon(square, Fraction("1e-6"))
     found = ThresholdHistogram(epsilon="0.1", delta="1e-7", max_labels=9, noise="gaussian")
-    left = Fraction("1e-6") - releases * Fraction("1e-7")
-    assert found.epsilon_at("1e-6", releases) == gaussian_epsilon(3 * square, left)
-    assert found.epsilon_at(releases * Fraction("1e-7"), releases) is None
+    own = releases * Fraction("1e-7")
+    if releases == 1:  # the larger delta, not the sum
+        assert found.epsilon_at("1e-6") == gaussian_epsilon(3 * square, Fraction("1e-6"))
+        assert found.epsilon_at(own) == gaussian_epsilon(3 * square, own)
+    else:
+        left = Fraction("1e-6") - own
+        assert found.epsilon_at("1e-6", releases) == gaussian_epsilon(3 * square, left)
+        assert found.epsilon_at(own, releases) is None
+    assert found.epsilon_at(own * Fraction(999, 1000), releases) is None
     assert listed.epsilon_at(0, releases) is None
     with pytest.raises(ParameterError, match="delta"):
         listed.to_approx_dp(0)

@@ -60,8 +60,8 @@ class EveryValue:
         return np.where(values == 0, 1 - 2 * norm.sf(0.5 / float(parameter)), cells)
 
 
-def label_law(mechanism: ThresholdHistogram, count: int) -> Law:
-    """Law of what is released of a label with this count."""
+def label_law(mechanism: ThresholdHistogram, count: int, most: int = MOST) -> Law:
+    """Law of what is released of a label with this count; values of `most` or more are one."""
     size = 2 * (400 if mechanism.noise == "laplace" else 24 * 1100) + 1
     sampler = EveryValue()
     with pytest.MonkeyPatch.context() as patch:
@@ -73,7 +73,7 @@ def label_law(mechanism: ThresholdHistogram, count: int) -> Law:
     law: Law = defaultdict(float)
     for label, probability in enumerate(sampler.law(size, mechanism.noise)):
         found = released.get(label)
-        law[None if found is None else min(found, MOST)] += float(probability)
+        law[None if found is None else min(found, most)] += float(probability)
     assert sum(law.values()) == pytest.approx(1, abs=1e-12)
     return dict(law)
 

@@ -526,3 +526,98 @@ def restricted_law(view: Seen, centres: dict, spare: list[str], mechanism: TopTh
             rows = [(x, math.floor(v - float(view.empty) + 0.5)) for x, v in above.items()]
             law[tuple(sorted(rows, key=lambda row: (-row[1], row[0])))] += chance
     return law
+
+
+def changed_laws(
+    mechanism: TopThreshold, larger: Counts, smaller: Counts, change: bool = True
+) -> tuple[Seen, Seen, list[str], dict[str, Fraction], dict[str, Fraction]]:
+    """Return both views, the differing candidates, and centers of P~ and of Q~.
+
+    With `change`, the differing candidates have the centers of P~ in Q~ too (Lemma 8).
+    """
+    high, low = seen(mechanism, larger), seen(mechanism, smaller)
+    spare, p = renamed(high, low)
+    _, q = renamed(low, high)
+    p = {x: c - high.empty for x, c in {**p, "⊥": high.threshold}.items()}
+    q = {x: c - low.empty for x, c in {**q, "⊥": low.threshold}.items()}
+    return high, low, spare, p, {**q, **{x: p[x] for x in spare}} if change else q
+
+
+def of_changed_laws(
+    mechanism: TopThreshold, larger: Counts, smaller: Counts, change: bool = True
+) -> tuple[int, float, float]:
+    """Return how many candidates differ, the squared distance, and the mass that is missing."""
+    high, _, spare, p, q = changed_laws(mechanism, larger, smaller, change)
+    square = sum((p[x] - q[x]) ** 2 for x in p) / high.scale**2
+    kept = min(
+        chance_of_none_above([law[x] for x in spare], law["⊥"], high.scale) for law in (p, q)
+    )
+    return len(spare), float(square), 1 - kept
+
+
+def grown(mechanism: TopThreshold) -> list[tuple[Counts, Counts]]:
+    """Neighbors, the larger first."""
+    pairs = neighbours(mechanism.max_labels, mechanism.max_count, 40, 5)
+    # One candidate is replaced, and becomes the next count; with three labels, the others grow too.
+    pairs.append(({"a": 5, "b": 5, "c": 4, "d": 3}, {"a": 4, "b": 5, "c": 4, "d": 3}))
+    if mechanism.max_labels > 2:
+        by = mechanism.max_count
+        flat = dict.fromkeys(LABELS, 5)
+        pairs.append(({**flat, "b": 5 + by, "c": 5 + by}, {**flat, "a": 5 - by}))
+    return [(a, b) for a, b in pairs if all(a[x] >= b[x] for x in b)]
+
+
+def allowed(mechanism: TopThreshold, differing: int) -> float:
+    """The squared distance of Lemma 8 for so many differing candidates."""
+    return float((mechanism.max_labels - max(differing - 1, 0)) * mechanism.epsilon**2)
+
+
+ONE_RELEASE: list[dict] = [
+    {"k": 1, "epsilon": 1, "delta": "0.1", "max_labels": 1},
+    {"k": 2, "epsilon": "0.5", "delta": "0.1", "max_labels": 2, "max_count": 2},
+    {"k": 3, "epsilon": 1, "delta": "0.2", "max_labels": 3},
+    {"k": 3, "epsilon": 1, "delta": "0.3", "max_labels": 3, "max_count": 2},
+]
+
+
+@pytest.mark.parametrize("parameters", ONE_RELEASE)
+def test_one_release_of_top_counts_keeps_its_deltas(parameters: dict) -> None:
+    mechanism = TopThreshold(**parameters)
+    own, most = float(mechanism.delta), mechanism.max_labels
+    reached = set()
+    for pair in grown(mechanism):
+        differing, square, missing = of_changed_laws(mechanism, *pair)
+        assert missing <= own * differing / most + 1e-7
+        assert square <= allowed(mechanism, differing) + SLACK
+        if square > allowed(mechanism, differing) - SLACK:
+            reached.add(differing)
+    assert {0, 1} <= reached  # so nothing smaller holds of the distance
+
+
+@pytest.mark.parametrize("parameters", ONE_RELEASE[1:])
+def test_wrong_distances_of_top_counts_are_caught(parameters: dict) -> None:
+    mechanism = TopThreshold(**parameters)
+    found = [of_changed_laws(mechanism, *pair) for pair in grown(mechanism)]
+    each = float(mechanism.epsilon**2)
+    assert any(square > (mechanism.max_labels - b) * each + SLACK for b, square, _ in found)
+    unchanged = [of_changed_laws(mechanism, *pair, change=False) for pair in grown(mechanism)]
+    assert any(square > allowed(mechanism, b) + SLACK for b, square, _ in unchanged)
+
+
+@pytest.mark.quick("parameters0")
+@pytest.mark.parametrize("parameters", ONE_RELEASE[:2])
+def test_what_is_released_dominates_the_changed_law(parameters: dict) -> None:
+    """By enumeration of all noise on a grid: the smaller table's release, and Q~ on S."""
+    mechanism = TopThreshold(**parameters)
+    pairs = grown(mechanism)
+    for larger, smaller in pairs[:3] + pairs[-1:]:
+        Recorder.script = None
+        _, low, spare, _, q = changed_laws(mechanism, larger, smaller)
+        released: dict[tuple, float] = defaultdict(float)
+        for noise, chance in scripted(len(low.centres) + 1):
+            Recorder.script = noise
+            value = mechanism.release(table(smaller, mechanism)).value
+            released[tuple(zip(value.labels, value.counts.tolist(), strict=True))] += chance
+        centres = {x: c + low.empty for x, c in q.items() if x != "⊥"}
+        for outcome, chance in restricted_law(low, centres, spare, mechanism).items():
+            assert chance <= released[outcome] + SLACK

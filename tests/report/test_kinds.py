@@ -26,6 +26,7 @@ from dphist.report.table import table_csv
 from tests.mechanisms.cases import LABELS
 from tests.mechanisms.others import EVENTS, OTHERS, OtherLabels, OtherRanking, OtherStream
 from tests.report import releases
+from tests.report.disclosure.abouts import ABOUT
 from tests.report.mean_kind import Mean, MeanKind
 from tests.report.test_html import Page
 
@@ -147,6 +148,7 @@ def test_labels_and_streams_of_somebody_else_are_shown(kind: Any, tmp_path: Path
     found = kinds.kind_of(release).as_json(release)
     assert found["labels"] == len(table_of(release))
     assert "threshold" not in found
+    assert kind.__name__ in dh.disclose(release, about=ABOUT).to_yaml()
     table = table_csv(release)
     assert table.startswith(("label", "time,label"))
     if kind is OtherRanking:

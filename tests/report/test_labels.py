@@ -17,7 +17,6 @@ from rich.cells import cell_len
 from dphist import (
     ApproxDP,
     LabelCounts,
-    ParameterError,
     PureDP,
     Release,
     ThresholdHistogram,
@@ -183,7 +182,11 @@ def test_every_released_label_is_in_the_table_of_the_page() -> None:
         zip(release.value.labels, release.value.counts.tolist(), strict=True), 1
     ):
         assert f"{rank} {label} {count:,} {max(count - width, 1):,} to {count + width:,}" in text
-    assert "The release file has 500 more rows." in Page(report_html(ALL["gaussian"]())).text
+    gaussian = ALL["gaussian"]()
+    text, last = Page(report_html(gaussian)).text, len(gaussian.value)
+    assert f"Labels 101 to {last}" in text
+    label, count = gaussian.value.labels[-1], int(gaussian.value.counts[-1])
+    assert f" {last} {label} {count:,} " in text  # folded, and there
     assert "Fewer labels than wanted were found." in Page(report_html(ALL["too few"]())).text
 
 
@@ -202,11 +205,15 @@ def test_markup_and_control_characters_do_nothing() -> None:
 def test_figures_draw_the_threshold_and_the_intervals(release: Release, source: str) -> None:
     figures = re.findall(r"<svg.*?</svg>", source, flags=re.DOTALL)
     counted = release.value.counts is not None
-    assert len(figures) == (2 if counted else 0)
+    bars = [each for each in figures if 'aria-hidden="true"' in each]
+    assert len(bars) == (min(len(release.value), 20) if counted else 0)
+    assert sum("<path" in bar for bar in bars) in (0, len(bars))
+    assert len(figures) - len(bars) == (len(release.value) > 20 if counted else 1)
     drawn = isinstance(release.mechanism, ThresholdHistogram) and release.mechanism.delta
-    for figure in figures:
-        assert "95 % interval</text>" in figure
-        assert ("Threshold</text>" in figure) == bool(drawn)
+    for figure in figures[len(bars) :]:
+        assert ("95 % interval</text>" in figure) == counted
+        assert ("Threshold</text>" in figure) == bool(drawn and counted)
+        assert ("Chance of the right order</text>" in figure) != counted
         assert re.findall(r"#[0-9a-fA-F]{6}\b", figure.replace("url(#", "url(")) == []
         assert "font-family" not in figure
 
@@ -214,8 +221,10 @@ def test_figures_draw_the_threshold_and_the_intervals(release: Release, source: 
 @pytest.mark.filterwarnings("ignore:Glyph:UserWarning")  # the font has no letter for them
 def test_the_plot_shows_counts_intervals_and_threshold(release: Release) -> None:
     if release.value.counts is None:
-        with pytest.raises(ParameterError, match="counts"):
-            plot(release)
+        (order,) = plot(release)
+        chance = order.lines[0].get_ydata()
+        assert chance[0] == 50
+        assert (np.diff(chance) > 0).all()
         return
     axes = plot(release)
     by_label, by_rank = axes

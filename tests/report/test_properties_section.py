@@ -22,7 +22,7 @@ def test_every_page_has_it(make) -> None:
     release = make()
     text = Page(report_html(release)).text
     assert text.count(HEADING) == 1
-    assert text.index("What was released") < text.index(HEADING) < text.index("How it was made")
+    assert text.index("Results") < text.index(HEADING) < text.index("How it was made")
     section = population(release)
     assert bool(section.lines) == (release.value.total > 0)
     assert ("Nothing is estimated" in text) == (not section.lines)

@@ -82,7 +82,7 @@ def test_the_page_tells_counts_with_their_errors(release: Release, source: str) 
     most = 4 if value.bins.ndim == 1 else 12
     for axis in range(value.bins.ndim):
         for row in rows_of(value, axis, most):
-            assert f"{row.start} {row.stop} {row.text}" in text
+            assert f"{row.start} to {row.stop} {row.text}" in text
     if value.bins.ndim == 1:
         for found in quantiles_of(value):
             assert f"{found.place} {found.low} to {found.high}" in text
@@ -204,7 +204,7 @@ def test_the_pages_of_real_data_name_the_edges_as_given() -> None:
     data = bin_counts(rows, column="day", start="2024-01-01", stop="2024-01-15", width="1w")
     text = Page(report_html(released(AdaptiveTree, data, epsilon=50))).text
     assert "day from 2024-01-01 to 2024-01-15" in text
-    assert "2024-01-01 2024-01-08 2 ± " in text
+    assert "2024-01-01 to 2024-01-08 2 ± " in text
 
 
 def test_who_was_bounded_is_who_is_protected() -> None:

@@ -158,9 +158,10 @@ def test_the_last_reading_is_the_table_of_the_page() -> None:
     table = release.value.latest
     pairs = list(zip(table.labels, table.counts.tolist(), strict=True))
     assert len(pairs) > 50
-    for rank, (label, count) in enumerate(pairs[:50], 1):
+    for rank, (label, count) in enumerate(pairs[:100], 1):
         assert f"{rank} {label} {count:,} {max(count - width, 1):,} to {count + width:,}" in text
-    assert f"The release file has {len(pairs) - 50} more rows" in text
+    if len(pairs) > 100:
+        assert f"release file have {len(pairs) - 100} more rows" in text
     for name in ("nothing", "none left"):
         assert "the last reading is empty" in Page(report_html(ALL[name]())).text
         assert "No label was released." in summary_text(ALL[name]())

@@ -66,7 +66,7 @@ def read(text: str) -> str:
 def test_counts_say_that_users_were_cut(make: Callable[[], dh.Release], said: str) -> None:
     release = dh.Release.from_json(make().to_json())
     page = report_html(release)
-    headline = read(page[page.index("<h1>") : page.index("</header>")])
+    headline = read(page[page.index("<h1>") : page.index("<section")])
     assert said in headline
     assert "Intervals cover the noise, not what was cut" in headline
     assert "users cut" in read(page[page.index("<table") :].replace("Users", "users"))

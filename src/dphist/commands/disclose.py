@@ -44,7 +44,11 @@ def add_disclose(commands: Commands, summary: str) -> None:
     )
     what = command.add_mutually_exclusive_group(required=True)
     what.add_argument("--about", metavar="TOML", help="what only you know of the data product")
-    what.add_argument("--template", metavar="TOML", help="write such a file here, to fill in")
+    what.add_argument(
+        "--template",
+        metavar="TOML",
+        help="write such a file here, to fill in; title, owner and day are those of a RELEASE",
+    )
     command.add_argument(
         "--output", metavar="YAML", help="write the entry here (default: print it)"
     )
@@ -99,8 +103,11 @@ def _ledger_of(options: argparse.Namespace) -> str | None:
 def _write_template(options: argparse.Namespace) -> None:
     if options.output is not None:
         raise UsageError("--template and --output do not go together: leave one of them out")
-    _check_output(options, options.template, [])
-    _write(options, options.template, template())
+    if len(options.releases) > 1 or options.ledger is not None:
+        raise UsageError("--template takes one RELEASE at most, and no --ledger")
+    _check_output(options, options.template, options.releases)
+    shown = [Release.load(path).presentation for path in options.releases]
+    _write(options, options.template, template(*shown))
     print(f"wrote {options.template}: fill it in, then name it with --about")
 
 

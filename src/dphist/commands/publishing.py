@@ -20,6 +20,7 @@ from dphist.errors import DphistError, OutputFileError
 from dphist.release.release import Release
 from dphist.report import report_html
 from dphist.report.kinds import kind_of
+from dphist.report.nouns import in_own_words
 from dphist.report.summary import summary_text
 from dphist.report.table import table_csv
 from dphist.stopping import handlers_wait
@@ -196,7 +197,7 @@ def _announce(
         return
     if options.json:
         if options.output:
-            told = {**kind_of(release).as_json(release), **shown, "wrote": paths}
+            told = {**kind_of(release).as_json(in_own_words(release)), **shown, "wrote": paths}
             print(json.dumps(told), flush=True)
         else:
             print(release.to_json().rstrip(), flush=True)

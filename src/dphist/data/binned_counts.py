@@ -16,8 +16,10 @@ from dphist.arrays import AnyArray, IntArray
 from dphist.data.axis.axis import Axis
 from dphist.data.axis.edges import MOST_BINS, edges_of, public_only, regular_edges
 from dphist.data.guard import Guarding, guarded, unit_of_users
+from dphist.data.uhi import read_uhi
 from dphist.errors import ParameterError
 from dphist.parameters import whole_number
+from dphist.privacy import PrivacyUnit
 from dphist.stopping import stoppable
 from dphist.tables.binning.slots import Grid, bin_rows, value_roles
 from dphist.tables.binning.users import bin_rows_bounded
@@ -47,7 +49,9 @@ class BinnedCounts:
         mechanism refuses counts with a larger sensitivity than its own.
     unit : str or None
         The privacy unit: ``one user`` if contributions of users were bounded, ``one row`` if those
-        of rows were; None for one record, or for a unit that the caller asserts. Public.
+        of rows were; None for one record, or for a unit that the caller asserts. A unit that the
+        caller asserts and names ends with ``, as promised by the caller``, as
+        `dphist.data.guard.asserted_unit` says it. Public.
 
     >>> axis = Axis.from_edges([0, 18, 65], "age")
     >>> counts = BinnedCounts(np.array([3, 4]), (axis,), {"below": 0, "above": 1, "null": 2})
@@ -88,6 +92,39 @@ class BinnedCounts:
         object.__setattr__(self, "axes", axes)
         object.__setattr__(self, "outside", MappingProxyType(dict(self.outside)))
         object.__setattr__(self, "sensitivity", bound)
+
+    @classmethod
+    def from_uhi(
+        cls, h: Any, *, edges_are_public: bool, sensitivity: int, unit: str | None = None
+    ) -> "BinnedCounts":
+        """Make one from a histogram of another library; you assert the bounds.
+
+        Parameters
+        ----------
+        h : histogram of hist, boost-histogram or another library with UHI, or the dictionary of
+            its schema. Axes are intervals of numbers or consecutive whole numbers; counts are whole
+            numbers. Flow bins become the records in no bin.
+        edges_are_public : must be True: the edges are published, so they must have been fixed
+            without looking at the data.
+        sensitivity : total of records that one privacy unit can add or remove, at most. dphist
+            cannot check it.
+        unit : what such a unit is, such as "one patient" (default: a number of records).
+
+        Raises
+        ------
+        ParameterError
+            If `edges_are_public` is not True, or `h` is no such histogram.
+        DataError
+            If a count is negative or 2**62 or more.
+        """
+        if edges_are_public is not True:
+            raise ParameterError(
+                "edges_are_public must be True, which says that the edges were fixed without "
+                "looking at the data: they are published"
+            )
+        bound = whole_number(sensitivity, "sensitivity", 1)
+        counts, axes, outside = read_uhi(h)
+        return cls(counts, axes, outside, bound, None if unit is None else str(PrivacyUnit(unit)))
 
     @property
     def bins(self) -> tuple[int, ...]:

@@ -5,6 +5,7 @@ from typing import Any, NoReturn, Protocol
 from dphist.errors import LedgerError, ParameterError
 from dphist.privacy import PrivacyUnit
 from dphist.privacy.as_text import with_article
+from dphist.privacy.unit import PROMISED
 
 
 class Guarded:
@@ -84,6 +85,15 @@ def unit_of_users(user: str | None, unit: str | None) -> str:
     if user is None:
         raise ParameterError("unit needs user: it says what the users of that column are")
     return str(PrivacyUnit(unit))
+
+
+def asserted_unit(unit: str) -> str:
+    """Return the unit of counts that dphist has not made: the caller asserts the bounds.
+
+    >>> asserted_unit("patient")
+    'one patient, as promised by the caller'
+    """
+    return f"{PrivacyUnit(unit)}{PROMISED}"
 
 
 def or_one_row(one: str) -> str:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from dphist.arrays import AnyArray
-from dphist.data.guard import Guarding, guarded, or_one_row, unit_of_users
+from dphist.data.guard import Guarding, asserted_unit, guarded, or_one_row, unit_of_users
 from dphist.errors import ParameterError
 from dphist.noise import Source
 from dphist.noise.for_tests import is_for_tests
@@ -197,6 +197,7 @@ class LabelCounts:
         max_labels: int | None,
         max_count: int,
         label_type: pa.DataType | None = None,
+        unit: str | None = None,
     ) -> "LabelCounts":
         """Make one from labels and counts; you assert the bounds, dphist cannot check them.
 
@@ -207,6 +208,8 @@ class LabelCounts:
         max_labels, max_count : the most that one user changes; see the class.
         label_type : Arrow type of the labels (default: the type of an Arrow array, else text). It
             is released, so it is never inferred from the labels.
+        unit : what a user is, such as "one patient", for guarantees and ledgers (default: "one
+            user").
 
         Raises
         ------
@@ -216,10 +219,13 @@ class LabelCounts:
         values = check_counts(counts, "counts")
         if len(column) != len(values):
             raise ParameterError("labels and counts must have the same length")
-        return cls.promised(pa.table({"label": column, "count": values}), max_labels, max_count)
+        table = pa.table({"label": column, "count": values})
+        return cls.promised(table, max_labels, max_count, unit)
 
     @classmethod
-    def promised(cls, frame: Any, max_labels: int | None, max_count: int) -> "LabelCounts":
+    def promised(
+        cls, frame: Any, max_labels: int | None, max_count: int, unit: str | None = None
+    ) -> "LabelCounts":
         """Make one from a frame with columns label and count; dphist cannot check the bounds.
 
         Parameters
@@ -227,16 +233,18 @@ class LabelCounts:
         frame : anything Narwhals reads, without missing values. Counts of one label are added,
             and sums of 0 are dropped. Sums are capped at 2**62 - 1.
         max_labels, max_count : the most that one user changes; see the class.
+        unit : what a user is (default: "one user").
 
         Raises
         ------
         ParameterError, ColumnError, DataError
         """
+        said = asserted_unit("one user" if unit is None else unit)
         bound = optional_whole(max_labels, "max_labels", 1)
         most = whole_number(max_count, "max_count", 1)
         names = {"label": "label", "count": "count"}
         store, _ = count_labels(frame, names, Bounds(None, LARGEST))
-        return cls(store, bound, most)
+        return cls(store, bound, most, said)
 
     def filter_batches(self, keep: Keep) -> pa.Table:
         """Apply `keep` to all labels in their engine; return the rows it keeps: label, count.

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from dphist import tables
 from dphist.arrays import AnyArray, IntArray
 from dphist.data.diagram import Diagram, merged
-from dphist.data.guard import Guarding, guarded, unit_of_users
+from dphist.data.guard import Guarding, asserted_unit, guarded, unit_of_users
 from dphist.errors import DataError, ParameterError
 from dphist.parameters import whole_number
 from dphist.stopping import stoppable
@@ -59,12 +59,16 @@ class Profile(Diagram):
         object.__setattr__(self, "unit", unit)
 
     @classmethod
-    def from_counts(cls, counts: Any, sensitivity: int = 1) -> "Profile":
+    def from_counts(
+        cls, counts: Any, sensitivity: int = 1, *, unit: str | None = None
+    ) -> "Profile":
         """Make a profile from one count for each label; zeros are dropped.
 
         Parameters
         ----------
         counts : sequence or array of int, (K,), records per label, in any order.
+        sensitivity : cells that one privacy unit changes. You assert it; dphist cannot check it.
+        unit : that unit, such as "one patient", for guarantees and ledgers (default: records).
 
         Raises
         ------
@@ -84,14 +88,18 @@ class Profile(Diagram):
             lambda: np.unique(checked[checked > 0], return_counts=True), too_long
         )
         tables.check_total(distinct, prevalences)
-        return cls(distinct, prevalences.astype(np.int64), sensitivity)
+        said = None if unit is None else asserted_unit(unit)
+        return cls(distinct, prevalences.astype(np.int64), sensitivity, said)
 
     @classmethod
-    def from_prevalences(cls, counts: Any, prevalences: Any, sensitivity: int = 1) -> "Profile":
+    def from_prevalences(
+        cls, counts: Any, prevalences: Any, sensitivity: int = 1, *, unit: str | None = None
+    ) -> "Profile":
         """Make a profile with `prevalences[j]` labels of count `counts[j]`, in any order.
 
         Prevalences of a repeated count are added, and prevalences of 0 are dropped. A count of 0
-        is refused: labels that do not occur are not part of a profile.
+        is refused: labels that do not occur are not part of a profile. `sensitivity` and `unit` are
+        as for `from_counts`.
 
         >>> Profile.from_prevalences([8, 3], [2, 1]).total
         19
@@ -103,7 +111,8 @@ class Profile(Diagram):
         if np.any(each == 0):
             raise DataError("counts must be positive; leave out labels that never occur")
         tables.check_total(each, how_many)  # before anything is added up
-        return cls(*merged(each, how_many), sensitivity)
+        said = None if unit is None else asserted_unit(unit)
+        return cls(*merged(each, how_many), sensitivity, said)
 
     @classmethod
     def of_released(cls, counts: IntArray, prevalences: IntArray) -> "Profile":
@@ -132,7 +141,12 @@ class Profile(Diagram):
     @classmethod
     @stoppable
     def read(
-        cls, path: str | Path, sensitivity: int = 1, *, delimiter: str | None = None
+        cls,
+        path: str | Path,
+        sensitivity: int = 1,
+        *,
+        delimiter: str | None = None,
+        unit: str | None = None,
     ) -> "Profile":
         """Read columns `count` and `prevalence` of a CSV (also gzip) or Parquet file.
 
@@ -140,6 +154,7 @@ class Profile(Diagram):
         ----------
         sensitivity : cells that one privacy unit changes. You assert it; dphist cannot check it.
         delimiter : field separator of a text file (default: by its extension).
+        unit : that unit, such as "one patient", for guarantees and ledgers (default: records).
 
         Raises
         ------
@@ -148,7 +163,8 @@ class Profile(Diagram):
         ColumnError, DataError
             If a column is missing or a value in it is not a count.
         """
-        return cls(*tables.read_profile(path, delimiter=delimiter), sensitivity)
+        said = None if unit is None else asserted_unit(unit)
+        return cls(*tables.read_profile(path, delimiter=delimiter), sensitivity, said)
 
     @classmethod
     @stoppable

@@ -8,6 +8,7 @@ import pyarrow as pa
 from scipy.special import ndtri
 
 from dphist.data.label_counts import LabelCounts
+from dphist.errors import ParameterError
 from dphist.labels.mechanism import (
     DELTA,
     EPSILON,
@@ -23,14 +24,16 @@ from dphist.labels.mechanism import (
     checked_epsilon,
     in_released_order,
 )
+from dphist.labels.one_release import epsilon_of_ends
 from dphist.labels.top_labels import check_scale, check_stated
 from dphist.mechanism import parameter
+from dphist.noise.gaussian_epsilon import gaussian_epsilon
 from dphist.noise.inversion import Source
 from dphist.noise.lazy import GAUSSIAN, LazyNoise
 from dphist.noise.magnitude import gaussian_half_width
 from dphist.noise.quantiles import normal_quantile_above
-from dphist.parameters import Exact, checked_level, whole_number
-from dphist.privacy import ApproxZCDP
+from dphist.parameters import Exact, checked_level, probability, whole_number
+from dphist.privacy import MOST_RELEASES, ApproxZCDP
 from dphist.privacy.as_text import down, plain
 from dphist.release.label_table import LabelTable
 from dphist.release.mechanisms import savable
@@ -50,7 +53,9 @@ class TopThreshold(LabelsMechanism):
     Guarantee
     ---------
     delta-approximate (max_labels epsilon**2 / 2)-zCDP for tables that differ by one user, who adds
-    at most `max_count` to each of at most `max_labels` labels. That the table keeps those bounds
+    at most `max_count` to each of at most `max_labels` labels. Also (E, d(E) + delta)-DP for every
+    E >= 0, where d(E) is the exact delta of Gaussian noise for mu**2 = max_labels epsilon**2, and
+    less for a single release by itself, see `epsilon_at`. That the table keeps those bounds
     is assumed (`LabelCounts` states them). Not covered: a user who adds to some labels and takes
     away from others.
 
@@ -98,6 +103,28 @@ class TopThreshold(LabelsMechanism):
     def guarantee(self) -> ApproxZCDP:
         """Rogers 2023, Theorem 8."""
         return ApproxZCDP(self.max_labels * self.epsilon**2 / 2, self.delta, self._unit)
+
+    def epsilon_at(self, delta: Exact, releases: int = 1) -> Fraction | None:
+        """Return the least epsilon known of so many releases at a total delta.
+
+        None where that delta is too small for any. It is that of exact Gaussian noise, and of one
+        release the one for which nearly the larger of the deltas of threshold and noise is paid, in
+        place of their sum (`docs/proofs/top_labels.md`, Lemma 8).
+        """
+        total = probability(delta, "delta")
+        times = whole_number(releases, "releases", 1, MOST_RELEASES)
+        each, squared = self.epsilon**2, self.max_labels * self.epsilon**2
+        left = total - times * self.delta
+        if left > 0:
+            try:
+                known = [gaussian_epsilon(times * squared, left)]
+                if times == 1:
+                    one_new = total - self.delta / self.max_labels
+                    known += [epsilon_of_ends([(squared, one_new), (each, left)]) or known[0]]
+                return min(known)
+            except ParameterError:  # beyond what is computed exactly; zCDP is not
+                pass
+        return LabelsMechanism.epsilon_at(self, total, times)
 
     @property
     def threshold(self) -> Fraction:

@@ -96,9 +96,9 @@ class Totals:
         return Totals(
             self.entries + 1,
             self.mixed + (cost.epsilon is None),
-            _kept(self.epsilon + (cost.epsilon or 0)),
-            _kept(self.rho + cost.rho),
-            _kept(self.delta + cost.delta),
+            _plus(self.epsilon, cost.epsilon),
+            _plus(self.rho, cost.rho),
+            _plus(self.delta, cost.delta),
         )
 
     def minus(self, cost: Cost) -> "Totals":
@@ -114,6 +114,10 @@ class Totals:
             rho=_kept(self.rho - cost.rho),
             delta=_kept(self.delta - cost.delta),
         )
+
+
+def _plus(total: Fraction, more: Fraction | None) -> Fraction:
+    return _kept(total + more) if more else total
 
 
 def _kept(total: Fraction) -> Fraction:

@@ -6,7 +6,7 @@ from fractions import Fraction
 from dphist.ledger.amounts import Totals
 from dphist.ledger.book import EVERYBODY, Tables, admits
 from dphist.ledger.budget import Budget
-from dphist.ledger.charging import Price
+from dphist.ledger.charging import Price, ends_epsilons
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +73,14 @@ class Plan:
     ----------
     prices : for each release, what it costs each account.
     paid : how many of them fit, from the first on.
+    ends_epsilons : place in the list, from 0, of the release after which an account or cap adds up
+        no epsilons any more, because it states none, as with Gaussian noise: from then on only rho
+        and delta count, also for pure releases. None if there is no such release.
     """
 
     prices: list[list[Price]]
     paid: int
+    ends_epsilons: int | None = None
 
     @property
     def affordable(self) -> bool:
@@ -86,11 +90,17 @@ class Plan:
 
 def would_fit(
     tables: Tables, price: Price, holder: str, after: dict[tuple[str, str], Totals]
-) -> bool:
-    """Whether a price fits after those before it in a plan, which `after` adds up."""
+) -> tuple[bool, bool]:
+    """Whether a price fits after those before it in a plan, which `after` adds up.
+
+    Returns
+    -------
+    That, and whether it ends the adding up of epsilons.
+    """
     name = price.account.name
     budget = price.account.budget if holder == EVERYBODY else tables.cap(name, holder)
     totals = after.get((name, holder)) or tables.totals(name, holder)
     after[name, holder] = totals.plus(price.cost)
     fits = budget is None or admits(price.account, budget, totals, price.cost)
-    return fits and not price.account.closed
+    ends = budget is not None and ends_epsilons(budget, totals, price.cost)
+    return fits and not price.account.closed, ends

@@ -132,10 +132,24 @@ def check_budget(tables: Tables, priced: Sequence[Price], by: str, mechanism: An
                 continue
             whose = f"the account {name!r}" if holder == EVERYBODY else f"the cap of {by!r}"
             left = left_in_words(budget, totals)
+            stated = f" {NO_EPSILON}," if ends_epsilons(budget, totals, price.cost) else ""
+            fitting = fitting_in_words(budget, totals, price, mechanism)
             raise BudgetError(
-                f"the release costs {price.guarantee}, and {whose} has {left} left of {budget}: "
-                f"{fitting_in_words(budget, totals, price, mechanism)}. Nothing was charged"
+                f"the release costs {price.guarantee},{stated} and {whose} has {left} left of "
+                f"{budget}: {fitting}. Nothing was charged"
             )
+
+
+NO_EPSILON = "which states no epsilon, as with Gaussian noise, so that only its rho counts"
+
+
+def ends_epsilons(budget: Budget, totals: Totals, cost: Cost) -> bool:
+    """Whether an entry is the first of a budget that states no epsilon.
+
+    From then on epsilons are not added up any more: rho and delta count, for pure entries as well.
+    """
+    both = budget.epsilon is not None and budget.delta > 0
+    return both and totals.mixed == 0 and cost.epsilon is None
 
 
 def left_in_words(budget: Budget, totals: Totals) -> str:

@@ -250,19 +250,21 @@ class Ledger(LedgerAccounts):
         units = [Deferred.of(one, self.id).protected for one in each]
         after: dict[tuple[str, str], Totals] = {}
         priced: list[list[Price]] = []
-        paid = 0
+        paid, ends = 0, None
         with self._payments.reading() as tables:
             names = self._payments.names(tables, account)
             for mechanism, unit in zip(mechanisms, units, strict=True):
                 priced.append(prices(tables, names, mechanism, unit))
-                fits = [
+                found = [
                     would_fit(tables, price, holder, after)
                     for price in priced[-1]
                     for holder in dict.fromkeys((EVERYBODY, by or EVERYBODY))
                 ]
-                if all(fits) and paid == len(priced) - 1:
+                if ends is None and any(ended for _, ended in found):
+                    ends = len(priced) - 1
+                if all(fits for fits, _ in found) and paid == len(priced) - 1:
                     paid += 1
-        return Plan(priced, paid)
+        return Plan(priced, paid, ends)
 
     def guard(self, data: Any) -> Guarded:
         """Return data that only this ledger releases; mechanisms refuse them.

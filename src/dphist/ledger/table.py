@@ -1,6 +1,6 @@
 """The entries of a ledger as a table."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,7 @@ _SCHEMA = pa.schema(
         ("rho", pa.float64()),
         ("delta", pa.float64()),
         ("guarantee", pa.string()),
+        ("budget", pa.string()),
         ("note", pa.string()),
     ]
 )
@@ -46,7 +47,10 @@ class EntryTable:
         return f"EntryTable({len(self)} entries)"
 
     def to_arrow(self) -> pa.Table:
-        """Return columns entry, time, action, key, by, account, mechanism, costs and note."""
+        """Return columns entry, time, action, key, by, account, mechanism, costs, budget and note.
+
+        `budget` is that of an account, or a cap; "none" where a cap was removed.
+        """
         rows = [row for entry in self.held for row in _rows(entry)]
         return pa.Table.from_pylist(rows, schema=_SCHEMA)
 
@@ -71,6 +75,7 @@ def _rows(entry: Entry) -> Iterator[dict[str, Any]]:
         "by": content.get("by"),
         "account": content.get("account") or content.get("name"),
         "mechanism": content.get("mechanism", {}).get("name"),
+        "budget": _budget(content),
         "note": content.get("note") or content.get("dataset"),
     }
     parts = content.get("costs")
@@ -80,6 +85,15 @@ def _rows(entry: Entry) -> Iterator[dict[str, Any]]:
     for part in parts:
         cost = {name: _number(part["cost"][name]) for name in ("epsilon", "rho", "delta")}
         yield {**row, "account": part["account"], "guarantee": part["guarantee"], **cost}
+
+
+def _budget(content: Mapping[str, Any]) -> str | None:
+    """Return what an entry allows, in words."""
+    allowed = content.get("budget", content.get("cap"))
+    if allowed is None:
+        return "none" if "cap" in content else None
+    numbers = [(name, allowed[name]) for name in ("epsilon", "rho", "delta")]
+    return ", ".join(f"{name}={text}" for name, text in numbers if text not in (None, "0"))
 
 
 def _number(text: str | None) -> float | None:

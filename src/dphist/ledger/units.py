@@ -13,6 +13,7 @@ from dphist.labels.mechanism import LabelsMechanism
 from dphist.ledger.amounts import Cost
 from dphist.mechanism import MechanismBase
 from dphist.privacy import Guarantee, PrivacyUnit
+from dphist.privacy.unit import PROMISED
 from dphist.ranges.mechanism import RangesMechanism
 
 _HELD: tuple[tuple[Any, type], ...] = (
@@ -21,7 +22,6 @@ _HELD: tuple[tuple[Any, type], ...] = (
     (RangesMechanism, BinnedCounts),
 )
 _DATA = tuple(held for _, held in _HELD)
-_PROMISED = ", as promised by the caller"
 _PARTS = ("record", "event")
 """What users have many of: only a bound relates these units to users."""
 
@@ -53,12 +53,13 @@ class DataUnit:
     def of(cls, data: object) -> "DataUnit":
         """Return the unit of a data object; nothing is known of other objects."""
         if isinstance(data, LabelCounts):
-            if data.unit.endswith(_PROMISED):
-                return cls()
+            if data.unit == f"one user{PROMISED}":
+                return cls()  # nobody said what the users are
             labels = data.max_labels
-            return cls(data.unit, None if labels is None else labels * data.max_count)
+            name = data.unit.removesuffix(PROMISED)
+            return cls(name, None if labels is None else labels * data.max_count)
         if isinstance(data, Profile | BinnedCounts):
-            return cls(data.unit, data.sensitivity)
+            return cls(data.unit and data.unit.removesuffix(PROMISED), data.sensitivity)
         return cls()
 
 

@@ -10,11 +10,6 @@ from fractions import Fraction
 from scipy.special import ndtri
 
 
-def geometric_mean_magnitude(epsilon: Fraction) -> float:
-    """Return E|Z| of two-sided geometric noise: 2 a / (1 - a**2) = 1 / sinh(epsilon)."""
-    return 1 / math.sinh(min(float(epsilon), 700.0))
-
-
 def geometric_standard_deviation(epsilon: Fraction) -> float:
     """Return the standard deviation of two-sided geometric noise: sqrt(2 a) / (1 - a)."""
     return 1 / (math.sqrt(2) * math.sinh(min(float(epsilon), 700.0) / 2))

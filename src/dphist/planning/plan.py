@@ -17,6 +17,7 @@ from dphist.planning.columns import COLUMNS
 from dphist.planning.criteria import Criterion, criterion
 from dphist.planning.settings import SETTINGS
 from dphist.release.release import VERSION
+from dphist.release.tabular import Tabular
 
 FORMAT = "dphist plan"
 FORMAT_VERSION = 1
@@ -35,7 +36,7 @@ _TYPES = {
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Plan:
+class Plan(Tabular):
     """What releases would cost and be worth, for several settings; no data were read.
 
     Attributes
@@ -84,16 +85,6 @@ class Plan:
             for name in self.columns
         }
         return pa.table(columns)
-
-    def to_pandas(self) -> Any:
-        """Return the table as a pandas frame."""
-        return self.to_arrow().to_pandas()
-
-    def to_polars(self) -> Any:
-        """Return the table as a Polars frame."""
-        import polars  # needed only here, and slow to import
-
-        return polars.from_arrow(self.to_arrow())
 
     @property
     def digest(self) -> str:

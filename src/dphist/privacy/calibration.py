@@ -62,6 +62,8 @@ _CLAIMED = 5e-13  # claims have 12 digits
 # Shares of delta tried for the mechanism's own: the threshold is flat near its minimum.
 _SHARES = [Fraction(n, 32) for n in (1, 2, 4, 8, 12, 16, 20, 24, 28, 30, 31)]
 _USUAL_SHARE = Fraction(12, 32)
+# One release whose threshold and noise do not add their deltas gives nearly all or all to each.
+_NEARLY_ALL = [Fraction(127, 128), Fraction(1023, 1024)]
 _DOWN = Context(prec=12, rounding=ROUND_FLOOR, Emax=10**9, Emin=-(10**9))
 
 
@@ -133,7 +135,10 @@ def calibrate(
         own = _own_delta(make, aim, share)
         return _largest(functools.partial(make, delta=own), aim, closeness, near)
 
-    share, near = _best_share(found, [*_SHARES, Fraction(1)] if aim.best else _SHARES)
+    shares = [*_SHARES]
+    if aim.best:
+        shares += [*(_NEARLY_ALL if aim.releases == 1 else []), Fraction(1)]
+    share, near = _best_share(found, shares)
     chosen: M | None = found(share, _FINE, near)
     return aim.noted(_stated(chosen))
 
@@ -144,7 +149,8 @@ def _best_share(
     """Return the share of delta with the lowest threshold, and about the epsilon it has.
 
     Half if there is no threshold. A threshold that is no whole number falls, then rises with the
-    share: the walk from a share that is usually near the best stops where it rises on both sides.
+    share, and may fall again where nearly all is given twice: a walk from a share that is usually
+    near the best, and one from the largest, stop where it rises on both sides.
     """
     tried: dict[int, tuple[Any, Any]] = {}
     near: Fraction | None = None
@@ -161,7 +167,8 @@ def _best_share(
 
     place = shares.index(_USUAL_SHARE)
     if isinstance(lowness(place)[0], Fraction):
-        place = _descend(lowness, place, len(shares))
+        places = [_descend(lowness, start, len(shares)) for start in (place, len(shares) - 1)]
+        place = min(places, key=lowness)
     else:
         place = min(range(len(shares)), key=lowness)
     if tried[place][0] == math.inf:

@@ -8,7 +8,8 @@ from dphist.errors import ParameterError
 from dphist.parameters import whole_number
 
 _LONGEST = 200
-_PROMISED = ", as promised by the caller"
+PROMISED = ", as promised by the caller"
+"""End of a unit's name where the caller asserts the bounds: dphist has not counted the data."""
 _OR_ROW = re.compile(r"(.+), or one row without (.+)")
 _EVENTS_OF = re.compile(r"all events of (one .+), of which at most [\d,]+ counts?")
 
@@ -108,7 +109,7 @@ class PrivacyUnit:
         >>> PrivacyUnit("user", bounds={"max_count": 1}).named("one row")  # a row is a record then
         PrivacyUnit('record')
         """
-        said = text.removesuffix(_PROMISED)
+        said = text.removesuffix(PROMISED)
         of_events = _EVENTS_OF.fullmatch(said)
         who = _who(of_events[1] if of_events else said)
         bounds = dict(self.bounds)

@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtr
@@ -18,7 +19,7 @@ from dphist.noise.magnitude import (
     geometric_standard_deviation,
 )
 from dphist.parameters import Exact, privacy_parameter
-from dphist.privacy import ONE_RECORD, ZCDP, PrivacyUnit, PureDP
+from dphist.privacy import ONE_RECORD, ZCDP, PrivacyUnit, PureDP, dp_events
 
 _SIGMA_STEPS = 2**40  # sigma is a multiple of 1 / this
 
@@ -107,6 +108,19 @@ def budget_of(guarantee: PureDP | ZCDP, sensitivity: int) -> Budget:
     if isinstance(guarantee, ZCDP):
         return Budget(True, guarantee.rho / sensitivity**2)
     return Budget(False, guarantee.epsilon / sensitivity)
+
+
+def event_of_noise(guarantee: PureDP | ZCDP, sensitivity: int, levels: int = 1) -> Any:
+    """Return the event of noise that is the same on all counts, for `MechanismBase.dp_event`.
+
+    Parameters
+    ----------
+    sensitivity : records that one unit has at most; each is in one count of each level.
+    levels : how many levels are measured, each at an equal share of the cost.
+    """
+    if isinstance(guarantee, ZCDP):
+        return dp_events.gaussian(2 * guarantee.rho)  # the levels are one Gaussian vector
+    return dp_events.geometric(guarantee.epsilon / (sensitivity * levels), sensitivity, levels)
 
 
 def _rounded_gaussian_variance(sigma: float) -> float:

@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from dphist.arrays import FloatArray, IntArray, NumberArray
 from dphist.mechanism import parameter
 from dphist.noise import Source
 from dphist.parameters import Exact
+from dphist.ranges.budget import event_of_noise
 from dphist.ranges.mechanism import BINS, EPSILON, RHO, SENSITIVITY, Noisy, RangesMechanism
 from dphist.release.mechanisms import savable
 from dphist.release.range_histogram import Answers
@@ -72,6 +74,9 @@ class LeafCounts(RangesMechanism):
 
     def _run(self, counts: IntArray, source: Source | None) -> tuple[NumberArray, Noisy]:
         return counts + self.budget.noise(Fraction(1), counts.shape, source), {}
+
+    def _dp_event(self) -> Any:
+        return event_of_noise(self.guarantee, self.sensitivity)
 
     def answers(self, bins: NumberArray, noisy: Noisy) -> "BinAnswers":
         """Return sums of bins, whose errors are independent."""

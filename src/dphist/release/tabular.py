@@ -1,4 +1,4 @@
-"""Tabular: released values as tables of pandas, Polars and Arrow."""
+"""Tabular: released values, and plans, as tables of pandas, Polars and Arrow."""
 
 from abc import abstractmethod
 from typing import Any
@@ -7,7 +7,7 @@ import pyarrow as pa
 
 
 class Tabular:
-    """A released value that is a table. Not secret."""
+    """A released value, or a plan, that is a table. Not secret."""
 
     __slots__ = ()
 

@@ -42,19 +42,21 @@ def plot(release: Release, ax: Any = None, *, columns: int = 2) -> "Panels | Axe
     | ranges, one axis | the bins, or means of neighboring ones; records below each edge |
     | ranges, two axes | a map |
     | labels | the largest counts by label; all counts by rank; the threshold |
+    | labels, ranked without counts | how sure the order of two labels is |
     | streams | counts over events, of the labels with the largest last counts |
 
     Parameters
     ----------
-    release : what a mechanism returned. A profile is refused, as it may be secret. So are rankings
-        without counts and histograms of more than two axes.
+    release : what a mechanism returned. A profile is refused, as it may be secret. So are
+        histograms of more than two axes.
     ax : matplotlib Axes to draw the first plot into, or a sequence of Axes, one for each plot
         (default: a new figure).
     columns : 2 for plots side by side, 1 for one below the other; without `ax`.
 
     Returns
     -------
-    (2,) array of matplotlib Axes, or (1,) for a map or running counts; `ax` itself if given as Axes
+    (2,) array of matplotlib Axes, or (1,) for a map, a ranking or running
+    counts; `ax` itself if given as Axes
         `axes[0].figure.savefig("release.png")` saves the picture. In a notebook, the last line
         of a cell shows it.
 
@@ -65,9 +67,10 @@ def plot(release: Release, ax: Any = None, *, columns: int = 2) -> "Panels | Axe
     place or time by itself.
     """
     from dphist.report.kinds import kind_of
+    from dphist.report.nouns import in_own_words
     from dphist.report.words import checked_release
 
-    checked = checked_release(release)
+    checked = in_own_words(checked_release(release))
     kind = kind_of(checked)
     if ax is None and columns == 2:
         return kind.plot(checked)

@@ -91,6 +91,13 @@ class Kind(ABC):
         """Return the heading of a release."""
         return self.title
 
+    def result(self, release: Release) -> list[str]:
+        """Return the result as one sentence for a manager, in parts; nothing if there is none.
+
+        Released labels among the parts are `dphist.report.nouns.Verbatim`.
+        """
+        return []
+
     def cost(self, release: Release) -> str:
         """Name the guarantee, as after "Released under"."""
         return self.promise(release).cost

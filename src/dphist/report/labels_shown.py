@@ -1,12 +1,17 @@
 """Released labels as text: exact for tables, safe for terminals and pages."""
 
+import textwrap
+from collections import Counter
+from collections.abc import Sequence
+
 import pyarrow as pa
 import pyarrow.compute as pc
 from rich.cells import cell_len, set_cell_size
 
 from dphist.release.label_table import LabelTable
 
-EMPTY = '""'  # shown for the empty text
+_JOINERS = "\u200c\u200d"
+_LATIN = 0x24F  # the last character of Latin scripts
 
 
 def label_texts(value: LabelTable) -> list[str | None]:
@@ -27,11 +32,51 @@ def harmless(label: str, length: int) -> str:
     ('a\\\\x1b[2Jb', 'abc…', '""')
     """
     seen = "".join(
-        c if c.isprintable() else c.encode("unicode_escape").decode() for c in label[: length + 1]
+        c if c.isprintable() or _joins(label, at) else c.encode("unicode_escape").decode()
+        for at, c in enumerate(label[: length + 1])
     )
-    if not seen:
-        return EMPTY
+    if not seen.strip():
+        return f'"{seen[:length]}"'
     return seen if len(seen) <= length and len(label) <= length else seen[: length - 1] + "…"
+
+
+def _joins(label: str, at: int) -> bool:
+    """Whether a character joins two others of no Latin script: parts of an emoji, or letters."""
+    beside = label[at - 1 : at] + label[at + 1 : at + 2]
+    return label[at] in _JOINERS and len(beside) == 2 and all(ord(c) > _LATIN for c in beside)
+
+
+def distinct_names(labels: Sequence[str], letters: int = 26) -> list[str]:
+    """Return labels in up to two lines each, for the axis of a picture.
+
+    Of a long label the end is kept as well as the beginning; labels that still look alike get a
+    number.
+
+    >>> distinct_names(["International classification of diseases", "tea"])
+    ['International\\nclassification of diseases', 'tea']
+    >>> distinct_names(["a" * 60 + "x" + "b" * 60, "a" * 60 + "y" + "b" * 60], 6)
+    ['aaaaaa\\n…aaa… 1', 'aaaaaa\\n…aaa… 2']
+    """
+    names = [_in_two_lines(harmless(label, 10 * letters), letters) for label in labels]
+    alike = Counter(names)
+    seen: Counter[str] = Counter()
+    for at, name in enumerate(names):
+        if alike[name] > 1:
+            seen[name] += 1
+            names[at] = f"{name[:-2]}… {seen[name]}" if len(name) > 3 else f"{name} {seen[name]}"
+    return names
+
+
+def _in_two_lines(name: str, letters: int) -> str:
+    if cell_len(name) <= letters:
+        return name
+    lines = textwrap.wrap(name, letters, break_on_hyphens=False) or [name]
+    if len(lines) == 1:
+        return in_columns(lines[0], letters)
+    last = lines[1]
+    if len(lines) > 2:  # keep the end: it is what sets long names apart
+        last = "…" + name[1 - letters :].lstrip()
+    return f"{in_columns(lines[0], letters).rstrip()}\n{in_columns(last, letters).rstrip()}"
 
 
 def in_columns(text: str, columns: int) -> str:

@@ -15,10 +15,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
+from dphist.arrays import FloatArray
 from dphist.errors import ParameterError
 
 _LEGEND_LETTERS = 36  # of one line of a legend; a figure of a page is some 400 units wide
 EMPTY = "no label was released"
+NARROW = "The 95 % band is narrower than the line."
+_HAIR = 1 / 200  # of the height; a narrower band is hidden by its line
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +36,11 @@ class Palette:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A plot: its title, and what draws it into axes."""
+    """A plot: its title, what draws it into axes, and what a caption adds, in sentences."""
 
     title: str
     draw: Callable[[Axes, Palette], None]
+    note: str = ""
 
 
 class Panels(np.ndarray[Any, np.dtype[np.object_]]):
@@ -90,6 +94,17 @@ def draw_into(charts: Sequence[Chart], ax: Any) -> Any:
         chart.draw(each, Palette())
         add_title(each, chart.title)
     return ax if alone else np.asarray(axes, object).view(Panels)
+
+
+def is_seen(low: FloatArray, high: FloatArray, span: float) -> bool:
+    """Whether a band between two curves can be seen in axes of this height.
+
+    What cannot be seen has no place in a legend.
+
+    >>> is_seen(np.zeros(3), np.array([0.1, 0.2, 9]), 100), is_seen(np.zeros(3), np.ones(3), 1000)
+    (True, False)
+    """
+    return bool(len(low)) and float(np.max(high - low)) >= _HAIR * span
 
 
 def say_empty(ax: Axes) -> None:
@@ -163,7 +178,11 @@ def legend_columns(ax: Axes) -> int:
 
 def legend_rows(ax: Axes) -> int:
     """Return how many lines the legend has, at least one."""
-    return max(-(-len(_legend_entries(ax)[1]) // legend_columns(ax)), 1)
+    legend = ax.get_legend()
+    if legend is None:
+        return 1
+    columns: int = legend._ncols  # type: ignore[attr-defined]
+    return max(-(-len(legend.get_texts()) // columns), 1)
 
 
 def add_title(ax: Axes, title: str) -> None:

@@ -15,7 +15,12 @@ from dphist.report.guarantees import (
     total_of,
     warnings_of,
 )
-from dphist.report.words import guarantee_in_short, guarantee_in_symbols, guarantee_kind
+from dphist.report.words import (
+    guarantee_in_short,
+    guarantee_in_symbols,
+    guarantee_kind,
+    total_in_a_sentence,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +56,11 @@ class Promise:
     def short(self) -> str:
         """The headline by its parameters."""
         return guarantee_in_short(self.headline)
+
+    @property
+    def sentence(self) -> str:
+        """The total in one sentence for a manager."""
+        return total_in_a_sentence(self.total.guarantee, self.unit, self.total.releases)
 
     @property
     def kind(self) -> str:

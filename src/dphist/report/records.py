@@ -1,6 +1,7 @@
 """What anonymized histograms and histograms over ranges share: both protect records."""
 
 from dphist.data.profile import ONE_EDGE, Profile
+from dphist.privacy.unit import PROMISED
 from dphist.release.release import Release
 from dphist.report.counted import Counted, counted_after_cut, how_many
 from dphist.report.delta_words import Number
@@ -23,6 +24,8 @@ def counted_of(release: Release) -> Counted:
     unit = release.provenance.get("unit")
     if unit is None:
         return Counted("records")
+    if unit.endswith(PROMISED):
+        return Counted("records as the caller counted them")
     if unit == ONE_EDGE:
         return Counted("edges")
     most = int(release.provenance.get("max_records", sensitivity_of(release)))

@@ -15,6 +15,7 @@ from dphist.errors import ParameterError
 from dphist.privacy import ZCDP, ApproxDP, Guarantee, PrivacyUnit, PureDP, delta_of
 from dphist.privacy.as_text import percent, short_exact
 from dphist.privacy.rounding import DOWN, UP, decimal, exp_up
+from dphist.privacy.unit import PROMISED
 from dphist.release.release import Release
 from dphist.report.delta_words import UNKNOWN, Number, delta_in_words, is_too_large
 
@@ -64,6 +65,7 @@ def privacy_unit(sensitivity: int, unit: str | None = None) -> str:
     if unit == ONE_EDGE:
         return unit if sensitivity == 1 else f"{unit}, which is counted up to {sensitivity:,} times"
     if unit is not None:
+        unit = unit.removesuffix(PROMISED)
         counts = "which counts" if unit == ONE_ROW else "who counts"
         return f"{unit}, {counts} with up to {sensitivity:,} record{'s'[: sensitivity > 1]}"
     if sensitivity == 1:
@@ -107,6 +109,25 @@ def guarantee_in_words(
     worth = delta_in_words(delta, number)
     judged = _judgement(epsilon, strong=not is_too_large(delta, number))
     return " ".join(filter(None, (words, judged, worth)))
+
+
+def total_in_a_sentence(guarantee: PureDP | ApproxDP, unit: str, releases: int = 1) -> str:
+    """State a guarantee in one sentence for a manager.
+
+    >>> total_in_a_sentence(ApproxDP(1, "1e-6"), "one patient")
+    ... # doctest: +NORMALIZE_WHITESPACE
+    'Noise limits what anyone can learn about one patient: whether in the data or not, no set of
+    results is more than 2.72 times as likely (ε = 1), plus at most 0.000001 (δ).'
+    """
+    many = "" if releases == 1 else f" of {releases:,} such releases together"
+    results = "result" if isinstance(guarantee, PureDP) else "set of results"
+    said = (
+        f"Noise limits what anyone can learn about {unit}: whether in the data or not, no "
+        f"{results}{many} is more than {_factor(guarantee.epsilon)} as likely (ε = "
+        f"{short_exact(guarantee.epsilon)})"
+    )
+    delta = delta_of(guarantee)
+    return f"{said}, plus at most {short_exact(delta)} (δ)." if delta else f"{said}."
 
 
 def _factor(epsilon: Fraction) -> str:
@@ -197,6 +218,13 @@ def neighbors_in_words(sensitivity: int, unit: str | None = None) -> str:
         return (
             "D and D′ are neighbors if adding or removing one row turns one into the other. A row "
             f"counts as at most {sensitivity:,} records."
+        )
+    if unit is not None and unit.endswith(PROMISED):
+        unit = unit.removesuffix(PROMISED)
+        return (
+            f"D and D′ are neighbors if adding or removing {unit}, with all records, turns one "
+            f"into the other. Whoever made the data asserts that each has at most {sensitivity:,}; "
+            "the mechanism cannot check it."
         )
     if unit is not None:
         return (

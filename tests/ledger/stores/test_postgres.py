@@ -47,6 +47,49 @@ def test_a_server_that_is_killed_and_started_again(place: str, server: Server) -
         assert ledger.verify() == 6
 
 
+def test_what_was_acknowledged_is_on_the_disk(place: str, server: Server) -> None:
+    """Also at once: a commit gives up its lock before the sync, but returns after it."""
+    with create(place) as ledger:
+        for number in range(6):
+            key = f"k{number}"
+            if number % 2:
+                ledger.release(STEP, DATA, by="ana", key=key)
+            else:
+                ledger.reserve(STEP, by="ana", key=key)
+            server.kill()
+            server.start()
+            assert ledger.find(key).state == ("finished" if number % 2 else "reserved")
+        assert ledger.verify() == 2 + 3 + 2 * 3
+
+
+def test_a_commit_that_was_not_synced_is_synced_again(
+    place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is found, and synced by another session; if that fails too, nothing is returned."""
+    run = roundtrip.run
+    failing = 0
+
+    def unsynced(connection: Any, statements: Any, later: str | None = None) -> Any:
+        nonlocal failing
+        if later is not None and failing:
+            failing -= 1
+            later = "SELECT 1 / 0"
+        return run(connection, statements, later)
+
+    with create(place) as ledger:
+        monkeypatch.setattr(roundtrip, "run", unsynced)
+        failing = 1
+        ledger.release(STEP, DATA, by="ana", key="k")
+        assert failing == 0
+        assert ledger.verify() == 4
+        failing = 2
+        with pytest.raises(LedgerError, match=r"whether it was is not known.*same key"):
+            ledger.reserve(STEP, by="ana", key="l")
+        assert failing == 0
+        assert ledger.find("l").state == "reserved"
+        assert ledger.verify() == 5
+
+
 def test_a_server_that_does_not_come_back_is_said(
     place: str, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -79,14 +122,14 @@ def cut_at(
     cuts: list[str] = []
     run = roundtrip.run
 
-    def cutting(connection: Any, statements: Any) -> Any:
+    def cutting(connection: Any, statements: Any, later: str | None = None) -> Any:
         if next(trips) != number:
-            return run(connection, statements)
+            return run(connection, statements, later)
         cuts.append(statements[-1][0])
         if not after:
             cut(server, connection)
-            return run(connection, statements)
-        run(connection, statements)  # it has been done; its answer is lost
+            return run(connection, statements, later)
+        run(connection, statements, later)  # it has been done; its answer is lost
         cut(server, connection)
         connection.pgconn.finish()
         raise psycopg.OperationalError("the connection is lost")
@@ -105,9 +148,9 @@ def trips(place: str, monkeypatch: pytest.MonkeyPatch, *, used: bool = False) ->
     found: list[str] = []
     run = roundtrip.run
 
-    def noting(connection: Any, statements: Any) -> Any:
+    def noting(connection: Any, statements: Any, later: str | None = None) -> Any:
         found.append(statements[-1][0])
-        return run(connection, statements)
+        return run(connection, statements, later)
 
     with create(place) as ledger, monkeypatch.context() as patch:
         if used:
@@ -137,7 +180,7 @@ def test_a_connection_lost_at_any_round_trip_costs_nothing(
 def test_a_charge_takes_two_round_trips(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """One to lock and ask, one to write and commit; so does finishing."""
     first, *_ = asked = trips(server.new(), monkeypatch, used=True)
-    assert first.startswith("SELECT account, holder, entries")
+    assert first.startswith("SELECT 0, CAST(format AS TEXT)")
     assert asked[1::2] == ["COMMIT"] * 2
     assert len(asked) == 4
 
@@ -149,10 +192,10 @@ def test_a_commit_whose_outcome_stays_unknown_is_said(
     with create(place) as ledger, monkeypatch.context() as patch:
         run = roundtrip.run
 
-        def killing(connection: Any, statements: Any) -> Any:
+        def killing(connection: Any, statements: Any, later: str | None = None) -> Any:
             if statements[-1][0] == "COMMIT":
                 server.kill()
-            return run(connection, statements)
+            return run(connection, statements, later)
 
         patch.setattr(roundtrip, "run", killing)
         try:
@@ -172,13 +215,13 @@ def test_a_rolled_back_transaction_is_run_again(
     states = iter(["40001", "40P01", "25P03"])
     run = roundtrip.run
 
-    def failing(connection: Any, statements: Any) -> Any:
-        if any(statement.startswith("INSERT INTO dphist_entries") for statement, _ in statements):
+    def failing(connection: Any, statements: Any, later: str | None = None) -> Any:
+        if any("INSERT INTO dphist_entries" in statement for statement, _ in statements):
             state = next(states, None)
             if state is not None:
                 raised = f"DO $$ BEGIN RAISE EXCEPTION 'x' USING ERRCODE = '{state}'; END $$"
                 return run(connection, [(raised, ())])
-        return run(connection, statements)
+        return run(connection, statements, later)
 
     with create(place) as ledger:
         monkeypatch.setattr(roundtrip, "run", failing)

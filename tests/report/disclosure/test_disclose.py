@@ -176,6 +176,8 @@ def test_nothing_counts_twice() -> None:
     release = release_of()
     with pytest.raises(dh.ParameterError, match="release 3 is the same as release 1"):
         dh.disclose([release, release_of(), release], about=ABOUT)
+    with pytest.raises(dh.ParameterError, match="release 2 is the same as release 1"):
+        dh.disclose([release, release.present(title="Another title")], about=ABOUT)
     stream = dh.ContinualHistogram(epsilon=1, delta="1e-6", horizon=99)
     readings = []
     for _ in range(2):

@@ -1,15 +1,19 @@
 """What the page of a release discloses, under its headings."""
 
+import html
+import re
 from collections.abc import Callable
 
+import pandas as pd
 import pytest
 
 import dphist as dh
+from dphist.report import report_html
 from dphist.report.disclosure import errata
 from dphist.report.disclosure.errata import Erratum
 from dphist.report.disclosure.noise import noise_of
 from dphist.report.disclosure.sections import sections_of
-from tests.mechanisms.cases import CASES, made, released
+from tests.mechanisms.cases import CASES, calibrated, made, released
 from tests.report.releases import SENTINELS, hostile_release, secret_release
 
 HEADINGS = [
@@ -32,6 +36,16 @@ def release_of(name: str) -> dh.Release:
 
 def said(release: dh.Release) -> dict[str, str]:
     return {heading: "\n".join(paragraphs) for heading, paragraphs in sections_of(release)}
+
+
+def disclosed(page: str) -> str:
+    """The text of the section of a page."""
+    found = re.search(r'aria-labelledby="disclosure">(.*?)</section>', page, re.DOTALL)
+    assert found
+    text = html.unescape(re.sub(r"<[^>]*>", " ", found[1]))
+    for typeset, plain in (("\u00a0", " "), ("\u2019", "'")):
+        text = text.replace(typeset, plain)
+    return text
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -70,6 +84,38 @@ def test_a_release_that_a_ledger_paid_for_names_its_entry(tmp_path) -> None:
     assert (
         "their costs add to this one" in said(release_of("LeafCounts"))["Privacy-loss accounting"]
     )
+
+
+def test_a_plan_says_how_many_releases_its_numbers_are_for() -> None:
+    name = "ThresholdHistogram, laplace"
+    release = released(calibrated(name, releases=12), CASES[name][1])
+    assert "(Approximate DP), for 12 releases together." in said(release)["Privacy parameters"]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_page_has_every_section_as_text(name: str) -> None:
+    release = release_of(name).present(dataset="Visits <b>")
+    page = report_html(release)
+    text = disclosed(page)
+    for heading, paragraphs in sections_of(release):
+        for part in (heading, *paragraphs):
+            assert part in text
+    assert "Visits <b>" not in page
+    assert "<ol><li>" in page
+
+
+def test_sentences_of_the_page_use_the_words_of_people() -> None:
+    rows = pd.DataFrame({"who": [1, 2, 3], "label": ["a", "b", "a"]})
+    counts = dh.LabelCounts.from_table(rows, label="label", user="who", max_labels=2)
+    release = dh.ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=2).release(counts)
+    words = {"label_name": "gene", "record_name": "mutation", "unit": "patient"}
+    text = disclosed(report_html(release.present(**words)))
+    assert "dphist cut each patient to at most 2 genes" in text
+    assert "Release threshold: 15 mutations." in text
+    assert "Columns of the table: label, count." in text  # as in the file
+    public = dh.SortedCounts(epsilon=1, labels=60).release(dh.Profile.from_counts([3, 1]))
+    text = disclosed(report_html(public.present(label_name="gene")))
+    assert "The parameter labels = 60, which" in text
 
 
 NOISE: dict[str, tuple[str, str]] = {

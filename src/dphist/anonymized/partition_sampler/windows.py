@@ -14,6 +14,7 @@ import numpy as np
 from dphist.anonymized.tiling import first_rows
 from dphist.arrays import IntArray
 from dphist.data.profile import Profile
+from dphist.noise.search import first_true
 
 _LARGEST_SIDE = 2**31  # a larger square has more cells than data may have
 
@@ -182,11 +183,4 @@ def beyond_corner(profile: Profile, rows: Profile, side: int | IntArray) -> IntA
 
 def _last(holds: Callable[[int], bool]) -> int:
     """Return the last number for which `holds` is true; it is true from 0 up to some number."""
-    beyond = 1
-    while holds(beyond):
-        beyond *= 2
-    last = beyond // 2
-    while beyond - last > 1:
-        middle = (last + beyond) // 2
-        last, beyond = (middle, beyond) if holds(middle) else (last, middle)
-    return last
+    return first_true(lambda number: not holds(number)) - 1

@@ -75,6 +75,9 @@ def _cost(row: dict[str, Any]) -> str:
 
 
 def _about(row: dict[str, Any]) -> str:
-    names = ("key", "by", "account", "mechanism", "note")
-    said = [f"{name}={harmless(row[name], _LONGEST)}" for name in names if row[name]]
+    names = ("key", "by", "account", "budget", "mechanism", "note")
+    named = {"budget": "cap"} if row["action"] == "allowed" else {}
+    said = [
+        f"{named.get(name, name)}={harmless(row[name], _LONGEST)}" for name in names if row[name]
+    ]
     return "  ".join(said)

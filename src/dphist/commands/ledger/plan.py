@@ -8,7 +8,7 @@ from typing import Any
 
 from dphist.commands.ledger.opening import opened
 from dphist.commands.ledger.options import add_place
-from dphist.commands.ledger.price import left_json
+from dphist.commands.ledger.price import ONLY_RHO, left_json
 from dphist.commands.options import UsageError, whole
 from dphist.errors import BudgetError
 from dphist.ledger import Ledger
@@ -17,6 +17,11 @@ from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, Guarantee, PrivacyUnit, P
 from dphist.report.text_table import beside, left, right
 
 _MOST = 10_000
+_GAUSSIAN = (
+    "A release of an epsilon with a delta is taken to state that epsilon. One with Gaussian noise, "
+    "which labels, top and stream may choose, states a rho instead, and from then on epsilons are "
+    "not added up any more. The command itself says with --dry-run what it costs."
+)
 
 
 class _Asked(argparse.Action):
@@ -95,9 +100,14 @@ def _plan(options: argparse.Namespace) -> None:
         rows = _rows(ledger, name, releases, found.prices)
     if options.json:
         shown = [{"fits": at < found.paid, **row} for at, row in enumerate(rows)]
-        print(json.dumps({"account": name, "affordable": found.affordable, "releases": shown}))
+        said = {"affordable": found.affordable, "ends_epsilons": found.ends_epsilons}
+        print(json.dumps({"account": name, **said, "releases": shown}))
     else:
         _print(rows, found.paid)
+        if found.ends_epsilons is not None:
+            print(f"Release {found.ends_epsilons + 1:,}: {ONLY_RHO}")
+        elif any(isinstance(release.guarantee, ApproxDP) for release in releases):
+            print(_GAUSSIAN)
     if not found.affordable:
         raise BudgetError(
             f"{len(releases) - found.paid:,} of {len(releases):,} releases would be refused, from "

@@ -11,9 +11,11 @@ from dphist.errors import LedgerError
 from dphist.ledger import Deferred, Ledger
 from dphist.ledger.amounts import Totals
 from dphist.ledger.balance import Balance
+from dphist.ledger.book import admits
 from dphist.ledger.budget import Budget
 from dphist.ledger.charging import (
     Price,
+    ends_epsilons,
     fitting_in_words,
     largest_fitting,
     left_in_words,
@@ -21,6 +23,11 @@ from dphist.ledger.charging import (
 )
 from dphist.parameters import decimal_text
 from dphist.report.guarantees import guarantee_json
+
+ONLY_RHO = (
+    "It states no epsilon, as with Gaussian noise. Once it is charged, epsilons are not added up "
+    "any more: only rho and delta count, also for pure releases."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +54,14 @@ class Part:
     @property
     def fits(self) -> bool:
         """Whether it would be paid."""
-        fits = self.balance.budget.admits(self.balance.totals, self.price.cost)
+        account, budget = self.price.account, self.balance.budget
+        fits = admits(account, budget, self.balance.totals, self.price.cost)
         return fits and not self.price.account.closed
+
+    @property
+    def ends_epsilons(self) -> bool:
+        """Whether epsilons are not added up any more once it is paid."""
+        return ends_epsilons(self.balance.budget, self.balance.totals, self.price.cost)
 
     @property
     def after(self) -> Totals:
@@ -90,6 +103,8 @@ class Found:
             if part.fits:
                 left = left_in_words(budget, part.after)
                 lines.append(f"It fits: {part.whose} would have {left} left of {budget}.")
+                if part.ends_epsilons:
+                    lines.append(ONLY_RHO)
             elif part.price.account.closed:
                 lines.append(f"It would be refused: {part.whose} is closed.")
             else:
@@ -117,6 +132,7 @@ class Found:
             **({} if part.by is None else {"cap_of": part.by}),
             "cost": guarantee_json(part.price.guarantee),
             "fits": part.fits,
+            "ends_epsilons": part.ends_epsilons,
             "left": left_json(budget, totals),
             "left_after": left_json(budget, part.after) if part.fits else None,
             "largest_epsilon": None if largest is None else readable_down(largest),

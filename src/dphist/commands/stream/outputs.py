@@ -143,7 +143,8 @@ def _is_table_of(value: RunningCounts, text: str) -> bool:
 
 def _is_page(text: str) -> bool:
     """Whether a text is a page about running counts."""
-    return text.startswith("<!doctype html>") and "<h1>Running counts" in text
+    known = '<meta name="dphist-kind" content="streams">', "<h1>Running counts of a stream"
+    return text.startswith("<!doctype html>") and any(mark in text for mark in known)
 
 
 def check_stream_paths(options: argparse.Namespace) -> None:

@@ -1,16 +1,15 @@
 """Axis: ordered bins between public edges, with the name of the binned column."""
 
-import datetime
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
-from fractions import Fraction
+from itertools import pairwise
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from dphist.arrays import AnyArray, FloatArray
+from dphist.data.axis.content import edge_text, read, width_of_edges, width_of_floats, written
 from dphist.data.axis.edges import (
     MOST_BINS,
     check_edges,
@@ -19,13 +18,20 @@ from dphist.data.axis.edges import (
     nearest_floats,
     regular_edges,
 )
-from dphist.data.axis.times import DAY, MOMENTS, moment, moment_text, width_of, width_text
+from dphist.data.axis.times import DAY, MOMENTS, moment, width_of
 from dphist.errors import ParameterError
 from dphist.parameters import exact_number, whole_number
 
 _DTYPES = {"whole": "i8", "real": "f8", "dates": "M8[D]", "datetimes": "M8[us]"}
-_LONGEST_WIDTH = 60
 _KINDS = {np.dtype(dtype): kind for kind, dtype in _DTYPES.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class AxisTraits:
+    """Traits of an axis, as in `uhi.typing.plottable.PlottableTraits`."""
+
+    circular: bool = False
+    discrete: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -117,6 +123,30 @@ class Axis:
         """The number of bins."""
         return len(self.edges) - 1
 
+    @property
+    def traits(self) -> AxisTraits:
+        """What UHI asks of an axis: it does not wrap around, and its bins are intervals."""
+        return AxisTraits()
+
+    def __len__(self) -> int:
+        return self.bins
+
+    def __getitem__(self, place: int) -> tuple[float, float]:
+        """Return both edges of a bin as floats, for UHI; of times, in days since 1970."""
+        edges = self.as_floats()
+        number = range(self.bins)[place]
+        return float(edges[number]), float(edges[number + 1])
+
+    def __iter__(self) -> Iterator[tuple[float, float]]:
+        edges = self.as_floats().tolist()
+        return pairwise(edges)
+
+    def as_floats(self) -> FloatArray:
+        """Return the edges as float64; of dates and times, in days since 1970, as matplotlib."""
+        if self.edges.dtype.kind == "M":
+            return self.edges.astype("M8[us]").astype(np.int64) / DAY
+        return self.edges.astype(np.float64)
+
     def position(self, value: Any) -> int:
         """Return the index of the edge that is equal to a value.
 
@@ -149,13 +179,11 @@ class Axis:
         if wanted is None or wanted != wanted:
             return ParameterError(said)
         place = int(np.searchsorted(self.edges, wanted))
-        near = [_edge_text(edge) for edge in self.edges[max(place - 1, 0) : place + 1]]
+        near = [edge_text(edge) for edge in self.edges[max(place - 1, 0) : place + 1]]
         if len(near) == 2:
-            return ParameterError(
-                f"{said}: {_edge_text(wanted)} is between {near[0]} and {near[1]}"
-            )
+            return ParameterError(f"{said}: {edge_text(wanted)} is between {near[0]} and {near[1]}")
         side = "before the first" if place == 0 else "after the last"
-        return ParameterError(f"{said}: {_edge_text(wanted)} is {side}, {near[0]}")
+        return ParameterError(f"{said}: {edge_text(wanted)} is {side}, {near[0]}")
 
     def positions(self, values: Any) -> Any:
         """Return the indices of the edges that are equal to values.
@@ -217,11 +245,11 @@ class Axis:
         {'name': None, 'kind': 'whole', 'edges': [0, 18, 65]}
         """
         kind = _KINDS[self.edges.dtype]
-        width = _width_of_floats(self.edges) if kind == "real" else _width(self.edges, kind)
+        width = width_of_floats(self.edges) if kind == "real" else width_of_edges(self.edges, kind)
         shown: dict[str, Any] = {"name": self.name, "kind": kind}
         if width is None:
-            return shown | {"edges": [_written(edge) for edge in self.edges.tolist()]}
-        start = _written(self.edges[:1].tolist()[0])
+            return shown | {"edges": [written(edge) for edge in self.edges.tolist()]}
+        start = written(self.edges[:1].tolist()[0])
         return shown | {"start": start, "width": width, "bins": self.bins}
 
     @classmethod
@@ -248,10 +276,10 @@ class Axis:
         if "edges" in content:
             if not isinstance(content["edges"], list):
                 raise TypeError("the edges of an axis must be a list")
-            edges = [_read(edge, kind) for edge in content["edges"]]
+            edges = [read(edge, kind) for edge in content["edges"]]
             return cls(content["name"], np.array(edges, _DTYPES[kind]))
         bins = whole_number(content["bins"], "bins", 1, MOST_BINS)
-        start = _read(content["start"], kind)
+        start = read(content["start"], kind)
         if kind == "real":
             width = exact_number(content["width"], "width")
             return cls(content["name"], nearest_floats(exact_number(start, "start"), width, bins))
@@ -285,7 +313,7 @@ class Axis:
         return Axis, (self.name, self.edges)
 
     def __repr__(self) -> str:
-        first, last = (_written(edge) for edge in self.edges[[0, -1]].tolist())
+        first, last = (written(edge) for edge in self.edges[[0, -1]].tolist())
         return f"Axis(name={self.name!r}, {self.bins} bins from {first} to {last})"
 
     def _as_edge(self, value: Any) -> Any:
@@ -308,65 +336,3 @@ class Axis:
             value = int(value)
             return float(value) if abs(value) < 2**1000 and int(float(value)) == value else None
         return float(value)
-
-
-def _edge_text(edge: Any) -> str:
-    """Return an edge, or a value like one, for an error."""
-    if isinstance(edge, np.datetime64):
-        return moment_text(int(edge.astype("M8[us]").astype(np.int64)))
-    return str(edge).removesuffix(".0")
-
-
-def _written(edge: Any) -> Any:
-    """Return an edge as a JSON value: a number, ISO text, "inf" or "-inf"."""
-    if isinstance(edge, datetime.date):
-        return edge.isoformat()
-    return str(edge) if edge in (np.inf, -np.inf) else edge
-
-
-def _read(edge: Any, kind: str) -> Any:
-    """Check the type of a JSON value of an edge, and return it as an element of the array."""
-    if kind == "whole":
-        return whole_number(edge, "an edge", -(2**63), 2**63 - 1)
-    if kind == "real":
-        if edge in ("inf", "-inf"):
-            return float(edge)
-        if not isinstance(edge, float) or edge != edge:
-            raise TypeError("an edge of kind real must be a number with a point, inf or -inf")
-        return edge
-    if not isinstance(edge, str):
-        raise TypeError("an edge must be ISO text")
-    read = moment(edge, "an edge")
-    if read.zoned or read.is_date != (kind == "dates"):
-        raise ValueError("an edge must be a date, or for datetimes, a date with a time in UTC")
-    return read.instant // DAY if kind == "dates" else read.instant
-
-
-def _width(edges: AnyArray, kind: str) -> Any:
-    """Return the width of equal bins between integers, dates or datetimes; None if they differ."""
-    whole = edges.view(np.int64)
-    if int(whole[-1]) - int(whole[0]) >= 2**63:  # a difference could wrap
-        return None
-    widths = np.diff(whole)
-    if not np.all(widths == widths[0]):
-        return None
-    step = int(widths[0])
-    return step if kind == "whole" else width_text(step * (DAY if kind == "dates" else 1))
-
-
-def _width_of_floats(edges: AnyArray) -> Any:
-    """Return a width that reproduces all edges bit by bit, or None."""
-    if not np.all(np.isfinite(edges)):
-        return None
-    start, stop = (Fraction(Decimal(repr(edge))) for edge in edges[[0, -1]].tolist())
-    width = (stop - start) / (len(edges) - 1)
-    text = f"{width.numerator}/{width.denominator}"
-    # The second edge rules out most irregular axes at low cost. Edges of very different magnitude
-    # give a width whose text is longer than the edges.
-    if len(text) > _LONGEST_WIDTH or float(start + width) != edges[1]:
-        return None
-    if not np.array_equal(nearest_floats(start, width, len(edges) - 1), edges):
-        return None
-    shortest = float(width)
-    is_short = Fraction(Decimal(repr(shortest))) == width
-    return shortest if is_short else text

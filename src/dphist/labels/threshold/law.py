@@ -15,6 +15,7 @@ from typing import TypeAlias
 from scipy.special import ndtri
 
 from dphist.noise.enclosures import Enclosure, ceil_shift, exp_negative, normal_two_sided_tail
+from dphist.noise.search import first_true
 
 # Encloses 2**bits * p for the number of bits it is given.
 Chance: TypeAlias = Callable[[int], Enclosure]
@@ -46,7 +47,7 @@ def geometric_threshold(rate: Fraction, delta: Fraction, max_labels: int, max_co
 
     chance = _float_chance(delta, max_labels)
     likely = (-math.log(chance) - math.log1p(math.exp(-float(rate)))) / float(rate)
-    return max_count - 1 + _least(keeps, likely)
+    return max_count - 1 + first_true(keeps, likely)
 
 
 @functools.lru_cache(maxsize=256)
@@ -69,7 +70,7 @@ def gaussian_threshold(
         return _keeps(functools.partial(_gaussian_chance, sigma, fine, steps), delta, max_labels)
 
     likely = fine * float(sigma) * -float(ndtri(_float_chance(delta, max_labels))) - 0.5
-    return max_count + Fraction(2 * _least(keeps, likely) + 1, 2 * fine)
+    return max_count + Fraction(2 * first_true(keeps, likely) + 1, 2 * fine)
 
 
 def grid(sigma: Fraction) -> int:
@@ -161,33 +162,3 @@ def _power(chance: Enclosure, exponent: int, bits: int) -> Enclosure:
 def _float_chance(delta: Fraction, max_labels: int) -> float:
     """Return about the largest p with 1 - (1 - p)**max_labels <= delta, above 0."""
     return max(-math.expm1(math.log1p(-float(delta)) / max_labels), 1e-300)
-
-
-def _least(holds: Callable[[int], bool], likely: float = 0.0) -> int:
-    """Return the least integer from 0 on at which a condition that stays true is true.
-
-    Parameters
-    ----------
-    likely : a guess, where to look first; it changes the time this takes, not the result.
-    """
-    if holds(0):
-        return 0
-    above, below, step = max(math.ceil(likely), 1) if likely < 2**62 else 1, 0, 1
-    if holds(above):
-        while above - step > 0 and holds(above - step):
-            above -= step
-            step *= 2
-        below = max(above - step, 0)
-    else:
-        below = above
-        while not holds(below + step):
-            below += step
-            step *= 2
-        above = below + step
-    while above - below > 1:
-        middle = (below + above) // 2
-        if holds(middle):
-            above = middle
-        else:
-            below = middle
-    return above

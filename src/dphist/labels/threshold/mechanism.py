@@ -23,6 +23,7 @@ from dphist.labels.mechanism import (
     checked_epsilon,
     in_released_order,
 )
+from dphist.labels.one_release import epsilon_of_ends
 from dphist.labels.threshold.cut_users import NAME, CutUsers, checked, cut_users
 from dphist.labels.threshold.known_labels import listed, looked_up
 from dphist.labels.threshold.law import (
@@ -37,8 +38,9 @@ from dphist.noise import Source
 from dphist.noise.gaussian import LARGEST_SIGMA
 from dphist.noise.gaussian_epsilon import gaussian_epsilon
 from dphist.noise.geometric import SMALLEST_EPSILON
+from dphist.noise.search import first_true
 from dphist.parameters import Exact, checked_level, probability, whole_number
-from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PureDP
+from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PureDP, dp_events
 from dphist.release.label_table import LabelTable
 from dphist.release.mechanisms import savable
 
@@ -78,7 +80,9 @@ class ThresholdHistogram(LabelsMechanism):
     m epsilon**2 / 2 (Gaussian), and m is `max_labels`, or one more with `count_cut_users`; Laplace
     also `epsilon_guarantee`, (m epsilon, delta)-DP; Gaussian also (E, d(E) + delta)-DP for every
     E >= 0, where d(E) is the exact delta of Gaussian noise for mu**2 = m epsilon**2 (Balle and Wang
-    2018, Theorem 8), and R releases together with R mu**2 and R delta, see `epsilon_at`. With
+    2018, Theorem 8), and R releases together with R mu**2 and R delta, see `epsilon_at`. One
+    release by itself is even (E, max(d(E), delta))-DP while d(E) is small, as a label of a user is
+    new or shared, but not both (Wilkins et al. 2022; `docs/proofs/threshold.md`, Lemma 8). With
     listed labels delta is 0 in all of these, and `max_labels` at most their number. Neighbours
     differ in one user, who adds at most `max_count` to each of at most `max_labels` labels. Covered
     are labels, counts, number and order of the rows, and the numbers of users; not covered is the
@@ -211,16 +215,46 @@ class ThresholdHistogram(LabelsMechanism):
         """Return the least epsilon known of so many releases at a total delta.
 
         None where that delta is too small for any. For Gaussian noise it is the exact one, which is
-        below what zCDP shows (`docs/proofs/threshold.md`, Lemma 6).
+        below what zCDP shows (`docs/proofs/threshold.md`, Lemma 6), and of one release the one for
+        which threshold and noise do not add their deltas (Lemma 8).
         """
         total, times = probability(delta, "delta"), whole_number(releases, "releases", 1, 2**40)
-        left = total - times * (self.delta or 0)
-        if self.noise == "gaussian" and left > 0:
+        if self.noise == "gaussian":
             try:
-                return gaussian_epsilon(times * self._changed * self.epsilon**2, left)
+                known = [self._of_sum(total, times), self._of_larger(total) if times == 1 else None]
             except ParameterError:  # beyond what is computed exactly; zCDP is not
-                pass
+                known = []
+            claims = [epsilon for epsilon in known if epsilon is not None]
+            if claims:
+                return min(claims)
         return LabelsMechanism.epsilon_at(self, total, times)
+
+    def _of_sum(self, total: Fraction, times: int) -> Fraction | None:
+        """Return the epsilon of releases that pay for the threshold and for the noise: Lemma 6."""
+        left = total - times * (self.delta or 0)
+        if not left > 0:
+            return None
+        return gaussian_epsilon(times * self._changed * self.epsilon**2, left)
+
+    def _of_larger(self, total: Fraction) -> Fraction | None:
+        """Return the epsilon of one release, which pays for the larger of the two: Lemma 8."""
+        own = self.delta or Fraction(0)
+        if total < own:
+            return None
+        each = self.epsilon**2
+        always = self.count_cut_users * each  # what a user changes beside labels, new or shared
+        return epsilon_of_ends([(self._changed * each, total), (always, (total - own) / (1 - own))])
+
+    def _dp_event(self) -> Any:
+        if self.noise == "gaussian":
+            noise = dp_events.gaussian(self._changed * self.epsilon**2)
+        else:
+            # The numbers of users change by 1 and have noise for that, which costs the same.
+            rate = self.epsilon / self.max_count
+            noise = dp_events.geometric(rate, self.max_count, self.changed_labels)
+            if self.count_cut_users:
+                noise = dp_events.together([noise, dp_events.geometric(self.epsilon)])
+        return dp_events.composed(noise, self.delta or Fraction(0))
 
     @classmethod
     def needs_delta(cls, labels: Sequence[Any] | None = None, **_parameters: Any) -> bool:
@@ -310,15 +344,7 @@ class ThresholdHistogram(LabelsMechanism):
     def likely_count(self, chance: float) -> int:
         """Return the least count, in records, released with this probability or more."""
         checked_level(chance, "chance")
-        below, above = 0, 1
-        while self.release_chance(above) < chance:
-            above *= 2
-        while above - below > 1:
-            middle = (below + above) // 2
-            below, above = (
-                (below, middle) if self.release_chance(middle) >= chance else (middle, above)
-            )
-        return above
+        return max(first_true(lambda count: self.release_chance(count) >= chance), 1)
 
     @property
     def description(self) -> str:

@@ -5,7 +5,7 @@ finds, as set for the user, or with ``?options=-csearch_path%3Dclinic`` in the a
 creates the ledger owns its tables; a user needs SELECT, INSERT, UPDATE and DELETE on them to pay,
 and SELECT alone to look.
 
-Writers lock the one row of `dphist_ledger`, so they run one after the other, at the isolation level
+Writers lock the table `dphist_ledger`, so they run one after the other, at the isolation level
 "read committed": every statement after the lock sees all that was committed before it. A pooler
 between ledger and server must keep to sessions. A server that syncs nothing to its disk is refused;
 a standby that takes over may lack the last charges unless replication is synchronous.
@@ -32,6 +32,7 @@ from dphist.ledger.stores.connections import (
     is_passing,
 )
 from dphist.ledger.stores.head import Head, checked_head, new_head
+from dphist.ledger.stores.merging import merge_questions, merge_writes, split_answers
 from dphist.ledger.stores.roundtrip import Statement
 from dphist.ledger.stores.schema import TABLES, VERSION, columns_of, key_of
 from dphist.ledger.stores.store import UnwrittenError
@@ -41,10 +42,16 @@ _HEAD = (
     "SELECT format, version, library, id, name, identity, entries, head, time, "
     "current_setting('synchronous_commit'), current_setting('fsync') FROM dphist_ledger"
 )
-# Writers queue for the table before they lock its row: this way of waiting holds no snapshot. Who
-# waits for the row keeps the server from removing its old versions, and then has to go through all
-# of them while the ledger is locked.
-_QUEUE = "LOCK TABLE dphist_ledger IN SHARE ROW EXCLUSIVE MODE"
+# Writers queue for the table and not for its row: this way of waiting holds no snapshot. Who waits
+# for a row keeps the server from removing its old versions, and then has to go through all of them
+# while the ledger is locked.
+_LOCK = "LOCK TABLE dphist_ledger IN SHARE ROW EXCLUSIVE MODE"
+# A commit gives up the ledger's lock, and then another transaction of the same session waits until
+# the disk has all that was committed so far, as `synchronous_commit` says. So many writers share a
+# sync, and none returns before its own. Whoever commits in between depends on what came before it
+# in the log: a crash loses both, or the later one.
+_UNSYNCED = "SET LOCAL synchronous_commit TO off"
+_SYNC = "SELECT pg_logical_emit_message(true, 'dphist', '')"
 _CREATING = 0x6470686973740001  # "dphist": one lock for all who create a ledger here
 
 
@@ -87,7 +94,9 @@ class PostgresStore:
                     statements(table)
                 row = new_head(name or connection.info.dbname, "")
                 statements(f"INSERT INTO dphist_ledger VALUES ({', '.join('?' * len(row))})", row)  # noqa: S608
-                made = Transaction(statements, store._head(statements(_HEAD), durable=True))
+                made = Transaction(
+                    statements, store._head(statements(_HEAD).fetchall(), durable=True)
+                )
                 begin(made)
                 store._commit(statements, made.head)
         except psycopg.Error as error:
@@ -188,10 +197,15 @@ class PostgresStore:
                 try:
                     connection = trial.enter_context(self._connections.lend(new=new))
                     trial.enter_context(_rolled_back(connection))
-                    first, *others = _begin(connection, write, about)
+                    first, *answers = _begin(connection, write, about)
                     head = self._head(first, durable=write)
-                    answers = [found.fetchall() for found in others]
-                except (psycopg.errors.UndefinedTable, psycopg.errors.UndefinedColumn):
+                except (
+                    psycopg.errors.UndefinedTable,
+                    psycopg.errors.UndefinedColumn,
+                ) as error:
+                    if about is not None:
+                        self._begun(write, stack)  # says what is wrong with it as a whole
+                        raise explained(self.name, error) from None
                     raise LedgerError(
                         f"there is no ledger at {self.name}; make it with Ledger.create"
                     ) from None
@@ -209,14 +223,13 @@ class PostgresStore:
             new = True
             time.sleep(random.uniform(0.01, 0.2))  # noqa: S311 - so that waiters do not march
 
-    def _head(self, found: Rows, *, durable: bool) -> Head:
+    def _head(self, rows: Sequence[Any], *, durable: bool) -> Head:
         """Return what the ledger says of itself.
 
         Parameters
         ----------
         durable : whether a server is refused that does not sync what it commits.
         """
-        rows = found.fetchall()
         head = checked_head([row[:-2] for row in rows], self.name)
         if durable and "off" in rows[0][-2:]:
             raise LedgerError(
@@ -246,6 +259,8 @@ class PostgresStore:
         try:
             if statements.commit():
                 return
+        except roundtrip.LaterError:
+            pass  # it was committed, and is perhaps not on the disk
         except psycopg.Error as error:
             if not is_lost(error):
                 raise
@@ -253,7 +268,7 @@ class PostgresStore:
             raise UnwrittenError(f"{self.name} rolled a transaction back; nothing was written")
         try:
             written = self._is_written(head)
-        except (psycopg.Error, LedgerError):
+        except (psycopg.Error, roundtrip.LaterError, LedgerError):
             raise LedgerError(
                 f"the connection to {self.name} was lost while entry {head.entries} was written, "
                 "and whether it was is not known. Run the same again with the same key when the "
@@ -265,7 +280,7 @@ class PostgresStore:
             )
 
     def _is_written(self, head: Head) -> bool:
-        """Whether the transaction that would have made this head was committed.
+        """Whether the transaction that would have made this head was committed; if so, sync it.
 
         The lost session holds the lock on the head as long as it may still commit; so whoever has
         got the lock knows.
@@ -276,8 +291,10 @@ class PostgresStore:
                 raise LedgerError("another ledger")
             if now.entries < head.entries:
                 return False
-            tables = Transaction(_Statements(connection), now)
-            return tables.entry(head.entries).hash == head.hash
+            statements = _Statements(connection)
+            found = Transaction(statements, now).entry(head.entries).hash == head.hash
+            statements.commit()
+            return found
 
 
 class _Statements:
@@ -295,13 +312,13 @@ class _Statements:
         return self._run() if statement.startswith("SELECT") else _NO_ROWS
 
     def commit(self) -> bool:
-        """Commit; return whether it was not a rollback."""
-        self._waiting.append(("COMMIT", ()))
-        return self._run().status == "COMMIT"
+        """Commit, and wait until it is on the disk; return whether it was not a rollback."""
+        self._waiting += [(_UNSYNCED, ()), ("COMMIT", ())]
+        return self._run(_SYNC).status == "COMMIT"
 
-    def _run(self) -> roundtrip.Answer:
-        statements, self._waiting = self._waiting, []
-        return roundtrip.run(self._connection, statements)[-1]
+    def _run(self, later: str | None = None) -> roundtrip.Answer:
+        statements, self._waiting = merge_writes(self._waiting), []
+        return roundtrip.run(self._connection, statements, later)[-1]
 
 
 class _NoRows:
@@ -317,15 +334,14 @@ class _NoRows:
 _NO_ROWS = _NoRows()
 
 
-def _begin(connection: Connection, write: bool, about: About | None) -> Sequence[Rows]:
-    """Begin a transaction, and read the head, which a writer locks, and what is asked for."""
-    asked = [] if about is None else about.questions()
-    if not write:
-        begun = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-        return roundtrip.run(connection, [(begun, ()), (_HEAD, ()), *asked])[1:]
-    begun = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
-    locked = f"{_HEAD} FOR UPDATE"
-    return roundtrip.run(connection, [(begun, ()), (_QUEUE, ()), (locked, ()), *asked])[2:]
+def _begin(connection: Connection, write: bool, about: About | None) -> list[Sequence[Any]]:
+    """Begin a transaction, which a writer locks; return the head, and what is asked for."""
+    asked: list[Statement] = [(_HEAD, ()), *([] if about is None else about.questions())]
+    begun = [("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", ())]
+    if write:
+        begun = [("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", ()), (_LOCK, ())]
+    found = roundtrip.run(connection, [*begun, merge_questions(asked)])[-1]
+    return [*split_answers(asked, found.fetchall())]
 
 
 def _is_ours(connection: Connection, table: str) -> bool:

@@ -23,6 +23,7 @@ Statement: TypeAlias = tuple[str, Sequence[Any]]
 # `select` takes no descriptor above 1023, and `poll` is not known on Windows.
 _Selector = getattr(selectors, "PollSelector", selectors.SelectSelector)
 
+_RIGHT = (ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK)
 _INTEGERS = (20, 21, 23)
 _PREPARED: "WeakKeyDictionary[Any, dict[str, bytes]]" = WeakKeyDictionary()
 """For each connection, the names of the statements that the server has prepared."""
@@ -46,22 +47,56 @@ class Answer:
         return self._rows
 
 
-def run(connection: psycopg.Connection[Any], statements: Sequence[Statement]) -> list[Answer]:
+class LaterError(Exception):
+    """The statements were run, but not what was to follow them."""
+
+
+def run(
+    connection: psycopg.Connection[Any], statements: Sequence[Statement], later: str | None = None
+) -> list[Answer]:
     """Run statements one after the other, and return their answers.
 
     The server keeps what it has prepared. psycopg has it forget all that when it sees a ROLLBACK,
     so that has to come this way too.
+
+    Parameters
+    ----------
+    later : a statement that is run after all of them, of which the last is COMMIT.
 
     Raises
     ------
     psycopg.Error
         Of the first statement that fails; those after it are not run. Without an `sqlstate` the
         connection is lost.
+    LaterError
+        If the statements were run, and `later` failed.
     """
     server = connection.pgconn
     names = _PREPARED.setdefault(connection, {})
     new: dict[str, bytes] = {}
     server.enter_pipeline_mode()
+    sent = _send(server, statements, names, new)
+    # The server runs it by itself, because the last of the statements ended their transaction.
+    after = [] if later is None else _send(server, [(later, ())], names, new)
+    server.pipeline_sync()
+    results = [_next(server) for _ in sent]
+    followed = [_next(server) for _ in after]
+    if _next(server, last=True).status != ExecStatus.PIPELINE_SYNC:
+        raise psycopg.OperationalError("the connection is lost")  # it is given up
+    server.exit_pipeline_mode()
+    for result in results:
+        if result.status not in _RIGHT:
+            raise _error(result)
+    if not all(result.status in _RIGHT for result in followed):
+        raise LaterError
+    names.update(new)
+    return [Answer(result) for result, asked in zip(results, sent, strict=True) if asked]
+
+
+def _send(
+    server: PGconn, statements: Sequence[Statement], names: dict[str, bytes], new: dict[str, bytes]
+) -> list[bool]:
+    """Send statements; return, for each result to come, whether it is an answer."""
     sent: list[bool] = []
     for statement, values in statements:
         text = _numbered(statement)
@@ -73,15 +108,7 @@ def run(connection: psycopg.Connection[Any], statements: Sequence[Statement]) ->
             sent.append(False)
         server.send_query_prepared(name, coded)
         sent.append(True)
-    server.pipeline_sync()
-    results = [_next(server) for _ in sent]
-    _next(server, last=True)
-    server.exit_pipeline_mode()
-    for result in results:
-        if result.status not in (ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK):
-            raise _error(result)
-    names.update(new)
-    return [Answer(result) for result, asked in zip(results, sent, strict=True) if asked]
+    return sent
 
 
 def _next(server: PGconn, *, last: bool = False) -> PGresult:

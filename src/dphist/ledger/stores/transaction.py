@@ -316,10 +316,15 @@ def _cap(row: Sequence[Any]) -> Budget:
 def _totals(row: Sequence[Any]) -> Totals:
     account, _, entries_, mixed, *sums = row
     with _readable(f"a sum of {account!r}"):
-        found = Totals(int(entries_), int(mixed), *(Fraction(text) for text in sums))
-        for name, text in zip(("epsilon", "rho", "delta"), sums, strict=True):
-            _check_text(str(getattr(found, name)), text)
-        return found
+        return Totals(int(entries_), int(mixed), *map(_sum, sums))
+
+
+def _sum(text: Any) -> Fraction:
+    """Return a sum as it is written; ValueError for another text of the same number."""
+    above, _, below = str(text).partition("/")
+    found = Fraction(int(above), int(below or 1))
+    _check_text(str(found), text)
+    return found
 
 
 def _charge(row: Sequence[Any]) -> Charge:

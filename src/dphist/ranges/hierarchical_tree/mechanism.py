@@ -12,6 +12,7 @@ from dphist.errors import ParameterError
 from dphist.mechanism import parameter
 from dphist.noise import Source
 from dphist.parameters import Exact, whole_number
+from dphist.ranges.budget import event_of_noise
 from dphist.ranges.consistency import consistent, subtree_estimates, zero_subtrees
 from dphist.ranges.counts import load_counts
 from dphist.ranges.hierarchical_tree.answers import TreeAnswers
@@ -167,6 +168,9 @@ class HierarchicalTree(RangesMechanism):
             noise = budget.noise(self.share, exact[level].size, source)
             noisy[_name(level)] = noise + exact[level].ravel()
         return noisy
+
+    def _dp_event(self) -> Any:
+        return event_of_noise(self.guarantee, self.sensitivity, self.levels)
 
     def decode(self, noisy: Noisy) -> RangeHistogram:
         """Return the histogram inferred from the noisy counts; post-processing.

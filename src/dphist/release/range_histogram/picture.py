@@ -16,7 +16,7 @@ ERRORS = 1.96
 
 _INK = "#1f4e79"
 _MOST_STEPS = 2000
-_MOST_CELLS = 1000
+MOST_CELLS = 1000
 
 
 def draw(
@@ -72,7 +72,7 @@ def _steps(histogram: "RangeHistogram", ax: "Axes", color: str, label: str) -> N
 def _map(histogram: "RangeHistogram", ax: "Axes") -> None:
     from matplotlib.colors import SymLogNorm
 
-    places = [grouped(size, _MOST_CELLS) for size in histogram.bins.shape]
+    places = [grouped(size, MOST_CELLS) for size in histogram.bins.shape]
     x, y = (finite(e)[p] for e, p in zip(histogram.edges, places, strict=True))
     cells = histogram.bins
     for axis, ends in enumerate(places):

@@ -12,6 +12,7 @@ from dphist.data.axis.axis import Axis
 from dphist.errors import ParameterError
 from dphist.release.range_histogram.answers import Answers
 from dphist.release.range_histogram.boxes import checked_boxes, places_of
+from dphist.release.range_histogram.exchange import Exchanged
 from dphist.release.range_histogram.parts import PartAnswers, part_of_axes, part_of_bins
 from dphist.release.range_histogram.saved import read_content
 from dphist.release.tabular import Tabular
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class RangeHistogram(Tabular):
+class RangeHistogram(Exchanged, Tabular):
     """A released histogram over one or more ordered axes. Not secret.
 
     Attributes

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from dphist.release.release import Release
 from dphist.report import records, words
+from dphist.report.anonymized.result import result_of
 from dphist.report.anonymized.summary import summary_of
 from dphist.report.anonymized.table import anonymized_csv
 from dphist.report.counted import Counted
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
 class AnonymizedKind(Kind):
     """How many labels have each count."""
 
-    name, title = "anonymized", "Anonymized histogram"
+    name, title = "anonymized", "How many labels occur how often"
+
+    def result(self, release: Release) -> list[str]:
+        return result_of(release)
 
     def promise(self, release: Release) -> Promise:
         sensitivity, user = records.sensitivity_of(release), release.provenance.get("unit")

@@ -53,7 +53,10 @@ def content(release: Release) -> AnonymizedPage:
         total=release.total,
         error=None if error is None else words.error_in_short(error),
         error_share=words.share_in_words(error, reference) if error and reference else None,
-        figures=[figure(by_rank, "rank", _BY_RANK), figure(by_count, "count", _BY_COUNT)],
+        figures=[
+            figure(by_rank, "rank", f"{_BY_RANK} {by_rank.note}".strip()),
+            figure(by_count, "count", f"{_BY_COUNT} {by_count.note}".strip()),
+        ],
         band=words.band_in_words(bands.band),
         bars=words.bars_in_words(bands.bars),
         ends=ends_of(value),

@@ -1,18 +1,23 @@
 """The two curves of an anonymized histogram with their error bands."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from dphist.anonymized.band import Band
 from dphist.anonymized.mechanism import AnonymizedMechanism
+from dphist.arrays import FloatArray
 from dphist.data.profile import Profile
 from dphist.privacy.as_text import percent
 from dphist.release.release import Release
 from dphist.report.anonymized.curves import Curve, counts_by_rank, labels_by_count, outline, thin
+from dphist.report.nouns import nouns_of
 from dphist.report.plots import (
+    NARROW,
     Chart,
     Palette,
     Panels,
@@ -23,6 +28,10 @@ from dphist.report.plots import (
     short_number,
 )
 from dphist.report.records import counted_of
+
+_SAMPLES = 400  # places along an axis; a figure is some 400 units wide
+_APART = 0.008  # of the height: three units
+_WIDE = 0.015  # of the width
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,23 +71,23 @@ def bands_of(release: Release) -> Bands:
 
 def charts_of(release: Release, bands: Bands) -> tuple[Chart, Chart]:
     """Return the two charts: counts by rank, labels by count."""
-    by_rank, by_count = (
-        _curves(release.value, bands, curve) for curve in (counts_by_rank, labels_by_count)
-    )
-    return (
-        Chart(
-            "Counts by rank",
-            lambda ax, palette: _draw(
-                ax, palette, by_rank, bands, "Rank (labels)", "Count (records)"
-            ),
-        ),
-        Chart(
-            "Labels by count",
-            lambda ax, palette: _draw(
-                ax, palette, by_count, bands, "Count r (records)", "Labels with r records or more"
-            ),
-        ),
-    )
+    nouns = nouns_of(release)
+    charts = []
+    for title, x_label, y_label, curve in (
+        ("Counts by rank", "Rank (labels)", "Count (records)", counts_by_rank),
+        ("Labels by count", "Count r (records)", "Labels with r records or more", labels_by_count),
+    ):
+        curves = _curves(release.value, bands, curve)
+        drawn = partial(
+            _draw,
+            curves=curves,
+            bands=replace(bands, released=nouns(bands.released)),
+            x_label=nouns(x_label),
+            y_label=nouns(y_label),
+        )
+        seen = _is_seen(curves, curves.lower, curves.upper)
+        charts.append(Chart(nouns(title), drawn, "" if seen else NARROW))
+    return charts[0], charts[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +118,13 @@ def _draw(
     ax.set_yscale("log")
     (left, right), (floor, ceiling) = _limits(curves)
     x, y = outline(curves.lower, curves.upper, floor)
-    ax.fill(x, y, facecolor=palette.band, alpha=0.25, linewidth=0, label=bands.band_label)
+    seen = _is_seen(curves, curves.lower, curves.upper)
+    ax.fill(x, y, facecolor=palette.band, alpha=0.25, linewidth=0,
+            label=bands.band_label if seen else None)  # fmt: skip
     if curves.bars is not None:
         x, y = outline(*curves.bars, floor)
-        ax.fill(x, y, facecolor=palette.band, alpha=0.45, linewidth=0, label="pointwise")
+        ax.fill(x, y, facecolor=palette.band, alpha=0.45, linewidth=0,
+                label="pointwise" if _is_seen(curves, *curves.bars) else None)  # fmt: skip
     released = curves.released
     ax.plot(released.x, released.y, color=palette.line, linewidth=1.6, label=bands.released)
     if len(released.x) == 0:
@@ -126,6 +138,21 @@ def _draw(
     ax.set_xlabel(x_label)
     ax.set_ylabel(y_label)
     finish(ax, palette)
+
+
+def _is_seen(curves: _Curves, lower: Curve, upper: Curve) -> bool:
+    """Whether a band can be told from its curve anywhere along the axis, in logarithms."""
+    (left, right), (floor, ceiling) = _limits(curves)
+    x = np.geomspace(left, right, _SAMPLES)
+
+    def at(curve: Curve) -> FloatArray:
+        if len(curve.x) == 0:
+            return np.full(_SAMPLES, np.log(floor))
+        y = np.interp(x, curve.x, curve.y.astype(np.float64), right=floor)
+        return np.log(np.maximum(y, floor))
+
+    apart = (at(upper) - at(lower)) / (np.log(ceiling) - np.log(floor))
+    return bool(np.count_nonzero(apart >= _APART) >= _WIDE * _SAMPLES)
 
 
 def _limits(curves: _Curves) -> tuple[tuple[float, float], tuple[float, float]]:

@@ -1,5 +1,6 @@
 """What only people know of a data product: `about.toml`, its fields and a template of it."""
 
+import json
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dphist.errors import InputFileError, ParameterError
+from dphist.release.presentation import Presentation
 
 SECTORS = ("Technology", "Healthcare", "Education", "Government", "Energy", "Finance")
 PRODUCTS = (
@@ -115,14 +117,14 @@ def read_about(about: str | Path | Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def template(filled: Mapping[str, str] | None = None) -> str:
+def template(shown: Presentation | None = None) -> str:
     """Return an `about.toml` to fill in.
 
     Parameters
     ----------
-    filled : values that are known already, as TOML, by the name of the field.
+    shown : the words of a release, which fill in title, owner and day.
     """
-    held = filled or {}
+    held = {} if shown is None else _filled(shown)
     lines = [
         "# What only you know of this data product, for 'dphist disclose --about about.toml'.",
         f'# Fill in all {len(ASKED)} fields. Texts may be Markdown; """ begins and ends several',
@@ -138,6 +140,13 @@ def template(filled: Mapping[str, str] | None = None) -> str:
     for field in OPTIONAL:
         lines += ["", *_comment(field), f"# {field.name} = {field.empty}"]
     return "\n".join(lines) + "\n"
+
+
+def _filled(shown: Presentation) -> dict[str, str]:
+    """Return the fields that the words of a release fill in, as TOML."""
+    found = {"name": shown.title, "publication_date": shown.date}
+    filled = {name: json.dumps(text) for name, text in found.items() if text is not None}
+    return filled | ({} if shown.owner is None else {"data_curators": json.dumps([shown.owner])})
 
 
 def _comment(field: Field) -> list[str]:

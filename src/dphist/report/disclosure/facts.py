@@ -21,6 +21,7 @@ from dphist.report.disclosure.noise import Noise, noise_of
 from dphist.report.kinds import kind_of
 from dphist.report.labels_shown import harmless
 from dphist.report.mechanism_facts import Parameter, parameters, public_parameters
+from dphist.report.nouns import Verbatim
 from dphist.report.ranges.words import axes_in_words
 from dphist.streams import ContinualMechanism
 
@@ -43,7 +44,7 @@ NOT_PROTECTED = (
 )
 """What no release of dphist protects."""
 
-CHOSEN_BEFORE = "Nothing of this may have been taken from the data; dphist cannot check that."
+CHOSEN_BEFORE = "All of this must be chosen without a look at the data; dphist cannot check that."
 """What holds of all that is published without noise."""
 
 RANDOMNESS = "Random bits come from the operating system; forks and threads share none."
@@ -160,12 +161,12 @@ def public_of(mechanism: Maker, value: Any = None) -> list[str]:
     ----------
     value : of the release, if there is one: its edges are public.
     """
-    found = ["The parameters of the mechanism and the bounds on contributions."]
+    found = ["All parameters of the mechanism, and the bounds on contributions."]
     if isinstance(mechanism, RangesMechanism):
         edges = getattr(value, "axes", None) is not None
         what = "The columns and the edges of the bins" if edges else "The number of bins"
         where = f": {axes_in_words(value)}" if value is not None else ""
-        found.append(f"{what}{where}.")
+        found.append(Verbatim(f"{what}{where}."))
     if isinstance(mechanism, ContinualMechanism):
         found.append("The number of events, which is not protected, and the times of readings.")
     if isinstance(mechanism, LabelsMechanism | ContinualMechanism):
@@ -175,7 +176,7 @@ def public_of(mechanism: Maker, value: Any = None) -> list[str]:
     elif isinstance(mechanism, AnonymizedMechanism):
         values = {each.name: each.value for each in parameters(mechanism)}
         found += [
-            f"The parameter {name} = {values[name]}, which was given as public knowledge."
+            Verbatim(f"The parameter {name} = {values[name]}, which was given as public knowledge.")
             for name in public_parameters(mechanism)
         ]
     return found

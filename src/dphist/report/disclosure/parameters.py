@@ -21,7 +21,7 @@ from dphist.privacy import (
     compose,
     delta_of,
 )
-from dphist.privacy.as_text import up
+from dphist.privacy.as_text import short_exact, up
 from dphist.release.maker import target_of
 from dphist.release.release import Release
 from dphist.report.guarantees import USUAL_DELTA, proved_total_of
@@ -44,10 +44,13 @@ class Stated:
     ----------
     guarantee : pure, approximate or zero-concentrated; its numbers are exact.
     details : what the numbers are of, and how they follow: sentences.
+    planned : how many releases of one mechanism the numbers are for, disclosed or not; 0 where
+        they are for those that are disclosed.
     """
 
     guarantee: PureDP | ApproxDP | ZCDP
     details: tuple[str, ...]
+    planned: int = 0
 
     @property
     def variant(self) -> str:
@@ -147,8 +150,8 @@ def _planned(releases: Sequence[Release]) -> Stated | None:
         ]
     own = mechanism.guarantee
     if isinstance(own, ApproxZCDP | ZCDP):
-        details.append(f"One release satisfies {own}.")
-    return Stated(guarantee, tuple(details))
+        details.append(f"One release has {_in_numbers(own)}.")
+    return Stated(guarantee, tuple(details), target.releases if target.releases > 1 else 0)
 
 
 def _asked(releases: Sequence[Release]) -> tuple[str, ...]:
@@ -212,4 +215,13 @@ def _implied(guarantee: ZCDP) -> str:
 
 
 def _as_zcdp(guarantee: Guarantee) -> tuple[str, ...]:
-    return (f"In terms of rho: {guarantee}.",) if isinstance(guarantee, ApproxZCDP) else ()
+    if not isinstance(guarantee, ApproxZCDP):
+        return ()
+    return (f"As approximate zero-concentrated DP: {_in_numbers(guarantee)}.",)
+
+
+def _in_numbers(guarantee: ZCDP | ApproxZCDP) -> str:
+    """Name rho, and delta if there is one, in few digits, rounded up."""
+    delta = delta_of(guarantee)
+    also = f" and delta = {short_exact(delta)}" if delta else ""
+    return f"rho = {short_exact(guarantee.rho)}{also}"

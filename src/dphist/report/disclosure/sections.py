@@ -18,11 +18,15 @@ from dphist.report.disclosure.facts import (
 )
 from dphist.report.disclosure.parameters import Stated, stated_of
 from dphist.report.kinds import kind_of
+from dphist.report.nouns import Verbatim
 from dphist.report.paid import paid_in_words
 from dphist.report.words import plural_of
 
 Section = tuple[str, list[str]]
-"""A heading and its paragraphs. They are plain text; templates must escape them."""
+"""A heading and its paragraphs, as plain text that templates must escape.
+
+What holds names that are no words of the library is `Verbatim`.
+"""
 
 _SYMBOLS = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
 _COLUMNS = {
@@ -76,16 +80,17 @@ def _unit(release: Release, facts: Facts) -> list[str]:
         f"Protected: {unit}, with all of its data.",
         facts.neighbors,
         f"Not covered: m {several} together, such as a family or a person behind several of them. "
-        "For them epsilon is m times and rho m² times as large; a delta grows even faster.",
+        "For them ε is m times, and ρ m² times, as large; a δ grows even faster.",
     ]
 
 
 def _parameters(facts: Facts, stated: Stated) -> list[str]:
     numbers = ", ".join(f"{_SYMBOLS[name]} = {short_exact(n)}" for name, n in stated.exact.items())
+    together = f", for {stated.planned:,} releases together" if stated.planned else ""
     scale = f"Noise scale: {facts.noise.scale} records." if facts.noise.scale else ""
     threshold = f"Release threshold: {facts.threshold}." if facts.threshold else ""
     return [
-        f"Privacy-loss budget: {numbers} ({stated.variant}).",
+        f"Privacy-loss budget: {numbers} ({stated.variant}){together}.",
         f"Noise: {facts.noise.law}.",
         *filter(None, (scale, threshold)),
     ]
@@ -98,23 +103,24 @@ def _characteristics(release: Release, facts: Facts) -> list[str]:
         columns = "label" if release.value.counts is None else "label, count"
     return [
         f"{kind.title_of(release)}. Counts are of {kind.counted(release).whole}.",
-        *([f"Columns of the table: {columns}."] if columns else []),
-        f"Made with dphist {facts.version}, mechanism {facts.mechanism}.",
+        *([Verbatim(f"Columns of the table: {columns}.")] if columns else []),
+        Verbatim(f"Made with dphist {facts.version}, mechanism {facts.mechanism}."),
     ]
 
 
 def _accounting(release: Release, stated: Stated) -> list[str]:
     paid = paid_in_words(release.provenance)
-    other = (
-        f"{paid} Its account adds up all releases that it pays for."
-        if paid
-        else "Other releases of the same data are not counted here; their costs add to this one."
-    )
-    return [*stated.details, other]
+    if paid:
+        other = [Verbatim(paid), "Its account adds up all releases that it pays for."]
+    else:
+        other = [
+            "Other releases of the same data are not counted here; their costs add to this one."
+        ]
+    return [*stated.details, *other]
 
 
 def _library(facts: Facts) -> str:
-    return f"Library: dphist {facts.version}. Method: {facts.paper}"
+    return Verbatim(f"Library: dphist {facts.version}. Method: {facts.paper}")
 
 
 def _no_errata(release: Release) -> str:

@@ -8,6 +8,7 @@ from dphist.report.counted import Counted
 from dphist.report.delta_words import Number
 from dphist.report.kind import Kind, Summary
 from dphist.report.labels.counted import counted_of, cut_users_json, cut_users_of
+from dphist.report.labels.result import result_of
 from dphist.report.labels.summary import summary_of
 from dphist.report.labels.table import labels_csv
 from dphist.report.labels.words import mechanism_of, neighbors_of, protected_unit
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 class LabelsKind(Kind):
     """Which labels are common, and how common."""
 
-    name, title = "labels", "Label counts"
+    name, title = "labels", "Common labels and their counts"
 
     def serving(self, release: Release) -> Kind:
         """Return this kind for the mechanisms of dphist, which state thresholds and bounds."""
@@ -33,7 +34,10 @@ class LabelsKind(Kind):
 
     def title_of(self, release: Release) -> str:
         """Return the heading of a release; a ranking has no counts."""
-        return "Top labels" if release.value.counts is None else self.title
+        return "The most common labels" if release.value.counts is None else self.title
+
+    def result(self, release: Release) -> list[str]:
+        return result_of(release)
 
     def promise(self, release: Release) -> Promise:
         return promise_of_total(

@@ -6,14 +6,26 @@ from dphist.release.release import Release
 from dphist.report import mechanism_facts
 from dphist.report.labels import words
 from dphist.report.labels.appearance import appearances, half_width
+from dphist.report.labels.bars import Bar, bars_of
 from dphist.report.labels.counted import bounding_cost, counted_of, cut_users_of, share_in_short
-from dphist.report.labels.plots import charts_of
+from dphist.report.labels.order import order_in_words
+from dphist.report.labels.plots import charts_of, order_chart
 from dphist.report.labels.rows import Row, rows_of
 from dphist.report.page import Figure, Page
 from dphist.report.svg import figure
 
-_MOST_ROWS = 200
-_HEIGHT = 430  # of a figure, so that twenty labels are legible
+_BARS = 20  # rows with a bar
+_MOST_ROWS = 100  # rows in sight; the others are folded
+_FOLDED = 20_000  # rows of the page, at most
+_ONE_TABLE = 24  # rows; more stand in two columns
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Some of the rows."""
+
+    caption: str
+    rows: list[Row]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,72 +35,110 @@ class LabelsPage(Page):
     Attributes
     ----------
     has_counts : whether counts are released; a ranking has none.
-    labels : how many are released.
-    too_few : whether fewer labels than wanted were found.
-    rows, left_out : the first rows, and how many more there are.
-    threshold, threshold_base : and from what it is measured; None if there is none.
-    threshold_words : where the threshold lies, and which counts are released with what chance.
-    half_width, intervals : of a count's interval, and what intervals mean.
+    labels, labels_note : how many are released, and what is to be said of that.
+    bars, bars_caption : the first rows with a bar each, if counts are released.
+    tables : further rows, up to the first hundred.
+    further, further_caption : rows that are folded, and the name of what is folded.
+    threshold, threshold_note : the smallest noisy count that is shown, or how far above another
+        one; None if there is none.
+    half_width : of a count's interval.
     cut_share : share of users who had more than the bounds, if the release tells.
     bounding, bounding_cost : how contributions were bounded, and what that cost.
     per_label : privacy parameters of a single label.
+    notes : what intervals, threshold and order mean, in paragraphs.
     """
 
     has_counts: bool
     labels: int
-    too_few: bool
-    rows: list[Row]
-    left_out: int
+    labels_note: str
+    bars: list[Bar]
+    bars_caption: str
+    tables: list[Table]
+    further: list[Row]
+    further_caption: str
     threshold: str | None
-    threshold_base: str | None
-    threshold_words: str
+    threshold_note: str
     half_width: int | None
-    intervals: str
     cut_share: str | None
     bounding: str
     bounding_cost: str
     per_label: str
+    notes: list[str]
 
 
 def content(release: Release) -> LabelsPage:
     """Return what the page says."""
     mechanism, provenance, value = words.mechanism_of(release), release.provenance, release.value
-    threshold = mechanism.threshold
+    threshold, cut = mechanism.threshold, cut_users_of(release)
     has_counts = value.counts is not None
     released = sum(label is not None for label in value.labels)
-    base, cut = words.threshold_base(mechanism), cut_users_of(release)
-    likely = [words.appearance_in_words(mechanism, each) for each in appearances(mechanism)]
+    rows = rows_of(release, _FOLDED)
+    bars, seen = bars_of(rows[:_BARS]) if has_counts else ([], False)
     return LabelsPage(
         has_counts=has_counts,
         labels=released,
-        too_few=released < len(value),
-        rows=rows_of(release, _MOST_ROWS),
-        left_out=max(len(value) - _MOST_ROWS, 0),
-        threshold=None if threshold is None else words.number(threshold),
-        threshold_base=base,
-        threshold_words=" ".join([words.threshold_in_words(mechanism), *likely]),
+        labels_note="released" + (", fewer than wanted were found" * (released < len(value))),
+        bars=bars,
+        bars_caption=_bars_caption(released, seen),
+        tables=_tables(rows[len(bars) : _MOST_ROWS], released),
+        further=rows[_MOST_ROWS:],
+        further_caption=f"Labels {_MOST_ROWS + 1:,} to {len(rows):,}",
+        threshold=None if threshold is None else words.least_shown(mechanism),
+        threshold_note=words.least_shown_note(mechanism),
         half_width=half_width(mechanism) if has_counts else None,
-        intervals=words.intervals_in_words(mechanism) if has_counts else "",
         cut_share=None if cut is None else share_in_short(cut),
         bounding=" ".join(words.bounding_in_words(mechanism, provenance)),
         bounding_cost=bounding_cost(release),
         per_label=words.per_label(mechanism),
-        figures=_figures(release) if has_counts else [],
+        notes=_notes(release),
+        figures=_figures(release),
         parameters=mechanism_facts.parameters(mechanism),
         paper=mechanism_facts.paper(mechanism),
         limits=words.limits_of(mechanism, provenance),
     )
 
 
+def _bars_caption(released: int, seen: bool) -> str:
+    which = "All released labels" if released <= _BARS else f"The {_BARS} largest counts"
+    return which if seen else f"{which} (the intervals are too narrow to be seen on the bars)"
+
+
+def _tables(rows: list[Row], released: int) -> list[Table]:
+    """Divide rows into one or two tables, which stand side by side where there is room."""
+    if not rows:
+        return []
+    half = len(rows) if len(rows) <= _ONE_TABLE else -(-len(rows) // 2)
+    parts = [rows[i : i + half] for i in range(0, len(rows), half)]
+    if len(parts) == 1 and rows[0].rank == 1:
+        return [Table("All released labels", rows)]
+    return [Table(f"Labels {part[0].rank:,} to {part[-1].rank:,}", part) for part in parts]
+
+
+def _notes(release: Release) -> list[str]:
+    """Return what intervals, threshold and order mean."""
+    mechanism, value = words.mechanism_of(release), release.value
+    likely = [words.appearance_in_words(mechanism, each) for each in appearances(mechanism)]
+    notes = [" ".join([words.threshold_in_words(mechanism), *likely]), order_in_words(mechanism)]
+    if value.counts is not None:
+        counted = f"Counts are of {counted_of(release).whole}."
+        notes = [f"{words.intervals_in_words(mechanism)} {counted}", *notes]
+    codes = 'The empty text is shown as "", and a character that cannot be printed by its code.'
+    beyond = len(value) - _FOLDED
+    if beyond > 0:
+        codes += f" The table as CSV and the release file have {beyond:,} more rows."
+    return [*notes, codes]
+
+
 def _figures(release: Release) -> list[Figure]:
-    largest, everything = charts_of(release)
-    mechanism, of, drawn = words.mechanism_of(release), counted_of(release).whole, ""
-    threshold = mechanism.threshold
-    if threshold is not None and words.threshold_base(mechanism) == "zero":
-        drawn = f" The dashed line is the threshold, {words.number(threshold)}."
-    by_name = f"The labels with the largest released counts, by name: {of}.{drawn}"
-    by_rank = f"The released counts, the largest first: {of}.{drawn}"
-    return [
-        figure(largest, "largest", by_name, _HEIGHT),
-        figure(everything, "all", by_rank, _HEIGHT),
-    ]
+    """Return the counts by rank, if the bars leave some out; or how sure an order is."""
+    mechanism, value = words.mechanism_of(release), release.value
+    if value.counts is None:
+        return [figure(order_chart(release), "order", order_in_words(mechanism))]
+    if len(value) <= _BARS:
+        return []
+    everything = charts_of(release)[1]
+    drawn = ""
+    if mechanism.threshold is not None and words.threshold_base(mechanism) == "zero":
+        drawn = f" The dashed line is the smallest count shown, {words.least_shown(mechanism)}."
+    of = counted_of(release).whole
+    return [figure(everything, "all", f"The released counts, the largest first: {of}.{drawn}")]

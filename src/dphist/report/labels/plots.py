@@ -5,14 +5,15 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
 from dphist.arrays import FloatArray
-from dphist.errors import ParameterError
 from dphist.release.release import Release
 from dphist.report.counted import Counted
 from dphist.report.labels.appearance import half_width
 from dphist.report.labels.counted import counted_of
+from dphist.report.labels.order import chance_in_order, sure_difference
 from dphist.report.labels.rows import Row, least_count, rows_of
 from dphist.report.labels.words import mechanism_of, threshold_base
-from dphist.report.labels_shown import harmless
+from dphist.report.labels_shown import distinct_names
+from dphist.report.nouns import Nouns, nouns_of
 from dphist.report.plots import (
     Chart,
     Palette,
@@ -26,34 +27,59 @@ from dphist.report.plots import (
 
 LARGEST_TITLE = "Largest counts"
 ALL_TITLE = "All released counts"
+ORDER_TITLE = "How sure the order is"
 LARGEST = 20  # labels that are drawn by name
 _POINTS = 400  # ranks that are drawn; a figure is some 400 units wide
-_LETTERS = 22
 _NARROW = 10  # a logarithmic axis needs a range of more than this factor
 
 
 def plot(release: Release) -> Panels:
-    """Draw both charts: see `dphist.plot`."""
-    return draw_charts(charts_of(release), 11, 5.4)
+    """Draw both charts, or how sure a ranking is: see `dphist.plot`."""
+    charts = charts_of(release)
+    return draw_charts(charts, 6, 4.6) if len(charts) == 1 else draw_charts(charts, 11, 5.4)
 
 
-def charts_of(release: Release) -> tuple[Chart, Chart]:
-    """Return the two charts of a release with counts; others are refused."""
+def charts_of(release: Release) -> tuple[Chart, ...]:
+    """Return the two charts of a release with counts, or the one of a ranking."""
     if release.value.counts is None:
-        raise ParameterError(
-            "release must hold counts to be plotted; this one holds ranked labels alone"
-        )
+        return (order_chart(release),)
     rows = rows_of(release, LARGEST)
     counts = release.value.counts.astype(np.float64)
     width, least = half_width(mechanism_of(release)), least_count(release)
-    threshold, of = _threshold(release), counted_of(release)
+    threshold, of, nouns = _threshold(release), counted_of(release), nouns_of(release)
     return (
-        Chart(LARGEST_TITLE, lambda ax, palette: _draw_largest(ax, palette, rows, threshold, of)),
+        Chart(
+            LARGEST_TITLE,
+            lambda ax, palette: _draw_largest(ax, palette, rows, threshold, of, nouns),
+        ),
         Chart(
             ALL_TITLE,
-            lambda ax, palette: _draw_all(ax, palette, counts, width, least, threshold, of),
+            lambda ax, palette: _draw_all(ax, palette, counts, width, least, threshold, of, nouns),
         ),
     )
+
+
+def order_chart(release: Release) -> Chart:
+    """Return the chart of how sure the order of two labels is."""
+    mechanism, nouns = mechanism_of(release), nouns_of(release)
+    sure = sure_difference(mechanism)
+    apart = np.linspace(0, 2 * sure, 100)
+    chances = np.array([chance_in_order(mechanism, gap) for gap in apart])
+
+    def draw(ax: Axes, palette: Palette) -> None:
+        ax.plot(apart, 100 * chances, color=palette.line, linewidth=1.6,
+                label="Chance of the right order")  # fmt: skip
+        ax.plot([sure, sure, 0], [0, 95, 95], color=palette.line, linestyle="--", linewidth=1.2,
+                label="95 %")  # fmt: skip
+        ax.set_xlim(0, 2.06 * sure)  # the last number stays within the figure
+        ax.set_ylim(45, 100.5)
+        ax.xaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: short_number(value)))
+        ax.set_xlabel(nouns("Difference of two counts (records)"))
+        ax.set_ylabel("Chance (%)")
+        finish(ax, palette)
+
+    return Chart(ORDER_TITLE, draw)
 
 
 def _threshold(release: Release) -> float | None:
@@ -66,7 +92,12 @@ def _threshold(release: Release) -> float | None:
 
 
 def _draw_largest(
-    ax: Axes, palette: Palette, rows: list[Row], threshold: float | None, of: Counted
+    ax: Axes,
+    palette: Palette,
+    rows: list[Row],
+    threshold: float | None,
+    of: Counted,
+    nouns: Nouns,
 ) -> None:
     """Draw one line a label: released count and interval."""
     counts = np.array([row.count for row in rows], np.float64)
@@ -75,15 +106,15 @@ def _draw_largest(
     places = np.arange(len(rows))
     ax.hlines(places, np.minimum(low, counts), high, color=palette.band, alpha=0.6, linewidth=3,
               label="95 % interval")  # fmt: skip
-    ax.plot(counts, places, "o", color=palette.line, markersize=5, label=of.released)
+    ax.plot(counts, places, "o", color=palette.line, markersize=5, label=nouns(of.released))
     if threshold is not None:
         ax.axvline(threshold, color=palette.line, linestyle="--", linewidth=1.2,
                    label="Threshold")  # fmt: skip
-    names = ["" if row.label is None else harmless(row.label, _LETTERS) for row in rows]
+    names = distinct_names([row.label or "" for row in rows])
     ax.set_yticks(places, names, parse_math=False)
     ax.set_ylim(max(len(rows), 4) - 0.4, -0.6)
     _scale(ax, "x", np.concatenate([low, high, counts, _present(threshold)]))
-    ax.set_xlabel(f"Count (records{of.after})")
+    ax.set_xlabel(nouns(f"Count (records{of.after})"))
     _finish(ax, palette, len(rows))
     ax.tick_params(axis="y", length=0)
     ax.grid(visible=False, axis="y")
@@ -97,6 +128,7 @@ def _draw_all(
     least: int,
     threshold: float | None,
     of: Counted,
+    nouns: Nouns,
 ) -> None:
     """Draw released counts over their rank."""
     last = max(len(counts), 1)
@@ -111,14 +143,14 @@ def _draw_all(
         ax.fill_between(ranks, low, high, facecolor=palette.band, alpha=0.3, linewidth=0,
                         label="95 % interval")  # fmt: skip
     ax.plot(ranks, drawn, "o" if few else "-", color=palette.line, markersize=5, linewidth=1.6,
-            label=of.released)  # fmt: skip
+            label=nouns(of.released))  # fmt: skip
     if threshold is not None:
         ax.axhline(threshold, color=palette.line, linestyle="--", linewidth=1.2,
                    label="Threshold")  # fmt: skip
     _scale(ax, "y", np.concatenate([low, high, drawn, _present(threshold)]))
     _scale(ax, "x", np.array([0.8, 1.25 * last]), ticks_from=1)
-    ax.set_xlabel("Rank (labels)")
-    ax.set_ylabel(f"Count (records{of.after})")
+    ax.set_xlabel(nouns("Rank (labels)"))
+    ax.set_ylabel(nouns(f"Count (records{of.after})"))
     _finish(ax, palette, len(counts))
 
 

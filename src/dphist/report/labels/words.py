@@ -4,6 +4,7 @@ As in `words`: functions of a mechanism's parameters, of what was stated before 
 and of released values.
 """
 
+import math
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import cast
@@ -12,11 +13,12 @@ from dphist.labels import ThresholdHistogram, TopLabels, TopThreshold
 from dphist.labels.mechanism import LabelsMechanism
 from dphist.privacy import PrivacyUnit
 from dphist.privacy.as_text import down, plain, short_exact, up, with_article
+from dphist.privacy.unit import PROMISED
 from dphist.release.release import Release
 from dphist.report.labels.appearance import Appearance, half_width
 from dphist.report.words import LEVEL, limits_in_words, plural_of
 
-_PROMISED = "one user, as promised by the caller"
+_USER = f"one user{PROMISED}"
 _CHOICES = {
     "refuse": "are refused",
     "drop": "are dropped",
@@ -35,8 +37,7 @@ def protected_unit(provenance: Mapping[str, str]) -> str:
     >>> protected_unit({"unit": "one row"}), protected_unit({})
     ('one row', 'one user')
     """
-    unit = provenance.get("unit", _PROMISED)
-    return "one user" if unit == _PROMISED else unit
+    return provenance.get("unit", _USER).removesuffix(PROMISED)
 
 
 def bounded_unit(provenance: Mapping[str, str]) -> PrivacyUnit:
@@ -50,7 +51,7 @@ def bounded_unit(provenance: Mapping[str, str]) -> PrivacyUnit:
 
 def is_promised(provenance: Mapping[str, str]) -> bool:
     """Whether the caller promises the bounds, as for a plain table of counts."""
-    return provenance.get("unit", _PROMISED) == _PROMISED
+    return provenance.get("unit", _USER).endswith(PROMISED)
 
 
 def bounds_in_words(mechanism: LabelsMechanism) -> str:
@@ -72,7 +73,8 @@ def bounding_in_words(mechanism: LabelsMechanism, provenance: Mapping[str, str])
     lines = [f"{unit[0].upper()}{unit[1:]} adds {bounds_in_words(mechanism)}."]
     if is_promised(provenance):
         lines.append(
-            "Whoever counted the labels asserts that no user adds more; dphist cannot check it."
+            f"Whoever counted the labels asserts that no {bounded_unit(provenance).who} adds more; "
+            "dphist cannot check it."
         )
     elif unit == "one row":
         lines.append("Each row counts as a separate user: someone with m rows is protected less.")
@@ -123,12 +125,37 @@ def threshold_base(mechanism: LabelsMechanism) -> str | None:
 
 
 def number(value: int | Fraction | float) -> str:
-    """Write a threshold in up to six digits, rounded up: counts above it are released.
+    """Write a threshold as a whole number if it is one, or rounded up to a tenth.
 
-    >>> number(155), number(Fraction(796549, 10000)), number(1234567), number(Fraction(2, 3))
-    ('155', '79.6549', '1,234,567', '0.666667')
+    >>> number(155), number(Fraction(796549, 10000)), number(Fraction(12345671, 10))
+    ('155', '79.7', '1,234,567.1')
     """
-    return f"{int(value):,}" if value == int(value) else plain(up(value))
+    whole = int(value)
+    return f"{whole:,}" if value == whole else f"{math.ceil(10 * value) / 10:,.1f}"
+
+
+def least_shown(mechanism: LabelsMechanism) -> str:
+    """Write the smallest noisy count that is released, or how far above another one it is.
+
+    >>> least_shown(ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=1, noise="gaussian"))
+    '6'
+    """
+    threshold = mechanism.threshold
+    if threshold is None:
+        return "none"
+    if threshold_base(mechanism) != "zero":
+        return f"{math.ceil(threshold):,}"
+    if mechanism.noise == "gaussian":  # compared before it is rounded
+        return f"{math.floor(threshold + Fraction(1, 2)):,}"
+    return f"{math.floor(threshold) + 1:,}"
+
+
+def least_shown_note(mechanism: LabelsMechanism) -> str:
+    """Say what `least_shown` is, as a note below it."""
+    base = threshold_base(mechanism)
+    if base == "zero":
+        return "records, with noise; labels below it are missing"
+    return f"records above {base}"
 
 
 def threshold_in_words(mechanism: LabelsMechanism) -> str:
@@ -222,8 +249,8 @@ def limits_of(mechanism: LabelsMechanism, provenance: Mapping[str, str]) -> list
         limits.append(
             (
                 "The bounds.",
-                "Whoever counted the labels asserts that a user adds "
-                f"{bounds_in_words(mechanism)}. A user who adds more is protected less.",
+                f"Whoever counted the labels asserts that {who} adds "
+                f"{bounds_in_words(mechanism)}. One who adds more is protected less.",
             )
         )
     elif protected_unit(provenance) != "one row":

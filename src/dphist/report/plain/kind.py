@@ -13,7 +13,9 @@ from dphist.report.plain.summary import summary_of
 from dphist.report.promise import Promise, promise_of_total
 
 if TYPE_CHECKING:
-    from dphist.report.plots import Panels
+    from collections.abc import Sequence
+
+    from dphist.report.plots import Chart, Panels
 
 
 class PlainKind(Kind):
@@ -58,6 +60,11 @@ class PlainKind(Kind):
         from dphist.report.plain import plots
 
         return plots.plot(release)
+
+    def charts(self, release: Release) -> "Sequence[Chart]":
+        from dphist.report.plain import plots
+
+        return [plots.chart_of(release)]
 
     def page(self, release: Release) -> Page:
         from dphist.report.plain import page

@@ -25,15 +25,15 @@ _LETTERS = 22
 
 def plot(release: Release) -> Panels:
     """Draw the counts of the first labels: see `dphist.plot`."""
-    if counts_of(release) is None:
-        raise ParameterError(
-            "release must hold counts to be plotted; this one holds ranked labels alone"
-        )
     return draw_charts([chart_of(release)], 6.5, 5.4)
 
 
 def chart_of(release: Release) -> Chart:
-    """Return the chart: one line a label, in the order released."""
+    """Return the chart of a release with counts: one line a label, in the order released."""
+    if counts_of(release) is None:
+        raise ParameterError(
+            "release must hold counts to be plotted; this one holds ranked labels alone"
+        )
     rows = rows_of(release, _ROWS)
     return Chart(TITLE, lambda ax, palette: _draw(ax, palette, rows))
 

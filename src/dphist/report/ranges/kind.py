@@ -10,9 +10,10 @@ from dphist.report.guarantees import total_of
 from dphist.report.kind import Kind, Summary
 from dphist.report.page import Page
 from dphist.report.promise import Promise, promise_of_records
+from dphist.report.ranges.result import result_of
 from dphist.report.ranges.summary import summary_of
 from dphist.report.ranges.table import ranges_csv
-from dphist.report.ranges.words import neighbors_in_words, promise_in_words
+from dphist.report.ranges.words import names_in_words, neighbors_in_words, promise_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +24,17 @@ if TYPE_CHECKING:
 class RangesKind(Kind):
     """How many records lie in any range."""
 
-    name, title = "ranges", "Histogram over ranges"
+    name, title = "ranges", "Records by range"
+
+    def title_of(self, release: Release) -> str:
+        """Return the heading of a release: what is counted, by which columns."""
+        histogram = release.value
+        if histogram.axes is None:
+            return "Records by bin" if histogram.bins.ndim == 1 else "Records by cell"
+        return f"Records by {names_in_words(histogram)}"
+
+    def result(self, release: Release) -> list[str]:
+        return result_of(release)
 
     def promise(self, release: Release) -> Promise:
         """Return what a release promises; of zCDP, rho stands in large letters."""

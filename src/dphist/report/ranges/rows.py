@@ -52,9 +52,9 @@ class Quantile:
         """What the quantile says about the records.
 
         >>> Quantile(0.05, "3", "2", "4").meaning
-        '5 % below, 95 % not'
+        '5 % below'
         """
-        return f"{100 * self.share:g} % below, {100 - 100 * self.share:g} % not"
+        return f"{100 * self.share:g} % below"
 
 
 def count_text(count: float) -> str:
@@ -110,6 +110,26 @@ def whole_of(histogram: RangeHistogram) -> Row:
     """Return all bins together."""
     count, error = sums(histogram, 0, np.array([0, histogram.bins.shape[0]]))
     return Row("", "", count[0].item(), error[0].item())
+
+
+def usual_error(histogram: RangeHistogram) -> float | None:
+    """Return the standard error that the bins of half of all records stay below.
+
+    Most bins of a map may be empty, and known to be: their error says nothing of the others. None
+    if there are no records by the estimates.
+
+    >>> from dphist import LeafCounts
+    >>> found = LeafCounts(epsilon=1, bins=3).release([50, 0, 70]).value
+    >>> found.error(0, 1) == usual_error(found)
+    True
+    """
+    counts = np.maximum(histogram.bins.astype(np.float64).ravel(), 0)
+    if histogram.answers is None or not counts.sum() > 0:
+        return None
+    errors = np.asarray(histogram.answers.bin_errors(), np.float64).ravel()
+    order = np.argsort(errors)
+    reached = np.searchsorted(np.cumsum(counts[order]), counts.sum() / 2)
+    return float(errors[order[min(int(reached), len(order) - 1)]])
 
 
 def outside_of(release: Release) -> list[Row]:

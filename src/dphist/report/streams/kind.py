@@ -11,6 +11,7 @@ from dphist.report.page import Page
 from dphist.report.plain.kind import PlainKind
 from dphist.report.promise import Promise, promise_of_total
 from dphist.report.streams.counted import counted_by
+from dphist.report.streams.result import result_of
 from dphist.report.streams.summary import summary_of
 from dphist.report.streams.table import streams_csv
 from dphist.report.streams.words import mechanism_of, neighbors_in_words, protected_unit
@@ -25,7 +26,10 @@ if TYPE_CHECKING:
 class StreamsKind(Kind):
     """How often each label has occurred, again and again as events arrive."""
 
-    name, title = "streams", "Running counts of a stream"
+    name, title = "streams", "Running counts of labels"
+
+    def result(self, release: Release) -> list[str]:
+        return result_of(release)
 
     def serving(self, release: Release) -> Kind:
         """Return this kind for the streams of dphist, which state horizons and bounds."""

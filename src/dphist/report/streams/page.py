@@ -8,13 +8,21 @@ from dphist.report.page import Figure, Page
 from dphist.report.streams import words
 from dphist.report.streams.colors import STAND_INS, with_variables
 from dphist.report.streams.lines import MOST_LINES
-from dphist.report.streams.plots import chart_of
+from dphist.report.streams.plots import band_seen, chart_of
 from dphist.report.streams.rows import Row, rows_of
 from dphist.report.svg import figure
 
-_MOST_ROWS = 50
+_MOST_ROWS = 100
+_ONE_TABLE = 24  # rows; more stand in two columns
 _HEIGHT = 380
-_HAIR = 1 / 400  # of the height; a narrower band is hidden by its line
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Some rows of the last reading."""
+
+    caption: str
+    rows: list[Row]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +35,7 @@ class StreamsPage(Page):
     bounding : how events are bounded.
     time, horizon : events so far, and how many the guarantee covers.
     readings : how many there are.
-    rows, left_out : the first rows of the last reading, and how many more there are.
+    tables, left_out : the first rows of the last reading, and how many more there are.
     threshold, threshold_words : where the threshold lies; None if there is none.
     error, half_width, intervals : standard error, reach of an interval, and what it means.
     method : how the noise goes on from one event to the next.
@@ -38,7 +46,7 @@ class StreamsPage(Page):
     time: int
     horizon: int
     readings: int
-    rows: list[Row]
+    tables: list[Table]
     left_out: int
     threshold: str | None
     threshold_words: str
@@ -58,7 +66,7 @@ def content(release: Release) -> StreamsPage:
         time=int(value.times[-1]),
         horizon=mechanism.horizon,
         readings=len(value),
-        rows=rows_of(release, _MOST_ROWS),
+        tables=_tables(release),
         left_out=max(len(value.latest) - _MOST_ROWS, 0),
         threshold=None if threshold is None else words.threshold_text(threshold),
         threshold_words=words.threshold_in_words(mechanism),
@@ -73,6 +81,18 @@ def content(release: Release) -> StreamsPage:
     )
 
 
+def _tables(release: Release) -> list[Table]:
+    """Divide the last reading into one or two tables, which stand side by side."""
+    rows, after = rows_of(release, _MOST_ROWS), f"after {int(release.value.times[-1]):,} events"
+    if not rows:
+        return []
+    half = len(rows) if len(rows) <= _ONE_TABLE else -(-len(rows) // 2)
+    if half == len(rows) == len(release.value.latest):
+        return [Table(f"The last reading, {after}", rows)]
+    parts = [rows[at : at + half] for at in range(0, len(rows), half)]
+    return [Table(f"Labels {p[0].rank:,} to {p[-1].rank:,}, {after}", p) for p in parts]
+
+
 def _figure(release: Release) -> Figure:
     chart = chart_of(release, STAND_INS)
     return figure(chart, "running", _caption(release), _HEIGHT, with_variables)
@@ -85,8 +105,7 @@ def _caption(release: Release) -> str:
         f"Released counts of the {MOST_LINES} labels with the largest last counts"
     )  # fmt: skip
     text = f"{which}, over the events read so far; around each its 95 % band."
-    largest = max(release.value.latest.counts.tolist(), default=0)
-    if words.half_width(mechanism) < _HAIR * largest:
+    if not band_seen(release):
         text += " Here it is narrower than the lines."
     threshold = mechanism.threshold
     if threshold is None:

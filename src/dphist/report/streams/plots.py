@@ -11,7 +11,17 @@ from rich.cells import cell_len
 
 from dphist.release.release import Release
 from dphist.report.labels_shown import harmless, in_columns
-from dphist.report.plots import Chart, Palette, Panels, draw_charts, finish, say_empty, short_number
+from dphist.report.nouns import nouns_of
+from dphist.report.plots import (
+    Chart,
+    Palette,
+    Panels,
+    draw_charts,
+    finish,
+    is_seen,
+    say_empty,
+    short_number,
+)
 from dphist.report.streams.colors import DASHES, LIGHT
 from dphist.report.streams.counted import counted_by
 from dphist.report.streams.lines import Line, apart, lines_of
@@ -39,11 +49,27 @@ def chart_of(release: Release, colors: Sequence[str] = LIGHT) -> Chart:
     limit = None if threshold is None else float(threshold)
     mechanism, end = mechanism_of(release), float(release.value.times[-1])
     of = counted_by(mechanism, release.provenance)
-    name = f"95 % band, {of.who}" if of.who else "95 % band"
-    least = least_count(release)
+    nouns, name = nouns_of(release), None
+    if band_seen(release):
+        name = nouns(f"95 % band, {of.who}" if of.who else "95 % band")
+    least, labels = least_count(release), (nouns("Time (events)"), nouns("Count (events)"))
     return Chart(
         TITLE,
-        lambda ax, palette: _draw(ax, palette, lines, limit, end, least, tuple(colors), name),
+        lambda ax, palette: _draw(
+            ax, palette, lines, limit, end, least, tuple(colors), name, labels
+        ),
+    )
+
+
+def band_seen(release: Release) -> bool:
+    """Whether the band of any line can be told from it."""
+    lines, threshold = lines_of(release), mechanism_of(release).threshold
+    limits = _limits(lines, None if threshold is None else float(threshold), least_count(release))
+    span = limits[1] - limits[0]
+    return any(
+        is_seen(line.low[there], line.high[there], span)
+        for line in lines
+        for there in [np.isfinite(line.low)]
     )
 
 
@@ -55,13 +81,14 @@ def _draw(
     end: float,
     least: int | None,
     colors: tuple[str, ...],
-    band: str,
+    band: str | None,
+    labels: tuple[str, str],
 ) -> None:
     bottom, top = _limits(lines, threshold, least)
     for line, color, dashes in zip(lines, colors, DASHES, strict=False):
         _draw_line(ax, line, color, dashes)
     # Entries of the legend alone: the bands have the colors of their lines.
-    if lines:
+    if lines and band is not None:
         ax.fill_between([], [], facecolor=palette.grid, alpha=0.5, linewidth=0, label=band)
     if threshold is not None:
         ax.plot([0, end], [threshold] * 2, color=palette.grid, linestyle="--", linewidth=1.2,
@@ -71,6 +98,8 @@ def _draw(
     ax.set_ylim(bottom, top)
     names = [in_columns(harmless(line.label, _COLUMNS), _COLUMNS).rstrip() for line in lines]
     _scale(ax, end, _LEADER + _LETTER * max(map(cell_len, names), default=0))
+    ax.set_xlabel(labels[0])
+    ax.set_ylabel(labels[1])
     finish(ax, palette)
     _draw_grid(ax, palette, end)
     _draw_names(ax, lines, names, colors, end)
@@ -106,8 +135,6 @@ def _scale(ax: Axes, end: float, names: float) -> None:
     ax.yaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_formatter(FuncFormatter(lambda value, _: short_number(value)))
-    ax.set_xlabel("Time (events)")
-    ax.set_ylabel("Count (events)")
 
 
 def _draw_grid(ax: Axes, palette: Palette, end: float) -> None:

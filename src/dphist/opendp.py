@@ -1,0 +1,138 @@
+"""Mechanisms of dphist as measurements of OpenDP, which a Context of OpenDP can query.
+
+Needs the package: ``pip install 'dphist[opendp]'``.
+"""
+
+from dataclasses import fields
+from typing import Any
+
+from dphist.data.binned_counts import BinnedCounts
+from dphist.data.guard import refuse_guarded
+from dphist.data.label_counts import LabelCounts
+from dphist.data.profile import Profile
+from dphist.errors import ParameterError
+from dphist.mechanism import Mechanism, MechanismBase
+from dphist.parameters import Exact, whole_number
+from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, Guarantee, PureDP
+from dphist.privacy.as_text import float_up
+from dphist.release.release import Release
+
+try:
+    from opendp import domains, measurements, measures, metrics
+    from opendp.mod import OpenDPException
+except ImportError:
+    raise ParameterError("measurements need opendp: pip install 'dphist[opendp]'") from None
+
+__all__ = ["measurement"]
+
+_DATA = (BinnedCounts, LabelCounts, Profile)
+_FEATURES = (
+    "measurements need OpenDP's features: call opendp.mod.enable_features('contrib', "
+    "'honest-but-curious') first, as dphist's proofs are not OpenDP's"
+)
+
+
+def measurement(mechanism: Mechanism, *, delta: Exact | None = None) -> Any:
+    """Return an OpenDP measurement that releases data with a mechanism.
+
+    Parameters
+    ----------
+    mechanism : AdaptiveTree, ThresholdHistogram or another that has `release`.
+    delta : state the cost as the (epsilon, delta)-DP of `mechanism.to_approx_dp(delta)` (default:
+        as the mechanism's guarantee does).
+
+    Returns
+    -------
+    opendp.mod.Measurement
+        Its input is a `BinnedCounts`, `LabelCounts` or `Profile`, its output a `Release`. The
+        input metric counts privacy units of the mechanism's guarantee, and its name says which: 1
+        is one user, or the records that one unit may have. The output measure is the divergence
+        of the guarantee: pure and approximate max divergence, or (approximate) zCDP. For more
+        than one unit the cost is that of group privacy. All numbers are rounded up.
+
+    Raises
+    ------
+    ParameterError
+        If OpenDP's features "contrib" and "honest-but-curious" are not enabled, or `delta` is too
+        small.
+
+    Notes
+    -----
+    OpenDP accounts for the release, with other releases of its own; a ledger of dphist does not
+    know of it. The unit of OpenDP's context must be the one that the data were bounded for: the
+    mechanism refuses data with larger bounds than its own.
+    """
+    if not isinstance(mechanism, Mechanism):
+        raise ParameterError("mechanism must have what dphist.Mechanism lists, such as release")
+    guarantee: Guarantee = mechanism.guarantee
+    if delta is not None:
+        known = mechanism if isinstance(mechanism, MechanismBase) else mechanism.guarantee
+        guarantee = known.to_approx_dp(delta)
+
+    def privacy_map(units: Any) -> Any:
+        members = whole_number(units, "the distance between inputs", 0)
+        if members == 0:
+            return 0.0 if isinstance(guarantee, PureDP | ZCDP) else (0.0, 0.0)
+        return _cost(guarantee if members == 1 else guarantee.for_group(members))
+
+    try:
+        made = measurements.make_user_measurement(
+            domains.user_domain("dphist data", _is_data),
+            metrics.user_distance(f"dphist: number of units, each {guarantee.unit}"),
+            _measure(guarantee),
+            lambda data: _answer(mechanism, data),
+            privacy_map,
+        )
+    except OpenDPException:
+        made = None
+    if made is None:
+        raise ParameterError(_FEATURES)
+    return made
+
+
+class _Answer(Release):
+    """A release on which OpenDP tries to note its query, and cannot."""
+
+    __slots__ = ()
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"a release is frozen: {name} cannot be set")
+
+
+def _answer(mechanism: Mechanism, data: Any) -> Release:
+    refuse_guarded(data)
+    if not _is_data(data):
+        raise ParameterError(
+            "data must be BinnedCounts, LabelCounts or a Profile, which have bounds"
+        )
+    release = mechanism.release(data)
+    return _Answer(**{item.name: getattr(release, item.name) for item in fields(release)})
+
+
+def _is_data(value: Any) -> bool:
+    """Whether a value states the bounds it was made with, so that the mechanism checks them."""
+    return isinstance(value, _DATA)
+
+
+def _measure(guarantee: Guarantee) -> Any:
+    """Return the measure of OpenDP in which a guarantee is stated."""
+    if isinstance(guarantee, PureDP):
+        return measures.max_divergence()
+    if isinstance(guarantee, ZCDP):
+        return measures.zero_concentrated_divergence()
+    of_noise = (
+        measures.max_divergence
+        if isinstance(guarantee, ApproxDP)
+        else (measures.zero_concentrated_divergence)
+    )
+    return measures.approximate(of_noise())
+
+
+def _cost(guarantee: Guarantee) -> Any:
+    """Return the numbers of a guarantee, rounded up."""
+    cost = float_up(
+        guarantee.rho if isinstance(guarantee, ZCDP | ApproxZCDP) else guarantee.epsilon
+    )
+    if isinstance(guarantee, ApproxDP | ApproxZCDP):
+        return cost, float_up(guarantee.delta)
+    return cost

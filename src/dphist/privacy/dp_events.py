@@ -1,0 +1,112 @@
+"""Mechanisms as events of Google's `dp_accounting`, which accounts for many releases together.
+
+An event states noise, as floats. Each number is rounded to the side on which the event costs more,
+so that no accountant can claim more privacy than there is. Needs the package: ``pip install
+'dphist[accounting]'``.
+"""
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+from dphist.errors import ParameterError
+from dphist.privacy.as_text import float_up
+from dphist.privacy.guarantees import ZCDP, ApproxDP, ApproxZCDP, Guarantee, delta_of
+from dphist.privacy.rounding import readable
+
+_STEPS = 2**80
+
+
+def geometric(rate: Fraction, sensitivity: int = 1, times: int = 1) -> Any:
+    """Return the event of two-sided geometric noise on numbers that a unit changes.
+
+    Parameters
+    ----------
+    rate : Pr[Z = z] is proportional to exp(-rate abs(z)).
+    sensitivity : by how much one unit changes all numbers together, at most.
+    times : how many such groups of numbers there are.
+    """
+    event = _events().DiscreteLaplaceDpEvent(float_up(rate), sensitivity)
+    return event if times == 1 else _events().SelfComposedDpEvent(event, times)
+
+
+def gaussian(squared: Fraction) -> Any:
+    """Return the event of Gaussian noise, rounded or not.
+
+    Parameters
+    ----------
+    squared : the squared L2 sensitivity of one unit, in standard deviations: mu**2.
+    """
+    whole = math.isqrt(_STEPS**2 * squared.denominator // squared.numerator)
+    return _events().GaussianDpEvent(_float_down(Fraction(whole, _STEPS)))
+
+
+def together(events: Sequence[Any]) -> Any:
+    """Return the event of several events."""
+    return _events().ComposedDpEvent(list(events))
+
+
+def failing(delta: Fraction) -> Any:
+    """Return the event of a mechanism that reveals everything with this probability: (0, delta)-DP.
+
+    `dphist.dp_accounting.PLDAccountant` takes it; accountants that do not know it refuse it.
+    """
+    events = _events()
+    return events.PoissonSampledDpEvent(float_up(delta), events.NonPrivateDpEvent())
+
+
+def composed(noise: Any, delta: Fraction) -> Any:
+    """Return the event of noise, together with a failure if there is a delta."""
+    return noise if delta == 0 else together([noise, failing(delta)])
+
+
+def covering(guarantees: Sequence[Guarantee]) -> Any:
+    """Return an event that costs as much as one of the guarantees allows, or more.
+
+    Of pure epsilon-DP it is geometric noise of rate epsilon on a number that changes by 1. This
+    has two privacy losses, epsilon and -epsilon, as randomized response has, which every pure
+    mechanism is a post-processing of (Kairouz, Oh and Viswanath 2015). (epsilon, delta)-DP also
+    fails with probability delta.
+
+    Parameters
+    ----------
+    guarantees : of one mechanism, at least one of them; those in epsilon are preferred.
+
+    Raises
+    ------
+    ParameterError
+        If the only guarantee is approximate zCDP, for which there is no event.
+    """
+    for guarantee in guarantees:
+        if not isinstance(guarantee, ZCDP | ApproxZCDP):
+            return composed(geometric(guarantee.epsilon), delta_of(guarantee))
+    for guarantee in guarantees:
+        if isinstance(guarantee, ZCDP):
+            return _events().ZCDpEvent(float_up(guarantee.rho))
+    own = readable(delta_of(guarantees[0]))
+    raise ParameterError(
+        f"delta must be given, above {own}: this mechanism has approximate zCDP, for which "
+        "dp_accounting has no event; at a delta it has (epsilon, delta)-DP"
+    )
+
+
+def covering_at(guarantee: ApproxDP) -> Any:
+    """Return an event that costs as much as (epsilon, delta)-DP allows."""
+    return covering([guarantee])
+
+
+def _float_down(number: Fraction) -> float:
+    near = float(number)
+    return near if Fraction(near) <= number else math.nextafter(near, 0)
+
+
+def _events() -> Any:
+    """Return the module of events."""
+    try:
+        from dp_accounting import dp_event
+    except ImportError:
+        dp_event = None
+    if dp_event is None:
+        raise ParameterError("events need dp_accounting: pip install 'dphist[accounting]'")
+    return dp_event

@@ -1,0 +1,113 @@
+"""A released histogram in the forms that other libraries read: UHI and Vega-Lite.
+
+UHI is the protocol and the schema by which hist, boost-histogram, mplhep and uproot exchange
+histograms. The variances are those of the noise: the squares of the standard errors.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dphist.arrays import FloatArray, NumberArray
+from dphist.data.axis.axis import Axis
+from dphist.errors import ParameterError
+from dphist.release.range_histogram.answers import Answers
+from dphist.release.range_histogram.vega import vega_of
+
+
+class Exchanged:
+    """A released histogram, as `uhi.typing.plottable.PlottableHistogram` if its data have edges."""
+
+    __slots__ = ()
+
+    bins: NumberArray
+    axes: tuple[Axis, ...] | None
+    outside: Mapping[str, int]
+    answers: Answers | None
+
+    @property
+    def kind(self) -> str:
+        """What UHI calls a histogram of counts: "COUNT"."""
+        return "COUNT"
+
+    def values(self) -> FloatArray:
+        """Return the estimates of the bins, as `bins`, for UHI; float64."""
+        return self.bins.astype(np.float64)
+
+    def variances(self) -> FloatArray | None:
+        """Return the variances of the noise of the bins, in records squared, for UHI.
+
+        None for a histogram made by hand. They are not the counts, as of sampled data they are:
+        the intervals are those of `interval`, which do not cover sampling.
+        """
+        if self.answers is None:
+            return None
+        squared: FloatArray = self.answers.bin_errors().reshape(self.bins.shape) ** 2
+        return squared
+
+    def counts(self) -> FloatArray:
+        """Return the estimates of the bins, as `values`, for UHI."""
+        return self.values()
+
+    def to_uhi(self) -> dict[str, Any]:
+        """Return the histogram by the schema of UHI, version 1: lists, numbers and text.
+
+        ``boost_histogram.Histogram(h.to_uhi())`` and ``hist.Hist(h.to_uhi())`` are histograms.
+        Bins to infinity become flow bins. Edges that are dates become days since 1970, those of
+        datetimes with fractions, as matplotlib counts them; the axis says so in its metadata.
+        Counts of records in no bin are metadata.
+
+        Raises
+        ------
+        ParameterError
+            If an axis has fewer than two finite edges.
+        """
+        axes = [self._uhi_axis(axis) for axis in range(self.bins.ndim)]
+        errors = self.variances()
+        storage: dict[str, Any] = {"type": "double", "values": self.values().tolist()}
+        if errors is not None:
+            storage |= {"type": "weighted", "variances": errors.tolist()}
+        return {
+            "uhi_schema": 1,
+            "writer_info": {"dphist": {"differentially_private": True}},
+            "metadata": {f"records_{name}": count for name, count in self.outside.items()},
+            "axes": axes,
+            "storage": storage,
+        }
+
+    def _to_uhi_(self) -> dict[str, Any]:
+        return self.to_uhi()
+
+    def _uhi_axis(self, number: int) -> dict[str, Any]:
+        axis = None if self.axes is None else self.axes[number]
+        if axis is None:
+            axis = Axis(None, np.arange(self.bins.shape[number] + 1))
+        edges = axis.as_floats()
+        finite = edges[np.isfinite(edges)]
+        if len(finite) < 2:
+            raise ParameterError("an axis must have two finite edges to be a histogram of UHI")
+        metadata: dict[str, Any] = {} if axis.name is None else {"name": axis.name}
+        if axis.edges.dtype.kind == "M":
+            metadata["edges"] = "days since 1970-01-01, UTC"
+        return {
+            "type": "variable",
+            "edges": finite.tolist(),
+            "underflow": bool(np.isinf(edges[0])),
+            "overflow": bool(np.isinf(edges[-1])),
+            "circular": False,
+            "metadata": metadata,
+        }
+
+    def to_vega(self) -> dict[str, Any]:
+        """Return a plot of one axis or two as a Vega-Lite specification (version 6).
+
+        Steps with a band of 95 %, or a map. More than 2,000 bins, or 1,000 of each of two axes,
+        are drawn in groups. `altair.Chart.from_dict(h.to_vega())` shows it in a notebook.
+
+        Raises
+        ------
+        ParameterError
+            If there are more than two axes, or the histogram was made by hand.
+        """
+        return vega_of(self)  # type: ignore[arg-type]

@@ -1,0 +1,159 @@
+"""Measurements of OpenDP that release with our mechanisms, queried by a Context."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+import numpy as np
+import opendp.prelude as dp
+import pandas as pd
+import pytest
+from opendp.mod import GLOBAL_FEATURES, OpenDPException
+
+import dphist as dh
+from dphist.errors import ParameterError
+from dphist.opendp import measurement
+
+ROWS = pd.DataFrame(
+    {
+        "x": np.arange(600) % 3,
+        "who": np.arange(600) % 200,
+        "word": [f"w{n % 3}" for n in range(600)],
+    }
+)
+BINS = dh.bin_counts(ROWS, column="x", edges=range(4))
+LABELS = dh.LabelCounts.from_table(ROWS, label="word", user="who", max_labels=2)
+PROFILE = dh.Profile.from_table(ROWS, label="word")
+CASES = [
+    (dh.LeafCounts(epsilon="0.1", bins=3), BINS, "MaxDivergence"),
+    (dh.AdaptiveTree(rho="0.1", bins=3), BINS, "ZeroConcentratedDivergence"),
+    (dh.AdaptiveScan(epsilon="0.1"), PROFILE, "MaxDivergence"),
+    (dh.PartitionSampler(epsilon="0.1", delta="1e-9"), PROFILE, "Approximate(MaxDivergence)"),
+    (
+        dh.ThresholdHistogram(epsilon="0.1", delta="1e-6", max_labels=2),
+        LABELS,
+        "Approximate(ZeroConcentratedDivergence)",
+    ),
+]
+each = pytest.mark.parametrize(("mechanism", "data", "measure"), CASES)
+
+
+@pytest.fixture(autouse=True)
+def features() -> Iterator[None]:
+    """OpenDP's features, as they were afterwards."""
+    held = set(GLOBAL_FEATURES)
+    dp.enable_features("contrib", "honest-but-curious")
+    yield
+    GLOBAL_FEATURES.clear()
+    GLOBAL_FEATURES.update(held)
+
+
+def numbers_of(cost) -> list[Fraction]:
+    return [Fraction(part) for part in (cost if isinstance(cost, tuple) else (cost,))]
+
+
+@each
+def test_a_measurement_releases(mechanism, data, measure) -> None:
+    made = measurement(mechanism)
+    assert str(made.output_measure) == measure
+    release = made(data)
+    assert isinstance(release, dh.Release)
+    assert release.mechanism == mechanism
+    assert dh.Release.from_json(release.to_json()) == release
+
+
+@each
+def test_costs_are_those_of_the_guarantee_rounded_up(mechanism, data, measure) -> None:
+    made = measurement(mechanism)
+    for members in (1, 2, 5):
+        guarantee = mechanism.guarantee.for_group(members)
+        exact = [
+            getattr(guarantee, "rho", None) or guarantee.epsilon,
+            getattr(guarantee, "delta", 0),
+        ]
+        for found, wanted in zip(numbers_of(made.map(members)), exact, strict=False):
+            assert wanted <= found <= wanted * (1 + Fraction(1, 2**50))
+    assert set(numbers_of(made.map(0))) == {0}
+    for wrong in (-1, 0.5, "one"):
+        with pytest.raises((OpenDPException, TypeError)):
+            made.map(wrong)
+
+
+def test_a_context_accounts_for_releases() -> None:
+    query = measurement(dh.LeafCounts(epsilon="0.5", bins=3))
+    context = dp.Context.compositor(
+        data=BINS,
+        privacy_unit=(query.input_metric, 1),
+        privacy_loss=dp.loss_of(epsilon=1.0),
+        domain=query.input_domain,
+        split_evenly_over=2,
+    )
+    first, second = context(query), context(measurement(dh.AdaptiveTree(epsilon="0.5", bins=3)))
+    assert (first.total + second.total) / 2 == pytest.approx(600, abs=200)
+    assert context.current_privacy_loss() == [0.5, 0.5]
+    with pytest.raises(OpenDPException, match="out of queries"):
+        context(query)
+
+
+def test_a_context_refuses_what_costs_more_than_is_left() -> None:
+    query = measurement(dh.LeafCounts(epsilon="0.51", bins=3))
+    context = dp.Context.compositor(
+        data=BINS,
+        privacy_unit=(query.input_metric, 1),
+        privacy_loss=dp.loss_of(epsilon=1.0),
+        domain=query.input_domain,
+        split_evenly_over=2,
+    )
+    with pytest.raises(OpenDPException, match="insufficient budget"):
+        context(query)
+
+
+def test_a_threshold_at_a_delta() -> None:
+    mechanism = dh.ThresholdHistogram(epsilon="0.1", delta="1e-6", max_labels=2)
+    query = measurement(mechanism, delta="1e-5")
+    assert str(query.output_measure) == "Approximate(MaxDivergence)"
+    epsilon, delta = query.map(1)
+    assert Fraction(epsilon) >= mechanism.epsilon_at("1e-5")
+    context = dp.Context.compositor(
+        data=LABELS,
+        privacy_unit=(query.input_metric, 1),
+        privacy_loss=dp.loss_of(epsilon=epsilon, delta=delta),
+        domain=query.input_domain,
+        split_evenly_over=1,
+    )
+    assert set(context(query).value.labels) <= {"w0", "w1", "w2"}
+    with pytest.raises(ParameterError, match="delta"):
+        measurement(mechanism, delta="1e-7")
+
+
+def test_units_are_told_apart() -> None:
+    """A context for records takes no mechanism whose unit is something else."""
+    of_records, of_five = (
+        measurement(dh.LeafCounts(epsilon="0.5", bins=3, sensitivity=m)) for m in (1, 5)
+    )
+    assert of_records.input_metric != of_five.input_metric
+    context = dp.Context.compositor(
+        data=BINS,
+        privacy_unit=(of_records.input_metric, 1),
+        privacy_loss=dp.loss_of(epsilon=1.0),
+        domain=of_records.input_domain,
+        split_evenly_over=2,
+    )
+    with pytest.raises(OpenDPException):
+        context(of_five)
+
+
+def test_data_without_bounds_or_with_larger_ones_are_refused() -> None:
+    query = measurement(dh.LeafCounts(epsilon="0.5", bins=3))
+    wide = dh.bin_counts(ROWS, column="x", edges=range(4), user="who", max_records=3)
+    for data, said in ((wide, "sensitivity"), ([1, 2, 3], "which have bounds")):
+        with pytest.raises(OpenDPException, match=said) as caught:
+            query(data)
+        assert "200" not in str(caught.value)
+
+
+def test_features_are_asked_for() -> None:
+    GLOBAL_FEATURES.clear()
+    with pytest.raises(ParameterError, match="honest-but-curious"):
+        measurement(dh.LeafCounts(epsilon=1, bins=3))
+    with pytest.raises(ParameterError, match="mechanism"):
+        measurement("LeafCounts")  # type: ignore[arg-type]

@@ -1,0 +1,198 @@
+"""Every kind of page in Chromium: wide, narrow, dark and printed, with labels of all sorts.
+
+Nothing scrolls sideways, overlaps, is cut off or is requested from elsewhere, and axe-core finds
+nothing wrong. Each check is shown to fail on a page that is wrong.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from playwright.sync_api import Browser
+
+import dphist as dh
+from tests.report import ranges_releases, releases
+from tests.report.chromium import Shown, chromium, printed_pages, shown
+
+pytestmark = pytest.mark.verify
+
+LABELS = [
+    "International classification of diseases, tenth revision, chapter of diseases of the eye",
+    "International classification of diseases, tenth revision, chapter of diseases of the ear",
+    "فيروس كورونا المستجد ومتلازمة الشرق الأوسط التنفسية",
+    "新型冠状病毒感染肺炎诊疗方案与临床表现以及流行病学特征",
+    "👩\u200d🔬 🏳️\u200d🌈 emoji",
+    "<script>alert('x')</script><b>bold</b>",
+    "</text></svg><img src=x onerror=alert(1)>",
+    "x" * 150,
+    "עברית עם English באמצע",
+    "tab\tnewline\nnul\x00\u202e",
+    "",
+    "  ",
+    "$\\frac{a}{b}$",
+    *(f"label {i}" for i in range(40)),
+]
+WORDS = {
+    "title": "Diagnoses 诊断 تشخيص <b>in 2024</b> 👩\u200d🔬",
+    "label_name": "diagnosis/diagnoses",
+    "record_name": "hospital stay",
+    "dataset": "Register of stays",
+    "period": "2019 to 2024",
+    "owner": "<script>alert(1)</script>",
+    "note": "w" * 300,
+}
+
+
+def labels(mechanism: dh.ThresholdHistogram | dh.TopLabels, number: int = 0) -> dh.Release:
+    names = [*LABELS, *(f"further {i}" for i in range(number))]
+    counts = [9000 // (i + 1) + 900 for i in range(len(names))]
+    table = dh.LabelCounts.from_counts(pa.array(names), counts, max_labels=5, max_count=1)
+    return mechanism.release(table)
+
+
+def stream() -> dh.Release:
+    running = dh.ContinualHistogram(epsilon=5, delta="1e-6", horizon=4096, max_labels=1)
+    for at in range(4000):
+        running.update([LABELS[(at * at) % 11]])
+        if at % 400 == 399:
+            running.counts()
+    return running.release()
+
+
+def dates() -> dh.Release:
+    seconds = np.arange(0, 50 * 86_400, 500)
+    rows = pa.table({"departure": np.datetime64("2013-01-01T00:00:00") + seconds})
+    counts = dh.bin_counts(
+        rows, column="departure", start="2013-01-01", stop="2013-03-01", width="1h"
+    )
+    return dh.AdaptiveTree(epsilon="0.5", bins=counts.bins).release(counts)
+
+
+def sparse_map() -> dh.Release:
+    cells = np.zeros((128, 128), np.int64)
+    cells[40:52, 60:75] = np.arange(180).reshape(12, 15) ** 2
+    return dh.AdaptiveTree(epsilon=1, bins=cells.shape).release(cells)
+
+
+def known() -> dh.Release:
+    mechanism = dh.ThresholdHistogram(epsilon="0.1", max_labels=1, labels=["a", "b", "c"])
+    counts = dh.LabelCounts.from_counts(["a", "b"], [50, 3], max_labels=1, max_count=1)
+    return mechanism.release(counts)
+
+
+THRESHOLD = dh.ThresholdHistogram(epsilon="0.2", delta="1e-6", max_labels=5)
+PAGES: dict[str, Callable[[], dh.Release]] = {
+    "labels": lambda: labels(THRESHOLD).present(**WORDS, unit="patient"),
+    "many labels": lambda: labels(THRESHOLD, 300),
+    "ranking": lambda: labels(
+        dh.TopLabels(k=10, candidates=30, epsilon="0.5", delta="1e-6", max_labels=5)
+    ).present(**WORDS),
+    "listed labels": known,
+    "stream": lambda: stream().present(**WORDS),
+    "hours": lambda: dates().present(record_name="flight", title="Departures"),
+    "map": lambda: sparse_map().present(record_name="check-in"),
+    "hostile map": ranges_releases.ALL["hostile map"],
+    "three axes": ranges_releases.ALL["three axes"],
+    "endless": ranges_releases.ALL["endless"],
+    "anonymized": lambda: releases.usual_release().present(**WORDS),
+    "nothing": releases.ALL["empty"],
+}
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture(scope="module", params=PAGES)
+def path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("pages") / "page.html"
+    dh.write_report(PAGES[request.param](), place)
+    return place
+
+
+def faults(found: Shown) -> dict[str, object]:
+    """Return what is wrong with the layout of a page."""
+    checks = {
+        "sideways": max(found.scrolls_sideways(), 0),
+        "cut": found.cut(),
+        "overlaps": found.overlaps(),
+    }
+    return {name: fault for name, fault in checks.items() if fault}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1200, 800, 400])
+def test_every_width_and_scheme(browser: Browser, path: Path, width: int, scheme: str) -> None:
+    with shown(browser, path, width, scheme) as found:
+        assert faults(found) == {}
+        assert found.requests == [path.as_uri()]
+        assert found.axe() == []
+        assert found.landmarks() == []
+
+
+def test_folded_rows_can_be_reached_and_fit(browser: Browser, path: Path) -> None:
+    with shown(browser, path, 800) as found:
+        reached, wanted = found.tab_order()
+        assert reached == wanted
+        assert len(wanted) == found.page.locator("details").count()
+        for _ in wanted:
+            found.page.keyboard.press("Enter")
+        assert faults(found) == {}
+
+
+def test_text_and_tables_reach_the_right_edge(browser: Browser, path: Path) -> None:
+    with shown(browser, path, 1200) as found:
+        right = found.page.evaluate(
+            "Math.max(...[...document.querySelectorAll('main p, main table, main dl')]"
+            ".map(e => e.getBoundingClientRect().right))"
+        )
+        edge = found.page.evaluate("document.querySelector('main').getBoundingClientRect().right")
+        assert edge >= 1150
+        assert right >= edge - 32
+        for at in ("#guarantee ~ p", "#limits ~ ul"):
+            box = found.page.locator(at).first.bounding_box()
+            assert box is not None
+            assert box["x"] + box["width"] >= edge - 32
+
+
+def test_printed_sheets_are_full(browser: Browser, path: Path) -> None:
+    with shown(browser, path, 1200) as found:
+        sheets, needed = printed_pages(found)
+        assert sheets <= math.ceil(needed) + 1
+
+
+WRONG = {
+    "sideways": '<p style="width: 3000px">wide</p>',
+    "cut": '<svg viewBox="0 0 10 10" width="100"><text x="9" y="5" font-size="9">cut</text></svg>',
+    "clipped": '<p style="width: 3rem; overflow: hidden; white-space: nowrap">cut off here</p>',
+    "overlaps": '<p>one line</p><p style="position: absolute; top: 3px">and another</p>',
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_the_checks_see_what_is_wrong(browser: Browser, tmp_path: Path, wrong: str) -> None:
+    page = tmp_path / "wrong.html"
+    page.write_text(f"<!doctype html><html lang=en><title>x</title><body>{WRONG[wrong]}</body>")
+    with shown(browser, page, 800) as found:
+        assert {"clipped": "cut"}.get(wrong, wrong) in faults(found)
+
+
+def test_requests_contrast_and_landmarks_are_seen(browser: Browser, tmp_path: Path) -> None:
+    page = tmp_path / "wrong.html"
+    page.write_text(
+        "<!doctype html><html><title>x</title><body><section><h2>No name</h2>"
+        '<p style="color: #bbb; background: #fff">pale</p></section>'
+        '<img src="other.png"><p tabindex=2>second</p><p tabindex=1>first</p></body>'
+    )
+    with shown(browser, page, 800) as found:
+        assert len(found.requests) == 2
+        rules = {line.partition(":")[0] for line in found.axe()}
+        assert {"color-contrast", "image-alt", "html-has-lang", "landmark-one-main"} <= rules
+        assert len(found.landmarks()) == 2
+        reached, wanted = found.tab_order()
+        assert reached != wanted
