@@ -54,11 +54,13 @@ def load(path: str, label: str, user: str) -> Data:
         for cap in CAPS
     }
     named = f"from '{path}' where {user} is not null and {label} is not null"
-    asked = duckdb.connect()
-    by_label = f"select cast({label} as text), count(distinct {user}) {named} group by 1"
-    by_user = f"select count(distinct {label}) {named} group by {user}"
-    true = dict(asked.execute(by_label).fetchall())
-    return Data(cut, true, np.array([n for (n,) in asked.execute(by_user).fetchall()]))
+    engine = duckdb.connect()
+    rows = engine.execute(
+        f"select cast({label} as text), count(distinct {user}) {named} group by 1"
+    )
+    totals = dict(rows.fetchall())
+    users = engine.execute(f"select count(distinct {label}) {named} group by {user}").fetchall()
+    return Data(cut, totals, np.array([n for (n,) in users]))
 
 
 def chosen(data: Data, share: float, epsilon: float, rng: np.random.Generator) -> int:

@@ -93,6 +93,17 @@ def test_guides_print_what_they_show(name, least, folder, capsys) -> None:
     assert shown == len(blocks(ROOT / "docs" / name, "text")) >= least
 
 
+def test_the_section_on_discovering_prints_what_it_shows(folder, capsys) -> None:
+    """Exactly, but for the number of labels, which is random."""
+    page = (ROOT / "docs" / "labels.md").read_text()
+    section = page.split("### DiscoverLabels\n")[1].split("\n### ")[0]
+    code, shown = re.findall(r"^```(?:python|text)\n(.*?)^```", section, re.DOTALL | re.MULTILINE)
+    exec(compile(code, "labels.md", "exec"), {"dh": dphist})  # noqa: S102
+    printed = capsys.readouterr().out
+    number = r"\d+(?= rows)"
+    assert re.sub(number, "#", printed) == re.sub(number, "#", shown)
+
+
 def _stripped(text: str) -> str:
     return "\n".join(line.rstrip() for line in text.splitlines())
 

@@ -36,7 +36,13 @@ if TYPE_CHECKING:
         ReleaseFileError,
         StateError,
     )
-    from dphist.labels import PayWhatYouGet, ThresholdHistogram, TopLabels, TopThreshold
+    from dphist.labels import (
+        DiscoverLabels,
+        PayWhatYouGet,
+        ThresholdHistogram,
+        TopLabels,
+        TopThreshold,
+    )
     from dphist.ledger.ledger import Ledger
     from dphist.mechanism import Mechanism, register
     from dphist.planning.check import check
@@ -70,6 +76,7 @@ __all__ = [
     "ContinualMechanism",
     "CumulativeCounts",
     "DataError",
+    "DiscoverLabels",
     "DphistError",
     "HierarchicalTree",
     "HorizonError",
@@ -160,7 +167,13 @@ _HOMES = {
     "report.disclosure.disclose": ("disclose",),
     "release.running_counts": ("RunningCounts",),
     "ranges": ("AdaptiveTree", "HierarchicalTree", "LeafCounts"),
-    "labels": ("PayWhatYouGet", "ThresholdHistogram", "TopLabels", "TopThreshold"),
+    "labels": (
+        "DiscoverLabels",
+        "PayWhatYouGet",
+        "ThresholdHistogram",
+        "TopLabels",
+        "TopThreshold",
+    ),
 }
 _SUBMODULES = ("noise", "properties")
 

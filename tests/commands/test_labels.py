@@ -170,6 +170,57 @@ def test_top_labels(records, tmp_path, capsys) -> None:
     assert "2 in the release" in shown
 
 
+def test_only_labels(records, tmp_path, capsys) -> None:
+    paths = {kind: tmp_path / f"out.{kind}" for kind in ("json", "csv", "html")}
+    outputs = (
+        "--output", paths["json"], "--table", paths["csv"], "--report", paths["html"],
+    )  # fmt: skip
+    assert run("labels", records, *USERS, *BUDGET, "--only-labels", *outputs) == 0
+    assert "(1, 1e-6)-differential privacy in all" in capsys.readouterr().out
+    assert paths["csv"].read_text() == "label\nalso\ncommon\n"
+    release = dh.Release.load(paths["json"])
+    assert isinstance(release.mechanism, dh.DiscoverLabels)
+    assert release.mechanism.max_labels == 3
+    assert release.budget == dh.ApproxDP(1, "1e-6", unit="user")
+    nulls = {"null_users": "refuse", "null_labels": "refuse"}
+    assert release.provenance == {"unit": "one user", **nulls, "max_labels": "3", "max_count": "1"}
+    page = paths["html"].read_text()
+    assert "without counts" in page
+    assert "Rank" not in page
+    assert run("show", paths["json"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "2 in the release" in out
+    assert "users who have one label each" in out
+    assert "interval" not in out
+
+
+def test_a_dry_run_of_only_labels(capsys) -> None:
+    asked = ("labels", "nothing.csv", *USERS, *BUDGET, "--only-labels", "--dry-run")
+    assert run(*asked) == 0
+    out = capsys.readouterr().out
+    assert "FILE was not opened." in out
+    assert "--max-labels 6: threshold" in out
+    assert run(*asked, "--json") == 0
+    shown = json.loads(capsys.readouterr().out)
+    made = dh.calibrate(dh.DiscoverLabels, epsilon=1, delta="1e-6", max_labels=3)
+    assert shown["threshold"] == pytest.approx(float(made.threshold))
+    assert "counts_of" not in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--noise", "laplace"), "--noise laplace"),
+        (("--count-cut-users",), "--count-cut-users"),
+        (("--max-count", 2), "--max-count"),
+        (("--known-labels", "list.txt"), "--known-labels"),
+    ],
+)
+def test_only_labels_have_no_counts(arguments, said, records, capsys) -> None:
+    assert run("labels", records, *USERS, *BUDGET, "--only-labels", *arguments) == 2
+    assert f"{said} does not go with --only-labels" in capsys.readouterr().err
+
+
 def test_known_labels_need_no_delta(records, tmp_path, capsys) -> None:
     listed, out = tmp_path / "known.txt", tmp_path / "r.json"
     listed.write_text("common\r\nnever\r\n")

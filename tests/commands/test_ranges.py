@@ -314,7 +314,7 @@ def test_real_data(file, column, start, stop, records, tmp_path, capsys) -> None
     off = np.abs(value.count(*asked) - (sums[asked[1]] - sums[asked[0]]))
     # Known errors are those of the release: twice as far off on average is out of the question.
     assert np.mean(off) < 2 * np.mean(value.error(*asked))
-    assert f"{release.total:,} ±" in page.read_text()
+    assert f">{release.total:,}</span>" in page.read_text()
 
 
 def test_users_are_cut_to_their_records_and_protected_with_all_of_them(

@@ -2,8 +2,10 @@
 
 import math
 from fractions import Fraction
+from pathlib import Path
 
 import mpmath
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -187,16 +189,30 @@ def test_thresholds_at_a_total_of_one_and_a_millionth() -> None:
         assert made.threshold == pytest.approx(threshold, abs=0.05)
 
 
-def test_a_release_keeps_its_target(tmp_path: object, seeded: object) -> None:
-    from pathlib import Path
-
-    import pyarrow as pa
-
+def test_a_release_keeps_its_target(tmp_path: Path) -> None:
     made = calibrate(ThresholdHistogram, epsilon=1, delta="1e-6", max_labels=1, noise="gaussian")
     counts = pa.table({"label": ["a", "b"], "count": [500, 3]})
-    path = Path(str(tmp_path)) / "r.json"
+    path = tmp_path / "r.json"
     made.release(counts).save(path)
     loaded = Release.load(path)
     assert loaded.mechanism == made
     assert loaded.mechanism.target == made.target
     assert math.isclose(float(loaded.mechanism.epsilon_at("1e-6")), 1, rel_tol=1e-9)
+
+
+EARLIER = Path(__file__).parents[1] / "saved_releases" / "with_targets"
+
+
+def test_a_release_that_paid_the_sum_loads_with_its_threshold_and_target(tmp_path: Path) -> None:
+    """Written by the version before the larger of two deltas; it was calibrated to (1, 1e-6)."""
+    release = Release.load(EARLIER / "threshold_paying_the_sum.json")
+    mechanism = release.mechanism
+    assert isinstance(mechanism, ThresholdHistogram)
+    assert mechanism.delta == Fraction("3.75e-7")
+    assert mechanism.threshold == pytest.approx(74.4867, abs=1e-4)
+    assert mechanism.target is not None
+    assert mechanism.target.guarantee == ApproxDP(1, "1e-6", mechanism.guarantee.unit)
+    # What it was said to cost holds; less is known now.
+    assert mechanism.epsilon_at("1e-6") < Fraction(98, 100)
+    release.save(tmp_path / "again.json")
+    assert Release.load(tmp_path / "again.json").mechanism == mechanism

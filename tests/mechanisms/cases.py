@@ -77,13 +77,14 @@ CASES: dict[str, tuple[Make, object]] = {
     ),
     "TopThreshold": (lambda **k: dh.TopThreshold(k=3, max_labels=2, **k), LABELS),
     "TopLabels": (lambda **k: dh.TopLabels(k=3, candidates=4, **k), LABELS),
+    "DiscoverLabels": (lambda **k: dh.DiscoverLabels(max_labels=2, **k), LABELS),
     "ContinualMechanism": (lambda **k: dh.ContinualMechanism(horizon=100, **k), None),
     "ContinualMechanism, known": (
         lambda epsilon: dh.ContinualMechanism(epsilon=epsilon, horizon=100, labels=["x", "q"]),
         None,
     ),
 }
-WITHOUT_DELTA = {"PartitionSampler", "TopThreshold", "TopLabels"}
+WITHOUT_DELTA = {"PartitionSampler", "TopThreshold", "TopLabels", "DiscoverLabels"}
 KEEPING_NOISY = {
     *("AdaptiveScan", "AdaptiveScan, users", "RankSplit", "RankSplit, public total"),
     *("PrivHist, split", "PrivHist, blocks", "PrivHist, empty"),

@@ -78,6 +78,8 @@ def test_stands_alone(source: str) -> None:
     page = Page(source)
     assert "://" not in source
     assert "@import" not in source
+    assert "&lt;span" not in source
+    assert "&amp;nbsp" not in source
     assert all(target.startswith("#") for target in page.references)
     assert re.findall(r"url\((?!#)", source) == []
     assert {"script", "link", "img", "iframe", "object"}.isdisjoint(page.tags)

@@ -16,6 +16,7 @@ from rich.cells import cell_len
 
 from dphist import (
     ApproxDP,
+    DiscoverLabels,
     LabelCounts,
     PureDP,
     Release,
@@ -24,6 +25,7 @@ from dphist import (
     TopThreshold,
     plot,
 )
+from dphist.errors import ParameterError
 from dphist.noise import rounded_gaussian, two_sided_geometric
 from dphist.privacy import Target
 from dphist.release.maker import parameters_of
@@ -65,6 +67,7 @@ LAPLACE = ThresholdHistogram(epsilon="0.5", delta="1e-6", max_labels=2)
 GAUSSIAN = ThresholdHistogram(
     epsilon="0.1", delta="1e-6", max_labels=10, max_count=3, noise="gaussian"
 )
+DISCOVER = DiscoverLabels(epsilon=1, delta="1e-6", max_labels=3)
 ALL: dict[str, Callable[[], Release]] = {
     "laplace": lambda: released(LAPLACE, list("abcdefg")),
     "gaussian": lambda: released(GAUSSIAN, [f"label {i}" for i in range(700)]),
@@ -81,6 +84,9 @@ ALL: dict[str, Callable[[], Release]] = {
     "top": lambda: released(TopLabels(k=5, epsilon=1, delta="1e-6"), list("abcdefg")),
     "too few": lambda: released(TopLabels(k=50, epsilon=1, delta="1e-6"), list("abcdefg")),
     "nothing found": lambda: released(TopLabels(k=50, epsilon=1, delta="1e-6"), []),
+    "discovered": lambda: released(DISCOVER, list("abcdefg")),
+    "nothing discovered": lambda: released(DISCOVER, []),
+    "hostile discovered": lambda: released(DISCOVER, HOSTILE),
     "hostile": lambda: released(LAPLACE, HOSTILE),
     "hostile top": lambda: released(TopLabels(k=12, epsilon=1, delta="1e-6"), HOSTILE),
     "hostile known": lambda: released(
@@ -123,7 +129,7 @@ def test_the_page_says_what_is_promised(release: Release, source: str) -> None:
         mechanism.description,
         "Whoever counted the labels asserts that no user adds more",
         f"dphist {release.version}",
-        "arXiv:2309.09170",
+        re.findall(r"arXiv:[0-9.]+[0-9]", mechanism.reference)[0],
         'dphist.Release.load("release.json")',
         "dphist show release.json",
     ):
@@ -208,7 +214,8 @@ def test_figures_draw_the_threshold_and_the_intervals(release: Release, source: 
     bars = [each for each in figures if 'aria-hidden="true"' in each]
     assert len(bars) == (min(len(release.value), 20) if counted else 0)
     assert sum("<path" in bar for bar in bars) in (0, len(bars))
-    assert len(figures) - len(bars) == (len(release.value) > 20 if counted else 1)
+    ranked = not counted and not isinstance(release.mechanism, DiscoverLabels)
+    assert len(figures) - len(bars) == (len(release.value) > 20 if counted else ranked)
     drawn = isinstance(release.mechanism, ThresholdHistogram) and release.mechanism.delta
     for figure in figures[len(bars) :]:
         assert ("95 % interval</text>" in figure) == counted
@@ -220,6 +227,10 @@ def test_figures_draw_the_threshold_and_the_intervals(release: Release, source: 
 
 @pytest.mark.filterwarnings("ignore:Glyph:UserWarning")  # the font has no letter for them
 def test_the_plot_shows_counts_intervals_and_threshold(release: Release) -> None:
+    if isinstance(release.mechanism, DiscoverLabels):
+        with pytest.raises(ParameterError, match="labels alone"):
+            plot(release)
+        return
     if release.value.counts is None:
         (order,) = plot(release)
         chance = order.lines[0].get_ydata()

@@ -202,7 +202,10 @@ def test_a_histogram_of_one_s_own_has_a_table_but_no_errors() -> None:
 def test_the_pages_of_real_data_name_the_edges_as_given() -> None:
     rows = pa.table({"day": [datetime.date(2024, 1, day) for day in (1, 5, 9)]})
     data = bin_counts(rows, column="day", start="2024-01-01", stop="2024-01-15", width="1w")
-    text = Page(report_html(released(AdaptiveTree, data, epsilon=50))).text
+    source = report_html(released(AdaptiveTree, data, epsilon=50))
+    assert "&lt;span" not in source
+    assert '<span class="whole">2024-01-15</span>' in source  # no line ends within a date
+    text = Page(source).text
     assert "day from 2024-01-01 to 2024-01-15" in text
     assert "2024-01-01 to 2024-01-08 2 ± " in text
 

@@ -13,14 +13,15 @@ import pyarrow as pa
 
 from dphist.arrays import AnyArray
 from dphist.data.guard import Guarding, asserted_unit, guarded, or_one_row, unit_of_users
-from dphist.errors import ParameterError
+from dphist.errors import DataError, ParameterError
 from dphist.noise import Source
 from dphist.noise.for_tests import is_for_tests
 from dphist.parameters import optional_whole, whole_number
 from dphist.stopping import stoppable
 from dphist.tables import LARGEST, check_counts, redact_errors
-from dphist.tables.counting.contributions import Bounds, count_labels
-from dphist.tables.counting.stores import Keep, Store, counts_of
+from dphist.tables.counting.contributions import Bounds, bounded_pairs, count_labels
+from dphist.tables.counting.sets import Sets, sets_of
+from dphist.tables.counting.stores import ArrowStore, Keep, Store, counts_of
 
 __all__ = ["Keep", "LabelCounts"]
 
@@ -54,6 +55,7 @@ class LabelCounts:
     _users: tuple[int, int] | None = None
     _is_cut: bool = False
     for_tests: bool = False
+    _sets: Sets | None = None
 
     def __repr__(self) -> str:
         return f"LabelCounts(max_labels={self.max_labels}, max_count={self.max_count}; not shown)"
@@ -81,6 +83,7 @@ class LabelCounts:
         progress: Callable[[float], None] | None = None,
         delimiter: str | None = None,
         count_users: bool = False,
+        keep_sets: bool = False,
         unit: str | None = None,
         ledger: Guarding | None = None,
         source: Source | None = None,
@@ -113,6 +116,9 @@ class LabelCounts:
         count_users : also count the users within the bounds and those over them, for a mechanism
             that releases these numbers (`count_cut_users`); needs `user`. With `max_count` 1, a
             count is a number of users, so repeating a label does not put a user over the bounds.
+        keep_sets : also keep which user has which of the labels, for `DiscoverLabels`; needs
+            `max_count` 1. The bounded pairs are then held in the memory of this process, about 40
+            bytes each, also those of Spark.
         unit : what a user is, such as "one patient", for guarantees and ledgers (default: "one
             user").
         ledger : a `dphist.Ledger`; the data are then guarded by it (see `Ledger.guard`).
@@ -148,14 +154,22 @@ class LabelCounts:
                 'count_users needs user, and null_users other than "separate": it counts users, '
                 "not rows"
             )
+        if keep_sets and (count_users or bounds.max_count > 1):
+            raise ParameterError("keep_sets needs max_count 1, and no count_users")
         bounds = replace(bounds, count_users=bool(count_users))
         protected = _unit(user, null_users, unit_of_users(user, unit))
         columns = {"label": label, "user": user, "count": count}
         names = {role: name for role, name in columns.items() if name is not None}
         key = None if source is None else source(_KEY_BYTES).hex()
-        store, users = count_labels(
-            frame, names, bounds, key=key, progress=progress, delimiter=delimiter
-        )
+        opened: dict[str, Any] = {"key": key, "progress": progress, "delimiter": delimiter}
+        sets, users = None, None
+        store: Store
+        if keep_sets:
+            pairs = bounded_pairs(frame, names, bounds, **opened)
+            sets = redact_errors(lambda: sets_of(*pairs), _unheld())
+            store = ArrowStore(sets.counts())
+        else:
+            store, users = count_labels(frame, names, bounds, **opened)
         counts = cls(
             store,
             bounds.max_labels,
@@ -166,6 +180,7 @@ class LabelCounts:
             _users=users,
             _is_cut=user is not None or count is not None,
             for_tests=is_for_tests(source),
+            _sets=sets,
         )
         found: LabelCounts = guarded(counts, ledger)
         return found
@@ -179,6 +194,11 @@ class LabelCounts:
             return {}
         labels = "none" if self.max_labels is None else str(self.max_labels)
         return {"max_labels": labels, "max_count": str(self.max_count)}
+
+    @property
+    def sets(self) -> Sets | None:
+        """The labels of each user; secret. None unless made with `keep_sets`."""
+        return self._sets
 
     @property
     def users(self) -> tuple[int, int] | None:
@@ -304,6 +324,13 @@ def _bounds(
             )
         most_labels = 1
     return Bounds(most_labels, most, null_users, null_labels)
+
+
+def _unheld() -> DataError:
+    return DataError(
+        "the pairs of user and label could not be held in memory: lower max_labels, or count the "
+        "labels without keep_sets; nothing was released"
+    )
 
 
 def _unit(user: str | None, null_users: str, one: str) -> str:

@@ -58,7 +58,7 @@ def plan(kind: str, *, unit: str | None = None, criteria: Sequence[str] = (), **
     --------
     >>> found = plan("labels", epsilon=[1, 2], max_labels=10, delta="1e-6", users=10_000)
     >>> found.column("appears_from"), found.column("guessed_right")
-    ([97, 52], [74, 89])
+    ([93, 50], [74, 89])
     """
     if kind not in SETTINGS:
         raise ParameterError(f"kind must be one of {', '.join(SETTINGS)}")

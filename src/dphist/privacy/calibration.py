@@ -170,7 +170,8 @@ def _best_share(
         places = [_descend(lowness, start, len(shares)) for start in (place, len(shares) - 1)]
         place = min(places, key=lowness)
     else:
-        place = min(range(len(shares)), key=lowness)
+        whole = (p for p in range(len(shares)) if shares[p] not in _NEARLY_ALL)
+        place = min(whole, key=lowness)
     if tried[place][0] == math.inf:
         return Fraction(1, 2), near
     return shares[place], -tried[place][1]

@@ -10,6 +10,7 @@ from dphist.atomic_files import check_output_path, write_text
 from dphist.release.release import FOR_TESTS, Release
 from dphist.report import mechanism_facts, words
 from dphist.report.about import about_of
+from dphist.report.disclosure.errata import errata_in_words
 from dphist.report.disclosure.sections import sections_of
 from dphist.report.kinds import kind_of
 from dphist.report.labels_shown import harmless
@@ -46,6 +47,7 @@ def report_html(release: Release) -> str:
         page=kind.page(checked),
         paid=paid_in_words(checked.provenance),
         disclosed=sections_of(checked),
+        faults=errata_in_words(checked),
     )
 
 
@@ -78,4 +80,5 @@ def _typeset(text: str) -> Markup:
     """Escape a text, keep dates, numbers and their signs on one line, and curl apostrophes."""
     text = text.replace(" %", "\u00a0%").replace("'", "\u2019")
     text = text.replace("± ", "±\u00a0").replace("ε = ", "ε\u00a0=\u00a0")
-    return Markup(_DATE.sub(r'<span class="whole">\g<0></span>', escape(text)))  # noqa: S704
+    safe = str(escape(text))  # of Markup, re.sub would escape the tags as well
+    return Markup(_DATE.sub(r'<span class="whole">\g<0></span>', safe))  # noqa: S704

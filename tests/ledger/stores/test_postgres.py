@@ -288,9 +288,13 @@ def test_connections_are_used_again_and_given_up(place: str) -> None:
 
 def test_commits_are_synced_whatever_the_session_says(server: Server) -> None:
     place = server.new("synchronous_commit=off")
-    with create(place) as ledger, ledger._payments.store.transaction(write=True) as tables:
-        found = tables._execute("SELECT current_setting('synchronous_commit')").fetchone()
-        assert found == ("on",)
+    asked = "SELECT current_setting('synchronous_commit')"
+    with create(place) as ledger:
+        ledger.reserve(STEP, by="ana", key="k")
+        with ledger._payments.store.transaction(write=False) as tables:
+            assert tables._execute(asked).fetchone() == ("on",)
+        with ledger._payments.store.transaction(write=True) as tables:  # its commit is synced later
+            assert tables._execute(asked).fetchone() == ("off",)
 
 
 @contextmanager

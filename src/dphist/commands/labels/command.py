@@ -17,8 +17,10 @@ from dphist.commands.labels.shared import (
 from dphist.commands.meanings import help_of
 from dphist.commands.options import Commands, UsageError, add_outputs
 from dphist.errors import InputFileError, ParameterError
-from dphist.labels import ThresholdHistogram
+from dphist.labels import DiscoverLabels, ThresholdHistogram
+from dphist.labels.mechanism import LabelsMechanism
 from dphist.planning.noise_choice import threshold_histogram
+from dphist.privacy.calibration import calibrate
 from dphist.tables import redact_errors
 
 
@@ -63,7 +65,13 @@ def add_labels(commands: Commands, summary: str) -> None:
         help="also release the share of users who had more than --max-labels or --max-count "
         "allows; costs as much as one more label per user",
     )
-    add_outputs(command, "label,count")
+    command.add_argument(
+        "--only-labels",
+        action="store_true",
+        help="release labels without counts: two to four times as many; --max-labels may be in "
+        "the hundreds",
+    )
+    add_outputs(command, "label,count, or label with --only-labels")
 
 
 def _labels(options: argparse.Namespace) -> None:
@@ -72,23 +80,46 @@ def _labels(options: argparse.Namespace) -> None:
         raise UsageError("--user needs --max-labels: how many labels a user keeps at most")
     if options.delta is None and options.known_labels is None:
         raise UsageError("--delta is needed, such as 1e-6: labels come from the data")
+    if options.only_labels:
+        _check_only_labels(options)
     run_labelled(_mechanism(options), options, _other_caps(options))
 
 
-def _other_caps(options: argparse.Namespace) -> dict[int, ThresholdHistogram]:
+def _check_only_labels(options: argparse.Namespace) -> None:
+    """Refuse what goes with counts alone."""
+    given = {
+        "--known-labels": options.known_labels is not None,
+        "--count-cut-users": options.count_cut_users,
+        "--noise laplace": options.noise == "laplace",
+        "--max-count": options.max_count not in (None, 1),
+    }
+    refused = [name for name, is_given in given.items() if is_given]
+    if refused:
+        raise UsageError(f"{refused[0]} does not go with --only-labels: no counts are released")
+
+
+def _other_caps(options: argparse.Namespace) -> dict[int, LabelsMechanism]:
     """For a dry run: the mechanisms with half of --max-labels and with twice as many."""
     if not options.dry_run or options.user is None or options.quiet:
         return {}
     caps = sorted({max(options.max_labels // 2, 1), 2 * options.max_labels} - {options.max_labels})
-    found = {}
+    found: dict[int, LabelsMechanism] = {}
     for cap in caps:
         with contextlib.suppress(ParameterError):
             found[cap] = _mechanism(argparse.Namespace(**{**vars(options), "max_labels": cap}))
     return found
 
 
-def _mechanism(options: argparse.Namespace) -> ThresholdHistogram:
+def _mechanism(options: argparse.Namespace) -> LabelsMechanism:
     """Return the mechanism; the choice of noise looks at the options alone."""
+    if options.only_labels:
+        labels: DiscoverLabels = calibrate(
+            DiscoverLabels,
+            epsilon=options.epsilon,
+            delta=options.delta,
+            max_labels=bounds_of(options)["max_labels"],
+        )
+        return labels
     parameters: dict[str, Any] = {
         "epsilon": options.epsilon,
         "delta": options.delta or "0",

@@ -16,9 +16,9 @@ from dphist.commands.user_unit import user_unit
 from dphist.data.guard import or_one_row
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import ParameterError
-from dphist.labels import ThresholdHistogram, TopLabels
+from dphist.labels import DiscoverLabels, ThresholdHistogram, TopLabels
 from dphist.labels.mechanism import LabelsMechanism
-from dphist.privacy.as_text import float_up
+from dphist.privacy.as_text import float_up, plain, up
 from dphist.report.delta_words import Number
 from dphist.report.guarantees import in_all, total_in_words, total_json, total_of, warnings_of
 from dphist.report.labels import words as labels_words
@@ -160,6 +160,7 @@ def _counted(options: argparse.Namespace, progress: Callable[[float], None] | No
         progress=progress,
         delimiter=options.delimiter,
         count_users=_counts_cut_users(options),
+        keep_sets=bool(getattr(options, "only_labels", False)),
         unit=options.unit,
         **bounds_of(options),
     )
@@ -206,8 +207,9 @@ def _print_dry_run(
     noun = plural_of(labels_words.bounded_unit(provenance))
     number = Number(options.expect_users, noun)
     threshold = mechanism.threshold
-    # A ranking has no counts.
-    of = None if isinstance(mechanism, TopLabels) else counted_by(mechanism, provenance)
+    # A ranking has no counts, and neither have labels alone.
+    without_counts = isinstance(mechanism, TopLabels | DiscoverLabels)
+    of = None if without_counts else counted_by(mechanism, provenance)
     if options.json:
         shown: dict[str, Any] = {
             "guarantee": total_json(total, unit),
@@ -267,7 +269,11 @@ def _caps_in_words(mechanism: LabelsMechanism, others: Mapping[int, LabelsMechan
         "middle of what people have rather than the maximum."
     ]
     for cap, other in others.items():
-        count, error = _likely(other), half_width(other)
+        count = _likely(other)
+        if isinstance(other, DiscoverLabels):
+            lines.append(f"  --max-labels {cap:,}: threshold {plain(up(other.threshold))}.")
+            continue
+        error = half_width(other)
         says = f"  --max-labels {cap:,}: counts are within ± {error:,}"
         lines.append(says + (f", and released from {count:,} on." if count is not None else "."))
     lines.append("'dphist plan labels --max-labels 10,20,50' compares more values, for several ε.")

@@ -56,9 +56,15 @@ def _written(text: str) -> tuple[str, int]:
 def _one(parts: Sequence[Statement]) -> list[Statement]:
     if len(parts) < 2:
         return list(parts)
-    *first, last = (text for text, _ in parts)
+    text = _joined(tuple([text for text, _ in parts]))
+    return [(text, [value for _, values in parts for value in values])]
+
+
+@lru_cache(maxsize=64)
+def _joined(texts: tuple[str, ...]) -> str:
+    *first, last = texts
     named = ", ".join(f"part{number} AS ({text})" for number, text in enumerate(first))
-    return [(f"WITH {named} {last}", [value for _, values in parts for value in values])]
+    return f"WITH {named} {last}"
 
 
 def merge_questions(questions: Sequence[Statement]) -> Statement:

@@ -42,6 +42,7 @@ _HEAD = (
     "SELECT format, version, library, id, name, identity, entries, head, time, "
     "current_setting('synchronous_commit'), current_setting('fsync') FROM dphist_ledger"
 )
+_SETTINGS_AT = 9  # what the server syncs, behind what the ledger says of itself
 # Writers queue for the table and not for its row: this way of waiting holds no snapshot. Who waits
 # for a row keeps the server from removing its old versions, and then has to go through all of them
 # while the ledger is locked.
@@ -50,7 +51,7 @@ _LOCK = "LOCK TABLE dphist_ledger IN SHARE ROW EXCLUSIVE MODE"
 # the disk has all that was committed so far, as `synchronous_commit` says. So many writers share a
 # sync, and none returns before its own. Whoever commits in between depends on what came before it
 # in the log: a crash loses both, or the later one.
-_UNSYNCED = "SET LOCAL synchronous_commit TO off"
+_UNSYNCED = "set_config('synchronous_commit','off',true)"
 _SYNC = "SELECT pg_logical_emit_message(true, 'dphist', '')"
 _CREATING = 0x6470686973740001  # "dphist": one lock for all who create a ledger here
 
@@ -230,8 +231,8 @@ class PostgresStore:
         ----------
         durable : whether a server is refused that does not sync what it commits.
         """
-        head = checked_head([row[:-2] for row in rows], self.name)
-        if durable and "off" in rows[0][-2:]:
+        head = checked_head([row[:_SETTINGS_AT] for row in rows], self.name)
+        if durable and "off" in rows[0][_SETTINGS_AT:][:2]:
             raise LedgerError(
                 f"{self.name} does not sync what it commits (fsync or synchronous_commit is off), "
                 "so a crash would lose charges; turn both on"
@@ -313,7 +314,7 @@ class _Statements:
 
     def commit(self) -> bool:
         """Commit, and wait until it is on the disk; return whether it was not a rollback."""
-        self._waiting += [(_UNSYNCED, ()), ("COMMIT", ())]
+        self._waiting.append(("COMMIT", ()))
         return self._run(_SYNC).status == "COMMIT"
 
     def _run(self, later: str | None = None) -> roundtrip.Answer:
@@ -336,7 +337,8 @@ _NO_ROWS = _NoRows()
 
 def _begin(connection: Connection, write: bool, about: About | None) -> list[Sequence[Any]]:
     """Begin a transaction, which a writer locks; return the head, and what is asked for."""
-    asked: list[Statement] = [(_HEAD, ()), *([] if about is None else about.questions())]
+    head = _HEAD.replace(" FROM", f", {_UNSYNCED} FROM") if write else _HEAD
+    asked: list[Statement] = [(head, ()), *([] if about is None else about.questions())]
     begun = [("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", ())]
     if write:
         begun = [("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", ()), (_LOCK, ())]

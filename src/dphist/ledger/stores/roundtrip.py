@@ -35,15 +35,19 @@ class Answer:
     """The answer of the server to one statement."""
 
     def __init__(self, result: PGresult) -> None:
-        self._rows = list(_rows(result))
+        self._result: PGresult | None = result
+        self._rows: list[tuple[Any, ...]] = []
         self.status = (result.command_status or b"").decode()
 
     def fetchone(self) -> Any:
         """Return the first row, or None."""
-        return self._rows[0] if self._rows else None
+        rows = self.fetchall()
+        return rows[0] if rows else None
 
     def fetchall(self) -> Sequence[Any]:
         """Return all rows."""
+        if self._result is not None:
+            self._rows, self._result = list(_rows(self._result)), None
         return self._rows
 
 
@@ -140,11 +144,14 @@ def _error(result: PGresult) -> psycopg.Error:
 
 
 def _rows(result: PGresult) -> Iterator[tuple[Any, ...]]:
-    readers = [_reader(result.ftype(column)) for column in range(result.nfields)]
+    get = result.get_value
+    readers = [(column, _reader(result.ftype(column))) for column in range(result.nfields)]
     for row in range(result.ntuples):
         yield tuple(
-            None if (value := result.get_value(row, column)) is None else read(value)
-            for column, read in enumerate(readers)
+            [
+                None if (value := get(row, column)) is None else read(value)
+                for column, read in readers
+            ]
         )
 
 

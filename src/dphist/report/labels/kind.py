@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from dphist.labels import DiscoverLabels
 from dphist.labels.mechanism import LabelsMechanism
 from dphist.release.release import Release
 from dphist.report.counted import Counted
@@ -34,6 +35,8 @@ class LabelsKind(Kind):
 
     def title_of(self, release: Release) -> str:
         """Return the heading of a release; a ranking has no counts."""
+        if isinstance(release.mechanism, DiscoverLabels):
+            return "Labels that many have"
         return "The most common labels" if release.value.counts is None else self.title
 
     def result(self, release: Release) -> list[str]:

@@ -2,12 +2,14 @@
 
 from dataclasses import dataclass
 
+from dphist.labels import DiscoverLabels
 from dphist.release.release import Release
 from dphist.report import mechanism_facts
 from dphist.report.labels import words
 from dphist.report.labels.appearance import appearances, half_width
 from dphist.report.labels.bars import Bar, bars_of
 from dphist.report.labels.counted import bounding_cost, counted_of, cut_users_of, share_in_short
+from dphist.report.labels.discovered import LABELS_IN_ORDER
 from dphist.report.labels.order import order_in_words
 from dphist.report.labels.plots import charts_of, order_chart
 from dphist.report.labels.rows import Row, rows_of
@@ -35,6 +37,7 @@ class LabelsPage(Page):
     Attributes
     ----------
     has_counts : whether counts are released; a ranking has none.
+    ranked : whether labels come in the order of their counts.
     labels, labels_note : how many are released, and what is to be said of that.
     bars, bars_caption : the first rows with a bar each, if counts are released.
     tables : further rows, up to the first hundred.
@@ -49,6 +52,7 @@ class LabelsPage(Page):
     """
 
     has_counts: bool
+    ranked: bool
     labels: int
     labels_note: str
     bars: list[Bar]
@@ -76,6 +80,7 @@ def content(release: Release) -> LabelsPage:
     bars, seen = bars_of(rows[:_BARS]) if has_counts else ([], False)
     return LabelsPage(
         has_counts=has_counts,
+        ranked=not isinstance(mechanism, DiscoverLabels),
         labels=released,
         labels_note="released" + (", fewer than wanted were found" * (released < len(value))),
         bars=bars,
@@ -118,7 +123,9 @@ def _notes(release: Release) -> list[str]:
     """Return what intervals, threshold and order mean."""
     mechanism, value = words.mechanism_of(release), release.value
     likely = [words.appearance_in_words(mechanism, each) for each in appearances(mechanism)]
-    notes = [" ".join([words.threshold_in_words(mechanism), *likely]), order_in_words(mechanism)]
+    discovered = isinstance(mechanism, DiscoverLabels)
+    order = LABELS_IN_ORDER if discovered else order_in_words(mechanism)
+    notes = [" ".join([words.threshold_in_words(mechanism), *likely]), order]
     if value.counts is not None:
         counted = f"Counts are of {counted_of(release).whole}."
         notes = [f"{words.intervals_in_words(mechanism)} {counted}", *notes]
@@ -132,6 +139,8 @@ def _notes(release: Release) -> list[str]:
 def _figures(release: Release) -> list[Figure]:
     """Return the counts by rank, if the bars leave some out; or how sure an order is."""
     mechanism, value = words.mechanism_of(release), release.value
+    if isinstance(mechanism, DiscoverLabels):
+        return []
     if value.counts is None:
         return [figure(order_chart(release), "order", order_in_words(mechanism))]
     if len(value) <= _BARS:

@@ -5,6 +5,8 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
 from dphist.arrays import FloatArray
+from dphist.errors import ParameterError
+from dphist.labels import DiscoverLabels
 from dphist.release.release import Release
 from dphist.report.counted import Counted
 from dphist.report.labels.appearance import half_width
@@ -41,6 +43,10 @@ def plot(release: Release) -> Panels:
 
 def charts_of(release: Release) -> tuple[Chart, ...]:
     """Return the two charts of a release with counts, or the one of a ranking."""
+    if isinstance(release.mechanism, DiscoverLabels):
+        raise ParameterError(
+            "release must hold counts or a ranking to be plotted; this one holds labels alone"
+        )
     if release.value.counts is None:
         return (order_chart(release),)
     rows = rows_of(release, LARGEST)

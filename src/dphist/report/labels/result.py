@@ -2,6 +2,7 @@
 
 import math
 
+from dphist.labels import DiscoverLabels
 from dphist.release.release import Release
 from dphist.report.labels.appearance import half_width
 from dphist.report.labels.counted import counted_of
@@ -18,6 +19,9 @@ def result_of(release: Release) -> list[str]:
         return [f"No {nouns.label[0]} is common enough to be named."]
     first = Verbatim(labels[0])
     number = nouns.several(len(labels), nouns.label)
+    if isinstance(release.mechanism, DiscoverLabels):
+        have = "has" if len(labels) == 1 else "have"
+        return [f"{number} {have} enough {nouns.unit[1]} to be named; ", first, " is one of them."]
     if value.counts is None:
         if len(labels) == 1:
             return [f"The most common {nouns.label[0]} is ", first, "."]

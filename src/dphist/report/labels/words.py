@@ -9,13 +9,18 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import cast
 
-from dphist.labels import ThresholdHistogram, TopLabels, TopThreshold
+from dphist.labels import DiscoverLabels, ThresholdHistogram, TopLabels, TopThreshold
 from dphist.labels.mechanism import LabelsMechanism
 from dphist.privacy import PrivacyUnit
 from dphist.privacy.as_text import down, plain, short_exact, up, with_article
 from dphist.privacy.unit import PROMISED
 from dphist.release.release import Release
 from dphist.report.labels.appearance import Appearance, half_width
+from dphist.report.labels.discovered import (
+    LEAST_SHOWN_NOTE,
+    threshold_of_weights,
+    users_that_are_enough,
+)
 from dphist.report.words import LEVEL, limits_in_words, plural_of
 
 _USER = f"one user{PROMISED}"
@@ -145,6 +150,8 @@ def least_shown(mechanism: LabelsMechanism) -> str:
         return "none"
     if threshold_base(mechanism) != "zero":
         return f"{math.ceil(threshold):,}"
+    if isinstance(mechanism, DiscoverLabels):
+        return number(threshold)
     if mechanism.noise == "gaussian":  # compared before it is rounded
         return f"{math.floor(threshold + Fraction(1, 2)):,}"
     return f"{math.floor(threshold) + 1:,}"
@@ -152,6 +159,8 @@ def least_shown(mechanism: LabelsMechanism) -> str:
 
 def least_shown_note(mechanism: LabelsMechanism) -> str:
     """Say what `least_shown` is, as a note below it."""
+    if isinstance(mechanism, DiscoverLabels):
+        return LEAST_SHOWN_NOTE
     base = threshold_base(mechanism)
     if base == "zero":
         return "records, with noise; labels below it are missing"
@@ -163,6 +172,8 @@ def threshold_in_words(mechanism: LabelsMechanism) -> str:
     base, threshold = threshold_base(mechanism), mechanism.threshold
     if threshold is None:
         return "There is no threshold: all listed labels are released."
+    if isinstance(mechanism, DiscoverLabels):
+        return threshold_of_weights(mechanism)
     if base == "zero":
         return (
             f"Threshold: {number(threshold)} records; labels with a noisy count above it are "
@@ -176,6 +187,8 @@ def threshold_in_words(mechanism: LabelsMechanism) -> str:
 
 def appearance_in_words(mechanism: LabelsMechanism, appearance: Appearance) -> str:
     """Say what count a label needs to be released with some chance."""
+    if isinstance(mechanism, DiscoverLabels):
+        return users_that_are_enough(mechanism, appearance)
     percent, count = f"{100 * appearance.chance:g} %", appearance.count
     base = threshold_base(mechanism)
     if base == "zero":
@@ -230,7 +243,8 @@ def limits_of(mechanism: LabelsMechanism, provenance: Mapping[str, str]) -> list
                 "threshold are missing, however many there are.",
             )
         )
-    if threshold_base(mechanism) is not None and not isinstance(mechanism, TopLabels):
+    without_counts = isinstance(mechanism, TopLabels | DiscoverLabels)
+    if threshold_base(mechanism) is not None and not without_counts:
         limits.append(
             (
                 "Counts near the threshold.",

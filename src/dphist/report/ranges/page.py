@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from dphist.release.range_histogram import RangeHistogram
 from dphist.release.range_histogram.picture import ERRORS
 from dphist.release.release import Release
@@ -18,12 +20,14 @@ from dphist.report.ranges.rows import (
     count_text,
     error_text,
     outside_of,
+    parts,
     quantiles_of,
+    rows_between,
     rows_of,
     usual_error,
     whole_of,
 )
-from dphist.report.ranges.window import window_in_words
+from dphist.report.ranges.window import window_in_words, window_of
 from dphist.report.records import counted_of, unit_of
 from dphist.report.svg import figure
 
@@ -101,6 +105,11 @@ def content(release: Release) -> RangesPage:
 def _tables(value: RangeHistogram) -> list[Table]:
     """Return tables of ranges: quarters of the only axis, or parts of each of several."""
     if value.bins.ndim == 1:
+        window = window_of(value, 0)
+        if not window.whole:
+            inner = window.start + parts(window.stop - window.start, _QUARTERS)
+            places = np.unique(np.concatenate([[0], inner, [value.bins.size]]))
+            return [Table("Parts of the bins", rows_between(value, 0, places))]
         rows = rows_of(value, 0, _QUARTERS)
         return [Table("Quarters of the bins" if len(rows) == _QUARTERS else "All bins", rows)]
     most = _ROWS_EACH if value.bins.size <= _FEW else _QUARTERS

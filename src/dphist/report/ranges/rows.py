@@ -99,7 +99,11 @@ def sums(histogram: RangeHistogram, axis: int, places: IntArray) -> tuple[Number
 
 def rows_of(histogram: RangeHistogram, axis: int, most: int) -> list[Row]:
     """Return one axis in at most `most` parts, summed over all other axes."""
-    places = parts(histogram.bins.shape[axis], most)
+    return rows_between(histogram, axis, parts(histogram.bins.shape[axis], most))
+
+
+def rows_between(histogram: RangeHistogram, axis: int, places: IntArray) -> list[Row]:
+    """Return one axis in parts with edges at these places, summed over all other axes."""
     texts = short_edges(histogram.edges[axis][places])
     counts, errors = sums(histogram, axis, places)
     found = zip(texts[:-1], texts[1:], counts.tolist(), errors.tolist(), strict=True)

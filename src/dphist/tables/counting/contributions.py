@@ -13,7 +13,10 @@ the choice is uniform; nothing else is required of the hash.
 import secrets
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from dphist.arrays import IntArray
 from dphist.tables.checks import LARGEST
@@ -100,15 +103,47 @@ def count_labels(
 
         kind = source.kinds["term"]
         store, worst, users = source.run(lambda: hold_counts(bounded(), kind, summed))
-        missing = {
-            "who": f'{_MISSING_USER}, give them one, or count labels with null_users="drop" or, '
-            'if each such row is a separate user, "separate"',
-            "term": f'{MISSING[Use.KEY]}, or count labels with null_labels="drop"',
-        }
         raise_problem(
-            worst, wanted, source.wall.problem, from_text=source.from_text, missing=missing
+            worst, wanted, source.wall.problem, from_text=source.from_text, missing=_MISSING
         )
         return store.settle(stack.pop_all()), (users[0], users[1]) if users else None
+
+
+def bounded_pairs(
+    frame: object,
+    names: Mapping[str, str],
+    bounds: Bounds,
+    *,
+    key: str | None = None,
+    progress: Progress | None = None,
+    delimiter: str | None = None,
+) -> tuple[pa.Table, pa.DataType]:
+    """Bound each user to `max_labels` labels, and return who has which.
+
+    Parameters
+    ----------
+    frame, names, bounds, key, progress, delimiter
+        As for `count_labels`, which raises the same; `bounds.max_count` is 1.
+
+    Returns
+    -------
+    pairs : columns who, term, amount (int64), each pair of a user and a label once. Rows without a
+        user are separate users: `who` is null, and `amount` is the number of such rows.
+    kind : Arrow type of the labels.
+    """
+    wanted, own = _wanted(names), bounds if "user" in names else replace(bounds, max_labels=None)
+    with ExitStack() as stack:
+        source = open_source(stack, frame, wanted, progress=progress, delimiter=delimiter)
+        rows, salt = source.rows(), key or fresh_key()
+
+        def kept() -> pa.Table:
+            bounded = _bound_users(check_rows(rows, wanted, bounds), own, salt)
+            return bounded.to_arrow(["who", "term", "amount", "problem"])
+
+        found, kind = source.run(kept), source.kinds["term"]
+    worst = pc.max(found["problem"]).as_py()
+    raise_problem(worst, wanted, source.wall.problem, from_text=source.from_text, missing=_MISSING)
+    return found.drop_columns(["problem"]), kind
 
 
 def count_bounded_records(
@@ -162,6 +197,11 @@ def count_bounded_records(
 
 _MISSING_USER = "has rows without a user: drop them"
 MISSING_USERS = {"who": f"{_MISSING_USER} or give them one"}
+_MISSING = {
+    "who": f'{_MISSING_USER}, give them one, or count labels with null_users="drop" or, '
+    'if each such row is a separate user, "separate"',
+    "term": f'{MISSING[Use.KEY]}, or count labels with null_labels="drop"',
+}
 
 
 def _wanted(names: Mapping[str, str], *, only_text: bool = True) -> list[Wanted]:

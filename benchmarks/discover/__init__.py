@@ -1,0 +1,1 @@
+"""Labels found without counts, beside methods of others."""

@@ -1,0 +1,1 @@
+"""Labels without counts: who has which label decides where weight goes, look by look."""

@@ -1,0 +1,194 @@
+"""DiscoverLabels: as many labels as the budget finds, without counts."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import pyarrow as pa
+from scipy.special import ndtri
+
+from dphist.arrays import IntArray
+from dphist.data.label_counts import LabelCounts
+from dphist.errors import ParameterError
+from dphist.labels.discover.law import least_threshold, look_sigma
+from dphist.labels.discover.looks import AboveThreshold, found_labels
+from dphist.labels.discover.weights import LARGEST_SET, UNIT, first_weight
+from dphist.labels.mechanism import (
+    DELTA,
+    EPSILON,
+    LEVEL,
+    MAX_LABELS,
+    LabelsMechanism,
+    checked_delta,
+    checked_epsilon,
+)
+from dphist.mechanism import parameter
+from dphist.noise import Source
+from dphist.noise.gaussian import LARGEST_SIGMA
+from dphist.noise.gaussian_epsilon import gaussian_epsilon
+from dphist.parameters import Exact, checked_level, probability, whole_number
+from dphist.privacy import ApproxZCDP
+from dphist.privacy.as_text import down, plain
+from dphist.release.label_table import LabelTable
+from dphist.release.mechanisms import savable
+
+LOOKS = 16
+_MOST_LOOKS = 64
+
+
+@savable
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class DiscoverLabels(LabelsMechanism):
+    """Labels that many users have, without counts.
+
+    A user shares a weight of 1 (in l2 norm) among the user's labels. Every label's total gets
+    Gaussian noise, in each of several looks. Noisy totals, which are not released, decide where
+    users put their weight in the next look: on labels near the threshold, rather than on labels
+    that are far above it or out of reach. Labels whose looks add up to more than the threshold are
+    released, in the order of labels.
+
+    Guarantee
+    ---------
+    `delta`-approximate (epsilon**2 / 2)-zCDP for tables that differ by one user, who has at most
+    `max_labels` labels, whatever the number of looks; also (E, d(E) + delta)-DP for every E >= 0,
+    where d(E) is the exact delta of Gaussian noise at mu = epsilon, see `epsilon_at`. Covered are
+    the labels, their number and order. Not covered is the time it takes, and, of a bare frame of
+    counts, a promise that does not hold. Proof: `docs/proofs/discover_labels.md`.
+
+    Parameters
+    ----------
+    epsilon : number above 0; required.
+        1 / epsilon is the standard deviation of the noise on a label's mean total, in users who
+        have that label alone. What a release costs in all is `guarantee`; `dphist.calibrate` finds
+        epsilon from a total.
+    delta : number above 0 and below 1.
+    max_labels : whole number, at most 2**20. How many labels one user has at most.
+    looks : whole number from 1 to 64. How often the totals are looked at. More find more labels,
+        at the same cost, and take as much longer.
+
+    Notes
+    -----
+    Data are a `LabelCounts` made with `keep_sets=True`, which says who has which label. Of
+    a plain table of counts, which does not, each user is taken to have `max_labels`, and fewer
+    labels are found.
+
+    Examples
+    --------
+    >>> from dphist.labels.discover.mechanism import DiscoverLabels
+    >>> DiscoverLabels(epsilon="0.2", delta="1e-6", max_labels=100).guarantee
+    ApproxZCDP(rho=0.02, delta=1e-6, unit='user')
+    """
+
+    reference = (
+        "S. Gopi, P. Gulhane, J. Kulkarni, J. H. Shen, M. Shokouhi, S. Yekhanin. Differentially "
+        "Private Set Union. ICML 2020. arXiv:2002.09745 (weighted Gaussian). The looks are ours."
+    )
+    noise = "gaussian"
+    max_count = 1
+
+    epsilon: Fraction = parameter(**EPSILON)
+    delta: Fraction = parameter(**DELTA)
+    max_labels: int = parameter(**MAX_LABELS)
+    looks: int = parameter("How often noisy totals decide where users put their weight.")
+
+    def __init__(
+        self, *, epsilon: Exact, delta: Exact, max_labels: int, looks: int = LOOKS
+    ) -> None:
+        self._hold(
+            epsilon=checked_epsilon(epsilon),
+            delta=checked_delta(delta),
+            max_labels=whole_number(max_labels, "max_labels", 1, LARGEST_SET),
+            looks=whole_number(looks, "looks", 1, _MOST_LOOKS),
+        )
+        if look_sigma(self.epsilon, self.looks) > LARGEST_SIGMA:
+            raise ParameterError("epsilon is too small to sample; raise epsilon")
+        try:
+            provable = self.guarantee
+        except ParameterError:
+            provable = None
+        if provable is None:
+            raise ParameterError("epsilon is too large for a guarantee to be stated; lower epsilon")
+
+    @property
+    def guarantee(self) -> ApproxZCDP:
+        """What a release costs in all: `docs/proofs/discover_labels.md`."""
+        return ApproxZCDP(self.epsilon**2 / 2, self.delta, self._unit)
+
+    def epsilon_at(self, delta: Exact, releases: int = 1) -> Fraction | None:
+        """Return the least epsilon known of so many releases at a total delta.
+
+        None where that delta is too small for any. It is the exact one of the noise, which is below
+        what zCDP shows (`docs/proofs/discover_labels.md`, Lemma 5).
+        """
+        total, times = probability(delta, "delta"), whole_number(releases, "releases", 1, 2**40)
+        left = total - times * self.delta
+        if left > 0:
+            try:
+                return gaussian_epsilon(times * self.epsilon**2, left)
+            except ParameterError:  # beyond what is computed exactly; zCDP is not
+                pass
+        return LabelsMechanism.epsilon_at(self, total, times)
+
+    @property
+    def threshold(self) -> Fraction:
+        """A mean noisy total above it is released, in users who have one label each."""
+        return Fraction(self._threshold, UNIT * self.looks)
+
+    @property
+    def _threshold(self) -> int:
+        """The threshold of the sum of all looks, in units."""
+        return least_threshold(self.epsilon, self.delta, self.max_labels, self.looks)
+
+    def likely_count(self, chance: float) -> int:
+        """Return a number of users from which a label is released with this probability or more.
+
+        Of users with `max_labels` labels each, if weight is never moved: that is so for a plain
+        table of counts. In other data fewer users are usually enough, and none of a count is a
+        promise.
+        """
+        checked_level(chance, "chance")
+        needed = float(self.threshold) + float(self.noise_scale) * float(ndtri(chance))
+        return max(math.ceil(needed * UNIT / first_weight(self.max_labels)), 1)
+
+    def half_width(self, level: float = LEVEL) -> None:
+        """Return None: no counts are released."""
+
+    def _accept(self, table: object) -> LabelCounts:
+        counts = LabelsMechanism._accept(self, table)
+        if counts.sets is None and counts.null_users is not None:
+            raise ParameterError(
+                "DiscoverLabels needs data that say who has which label: make them with "
+                "LabelCounts.from_table(..., user=..., keep_sets=True)"
+            )
+        return counts
+
+    def _drawn(self, counts: LabelCounts, source: Source | None) -> LabelTable:
+        sigma, threshold = look_sigma(self.epsilon, self.looks), self._threshold
+        if counts.sets is not None:
+            above = found_labels(counts.sets, sigma, self.looks, threshold, source)
+            return LabelTable(pa.table({"label": counts.sets.labels.filter(pa.array(above))}))
+        # A user of counts has as many labels as the data say, but no user is assumed to have fewer.
+        most = self.max_labels if counts.max_labels is None else counts.max_labels
+        at_once = UNIT / self.epsilon
+        keep = AboveThreshold(at_once, most, self.looks, threshold, source)
+        return LabelTable(counts.filter_batches(keep).select(["label"]).sort_by("label"))
+
+    def restored(self, value: Any, noisy: Mapping[str, IntArray]) -> LabelTable:
+        """Return a table that was read from a file; ValueError if it has counts."""
+        table = LabelsMechanism.restored(self, value, noisy)
+        if table.counts is not None or None in table.labels:
+            raise ValueError("no counts are released")
+        return table
+
+    @property
+    def description(self) -> str:
+        """How a release is made."""
+        noise = plain(down(self.noise_scale))
+        return (
+            "Each user shares one weight among the user's labels. The total of each label gets "
+            f"Gaussian noise, in {self.looks} looks that leave a standard deviation of {noise} on "
+            "their mean; each look moves weight to labels near the threshold. Labels above it are "
+            "listed, without counts."
+        )

@@ -1,0 +1,92 @@
+"""What users add to their labels, in whole units, such that no user adds more than 1 in l2 norm.
+
+A unit is 2**-20. Labels have priorities, whole numbers, and a user's weights are proportional to
+the priorities of the user's labels. All roundings lower a weight (`docs/proofs/discover_labels.md`,
+Lemma 1).
+"""
+
+import math
+
+import numpy as np
+
+from dphist.arrays import IntArray
+
+UNIT_BITS = 20
+UNIT = 1 << UNIT_BITS
+"""Units in a weight of 1."""
+
+HIGHEST = 256
+"""Priorities are from 1 to this. All have it in the first look."""
+
+BOOST = 4
+"""Later weights of a user are at most so many times those of the first look."""
+
+LARGEST_SET = 1 << 20
+"""Largest number of labels of a user: sums of squares then stay inside int64."""
+
+_ROOT_BITS = 12  # of the fraction of a norm
+
+
+def first_weight(labels: int) -> int:
+    """Return the largest whole w with labels * w**2 <= UNIT**2: that of each of so many labels.
+
+    >>> first_weight(1) == UNIT, first_weight(4) == UNIT // 2, first_weight(2)
+    (True, True, 741455)
+    """
+    return math.isqrt(UNIT * UNIT // labels)
+
+
+def largest_weight(labels: int) -> int:
+    """Return what a user with so many labels adds to one of them at most, in a later look.
+
+    >>> largest_weight(16) == UNIT, largest_weight(64) == UNIT // 2
+    (True, True)
+    """
+    return min(UNIT, math.isqrt(BOOST * BOOST * UNIT * UNIT // labels))
+
+
+def most_added(labels: int, looks: int) -> int:
+    """Return what a user with so many labels adds to one of them at most, in all looks together."""
+    return first_weight(labels) + (looks - 1) * largest_weight(labels)
+
+
+def weights(priorities: IntArray, starts: IntArray) -> IntArray:
+    """Return the weights of users, proportional to priorities, with an l2 norm of at most UNIT.
+
+    Parameters
+    ----------
+    priorities : (pairs,) int64, from 1 to HIGHEST, of the labels of one user after another.
+    starts : (users + 1,) int64, where each user begins; no user is without labels, or has more
+        than LARGEST_SET.
+
+    Returns
+    -------
+    (pairs,) int64, units, before `largest_weight` is applied
+    """
+    if not len(priorities):
+        return np.zeros(0, np.int64)
+    squares = np.add.reduceat(priorities * priorities, starts[:-1])
+    norms = np.repeat(ceil_root(squares << 2 * _ROOT_BITS), np.diff(starts))
+    found: IntArray = (priorities << UNIT_BITS + _ROOT_BITS) // norms
+    return found
+
+
+def ceil_root(squares: IntArray) -> IntArray:
+    """Return the least integers r with r * r >= squares, for squares from 1 to 2**62.
+
+    Floating point proposes; integers decide.
+    """
+    roots = np.sqrt(squares.astype(np.float64)).astype(np.int64)
+    for _ in range(2):
+        roots -= (roots - 1) * (roots - 1) >= squares
+    for _ in range(3):
+        roots += roots * roots < squares
+    return roots
+
+
+def caps(starts: IntArray) -> IntArray:
+    """Return `largest_weight` for each pair of a user and a label."""
+    sizes = np.diff(starts)
+    distinct, place = np.unique(sizes, return_inverse=True)
+    most = np.array([largest_weight(int(size)) for size in distinct], np.int64)
+    return np.repeat(most[place], sizes)

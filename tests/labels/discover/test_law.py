@@ -1,0 +1,76 @@
+"""The threshold keeps delta, and hardly less would: Lemma 4 of docs/proofs/discover_labels.md."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import mpmath
+import pytest
+
+from dphist.labels.discover.law import keeps, least_threshold, look_sigma, total_sigma
+from dphist.labels.discover.weights import UNIT, most_added
+
+CASES = [
+    ("1/4", "1e-6", 1, 1),
+    ("1/4", "1e-6", 1, 16),
+    ("1/4", "1e-6", 100, 16),
+    ("1/4", "1e-6", 3000, 1),
+    ("3", "1e-12", 1000, 7),
+    ("1/100", "1/2", 50, 16),
+    ("20", "1e-300", 3, 64),
+    ("40", "1e-3", 40, 16),
+    ("1/4", Fraction(1, 10**400), 3, 16),
+]
+
+
+def delta_of(epsilon: Fraction, threshold: int, max_labels: int, looks: int) -> mpmath.mpf:
+    """The largest t p(t), to 50 digits."""
+    with mpmath.workdps(50):
+        sigma = UNIT * looks / (mpmath.mpf(epsilon.numerator) / epsilon.denominator)
+        away = (
+            (threshold - most_added(t, looks) - mpmath.mpf(looks) / 2) / sigma
+            for t in range(1, max_labels + 1)
+        )
+        return max(t * mpmath.erfc(x / mpmath.sqrt(2)) / 2 for t, x in enumerate(away, 1))
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "max_labels", "looks"), CASES)
+def test_the_threshold_is_nearly_the_least(
+    epsilon: str, delta: str | Fraction, max_labels: int, looks: int
+) -> None:
+    exact, allowed = Fraction(epsilon), Fraction(delta)
+    threshold = least_threshold(exact, allowed, max_labels, looks)
+    sigma = int(total_sigma(exact, looks))
+    wanted = mpmath.mpf(allowed.numerator) / allowed.denominator
+    assert delta_of(exact, threshold, max_labels, looks) <= wanted
+    assert delta_of(exact, threshold - sigma // 50_000, max_labels, looks) > wanted
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "max_labels", "looks"), CASES[:6])
+def test_what_is_too_low_does_not_keep_delta(
+    epsilon: str, delta: str, max_labels: int, looks: int
+) -> None:
+    exact, allowed = Fraction(epsilon), Fraction(delta)
+    threshold, sigma = least_threshold(exact, allowed, max_labels, looks), total_sigma(exact, looks)
+    assert keeps(sigma, threshold, allowed, max_labels, looks)
+    for step in (Fraction(1, 50_000), Fraction(1, 100), 1):
+        assert not keeps(sigma, threshold - int(step * sigma), allowed, max_labels, looks)
+    assert not keeps(sigma, -threshold, allowed, max_labels, looks)
+
+
+@pytest.mark.parametrize("looks", [1, 2, 3, 4, 7, 16, 64])
+def test_looks_share_the_noise(looks: int) -> None:
+    """All together cost no more than one, and hardly less."""
+    epsilon = Fraction(1, 3)
+    each = look_sigma(epsilon, looks)
+    together = looks * UNIT**2 / each**2
+    assert epsilon**2 * (1 - Fraction(1, 10**15)) <= together <= epsilon**2
+    assert total_sigma(epsilon, looks) ** 2 >= looks * each**2
+    if looks in (1, 4, 16, 64):
+        assert each == UNIT * math.isqrt(looks) / epsilon
+
+
+def test_more_labels_never_lower_the_threshold() -> None:
+    found = [least_threshold(Fraction(1, 4), Fraction(1, 10**6), m, 16) for m in range(1, 60)]
+    slack = int(total_sigma(Fraction(1, 4), 16)) // 50_000
+    assert all(after >= before - slack for before, after in itertools.pairwise(found))

@@ -1,0 +1,87 @@
+"""Words of people stand in every sentence, and never in the place of released values."""
+
+import re
+
+import pyarrow as pa
+import pytest
+
+import dphist as dh
+from dphist.report import plot, report_html
+from dphist.report.nouns import Nouns, Verbatim, in_own_words, nouns_of
+from dphist.report.summary import summary_text
+from tests.report.test_html import Page
+
+WORDS = {"label_name": "gene", "record_name": "mutation", "unit": "patient/patientes"}
+NAMES = ["label", "records", "a user", "TP53"]
+
+
+def released(**words: str) -> dh.Release:
+    counts = dh.LabelCounts.from_counts(
+        pa.array(NAMES), [900, 800, 700, 600], max_labels=2, max_count=1
+    )
+    mechanism = dh.ThresholdHistogram(epsilon=2, delta="1e-6", max_labels=2)
+    return mechanism.release(counts).present(**words)
+
+
+def test_a_page_speaks_of_genes_mutations_and_patients() -> None:
+    text = Page(report_html(released(**WORDS))).text
+    for name in NAMES:
+        assert f" {name} " in text  # released values stay
+        text = text.replace(f" {name} ", " ")
+    # Python code and names of parameters stay too.
+    code = r"[a-z]+_[a-z_]+|labels=None|\blabels not given|table: .*"
+    plain = re.sub(code, "", text)
+    assert not re.search(r"\b(labels?|records?|users?)\b", plain), re.findall(
+        r".{30}\b(?:labels?|records?|users?)\b.{30}", plain
+    )
+    assert "4 genes are common enough to be named" in text
+    assert "One patient adds at most 1 to each of at most 2 genes." in text
+    assert "patientes" in text
+
+
+def test_plot_and_summary_speak_so_too() -> None:
+    axes = plot(released(**WORDS))
+    assert [axes[0].get_xlabel(), axes[1].get_xlabel()] == ["Count (mutations)", "Rank (genes)"]
+    text = summary_text(released(**WORDS))
+    assert "Genes           4 in the release" in text
+    assert "labels=None" in text
+    assert "  label                                      count" in text
+
+
+def test_without_words_nothing_changes() -> None:
+    release = released()
+    assert in_own_words(release) is release
+    assert nouns_of(release)("A label of a user") == "A label of a user"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "said"),
+    [
+        ("A label; LABELS and labels", "An allele; Alleles and alleles"),
+        ("max_labels, labels=3, labels(1), x.labels", "max_labels, labels=3, labels(1), x.labels"),
+        ("relabelled; mislabel", "relabelled; mislabel"),
+    ],
+)
+def test_words_are_swapped_whole(sentence: str, said: str) -> None:
+    nouns = Nouns(swaps=(("label", "allele"), ("labels", "alleles")))
+    assert nouns(sentence) == said
+    assert nouns(Verbatim(sentence)) == sentence
+
+
+def test_words_cannot_be_markup() -> None:
+    release = released(label_name="<b>x</b>".replace("/", "|"), record_name="&amp;")
+    source = report_html(release)
+    assert "<b>" not in source
+    assert "&lt;b&gt;" in source
+    assert "&amp;amp;" in source
+
+
+def test_a_unit_with_rows_beside_it() -> None:
+    table = pa.table({"w": ["a"] * 50, "u": [*range(49), None]})
+    counts = dh.LabelCounts.from_table(
+        table, label="w", user="u", max_labels=1, max_count=1, null_users="separate"
+    )
+    release = dh.ThresholdHistogram(epsilon=2, delta="1e-6", max_labels=1).release(counts)
+    shown = in_own_words(release.present(unit="owner"))
+    assert shown.provenance["unit"] == "one owner, or one row without an owner"
+    assert release.provenance["unit"] == "one user, or one row without a user"
