@@ -87,7 +87,7 @@ def for_error(
     >>> from dphist.labels import ThresholdHistogram
     >>> found = for_error(ThresholdHistogram, appears_from=200, max_labels=10, delta="1e-6")
     >>> found.target, found.noise, found.expected_error().appears_from
-    ((0.459, 1e-6)-differential privacy, 'gaussian', 200)
+    ((0.435, 1e-6)-differential privacy, 'gaussian', 200)
     """
     wanted = _Wanted.checked(appears_from, half_width, range_rmse, relative_error, total, shape)
     count = whole_number(releases, "releases", 1, 2**40)

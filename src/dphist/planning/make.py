@@ -12,8 +12,6 @@ from dphist.planning.plan import Plan
 from dphist.planning.settings import SETTINGS
 from dphist.privacy import PrivacyUnit
 
-_UNITS = {"labels": "one user", "ranges": "one record", "anonymized": "one record"}
-
 
 def plan(kind: str, *, unit: str | None = None, criteria: Sequence[str] = (), **asked: Any) -> Plan:
     """Return what a release would cost and be worth, for several settings. No data are read.
@@ -22,8 +20,8 @@ def plan(kind: str, *, unit: str | None = None, criteria: Sequence[str] = (), **
     ----------
     kind : "labels", "ranges", "anonymized" or "stream"
     unit : str, optional
-        What is protected, such as "one patient" (default: "one user" for labels, "one event" or
-        "one user" for streams, otherwise "one record").
+        What is protected, such as "one patient" (default: "one user"; "one record" or "one event"
+        where no bound of a user is given).
     criteria : sequence of str
         Acceptance criteria, such as "range error < 0.5 %" or "at least 50 labels". They are saved
         with the plan, and `check` compares a release with them.
@@ -60,7 +58,7 @@ def plan(kind: str, *, unit: str | None = None, criteria: Sequence[str] = (), **
     --------
     >>> found = plan("labels", epsilon=[1, 2], max_labels=10, delta="1e-6", users=10_000)
     >>> found.column("appears_from"), found.column("guessed_right")
-    ([97, 52], [74, 89])
+    ([93, 50], [74, 89])
     """
     if kind not in SETTINGS:
         raise ParameterError(f"kind must be one of {', '.join(SETTINGS)}")
@@ -96,7 +94,8 @@ def _protected(unit: str) -> str:
 def _unit_of(kind: str, asked: dict[str, Any]) -> str:
     if kind == "stream":
         return "one event" if asked.get("max_events") is None else "one user"
-    return _UNITS[kind]
+    alone = kind != "labels" and asked.get("sensitivity", 1) in (1, [1], (1,))
+    return "one record" if alone else "one user"
 
 
 def _plain(value: Any) -> Any:
