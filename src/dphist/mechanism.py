@@ -28,6 +28,7 @@ from dphist.privacy.unit import ONE_RECORD
 from dphist.release.maker import Maker, parameters_of
 from dphist.release.mechanisms import savable
 from dphist.release.release import Release
+from dphist.shown import shown_by
 
 M = TypeVar("M")
 
@@ -191,6 +192,10 @@ class MechanismBase(Maker):
         if self.target is not None:
             shown.append(f"target={self.target!r}")
         return f"{type(self).__name__}({', '.join(shown)})"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        return str(shown_by("html_of", self))
 
     def _hold(self, **values: object) -> None:
         """Set fields, in the constructor: the mechanism is frozen, but not yet given out."""

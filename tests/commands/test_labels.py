@@ -127,6 +127,7 @@ def test_the_chances_are_those_of_the_mechanism(capsys) -> None:
         assert made.release_chance(count) >= chance > made.release_chance(count - 1)
 
 
+@pytest.mark.quick("[1]", "[2]")
 @pytest.mark.parametrize("max_labels", [1, 2, 30])
 def test_auto_noise_has_the_lower_threshold(max_labels, capsys) -> None:
     """By public parameters alone: the file does not exist."""

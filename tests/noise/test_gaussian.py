@@ -1,5 +1,6 @@
 """Exact rounded Gaussian noise: Lemma 5 of docs/proofs/noise.md."""
 
+import functools
 import random
 from collections.abc import Callable
 from fractions import Fraction
@@ -60,15 +61,22 @@ def words_in_use() -> list[int]:
     return [word for word in words if word >= gaussian._FAR_TAIL]
 
 
+@functools.cache  # it takes most of the time of four tests
+def exact_points() -> tuple[np.ndarray, list[mpmath.mpf]]:
+    """Words in use, and for each the x that is sought, in 50 digits."""
+    words = words_in_use()
+    with mpmath.workdps(50):
+        half, whole = mpmath.mpf("0.5"), mpmath.mpf(2) ** 64
+        points = [upper_tail_point((mpmath.mpf(word) + half) / whole) for word in words]
+    return np.array(words, np.uint64), points
+
+
 def largest_error(inverse: Callable[[np.ndarray], np.ndarray]) -> float:
     """Of what `_propose` takes for x, relative to 1 + x, against 50 digits."""
-    words = words_in_use()
-    found = -inverse(np.minimum((np.array(words, np.uint64) + 0.5) * 2.0**-64, 0.5))
-    errors = []
+    words, points = exact_points()
+    found = -inverse(np.minimum((words + 0.5) * 2.0**-64, 0.5))
     with mpmath.workdps(50):
-        for word, value in zip(words, found.tolist(), strict=True):
-            x = upper_tail_point((mpmath.mpf(word) + mpmath.mpf("0.5")) / mpmath.mpf(2) ** 64)
-            errors.append(abs(value - x) / (1 + x))
+        errors = [abs(value - x) / (1 + x) for value, x in zip(found.tolist(), points, strict=True)]
     return float(max(errors))
 
 

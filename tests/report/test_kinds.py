@@ -164,6 +164,21 @@ def test_labels_and_streams_of_somebody_else_are_shown(kind: Any, tmp_path: Path
     assert dh.plot(release)[0].get_title(loc="left") == "First labels"
 
 
+def test_a_release_of_no_label_without_intervals_is_shown() -> None:
+    @dataclass(frozen=True, kw_only=True)
+    class Silent(OtherLabels):
+        def intervals(self, release: Any, /, level: float = 0.95) -> None:
+            return None
+
+    empty = Silent(epsilon="0.7").release(LABELS.slice(0, 0))
+    assert "No label was released." in summary_text(empty)
+    assert "No label was released" in Page(report_html(empty)).text
+    assert dh.plot(empty, columns=1).shape == (1,)
+    release = Silent(epsilon="0.7").release(LABELS)
+    assert "95 % interval" not in summary_text(release)
+    assert dh.plot(release)[0].get_legend_handles_labels()[1] == ["Released"]
+
+
 def label_of(release: dh.Release) -> str:
     return str(table_of(release).labels[0])
 

@@ -18,6 +18,7 @@ from dphist import (
     ApproxDP,
     DiscoverLabels,
     LabelCounts,
+    ParameterError,
     PureDP,
     Release,
     ThresholdHistogram,
@@ -25,7 +26,6 @@ from dphist import (
     TopThreshold,
     plot,
 )
-from dphist.errors import ParameterError
 from dphist.noise import rounded_gaussian, two_sided_geometric
 from dphist.privacy import Target
 from dphist.release.maker import parameters_of

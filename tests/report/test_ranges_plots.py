@@ -1,17 +1,21 @@
 """Pictures of universal releases: few steps of many bins, readable axes, the release's own band."""
 
+import re
+
 import numpy as np
 import pytest
 
-from dphist import Axis, LeafCounts, ParameterError, plot
+from dphist import AdaptiveTree, Axis, LeafCounts, ParameterError, plot
 from dphist.release.range_histogram.picture import ERRORS
 from dphist.report import report_html
 from dphist.report.plots import NARROW
-from dphist.report.ranges.map import cells_of
+from dphist.report.ranges.map import cells_of, least_seen, shades_of
 from dphist.report.ranges.plots import MOST, bins_a_step, charts_of
+from dphist.report.ranges.rows import usual_error
 from dphist.report.ranges.scale import scale_of, steps_of
 from dphist.report.table import table_csv
 from tests.report.ranges_releases import ALL, HOURS, released
+from tests.report.test_html import Page
 
 
 @pytest.mark.quick("[one]", "[many]", "[hours]", "[hostile]")
@@ -104,3 +108,37 @@ def test_the_map_adds_up() -> None:
     assert cells.shape == (50, 60)
     assert cells.sum() == value.bins.sum()
     assert [len(ends) for ends in places] == [51, 61]
+
+
+def test_an_axis_is_drawn_where_the_records_are() -> None:
+    """Nine tenths of the axis would be empty; what lies beyond is said, and is in the table."""
+    release = released(AdaptiveTree, np.concatenate([np.full(20, 5000), np.zeros(4076, int)]))
+    by_bin, below = plot(release)
+    for ax in (by_bin, below):
+        assert 20 <= ax.get_xlim()[1] < 100
+    text = Page(report_html(release)).text
+    assert re.search(r"Drawn is bin 0 to \d\d of 0 to 4096: at most 0.5 % of the records", text)
+    assert re.search(r"\d\d to 4096 -?[\d,.]+ ± ", text)
+    even = released(AdaptiveTree, np.full(4096, 50))
+    assert plot(even)[0].get_xlim()[1] == 4096
+    assert "Drawn is" not in report_html(even)
+
+
+def test_a_map_shows_all_that_is_above_the_noise() -> None:
+    cells = np.zeros((128, 128), np.int64)
+    cells[50:60, 50:60] = 500
+    cells[55, 55] = 10**6
+    release = released(AdaptiveTree, cells)
+    drawn, places = cells_of(release.value)
+    assert [len(ends) < 64 for ends in places] == [True, True]
+    least = shades_of(float(drawn.max()), least_seen(release.value))[0]
+    assert least <= 300  # the million next to it hides nothing
+    assert f"fewer than {least:,} are blank" in Page(report_html(release)).text
+    (ax,) = plot(release)
+    assert ax.get_title(loc="left") == "Records by axis 1 and axis 2"
+
+
+def test_the_headline_error_is_of_bins_with_records() -> None:
+    value = released(LeafCounts, np.array([0] * 1000 + [10**6])).value
+    assert usual_error(value) == pytest.approx(value.error(1000, 1001))
+    assert usual_error(released(LeafCounts, np.zeros(5, int), epsilon=50).value) is None

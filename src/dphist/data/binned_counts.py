@@ -20,6 +20,7 @@ from dphist.data.uhi import read_uhi
 from dphist.errors import ParameterError
 from dphist.parameters import whole_number
 from dphist.privacy import PrivacyUnit
+from dphist.shown import shown_by
 from dphist.stopping import stoppable
 from dphist.tables.binning.slots import Grid, bin_rows, value_roles
 from dphist.tables.binning.users import bin_rows_bounded
@@ -172,6 +173,10 @@ class BinnedCounts:
         """Copy and unpickle through the constructor, which makes everything read-only."""
         parts = (self.counts, self.axes, dict(self.outside), self.sensitivity, self.unit)
         return BinnedCounts, parts
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the public bounds, no values."""
+        return str(shown_by("html_of", self))
 
     def __repr__(self) -> str:
         names = [axis.name for axis in self.axes]

@@ -6,6 +6,7 @@ from dphist.errors import LedgerError, ParameterError
 from dphist.privacy import PrivacyUnit
 from dphist.privacy.as_text import with_article
 from dphist.privacy.unit import PROMISED
+from dphist.shown import shown_by
 
 
 class Guarded:
@@ -50,6 +51,10 @@ class Guarded:
 
     def __reduce__(self) -> NoReturn:
         raise self.refusal()
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: how the data are released."""
+        return str(shown_by("html_of", self))
 
     def __repr__(self) -> str:
         return f"Guarded(by {self.__place}; not shown)"

@@ -17,6 +17,7 @@ from dphist.errors import DataError, ParameterError
 from dphist.noise import Source
 from dphist.noise.for_tests import is_for_tests
 from dphist.parameters import optional_whole, whole_number
+from dphist.shown import shown_by
 from dphist.stopping import stoppable
 from dphist.tables import LARGEST, check_counts, redact_errors
 from dphist.tables.counting.contributions import Bounds, bounded_pairs, count_labels
@@ -56,6 +57,10 @@ class LabelCounts:
     _is_cut: bool = False
     for_tests: bool = False
     _sets: Sets | None = None
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the public bounds, no values."""
+        return str(shown_by("html_of", self))
 
     def __repr__(self) -> str:
         return f"LabelCounts(max_labels={self.max_labels}, max_count={self.max_count}; not shown)"

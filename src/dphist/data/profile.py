@@ -14,6 +14,7 @@ from dphist.data.diagram import Diagram, merged
 from dphist.data.guard import Guarding, asserted_unit, guarded, unit_of_users
 from dphist.errors import DataError, ParameterError
 from dphist.parameters import whole_number
+from dphist.shown import shown_by
 from dphist.stopping import stoppable
 from dphist.tables.counting.contributions import count_bounded_records
 
@@ -350,6 +351,10 @@ class Profile(Diagram):
     def __reduce__(self) -> tuple[type["Profile"], tuple[IntArray, IntArray, int, str | None]]:
         """Copy and unpickle through the constructor, which makes the arrays read-only."""
         return Profile, (self.counts, self.prevalences, self.sensitivity, self.unit)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the public bounds, no values."""
+        return str(shown_by("html_of", self))
 
     def __repr__(self) -> str:
         return f"Profile(sensitivity={self.sensitivity}; counts not shown)"

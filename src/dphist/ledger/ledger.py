@@ -30,6 +30,7 @@ from dphist.privacy import PrivacyUnit
 from dphist.privacy.unit import as_unit
 from dphist.release.presentation import Presentation
 from dphist.release.release import Release, check_unit_word
+from dphist.shown import shown_by
 from dphist.streams import ContinualMechanism
 
 MAIN = "main"
@@ -325,6 +326,10 @@ class Ledger(LedgerAccounts):
             self._check_one_step(mechanism, data, account)
             self._payments.charge(mechanism, data, by, key, note, account, again=True)
         return open_charged(self._payments, path, mechanism, key, moved=moved)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: budgets, what is left, the last releases."""
+        return str(shown_by("html_of", self))
 
     def _has_paid(self, key: str) -> bool:
         """Whether a key was charged; a reservation does not pay for a state that is there."""

@@ -20,6 +20,7 @@ from dphist.privacy.groups import (
 )
 from dphist.privacy.rounding import readable
 from dphist.privacy.unit import ONE_RECORD, PrivacyUnit, as_unit
+from dphist.shown import shown_by
 
 
 def _hold(guarantee: object, name: str, value: Any) -> None:
@@ -98,6 +99,10 @@ class Protecting(ABC):
             if not wanted.bounds and bound.isidentifier():
                 wanted = PrivacyUnit(wanted.who, wanted.at_most, {bound: has})
         return self._of_steps(-(-things // self.unit.at_most), wanted)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        return str(shown_by("html_of", self))
 
     def _shown_unit(self) -> str:
         """Return the unit for a repr; empty for the default, one record."""

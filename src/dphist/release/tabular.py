@@ -5,6 +5,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from dphist.shown import shown_by
+
 
 class Tabular:
     """A released value, or a plan, that is a table. Not secret."""
@@ -24,6 +26,10 @@ class Tabular:
         import polars
 
         return polars.from_arrow(self.to_arrow())
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: a card with the head of the table."""
+        return str(shown_by("html_of", self))
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         """Return the table as an Arrow stream, for every library that reads such streams."""

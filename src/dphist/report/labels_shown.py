@@ -57,14 +57,22 @@ def distinct_names(labels: Sequence[str], letters: int = 26) -> list[str]:
     >>> distinct_names(["a" * 60 + "x" + "b" * 60, "a" * 60 + "y" + "b" * 60], 6)
     ['aaaaaa\\n…aaa… 1', 'aaaaaa\\n…aaa… 2']
     """
-    names = [_in_two_lines(harmless(label, 10 * letters), letters) for label in labels]
-    alike = Counter(names)
+    return numbered([_in_two_lines(harmless(label, 10 * letters), letters) for label in labels])
+
+
+def numbered(names: Sequence[str]) -> list[str]:
+    """Return names that were cut, with a number where several look alike.
+
+    >>> numbered(["heart dise…", "heart dise…", "tea"])
+    ['heart dis… 1', 'heart dis… 2', 'tea']
+    """
+    found, alike = list(names), Counter(names)
     seen: Counter[str] = Counter()
     for at, name in enumerate(names):
         if alike[name] > 1:
             seen[name] += 1
-            names[at] = f"{name[:-2]}… {seen[name]}" if len(name) > 3 else f"{name} {seen[name]}"
-    return names
+            found[at] = f"{name[:-2]}… {seen[name]}" if len(name) > 3 else f"{name} {seen[name]}"
+    return found
 
 
 def _in_two_lines(name: str, letters: int) -> str:

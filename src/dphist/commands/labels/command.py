@@ -68,8 +68,8 @@ def add_labels(commands: Commands, summary: str) -> None:
     command.add_argument(
         "--only-labels",
         action="store_true",
-        help="release labels without counts: two to four times as many; --max-labels may be in "
-        "the hundreds",
+        help="release labels without counts, several times as many if users have many; "
+        "--max-labels may be in the hundreds",
     )
     add_outputs(command, "label,count, or label with --only-labels")
 

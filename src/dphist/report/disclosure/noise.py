@@ -4,7 +4,13 @@ from dataclasses import dataclass
 
 from dphist.anonymized import PartitionSampler
 from dphist.anonymized.mechanism import GeometricMechanism
-from dphist.labels import PayWhatYouGet, ThresholdHistogram, TopLabels, TopThreshold
+from dphist.labels import (
+    DiscoverLabels,
+    PayWhatYouGet,
+    ThresholdHistogram,
+    TopLabels,
+    TopThreshold,
+)
 from dphist.privacy.as_text import down, plain
 from dphist.ranges.mechanism import RangesMechanism
 from dphist.release.maker import Maker
@@ -72,6 +78,8 @@ def noise_of(mechanism: Maker) -> Noise:
     if isinstance(mechanism, PartitionSampler):
         return Noise("none on counts: the exponential mechanism", "", _PROPOSED)
     scale = plain(down(mechanism.noise_scale))
+    if isinstance(mechanism, DiscoverLabels):
+        return Noise("Gaussian, rounded to multiples of 2^-20", scale, _ROUNDED)
     if isinstance(mechanism, ContinualMechanism):
         return Noise("Gaussian, in small units", scale, _STREAM)
     if isinstance(mechanism, TopLabels | PayWhatYouGet):

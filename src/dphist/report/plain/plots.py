@@ -6,7 +6,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from dphist.errors import ParameterError
 from dphist.release.release import Release
-from dphist.report.labels_shown import harmless
+from dphist.report.labels_shown import distinct_names
 from dphist.report.plain.rows import Row, counts_of, rows_of
 from dphist.report.plots import (
     Chart,
@@ -20,7 +20,6 @@ from dphist.report.plots import (
 
 TITLE = "First labels"
 _ROWS = 20
-_LETTERS = 22
 
 
 def plot(release: Release) -> Panels:
@@ -47,7 +46,7 @@ def _draw(ax: Axes, palette: Palette, rows: list[Row]) -> None:
                   label="95 % interval")  # fmt: skip
     counts = np.array([row.count for row in rows], np.float64)
     ax.plot(counts, places, "o", color=palette.line, markersize=5, label="Released")
-    ax.set_yticks(places, [harmless(row.label or "", _LETTERS) for row in rows], parse_math=False)
+    ax.set_yticks(places, distinct_names([row.label or "" for row in rows]), parse_math=False)
     ax.set_ylim(max(len(rows), 4) - 0.4, -0.6)
     ax.xaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: short_number(value)))

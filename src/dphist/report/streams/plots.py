@@ -10,7 +10,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 from rich.cells import cell_len
 
 from dphist.release.release import Release
-from dphist.report.labels_shown import harmless, in_columns
+from dphist.report.labels_shown import harmless, in_columns, numbered
 from dphist.report.nouns import nouns_of
 from dphist.report.plots import (
     Chart,
@@ -96,7 +96,9 @@ def _draw(
     if not lines:
         say_empty(ax)
     ax.set_ylim(bottom, top)
-    names = [in_columns(harmless(line.label, _COLUMNS), _COLUMNS).rstrip() for line in lines]
+    names = numbered(
+        [in_columns(harmless(line.label, _COLUMNS), _COLUMNS).rstrip() for line in lines]
+    )
     _scale(ax, end, _LEADER + _LETTER * max(map(cell_len, names), default=0))
     ax.set_xlabel(labels[0])
     ax.set_ylabel(labels[1])

@@ -1,0 +1,109 @@
+"""Card: what a notebook shows of one value, as HTML that loads nothing and runs no script."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from markupsafe import Markup
+
+from dphist.report.labels_shown import harmless
+
+_LONGEST = 60  # letters of a cell
+HEAD = 8
+"""Rows of a table that are shown."""
+
+
+class Prose(str):
+    """A text of the library's own, which a table shows in full."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The head of a table.
+
+    Attributes
+    ----------
+    columns : their names.
+    rows : values of the first rows: text, numbers, dates, or None for a missing one.
+    total : number of rows in all.
+    bars : name of a column of numbers that is shown as bars too; empty for none.
+    caption : what the rows are, if not the first ones.
+    """
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+    total: int
+    bars: str = ""
+    caption: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What a notebook shows of a value; all text is escaped.
+
+    Attributes
+    ----------
+    title : what the value is, in a few words.
+    facts : names and texts, such as the guarantee and its unit.
+    notes : sentences below the facts.
+    warning : a sentence that stands out; empty for none.
+    tables : heads of tables.
+    figure : an `<svg>` element, such as `dphist.report.svg.inline_svg` returns; empty for none.
+    """
+
+    title: str
+    facts: Sequence[tuple[str, str]] = ()
+    notes: Sequence[str] = ()
+    warning: str = ""
+    tables: Sequence[Table] = ()
+    figure: Markup = field(default_factory=Markup)
+
+    def html(self) -> str:
+        """Return the card as HTML."""
+        return _template().render(card=self, cells=_cells, widths=_widths)
+
+
+@cache
+def _template() -> Template:
+    environment = Environment(
+        loader=PackageLoader("dphist.report.notebook", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("card.html.j2")
+
+
+def _cells(table: Table) -> list[list[tuple[str, bool]]]:
+    """Return the texts of the cells, and whether each is a number."""
+    return [[_cell(value) for value in row] for row in table.rows]
+
+
+def _cell(value: Any) -> tuple[str, bool]:
+    if value is None:
+        return "(missing)", False
+    if isinstance(value, bool):
+        return str(value), False
+    if isinstance(value, int):
+        return f"{value:,}", True
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}", True
+    if isinstance(value, Prose):
+        return str(value), False
+    text = value.isoformat() if hasattr(value, "isoformat") else str(value)
+    return harmless(text.removesuffix("T00:00:00"), _LONGEST), False
+
+
+def _widths(table: Table) -> list[float]:
+    """Return the lengths of the bars, in percent; empty if there are none."""
+    if not table.bars:
+        return []
+    place = list(table.columns).index(table.bars)
+    values = [max(float(row[place]), 0.0) for row in table.rows]
+    longest = max(values, default=0.0) or 1.0
+    return [round(100 * value / longest, 1) for value in values]

@@ -1,0 +1,150 @@
+"""Cards of released values: the guarantee, the head of the table, a small figure."""
+
+from itertools import count
+from typing import Any
+
+import pyarrow as pa
+from markupsafe import Markup
+
+from dphist.data.profile import Profile
+from dphist.errors import ParameterError
+from dphist.release.label_table import LabelTable
+from dphist.release.range_histogram import RangeHistogram
+from dphist.release.release import FOR_TESTS, Release
+from dphist.release.running_counts import RunningCounts
+from dphist.report.kind import Kind
+from dphist.report.kinds import kind_of
+from dphist.report.labels_shown import label_texts
+from dphist.report.notebook.card import HEAD, Card, Table
+
+_OF_RELEASE = "Released values. The guarantee stands in the release that they came from."
+_NUMBERS = count(1)  # figures of one notebook need names of their own
+
+
+def card_of_release(release: Release) -> Card:
+    """Return the card of a release."""
+    warning = f"Protects nobody: {FOR_TESTS}." if release.for_tests else ""
+    try:
+        kind = kind_of(release)
+        promise, counted = kind.promise(release), kind.counted(release)
+    except ParameterError:  # of a kind that nobody registered, or that pages cannot state
+        facts = [("Guarantee", str(release.guarantee)), ("Protects", str(release.guarantee.unit))]
+        return Card(f"Release of {type(release.mechanism).__name__}", facts, warning=warning)
+    facts = [
+        ("Guarantee", promise.cost),
+        ("Protects", promise.unit),
+        ("Mechanism", type(release.mechanism).__name__),
+    ]
+    if release.total is not None:
+        facts.append(("Records, with noise", f"{release.total:,}"))
+    return Card(
+        f"Release: {kind.title_of(release)}",
+        facts,
+        [promise.meaning, *([counted.sentence] if counted.cut else [])],
+        warning,
+        _tables_of(release.value),
+        _figure_of(kind, release),
+    )
+
+
+def card_of_histogram(histogram: RangeHistogram) -> Card:
+    """Return the card of a released histogram over ranges."""
+    facts = [
+        (f"Axis {histogram.axis_name(axis)}", f"{size:,} bins")
+        for axis, size in enumerate(histogram.bins.shape)
+    ]
+    facts += [(f"Records {name}", f"{number:,}") for name, number in histogram.outside.items()]
+    return Card(
+        "Released histogram over ranges",
+        facts,
+        [_OF_RELEASE],
+        tables=_tables_of(histogram),
+        figure=_figure_of_histogram(histogram),
+    )
+
+
+def card_of_labels(table: LabelTable) -> Card:
+    """Return the card of released labels."""
+    return Card("Released labels", [], [_OF_RELEASE], tables=_tables_of(table))
+
+
+def card_of_stream(counts: RunningCounts) -> Card:
+    """Return the card of running counts."""
+    facts = [
+        ("Readings", f"{len(counts):,}"),
+        ("Events until the last", f"{int(counts.times[-1]):,}"),
+        ("Labels in any reading", f"{len(counts.labels):,}"),
+    ]
+    return Card("Released running counts", facts, [_OF_RELEASE], tables=_tables_of(counts))
+
+
+def _tables_of(value: Any) -> list[Table]:
+    """Return the head of the table of a released value; none of a kind without one."""
+    if isinstance(value, Profile):
+        largest = [part[::-1][:HEAD].tolist() for part in (value.counts, value.prevalences)]
+        rows = list(zip(*largest, strict=True))
+        caption = f"The largest {len(rows)} of {len(value.counts):,} counts."
+        many = len(value.counts)
+        return [Table(["count", "labels"], rows, many, caption=caption if many > HEAD else "")]
+    if isinstance(value, RangeHistogram):
+        return [_head(value.to_arrow())]
+    if isinstance(value, RunningCounts):
+        caption = f"The last reading, after {int(value.times[-1]):,} events."
+        return [_labels(value.latest, caption)]
+    if isinstance(value, LabelTable):
+        return [_labels(value)]
+    return []
+
+
+def _head(table: pa.Table) -> Table:
+    head = table.slice(0, HEAD)
+    columns = [column.to_pylist() for column in head.columns]
+    return Table(table.column_names, list(zip(*columns, strict=True)), table.num_rows)
+
+
+def _labels(table: LabelTable, caption: str = "") -> Table:
+    """Return the head of a table of labels, of any type that labels have, as text."""
+    head = LabelTable(table.to_arrow().slice(0, HEAD))
+    texts, counts = label_texts(head), head.counts
+    if counts is None:
+        return Table(["label"], [[text] for text in texts], len(table), caption=caption)
+    rows = list(zip(texts, counts.tolist(), strict=True))
+    return Table(["label", "count"], rows, len(table), "count" if rows else "", caption)
+
+
+def _figure_of(kind: Kind, release: Release) -> Markup:
+    """Return the first plot of a release, if its kind has one for such a release."""
+    if isinstance(release.value, LabelTable):
+        return Markup()  # the bars of the table are the plot
+    try:
+        charts = kind.charts(release)
+    except ParameterError:
+        return Markup()
+    return _drawn(charts[0], f"{charts[0].title} of the release.")
+
+
+def _figure_of_histogram(histogram: RangeHistogram) -> Markup:
+    if histogram.bins.ndim > 2:
+        return Markup()
+    from dphist.report.plots import Chart, Palette
+
+    def draw(ax: Any, palette: Palette) -> None:
+        if histogram.bins.ndim == 2:
+            from dphist.report.ranges.map import draw_map
+
+            draw_map(ax, palette, histogram)
+            return
+        from dphist.report.plots import finish
+
+        histogram.plot(ax, color=palette.line, label="Released")
+        finish(ax, palette)
+
+    title = "Map" if histogram.bins.ndim == 2 else "Histogram"
+    return _drawn(Chart(title, draw), f"{title} of the released bins.")
+
+
+def _drawn(chart: Any, description: str) -> Markup:
+    """Draw a chart as `<svg>`; matplotlib is imported here, where something is drawn."""
+    from dphist.report.svg import inline_svg
+
+    return inline_svg(chart, f"dphist-{next(_NUMBERS)}", description, 260)
