@@ -234,7 +234,9 @@ def test_entries_are_a_table(ledger: Ledger) -> None:
     assert rows[3]["mechanism"] == "AdaptiveScan"
     assert rows[3]["guarantee"] == "0.1-differential privacy (pure)"
     assert (rows[3]["by"], rows[3]["key"], rows[3]["note"]) == ("ana", "k", "=HYPERLINK()")
-    assert table.to_pandas().shape == table.to_polars().shape == (6, 12)
+    budgets = [row["budget"] for row in rows[:4]]
+    assert budgets == [None, "epsilon=1, delta=0.000001", "epsilon=1", None]
+    assert table.to_pandas().shape == table.to_polars().shape == (6, 13)
     assert repr(table) == "EntryTable(5 entries)"
     assert len(table) == 5
 

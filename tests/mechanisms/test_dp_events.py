@@ -18,7 +18,13 @@ from dphist.privacy import dp_events
 from tests.mechanisms.cases import CASES, made
 
 STEP = 1e-4  # of the accountants' losses, by which epsilon can be too large
-ALONE = {"TopThreshold", "TopLabels", "ContinualMechanism", "ContinualMechanism, known"}
+ALONE = {
+    "DiscoverLabels",
+    "TopThreshold",
+    "TopLabels",
+    "ContinualMechanism",
+    "ContinualMechanism, known",
+}
 RHO = {"AdaptiveTree, rho", "LeafCounts, rho"}
 
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from axe_core_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, sync_playwright
+if TYPE_CHECKING:  # what drives a browser is installed for `make verify`
+    from playwright.sync_api import Browser, Page
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 
@@ -58,8 +58,10 @@ def chromium_path() -> str:
 
 
 @contextmanager
-def chromium() -> Iterator[Browser]:
+def chromium() -> "Iterator[Browser]":
     """Start Chromium, and end it."""
+    from playwright.sync_api import sync_playwright
+
     with sync_playwright() as tools:
         browser = tools.chromium.launch(
             executable_path=chromium_path(), args=["--no-sandbox", "--disable-gpu"]
@@ -72,7 +74,7 @@ def chromium() -> Iterator[Browser]:
 class Shown:
     """A page that a browser shows, with the requests it made."""
 
-    page: Page
+    page: "Page"
     requests: list[str] = field(default_factory=list)
 
     def scrolls_sideways(self) -> float:
@@ -110,6 +112,8 @@ class Shown:
 
     def axe(self) -> list[str]:
         """Return what axe-core finds wrong: rule and element."""
+        from axe_core_python.sync_playwright import Axe
+
         found = Axe().run(self.page)
         return [
             f"{rule['id']}: {node['html'][:120]}"
@@ -138,7 +142,7 @@ class Shown:
 
 
 @contextmanager
-def shown(browser: Browser, path: Path, width: int, scheme: str = "light") -> Iterator[Shown]:
+def shown(browser: "Browser", path: Path, width: int, scheme: str = "light") -> Iterator[Shown]:
     """Show a page in a window of this width."""
     context = browser.new_context(
         viewport={"width": width, "height": 900},

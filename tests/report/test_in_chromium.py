@@ -7,15 +7,18 @@ nothing wrong. Each check is shown to fail on a page that is wrong.
 import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from playwright.sync_api import Browser
 
 import dphist as dh
 from tests.report import ranges_releases, releases
 from tests.report.chromium import Shown, chromium, printed_pages, shown
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 pytestmark = pytest.mark.verify
 
@@ -103,7 +106,7 @@ PAGES: dict[str, Callable[[], dh.Release]] = {
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
+def browser() -> "Iterator[Browser]":
     with chromium() as found:
         yield found
 
@@ -127,7 +130,7 @@ def faults(found: Shown) -> dict[str, object]:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1200, 800, 400])
-def test_every_width_and_scheme(browser: Browser, path: Path, width: int, scheme: str) -> None:
+def test_every_width_and_scheme(browser: "Browser", path: Path, width: int, scheme: str) -> None:
     with shown(browser, path, width, scheme) as found:
         assert faults(found) == {}
         assert found.requests == [path.as_uri()]
@@ -135,7 +138,7 @@ def test_every_width_and_scheme(browser: Browser, path: Path, width: int, scheme
         assert found.landmarks() == []
 
 
-def test_folded_rows_can_be_reached_and_fit(browser: Browser, path: Path) -> None:
+def test_folded_rows_can_be_reached_and_fit(browser: "Browser", path: Path) -> None:
     with shown(browser, path, 800) as found:
         reached, wanted = found.tab_order()
         assert reached == wanted
@@ -145,7 +148,7 @@ def test_folded_rows_can_be_reached_and_fit(browser: Browser, path: Path) -> Non
         assert faults(found) == {}
 
 
-def test_text_and_tables_reach_the_right_edge(browser: Browser, path: Path) -> None:
+def test_text_and_tables_reach_the_right_edge(browser: "Browser", path: Path) -> None:
     with shown(browser, path, 1200) as found:
         right = found.page.evaluate(
             "Math.max(...[...document.querySelectorAll('main p, main table, main dl')]"
@@ -160,7 +163,7 @@ def test_text_and_tables_reach_the_right_edge(browser: Browser, path: Path) -> N
             assert box["x"] + box["width"] >= edge - 32
 
 
-def test_printed_sheets_are_full(browser: Browser, path: Path) -> None:
+def test_printed_sheets_are_full(browser: "Browser", path: Path) -> None:
     with shown(browser, path, 1200) as found:
         sheets, needed = printed_pages(found)
         assert sheets <= math.ceil(needed) + 1
@@ -175,14 +178,14 @@ WRONG = {
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-def test_the_checks_see_what_is_wrong(browser: Browser, tmp_path: Path, wrong: str) -> None:
+def test_the_checks_see_what_is_wrong(browser: "Browser", tmp_path: Path, wrong: str) -> None:
     page = tmp_path / "wrong.html"
     page.write_text(f"<!doctype html><html lang=en><title>x</title><body>{WRONG[wrong]}</body>")
     with shown(browser, page, 800) as found:
         assert {"clipped": "cut"}.get(wrong, wrong) in faults(found)
 
 
-def test_requests_contrast_and_landmarks_are_seen(browser: Browser, tmp_path: Path) -> None:
+def test_requests_contrast_and_landmarks_are_seen(browser: "Browser", tmp_path: Path) -> None:
     page = tmp_path / "wrong.html"
     page.write_text(
         "<!doctype html><html><title>x</title><body><section><h2>No name</h2>"

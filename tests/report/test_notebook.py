@@ -42,6 +42,8 @@ SHOWN: dict[str, Any] = {
     "zcdp": dh.ZCDP("0.1"),
     "approximate": dh.ApproxDP(1, "1e-6", "one patient"),
     "approximate zcdp": dh.ApproxZCDP("0.1", "1e-9"),
+    "plan": dh.plan("labels", epsilon=["0.5", "1"], max_labels=[1, 10], delta="1e-6", users=9000),
+    "plan of ranges": dh.plan("ranges", bins=16, total=10**6, epsilon=["0.5", "1"]),
     "profile": PROFILE,
     "counts of labels": LABELS,
     "counts of bins": BINNED,
@@ -113,6 +115,14 @@ def test_figures_of_one_notebook_have_ids_of_their_own() -> None:
     ids = [set(re.findall(r'id="([^"]+)"', RELEASES["ranges"][0]._repr_html_())) for _ in "ab"]
     assert ids[0]
     assert not ids[0] & ids[1]
+
+
+def test_a_plan_shows_its_table_and_that_no_data_were_read() -> None:
+    plan = SHOWN["plan"]
+    text, tags = read(plan)
+    for shown in ("No data were read", "one user", "9,000", str(plan.column("appears_from")[0])):
+        assert shown in text
+    assert tags.count("svg") == tags.count("table") == 1
 
 
 def test_labels_are_text_whatever_they_are() -> None:

@@ -216,7 +216,7 @@ def test_who_was_bounded_is_who_is_protected() -> None:
     page = Page(report_html(release)).text
     for shown in (page, " ".join(summary_text(release).split())):
         assert f"Whether {unit}, is in the data" in shown
-        assert "contribution" not in shown
+        assert "one contribution" not in shown
     assert words.neighbors_in_words(5, "one user") in page
 
 

@@ -148,9 +148,9 @@ def _best_share(
 ) -> tuple[Fraction, Fraction | None]:
     """Return the share of delta with the lowest threshold, and about the epsilon it has.
 
-    Half if there is no threshold. A threshold that is no whole number falls, then rises with the
-    share, and may fall again where nearly all is given twice: a walk from a share that is usually
-    near the best, and one from the largest, stop where it rises on both sides.
+    Half if there is no threshold. A threshold that is no whole number has one valley: near the
+    usual share, or for one release where nearly all of delta is given twice. A walk into it stops
+    where the threshold rises on both sides.
     """
     tried: dict[int, tuple[Any, Any]] = {}
     near: Fraction | None = None
@@ -165,13 +165,15 @@ def _best_share(
                 tried[place] = (made.threshold, -made.epsilon)
         return tried[place]
 
-    place = shares.index(_USUAL_SHARE)
-    if isinstance(lowness(place)[0], Fraction):
-        places = [_descend(lowness, start, len(shares)) for start in (place, len(shares) - 1)]
-        place = min(places, key=lowness)
+    usual, last = shares.index(_USUAL_SHARE), len(shares) - 1
+    if isinstance(lowness(usual)[0], Fraction):
+        place = usual
+        if lowness(last)[0] < math.inf:
+            place = _descend(lowness, last, len(shares))
+        if not lowness(usual + 1) < lowness(usual) or lowness(usual) <= lowness(place):
+            place = min(place, _descend(lowness, usual, len(shares)), key=lowness)
     else:
-        whole = (p for p in range(len(shares)) if shares[p] not in _NEARLY_ALL)
-        place = min(whole, key=lowness)
+        place = min(range(len(shares)), key=lowness)
     if tried[place][0] == math.inf:
         return Fraction(1, 2), near
     return shares[place], -tried[place][1]

@@ -23,7 +23,7 @@ from dphist.labels.mechanism import (
     checked_epsilon,
     in_released_order,
 )
-from dphist.labels.one_release import epsilon_of_ends
+from dphist.labels.one_release import convex_from, epsilon_of_ends
 from dphist.labels.threshold.cut_users import NAME, CutUsers, checked, cut_users
 from dphist.labels.threshold.known_labels import listed, looked_up
 from dphist.labels.threshold.law import (
@@ -221,7 +221,10 @@ class ThresholdHistogram(LabelsMechanism):
         total, times = probability(delta, "delta"), whole_number(releases, "releases", 1, 2**40)
         if self.noise == "gaussian":
             try:
-                known = [self._of_sum(total, times), self._of_larger(total) if times == 1 else None]
+                larger = self._of_larger(total) if times == 1 else None
+                if larger is not None and larger > convex_from(self._changed * self.epsilon**2):
+                    return larger  # below the sum's, which leaves less to the noise
+                known = [self._of_sum(total, times), larger]
             except ParameterError:  # beyond what is computed exactly; zCDP is not
                 known = []
             claims = [epsilon for epsilon in known if epsilon is not None]

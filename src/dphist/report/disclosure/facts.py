@@ -31,7 +31,7 @@ _BOUNDS = {"max_labels": "label", "max_count": "", "max_records": "record", "max
 _TREATED = {
     "refuse": "Data with a row without {} are refused.",
     "drop": "Rows without {} are dropped.",
-    "separate": "Each row without {} counts for a user of its own.",
+    "separate": "Each row without {} counts as another one.",
 }
 _LONGEST = 200
 

@@ -1,6 +1,5 @@
 """Cards of released values: the guarantee, the head of the table, a small figure."""
 
-from itertools import count
 from typing import Any
 
 import pyarrow as pa
@@ -16,9 +15,9 @@ from dphist.report.kind import Kind
 from dphist.report.kinds import kind_of
 from dphist.report.labels_shown import label_texts
 from dphist.report.notebook.card import HEAD, Card, Table
+from dphist.report.notebook.figures import drawn
 
 _OF_RELEASE = "Released values. The guarantee stands in the release that they came from."
-_NUMBERS = count(1)  # figures of one notebook need names of their own
 
 
 def card_of_release(release: Release) -> Card:
@@ -120,7 +119,7 @@ def _figure_of(kind: Kind, release: Release) -> Markup:
         charts = kind.charts(release)
     except ParameterError:
         return Markup()
-    return _drawn(charts[0], f"{charts[0].title} of the release.")
+    return drawn(charts[0], f"{charts[0].title} of the release.")
 
 
 def _figure_of_histogram(histogram: RangeHistogram) -> Markup:
@@ -140,11 +139,4 @@ def _figure_of_histogram(histogram: RangeHistogram) -> Markup:
         finish(ax, palette)
 
     title = "Map" if histogram.bins.ndim == 2 else "Histogram"
-    return _drawn(Chart(title, draw), f"{title} of the released bins.")
-
-
-def _drawn(chart: Any, description: str) -> Markup:
-    """Draw a chart as `<svg>`; matplotlib is imported here, where something is drawn."""
-    from dphist.report.svg import inline_svg
-
-    return inline_svg(chart, f"dphist-{next(_NUMBERS)}", description, 260)
+    return drawn(Chart(title, draw), f"{title} of the released bins.")

@@ -16,6 +16,7 @@ _OWN = {
     "dphist.release.label_table.LabelTable": f"{_HERE}.released:card_of_labels",
     "dphist.release.running_counts.RunningCounts": f"{_HERE}.released:card_of_stream",
     "dphist.mechanism.MechanismBase": f"{_HERE}.promised:card_of_mechanism",
+    "dphist.planning.plan.Plan": f"{_HERE}.plans:card_of_plan",
     "dphist.privacy.guarantees.Protecting": f"{_HERE}.promised:card_of_guarantee",
     "dphist.ledger.ledger.Ledger": f"{_HERE}.ledgers:card_of_ledger",
     "dphist.data.profile.Profile": f"{_HERE}.secret:card_of_profile",
