@@ -171,8 +171,7 @@ class LabelCounts:
         store: Store
         if keep_sets:
             pairs = bounded_pairs(frame, names, bounds, **opened)
-            sets = redact_errors(lambda: sets_of(*pairs), _unheld())
-            store = ArrowStore(sets.counts())
+            sets, store = redact_errors(lambda: _held(*pairs), _unheld())
         else:
             store, users = count_labels(frame, names, bounds, **opened)
         counts = cls(
@@ -329,6 +328,12 @@ def _bounds(
             )
         most_labels = 1
     return Bounds(most_labels, most, null_users, null_labels)
+
+
+def _held(pairs: pa.Table, kind: pa.DataType) -> tuple[Sets, Store]:
+    """Return who has which label, and how many have each."""
+    sets = sets_of(pairs, kind)
+    return sets, ArrowStore(sets.counts())
 
 
 def _unheld() -> DataError:

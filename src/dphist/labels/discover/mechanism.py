@@ -1,5 +1,6 @@
 """DiscoverLabels: as many labels as the budget finds, without counts."""
 
+import contextlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from scipy.special import ndtri
 
 from dphist.arrays import IntArray
 from dphist.data.label_counts import LabelCounts
-from dphist.errors import ParameterError
+from dphist.errors import DataError, ParameterError
 from dphist.labels.discover.law import least_threshold, look_sigma
 from dphist.labels.discover.looks import AboveThreshold, found_labels
 from dphist.labels.discover.weights import LARGEST_SET, UNIT, first_weight
@@ -166,6 +167,17 @@ class DiscoverLabels(LabelsMechanism):
         return counts
 
     def _drawn(self, counts: LabelCounts, source: Source | None) -> LabelTable:
+        found = None
+        with contextlib.suppress(MemoryError):  # NumPy's message says how many pairs there are
+            found = self._found(counts, source)
+        if found is None:
+            raise DataError(
+                "not enough memory to look at who has which label: lower max_labels; nothing was "
+                "released"
+            )
+        return found
+
+    def _found(self, counts: LabelCounts, source: Source | None) -> LabelTable:
         sigma, threshold = look_sigma(self.epsilon, self.looks), self._threshold
         if counts.sets is not None:
             above = found_labels(counts.sets, sigma, self.looks, threshold, source)
