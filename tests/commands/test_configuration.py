@@ -226,6 +226,26 @@ def test_a_key_that_was_canceled_counts_as_a_new_one(write, capsys) -> None:
     assert not Path("genes.json").exists()
 
 
+@pytest.mark.parametrize("place", ["other.csv", "release.toml", "./other.csv"])
+def test_no_section_writes_to_what_is_read(place, write, capsys) -> None:
+    Path("other.csv").write_bytes(Path("rows.csv").read_bytes())
+    both = GENES.replace("genes.json", place) + AGES.replace("rows.csv", "other.csv")
+    path = write(both)
+    before = Path(place).read_bytes()
+    assert main(["run", path, "--overwrite"]) == 2
+    assert f"{place} is read; writing there would destroy it" in capsys.readouterr().err
+    assert Path(place).read_bytes() == before
+    assert not Path("ages.json").exists()
+
+
+def test_a_section_does_not_overwrite_its_configuration(write, capsys) -> None:
+    path = write(AGES.replace("ages.json", "release.toml"))
+    before = Path(path).read_bytes()
+    assert main(["ranges", "--config", path, "--overwrite"]) == 2
+    assert "release.toml is read; writing there would destroy it" in capsys.readouterr().err
+    assert Path(path).read_bytes() == before
+
+
 def test_a_failure_names_the_section_and_what_was_made_before(write, capsys) -> None:
     path = write(GENES + AGES)
     Path("rows.csv").write_text("patient,gene,age\np1,g1,SENTINEL\n")

@@ -15,7 +15,14 @@ from dphist.commands.configuration.arguments import arguments_of, check_defaults
 from dphist.commands.configuration.reading import Configuration, Section, read_configuration
 from dphist.commands.in_options import in_options
 from dphist.commands.options import Commands, UsageError
-from dphist.commands.publishing import Protected, check_paths, check_purpose, outputs_of
+from dphist.commands.publishing import (
+    Protected,
+    check_not_read,
+    check_paths,
+    check_purpose,
+    inputs_of,
+    outputs_of,
+)
 from dphist.commands.registry import parsed
 from dphist.durable.address import is_address
 from dphist.errors import BudgetError, DphistError, LedgerError, OutputFileError
@@ -113,7 +120,7 @@ def _prepared(found: Configuration, section: Section, asked: argparse.Namespace)
     except UsageError as error:
         text = str(error).partition("\n")[0]
         raise UsageError(f"{found.path}: [{section.name}]: {text}") from None
-    options.configuration = found.digest
+    options.configuration, options.config = found.digest, found.path
     return _Prepared(section, options)
 
 
@@ -131,10 +138,14 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def _check_outputs(found: Configuration, prepared: list[_Prepared]) -> None:
-    """Refuse two sections that write to one place."""
+    """Refuse two sections that write to one place, or one that writes to what another reads."""
+    paths = [p for each in prepared for p in outputs_of(each.options).values()]
+    read = [each for one in prepared for each in inputs_of(one.options)]
     try:
-        check_distinct([p for each in prepared for p in outputs_of(each.options).values()])
-    except OutputFileError as error:
+        for path in paths:
+            check_not_read(path, read)
+        check_distinct(paths)
+    except (UsageError, OutputFileError) as error:
         raise UsageError(f"{found.path}: {error}") from None
 
 
