@@ -12,6 +12,7 @@ from dphist.errors import ParameterError
 from dphist.planning.criteria import Criterion
 from dphist.planning.plan import Plan
 from dphist.privacy import ApproxDP, PureDP, delta_of
+from dphist.privacy.unit import OF_ROWS
 from dphist.ranges.reference import random_boxes
 from dphist.release.label_table import LabelTable
 from dphist.release.maker import target_of
@@ -26,7 +27,6 @@ _KINDS: dict[str, type[Any]] = {
     "stream": RunningCounts,
 }
 _LEVEL = "with a probability of 95 % or more"
-_OF_ROWS = ("one record", "one row", "one edge", "one event")
 _LOOK = "only the data show it: asking them costs budget"
 
 
@@ -83,7 +83,7 @@ def check(release: Release, plan: Plan) -> tuple[Verdict, ...]:
 
 def _verdict(release: Release, plan: Plan, asked: Criterion) -> Verdict:
     unit = str(release.guarantee.unit)
-    if asked.quantity in ("epsilon", "delta") and unit in _OF_ROWS and plan.unit not in _OF_ROWS:
+    if asked.quantity in ("epsilon", "delta") and unit in OF_ROWS and plan.unit not in OF_ROWS:
         # Of one record of many, such numbers promise less than of the one who has them.
         said = f"the release protects {unit}, and the plan is for {plan.unit}"
         return Verdict(asked, False, said)
