@@ -38,6 +38,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             words = expanded(given)
             options = parsed(words)
             options.configuration = words.configuration
+            if words.path is not None:
+                options.config = words.path
             known, typed = vars(options).keys(), _typed(options)
             run: Callable[[argparse.Namespace], None] = options.run
             run(options)

@@ -13,8 +13,9 @@ from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.mechanism import Mechanism, MechanismBase
 from dphist.parameters import Exact, whole_number
-from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, Guarantee, PureDP
+from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, Guarantee, PrivacyUnit, PureDP
 from dphist.privacy.as_text import float_up
+from dphist.privacy.unit import OF_ROWS, ONE_RECORD
 from dphist.release.release import Release
 
 try:
@@ -60,7 +61,8 @@ def measurement(mechanism: Mechanism, *, delta: Exact | None = None) -> Any:
     -----
     OpenDP accounts for the release, with other releases of its own; a ledger of dphist does not
     know of it. The unit of OpenDP's context must be the one that the data were bounded for: the
-    mechanism refuses data with larger bounds than its own.
+    mechanism refuses data with larger bounds than its own, and a measurement of users refuses data
+    that were bounded for records alone.
     """
     if not isinstance(mechanism, Mechanism):
         raise ParameterError("mechanism must have what dphist.Mechanism lists, such as release")
@@ -80,7 +82,7 @@ def measurement(mechanism: Mechanism, *, delta: Exact | None = None) -> Any:
             domains.user_domain("dphist data", _is_data),
             metrics.user_distance(f"dphist: number of units, each {guarantee.unit}"),
             _measure(guarantee),
-            lambda data: _answer(mechanism, data),
+            lambda data: _answer(mechanism, data, guarantee.unit),
             privacy_map,
         )
     except OpenDPException:
@@ -99,13 +101,20 @@ class _Answer(Release):
         raise AttributeError(f"a release is frozen: {name} cannot be set")
 
 
-def _answer(mechanism: Mechanism, data: Any) -> Release:
+def _answer(mechanism: Mechanism, data: Any, unit: PrivacyUnit) -> Release:
     refuse_guarded(data)
     if not _is_data(data):
         raise ParameterError(
             "data must be BinnedCounts, LabelCounts or a Profile, which have bounds"
         )
     release = mechanism.release(data)
+    protected = str(release.guarantee.unit)
+    of_rows = unit.who == ONE_RECORD.who or str(unit) in OF_ROWS
+    if protected in OF_ROWS and not of_rows:  # OpenDP would account for users
+        raise ParameterError(
+            f"data must be bounded for {unit}, which the measurement's metric counts, not for "
+            f"{protected}: count them with user="
+        )
     return _Answer(**{item.name: getattr(release, item.name) for item in fields(release)})
 
 

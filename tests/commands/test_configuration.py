@@ -189,6 +189,63 @@ def test_what_does_not_fit_together_is_refused_before_the_first_charge(write, ca
     assert "genes-1" not in capsys.readouterr().out
 
 
+def test_sections_that_share_a_key_are_refused_before_the_first_charge(write, capsys) -> None:
+    path = write(paid().replace("ages-1", "genes-1"))
+    ledger("4")
+    assert main(["run", path]) == 2
+    error = capsys.readouterr().err
+    assert "[ages] has the key 'genes-1' of [genes]" in error
+    assert main(["ledger", "log", "l.ledger"]) == 0
+    assert "genes-1" not in capsys.readouterr().out
+
+
+def test_a_key_that_was_charged_and_never_finished_is_refused_before_the_first(
+    write, capsys
+) -> None:
+    path = write(paid())
+    ledger("4")
+    Path("bad.csv").write_text("patient,gene,age\np1,g1,SENTINEL\n")
+    Path("bad.toml").write_text(paid().replace("rows.csv", "bad.csv"))
+    assert main(["run", "bad.toml", "--section", "ages"]) != 0
+    capsys.readouterr()
+    assert main(["run", path]) == 1
+    assert "[ages]: the key 'ages-1' was charged" in capsys.readouterr().err
+    assert not Path("genes.json").exists()
+
+
+def test_a_key_that_was_canceled_counts_as_a_new_one(write, capsys) -> None:
+    path = write(paid())
+    ledger("2.2")  # each of the two fits by itself
+    with dh.Ledger.open("l.ledger") as opened:
+        mechanism = dh.ThresholdHistogram(epsilon="0.5", delta="1e-6", max_labels=2)
+        data = dh.LabelCounts.from_table("rows.csv", label="gene", user="patient", max_labels=2)
+        opened.reserve(mechanism, data=data, by="ana", key="genes-1")
+        opened.cancel("genes-1")
+    assert main(["run", path]) == 3
+    assert "[ages] would not fit after the releases before it" in capsys.readouterr().err
+    assert not Path("genes.json").exists()
+
+
+@pytest.mark.parametrize("place", ["other.csv", "release.toml", "./other.csv"])
+def test_no_section_writes_to_what_is_read(place, write, capsys) -> None:
+    Path("other.csv").write_bytes(Path("rows.csv").read_bytes())
+    both = GENES.replace("genes.json", place) + AGES.replace("rows.csv", "other.csv")
+    path = write(both)
+    before = Path(place).read_bytes()
+    assert main(["run", path, "--overwrite"]) == 2
+    assert f"{place} is read; writing there would destroy it" in capsys.readouterr().err
+    assert Path(place).read_bytes() == before
+    assert not Path("ages.json").exists()
+
+
+def test_a_section_does_not_overwrite_its_configuration(write, capsys) -> None:
+    path = write(AGES.replace("ages.json", "release.toml"))
+    before = Path(path).read_bytes()
+    assert main(["ranges", "--config", path, "--overwrite"]) == 2
+    assert "release.toml is read; writing there would destroy it" in capsys.readouterr().err
+    assert Path(path).read_bytes() == before
+
+
 def test_a_failure_names_the_section_and_what_was_made_before(write, capsys) -> None:
     path = write(GENES + AGES)
     Path("rows.csv").write_text("patient,gene,age\np1,g1,SENTINEL\n")

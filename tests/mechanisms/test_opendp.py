@@ -157,3 +157,17 @@ def test_features_are_asked_for() -> None:
         measurement(dh.LeafCounts(epsilon=1, bins=3))
     with pytest.raises(ParameterError, match="mechanism"):
         measurement("LeafCounts")  # type: ignore[arg-type]
+
+
+def test_data_of_rows_are_none_of_users() -> None:
+    rows = pd.DataFrame({"label": ["a"] * 400, "user": range(400)})
+    made = measurement(dh.ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=1))
+    users = dh.LabelCounts.from_table(rows, label="label", user="user", max_labels=1)
+    assert str(made(users).guarantee.unit) == "one user"
+    with pytest.raises(OpenDPException, match="data must be bounded for one user"):
+        made(dh.LabelCounts.from_table(rows, label="label", max_labels=1))
+    of_five = measurement(dh.LeafCounts(epsilon=1, bins=3, sensitivity=5))
+    five = dh.bin_counts(
+        ROWS, column="x", edges=range(4), count="who", max_records=5
+    )  # rows of five records
+    assert str(of_five(five).guarantee.unit) == "one row"

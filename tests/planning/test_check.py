@@ -177,3 +177,16 @@ def test_a_release_of_another_kind_is_refused() -> None:
         dh.check(labels_release(), plan)
     with pytest.raises(dh.ParameterError, match=r"release must be a dphist\.Release"):
         dh.check(table(), plan)  # type: ignore[arg-type]
+
+
+def test_epsilon_of_a_record_is_not_that_of_a_user() -> None:
+    criteria = ["epsilon <= 2", "delta <= 1e-6"]
+    rows = dh.LabelCounts.from_table(pa.table({"label": ["a"] * 400}), label="label", max_labels=1)
+    made = dh.calibrate(dh.ThresholdHistogram, epsilon=2, delta="1e-6", max_labels=1)
+    plan = dh.plan("labels", epsilon=2, users=400, unit="one patient", criteria=criteria)
+    for verdict in dh.check(made.release(rows), plan):
+        assert verdict.holds is False
+        assert verdict.said == "the release protects one record, and the plan is for one patient"
+    assert all(each.holds for each in dh.check(labels_release(), plan))  # users are the patients
+    of_records = dh.plan("labels", epsilon=2, users=400, unit="one record", criteria=criteria)
+    assert all(each.holds for each in dh.check(made.release(rows), of_records))

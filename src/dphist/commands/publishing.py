@@ -61,17 +61,15 @@ def check_paths(options: argparse.Namespace, files: Sequence[str] | None = None)
     ----------
     files : that are read (default: FILE).
     """
-    named = [getattr(options, "known_labels", None)]
-    inputs = [*([options.file] if files is None else files), *filter(None, named)]
+    inputs = inputs_of(options, files)
     for name in inputs:
         if not Path(name).exists():
             raise UsageError(f"{name} does not exist")
         if Path(name).is_dir() or not os.access(name, os.R_OK):
             raise UsageError(f"{name} must be a file that can be read")
     paths = list(outputs_of(options).values())
-    for name in inputs:
-        if any(os.path.realpath(path) == os.path.realpath(name) for path in paths):
-            raise UsageError(f"{name} is the input; writing there would destroy it")
+    for path in paths:
+        check_not_read(path, inputs)
     try:
         check_distinct(paths)
         for path in paths:
@@ -81,6 +79,18 @@ def check_paths(options: argparse.Namespace, files: Sequence[str] | None = None)
     found = in_the_way(options)
     if found:
         raise UsageError(refusal(found))
+
+
+def inputs_of(options: argparse.Namespace, files: Sequence[str] | None = None) -> list[str]:
+    """Return the paths of what is read: `files` (default: FILE), public labels, configuration."""
+    named = [getattr(options, name, None) for name in ("known_labels", "config")]
+    return [*([options.file] if files is None else files), *filter(None, named)]
+
+
+def check_not_read(path: str, inputs: Sequence[str]) -> None:
+    """Refuse an output that is one of the inputs."""
+    if any(os.path.realpath(path) == os.path.realpath(name) for name in inputs):
+        raise UsageError(f"{path} is read; writing there would destroy it")
 
 
 def check_purpose(options: argparse.Namespace) -> None:

@@ -103,8 +103,8 @@ class BinnedCounts:
         Parameters
         ----------
         h : histogram of hist, boost-histogram or another library with UHI, or the dictionary of
-            its schema. Axes are intervals of numbers or consecutive whole numbers; counts are whole
-            numbers. Flow bins become the records in no bin.
+            its schema. Axes are intervals of numbers or consecutive whole numbers, and do not grow
+            with the data; counts are whole numbers. Flow bins become the records in no bin.
         edges_are_public : must be True: the edges are published, so they must have been fixed
             without looking at the data.
         sensitivity : total of records that one privacy unit can add or remove, at most. dphist

@@ -62,7 +62,7 @@ def _flows_of(axis: Any) -> tuple[bool, bool]:
 
 def _axis_of(axis: Any) -> Axis:
     """Return an axis with the edges of an axis of UHI: intervals, or consecutive whole numbers."""
-    if axis.traits.circular:
+    if axis.traits.circular or getattr(axis.traits, "growth", False):  # edges follow the data
         raise _not_uhi()
     bins = [axis[place] for place in range(len(axis))]
     if all(isinstance(each, int | np.integer) for each in bins):
@@ -94,7 +94,8 @@ def _of_dictionary(content: dict[str, Any]) -> Read:
 
 
 def _axis_in(axis: dict[str, Any]) -> Axis:
-    if axis["circular"]:
+    written = axis.get("writer_info", {}).values()
+    if axis["circular"] or any(writer.get("growth") for writer in written):
         raise _not_uhi()
     name = axis.get("metadata", {}).get("name")
     if axis["type"] == "variable":
@@ -114,5 +115,5 @@ def _whole(values: AnyArray) -> AnyArray:
 def _not_uhi() -> ParameterError:
     return ParameterError(
         "h must be a histogram of UHI, such as one of hist or boost-histogram, or the dictionary "
-        "of its schema, with axes of numbers, of kind COUNT"
+        "of its schema, with axes of numbers that do not grow with the data, of kind COUNT"
     )

@@ -12,6 +12,7 @@ from dphist.errors import ParameterError
 from dphist.planning.criteria import Criterion
 from dphist.planning.plan import Plan
 from dphist.privacy import ApproxDP, PureDP, delta_of
+from dphist.privacy.unit import OF_ROWS
 from dphist.ranges.reference import random_boxes
 from dphist.release.label_table import LabelTable
 from dphist.release.maker import target_of
@@ -77,10 +78,15 @@ def check(release: Release, plan: Plan) -> tuple[Verdict, ...]:
     if kind != plan.kind:
         what = "of another kind" if kind is None else f"of {kind}"
         raise ParameterError(f"release must be of {plan.kind}, as the plan is; it is {what}")
-    return tuple(_verdict(release, each) for each in plan.criteria)
+    return tuple(_verdict(release, plan, each) for each in plan.criteria)
 
 
-def _verdict(release: Release, asked: Criterion) -> Verdict:
+def _verdict(release: Release, plan: Plan, asked: Criterion) -> Verdict:
+    unit = str(release.guarantee.unit)
+    if asked.quantity in ("epsilon", "delta") and unit in OF_ROWS and plan.unit not in OF_ROWS:
+        # Of one record of many, such numbers promise less than of the one who has them.
+        said = f"the release protects {unit}, and the plan is for {plan.unit}"
+        return Verdict(asked, False, said)
     found = _FOUND[asked.quantity](release, asked)
     if isinstance(found, str):
         return Verdict(asked, None, found)

@@ -151,3 +151,5 @@ def _bounds(bounds: "Mapping[str, int | None] | Bounds") -> Bounds:
 
 ONE_RECORD = PrivacyUnit()
 """The default unit of a guarantee."""
+OF_ROWS = ("one record", "one row", "one edge", "one event")
+"""Units of which one person may have many: protecting one says little of the person."""

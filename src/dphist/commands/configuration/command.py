@@ -2,11 +2,12 @@
 
 import argparse
 import copy
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dphist.atomic_files import check_distinct
 from dphist.commands import ending
@@ -14,9 +15,20 @@ from dphist.commands.configuration.arguments import arguments_of, check_defaults
 from dphist.commands.configuration.reading import Configuration, Section, read_configuration
 from dphist.commands.in_options import in_options
 from dphist.commands.options import Commands, UsageError
-from dphist.commands.publishing import Protected, check_paths, check_purpose, outputs_of
+from dphist.commands.publishing import (
+    Protected,
+    check_not_read,
+    check_paths,
+    check_purpose,
+    inputs_of,
+    outputs_of,
+)
 from dphist.commands.registry import parsed
-from dphist.errors import BudgetError, DphistError, OutputFileError
+from dphist.durable.address import is_address
+from dphist.errors import BudgetError, DphistError, LedgerError, OutputFileError
+
+if TYPE_CHECKING:
+    from dphist.ledger import Ledger
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +120,7 @@ def _prepared(found: Configuration, section: Section, asked: argparse.Namespace)
     except UsageError as error:
         text = str(error).partition("\n")[0]
         raise UsageError(f"{found.path}: [{section.name}]: {text}") from None
-    options.configuration = found.digest
+    options.configuration, options.config = found.digest, found.path
     return _Prepared(section, options)
 
 
@@ -126,10 +138,14 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def _check_outputs(found: Configuration, prepared: list[_Prepared]) -> None:
-    """Refuse two sections that write to one place."""
+    """Refuse two sections that write to one place, or one that writes to what another reads."""
+    paths = [p for each in prepared for p in outputs_of(each.options).values()]
+    read = [each for one in prepared for each in inputs_of(one.options)]
     try:
-        check_distinct([p for each in prepared for p in outputs_of(each.options).values()])
-    except OutputFileError as error:
+        for path in paths:
+            check_not_read(path, read)
+        check_distinct(paths)
+    except (UsageError, OutputFileError) as error:
         raise UsageError(f"{found.path}: {error}") from None
 
 
@@ -138,6 +154,7 @@ def _check_sums(found: Configuration, prepared: list[_Prepared]) -> None:
 
     Those that its keys have already cost nothing more.
     """
+    _check_keys(found, prepared)
     together: dict[Any, list[tuple[_Prepared, Any, Protected]]] = {}
     for each in prepared:
         for place, mechanism, protected in each.options.checked:
@@ -148,7 +165,7 @@ def _check_sums(found: Configuration, prepared: list[_Prepared]) -> None:
         from dphist.ledger import Deferred
 
         with opened_at(place, asked[0][0].options) as ledger:
-            new = [each for each in asked if not _is_known(ledger, each[0])]
+            new = [each for each in asked if not _is_paid(found, ledger, each[0])]
             data = [Deferred(lambda: None, p.unit, p.records) for _, _, p in new]
             mechanisms = [mechanism for _, mechanism, _ in new]
             plan = ledger.plan(mechanisms, by=by, account=list(accounts) or None, data=data)
@@ -160,13 +177,37 @@ def _check_sums(found: Configuration, prepared: list[_Prepared]) -> None:
             )
 
 
-def _is_known(ledger: Any, each: _Prepared) -> bool:
-    """Whether the ledger has the key of a section already."""
+def _check_keys(found: Configuration, prepared: list[_Prepared]) -> None:
+    """Refuse two sections with one key: the second would be refused, or be the first again."""
+    held: dict[tuple[str, str], str] = {}
+    for each in prepared:
+        for place, _, _ in each.options.checked:
+            key: str = each.options.key
+            whole = place if is_address(place) else os.path.realpath(place)
+            first = held.setdefault((whole, key), each.section.name)
+            if first != each.section.name:
+                raise UsageError(
+                    f"{found.path}: [{each.section.name}] has the key {key!r} of [{first}]: give "
+                    "each release a key of its own"
+                )
+
+
+def _is_paid(found: Configuration, ledger: "Ledger", each: _Prepared) -> bool:
+    """Whether a section's key has paid already; LedgerError if it draws no more."""
+    from dphist.ledger import entries  # slow to import, and seldom needed
+
+    key = each.options.key
     try:
-        ledger.find(each.options.key)
+        state = ledger.find(key).state
     except DphistError:
         return False
-    return True
+    if state == entries.CHARGED:
+        raise LedgerError(
+            f"{found.path}: [{each.section.name}]: the key {key!r} was charged and has not "
+            "finished: it is running, or failed. If it failed, choose another key, which costs "
+            "again. Nothing was charged now"
+        )
+    return state != entries.CANCELED
 
 
 @contextmanager

@@ -14,9 +14,11 @@ class Expanded(list[str]):
     Attributes
     ----------
     configuration : hash of the file; None where there is none.
+    path : of the file.
     """
 
     configuration: str | None = None
+    path: str | None = None
 
 
 def expanded(given: Sequence[str]) -> Expanded:
@@ -51,5 +53,5 @@ def expanded(given: Sequence[str]) -> Expanded:
     arguments = arguments_of(found.path, section, dry_run=options.dry_run)
     flags = [f"--{flag}" for flag in _FLAGS if getattr(options, flag.replace("-", "_"))]
     made = Expanded([arguments[0], *flags, *arguments[1:]])
-    made.configuration = found.digest
+    made.configuration, made.path = found.digest, found.path
     return made
