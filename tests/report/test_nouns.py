@@ -28,6 +28,9 @@ def test_a_page_speaks_of_genes_mutations_and_patients() -> None:
     for name in NAMES:
         assert f" {name} " in text  # released values stay
         text = text.replace(f" {name} ", " ")
+    for own in ("user", "record"):  # what the words stand for is said once
+        assert text.count(f"is the owner's word for one {own} of the data") == 1
+        text = text.replace(f"word for one {own} of the data", "")
     # Python code and names of parameters stay too.
     code = r"[a-z]+_[a-z_]+|labels=None|\blabels not given|table: .*"
     plain = re.sub(code, "", text)
@@ -46,6 +49,13 @@ def test_plot_and_summary_speak_so_too() -> None:
     assert "Genes           4 in the release" in text
     assert "labels=None" in text
     assert "  label                                      count" in text
+
+
+def test_a_record_by_another_name_is_no_more_than_a_record() -> None:
+    release = dh.LeafCounts(epsilon=1, bins=2).release([3, 5]).present(record_name="patient")
+    said = '"patient" is the owner\'s word for one record of the data; each is protected by itself'
+    assert said in Page(report_html(release)).text
+    assert said in " ".join(summary_text(release).split())
 
 
 def test_without_words_nothing_changes() -> None:

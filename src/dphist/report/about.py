@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from dphist.release.presentation import forms_of
 from dphist.release.release import Release
 
 _SHOWN = (
@@ -38,7 +39,22 @@ def about_of(release: Release) -> About:
     worded = any(name in said for name in ("owner", "title", "dataset"))
     return About(
         heads=[said[name] for name in ("dataset", "period") if name in said],
-        rows=[(name, said[key]) for key, name in _SHOWN if key in said],
+        rows=[(name, said[key]) for key, name in _SHOWN if key in said] + _words(release),
         cited=f"{', '.join(cited)}." if worded else "",
         date=said.get("date"),
     )
+
+
+def _words(release: Release) -> list[tuple[str, str]]:
+    """Say what the owner's words for users and records stand for: they promise nothing more."""
+    given, who = release.presentation, release.guarantee.unit.who
+    rows = []
+    if given.unit is not None:
+        word = forms_of(given.unit)[0]
+        rows.append(("Words", f'"{word}" is the owner\'s word for one user of the data'))
+    if given.record_name is not None:
+        own = who if who in ("event", "row") else "record"
+        alone = "; each is protected by itself" if who in ("record", "event", "row") else ""
+        word = forms_of(given.record_name)[0]
+        rows.append(("Words", f'"{word}" is the owner\'s word for one {own} of the data{alone}'))
+    return rows
