@@ -439,4 +439,4 @@ def test_it_runs_as_a_module() -> None:
 
 def test_writing_over_the_input_is_called_that(capsys, records) -> None:
     assert run("anonymize", records, "--label", "password", "--epsilon", 1, "--table", records) == 2
-    assert "is the input" in capsys.readouterr().err
+    assert "is read; writing there would destroy it" in capsys.readouterr().err

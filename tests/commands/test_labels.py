@@ -330,7 +330,10 @@ def test_bad_use_exits_2_with_a_reason(command, arguments, said, records, capsys
         (["top", "none.csv", *USERS, *BUDGET], "none.csv does not exist"),
         (["top", "records.csv", *USERS, *BUDGET, "-k", 0], "k must be"),
         (["top", "records.csv", *USERS, *BUDGET, "-k", 11, "--candidates", 10], "candidates"),
-        (["labels", "records.csv", *USERS, *BUDGET, "--table", "records.csv"], "is the input"),
+        (
+            ["labels", "records.csv", *USERS, *BUDGET, "--table", "records.csv"],
+            "is read; writing there would destroy it",
+        ),
     ],
 )
 def test_bad_use_of_one_command(arguments, said, records, capsys, monkeypatch) -> None:
