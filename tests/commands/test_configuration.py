@@ -189,6 +189,16 @@ def test_what_does_not_fit_together_is_refused_before_the_first_charge(write, ca
     assert "genes-1" not in capsys.readouterr().out
 
 
+def test_a_ledger_written_in_two_ways_is_added_up_as_one(write, capsys) -> None:
+    here, same = 'ledger = "l.ledger"\n', 'ledger = "./l.ledger"\n'
+    text = paid().replace(here, "").replace("[genes]\n", f"[genes]\n{here}")
+    path = write(text.replace("[ages]\n", f"[ages]\n{same}"))
+    ledger("2.2")
+    assert main(["run", path]) == 3
+    assert "[ages] would not fit after the releases before it" in capsys.readouterr().err
+    assert not Path("genes.json").exists()
+
+
 def test_sections_that_share_a_key_are_refused_before_the_first_charge(write, capsys) -> None:
     path = write(paid().replace("ages-1", "genes-1"))
     ledger("4")

@@ -9,7 +9,7 @@ from pathlib import Path
 from dphist.atomic_files import check_output_path, staged_outputs
 from dphist.commands.ledger.options import LEDGER, existing, is_file
 from dphist.commands.options import Commands, UsageError
-from dphist.commands.publishing import refusal
+from dphist.commands.publishing import check_not_read, refusal
 from dphist.errors import OutputFileError
 from dphist.ledger import Ledger
 from dphist.release.release import Release
@@ -116,8 +116,7 @@ def _check_output(options: argparse.Namespace, path: str | None, inputs: Sequenc
     if path is None:
         return
     read = [name for name in (*inputs, options.about or "") if name and is_file(name)]
-    if any(os.path.realpath(path) == os.path.realpath(name) for name in read):
-        raise UsageError(f"{path} is read; writing there would destroy it")
+    check_not_read(path, read)
     try:
         check_output_path(path)
     except OutputFileError as error:

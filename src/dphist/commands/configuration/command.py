@@ -158,7 +158,7 @@ def _check_sums(found: Configuration, prepared: list[_Prepared]) -> None:
     together: dict[Any, list[tuple[_Prepared, Any, Protected]]] = {}
     for each in prepared:
         for place, mechanism, protected in each.options.checked:
-            paid = (place, each.options.by, tuple(each.options.account or ()))
+            paid = (_whole(place), each.options.by, tuple(each.options.account or ()))
             together.setdefault(paid, []).append((each, mechanism, protected))
     for (place, by, accounts), asked in together.items():
         from dphist.commands.ledger.opening import opened_at  # slow to import, and seldom needed
@@ -183,13 +183,17 @@ def _check_keys(found: Configuration, prepared: list[_Prepared]) -> None:
     for each in prepared:
         for place, _, _ in each.options.checked:
             key: str = each.options.key
-            whole = place if is_address(place) else os.path.realpath(place)
-            first = held.setdefault((whole, key), each.section.name)
+            first = held.setdefault((_whole(place), key), each.section.name)
             if first != each.section.name:
                 raise UsageError(
                     f"{found.path}: [{each.section.name}] has the key {key!r} of [{first}]: give "
                     "each release a key of its own"
                 )
+
+
+def _whole(place: str) -> str:
+    """Return the same name for each way to write the place of a ledger."""
+    return place if is_address(place) else os.path.realpath(place)
 
 
 def _is_paid(found: Configuration, ledger: "Ledger", each: _Prepared) -> bool:
