@@ -12,7 +12,7 @@ import pytest
 
 import dphist as dh
 from dphist import ZCDP, ApproxDP, ApproxZCDP, ParameterError, PrivacyUnit, PureDP, compose
-from dphist.release.release import _checksum
+from dphist.release.document import checksum
 from dphist.report import report_html
 from dphist.report.kinds import kind_of
 from dphist.report.summary import summary_text
@@ -413,7 +413,7 @@ def edited(release: dh.Release, **changes: object) -> str:
     """A document with other content and the right checksum."""
     content = {**json.loads(release.to_json()), **changes}
     del content["checksum"]
-    return json.dumps({**content, "checksum": _checksum(content)})
+    return json.dumps({**content, "checksum": checksum(content)})
 
 
 def unit_of(who: str, at_most: int = 1, **bounds: int | None) -> dict[str, object]:
@@ -459,6 +459,6 @@ def test_a_file_without_a_unit_has_that_of_its_mechanism() -> None:
     release = releases_of_users()["ranges"]
     content = json.loads(release.to_json())
     del content["checksum"], content["unit"]
-    old = json.dumps({**content, "checksum": _checksum(content)})
+    old = json.dumps({**content, "checksum": checksum(content)})
     assert dh.Release.from_json(old).guarantee == release.guarantee
     assert dh.Release.from_json(old).guarantee.unit.bounds == release.guarantee.unit.bounds

@@ -14,7 +14,7 @@ import pytest
 
 import dphist as dh
 from dphist.noise import Source
-from dphist.release import release as release_module
+from dphist.release.document import checksum
 from dphist.release.maker import parameters_of
 from dphist.report import report_html
 from dphist.report.summary import summary_text
@@ -150,7 +150,7 @@ def page(release: dh.Release) -> str:
 def signed(content: dict[str, Any]) -> str:
     """Return an edited release with a checksum that fits."""
     content = {name: part for name, part in content.items() if name != "checksum"}
-    return json.dumps({**content, "checksum": release_module._checksum(content)})
+    return json.dumps({**content, "checksum": checksum(content)})
 
 
 every_mechanism = pytest.mark.parametrize("name", CASES)

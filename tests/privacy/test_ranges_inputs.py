@@ -94,11 +94,11 @@ def test_releases_can_be_pickled(make):
 def test_a_file_with_bins_that_are_not_the_mechanism_s_is_refused(make):
     import json
 
-    from dphist.release.release import _checksum
+    from dphist.release.document import checksum
 
     content = json.loads(make(epsilon=1).release([1, 2, 3, 4]).to_json())
     content["value"]["bins"] = [1, 2]
     del content["checksum"]
-    text = json.dumps({**content, "checksum": _checksum(content)})
+    text = json.dumps({**content, "checksum": checksum(content)})
     with pytest.raises(DphistError):
         Release.from_json(text)

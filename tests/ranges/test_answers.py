@@ -17,7 +17,7 @@ from dphist import (
     ReleaseFileError,
 )
 from dphist.ranges.shape import TreeShape
-from dphist.release import release as release_module
+from dphist.release.document import checksum
 from dphist.release.range_histogram import RangeHistogram
 from tests.ranges.boxes import all_boxes, ask, indicators
 
@@ -345,6 +345,6 @@ def test_a_file_that_holds_no_release_is_refused(mechanism, damage):
     content = json.loads(mechanism.release(counts_of(mechanism.bins)).to_json())
     content.pop("checksum")
     damage(content)
-    text = json.dumps({**content, "checksum": release_module._checksum(content)})
+    text = json.dumps({**content, "checksum": checksum(content)})
     with pytest.raises(ReleaseFileError):
         Release.from_json(text)

@@ -11,8 +11,8 @@ import pytest
 
 import dphist as dh
 from dphist.errors import ParameterError, ReleaseFileError
+from dphist.release.document import checksum
 from dphist.release.presentation import WORDS, Presentation
-from dphist.release.release import _checksum
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = json.loads((ROOT / "docs" / "release-1.schema.json").read_text())
@@ -44,7 +44,7 @@ def edited(release: dh.Release, **words: object) -> str:
     content = json.loads(release.to_json())
     del content["checksum"]
     content["provenance"] |= words
-    return json.dumps({**content, "checksum": _checksum(content)})
+    return json.dumps({**content, "checksum": checksum(content)})
 
 
 def test_words_are_saved_and_loaded(tmp_path) -> None:
@@ -70,7 +70,7 @@ def test_words_change_nothing_else() -> None:
 def test_a_file_of_an_earlier_version_has_no_date() -> None:
     content = json.loads(of_records().to_json())
     del content["checksum"], content["provenance"]
-    old = dh.Release.from_json(json.dumps({**content, "checksum": _checksum(content)}))
+    old = dh.Release.from_json(json.dumps({**content, "checksum": checksum(content)}))
     assert old.presentation == Presentation(date=None)
     assert "provenance" not in json.loads(old.to_json())
     assert old.present(title="Old").presentation == Presentation(title="Old", date=None)

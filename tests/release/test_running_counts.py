@@ -223,10 +223,10 @@ def test_content_that_cannot_be_is_refused(name: str, value: object) -> None:
 
 def signed(content: dict[str, object]) -> str:
     """Return an edited release with a checksum that fits."""
-    from dphist.release.release import _checksum
+    from dphist.release.document import checksum
 
     content = {name: part for name, part in content.items() if name != "checksum"}
-    return json.dumps({**content, "checksum": _checksum(content)})
+    return json.dumps({**content, "checksum": checksum(content)})
 
 
 def test_a_release_is_saved_and_loaded_and_fits_the_schema(tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """Plan: a table of what a release would cost and be worth, with acceptance criteria."""
 
-import hashlib
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,6 +14,7 @@ from dphist.parameters import decimal_text, exact_number
 from dphist.planning.columns import COLUMNS
 from dphist.planning.criteria import Criterion, criterion
 from dphist.planning.settings import SETTINGS
+from dphist.release.document import checked_document, checksum, with_checksum
 from dphist.release.release import VERSION
 from dphist.release.tabular import Tabular
 
@@ -89,11 +88,11 @@ class Plan(Tabular):
     @property
     def digest(self) -> str:
         """SHA-256 of the content: note it down to show later that the plan came first."""
-        return _digest(self._content())
+        return checksum(self._content())
 
     def to_json(self) -> str:
         """Return the plan as a JSON document (format 1, see `docs/planning.md`)."""
-        return json.dumps({**self._content(), "checksum": self.digest}) + "\n"
+        return with_checksum(self._content())
 
     def save(self, path: str | Path) -> None:
         """Write the plan to a JSON file, whole or not at all."""
@@ -119,7 +118,7 @@ class Plan(Tabular):
     @classmethod
     def from_json(cls, text: str, name: str = "the text") -> "Plan":
         """Read a plan from the text of `to_json`; error messages use `name`."""
-        content = _checked_content(text, name)
+        content = checked_document(text, name, "plan", FORMAT_VERSION, "make the plan again")
         try:
             columns = tuple(content["columns"])
             plan = cls(
@@ -149,28 +148,6 @@ class Plan(Tabular):
             "rows": [[_written(value) for value in row] for row in self.rows],
             "criteria": [each.text for each in self.criteria],
         }
-
-
-def _checked_content(text: str, name: str) -> dict[str, Any]:
-    try:
-        content = json.loads(text)
-    except (ValueError, RecursionError):
-        content = None
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise ReleaseFileError(f"{name} is not a dphist plan, or it is cut short")
-    found = content.get("format_version")
-    if isinstance(found, int) and found > FORMAT_VERSION:
-        raise ReleaseFileError(
-            f"{name} was written by a later version of dphist; install that version to read it"
-        )
-    if content.pop("checksum", None) != _digest(content):
-        raise ReleaseFileError(f"{name} was changed after it was written; make the plan again")
-    return content
-
-
-def _digest(content: dict[str, Any]) -> str:
-    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    return "sha256:" + hashlib.sha256(canonical.encode()).hexdigest()
 
 
 def _written(value: Any) -> Any:

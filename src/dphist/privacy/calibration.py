@@ -167,6 +167,7 @@ def _best_share(
 
     usual, last = shares.index(_USUAL_SHARE), len(shares) - 1
     if isinstance(lowness(usual)[0], Fraction):
+        # Where the threshold falls from the usual share on, the walk from the largest has seen it.
         place = usual
         if lowness(last)[0] < math.inf:
             place = _descend(lowness, last, len(shares))

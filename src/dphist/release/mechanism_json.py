@@ -5,16 +5,14 @@ from dataclasses import replace
 from typing import Any
 
 from dphist.errors import DphistError, ParameterError, ReleaseFileError
-from dphist.parameters import decimal_text
-from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PureDP, Target
+from dphist.privacy import Target
+from dphist.release.described import construct, described, described_guarantee, guarantee_of
+from dphist.release.document import checked_format
 from dphist.release.maker import Maker, target_of
 from dphist.release.mechanisms import find_mechanism, known_in, package_of
-from dphist.release.release import described
 
 FORMAT = "dphist mechanism"
 FORMAT_VERSION = 1
-
-_GUARANTEES: dict[str, type[Any]] = {g.__name__: g for g in (PureDP, ZCDP, ApproxDP, ApproxZCDP)}
 
 
 def mechanism_to_json(mechanism: Maker) -> str:
@@ -41,11 +39,11 @@ def mechanism_to_json(mechanism: Maker) -> str:
             "format": FORMAT,
             "format_version": FORMAT_VERSION,
             "mechanism": described(mechanism),
-            "guarantee": _described(mechanism.guarantee),
+            "guarantee": described_guarantee(mechanism.guarantee),
         }
         target = target_of(mechanism)
         if target is not None:
-            asked = _described(target.guarantee)
+            asked = described_guarantee(target.guarantee)
             content["target"] = {"guarantee": asked, "releases": target.releases}
         package = package_of(type(mechanism))
         if package is not None:
@@ -65,17 +63,7 @@ def mechanism_from_json(text: str) -> Any:
         If the text is no mechanism, is of a later version, states another guarantee than the
         parameters have, or is of a package that is not installed.
     """
-    try:
-        content = json.loads(text)
-    except (ValueError, RecursionError, TypeError):
-        content = None
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise ReleaseFileError("the text is not a dphist mechanism, or it is cut short")
-    found = content.get("format_version")
-    if isinstance(found, int) and found > FORMAT_VERSION:
-        raise ReleaseFileError(
-            "the text was written by a later version of dphist; install that version to read it"
-        )
+    content = checked_format(text, "the text", "mechanism", FORMAT_VERSION)
     find_mechanism(content, "the text")
     try:
         made = _made(content)
@@ -88,21 +76,11 @@ def mechanism_from_json(text: str) -> Any:
 
 def _made(content: dict[str, Any]) -> Any:
     known = known_in(content.get("package"))
-    mechanism = known[content["mechanism"]["name"]](**content["mechanism"]["parameters"])
-    stated = _guarantee(content["guarantee"])
+    mechanism = construct(known, content["mechanism"])
+    stated = guarantee_of(content["guarantee"])
     if replace(stated, unit=mechanism.guarantee.unit) != mechanism.guarantee:
         raise ValueError("the guarantee is not that of the mechanism")
     target = content.get("target")
     if target is None:
         return mechanism
-    return mechanism.calibrated_to(Target(_guarantee(target["guarantee"]), target["releases"]))
-
-
-def _described(guarantee: Any) -> dict[str, Any]:
-    numbers = ("epsilon", "rho", "delta")
-    held = {n: decimal_text(getattr(guarantee, n), 150) for n in numbers if hasattr(guarantee, n)}
-    return {"name": type(guarantee).__name__, "parameters": held}
-
-
-def _guarantee(described: dict[str, Any]) -> Any:
-    return _GUARANTEES[described["name"]](**described["parameters"])
+    return mechanism.calibrated_to(Target(guarantee_of(target["guarantee"]), target["releases"]))

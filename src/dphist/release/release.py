@@ -5,14 +5,11 @@ digests of data, no numbers of dropped records. So all of it may be published, a
 it costs no further privacy.
 """
 
-import hashlib
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from importlib.metadata import version as installed_version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -22,10 +19,11 @@ from dphist.atomic_files import write_text
 from dphist.data.label_counts import LabelCounts
 from dphist.data.profile import Profile
 from dphist.errors import DphistError, ParameterError, ReleaseFileError
-from dphist.parameters import decimal_text
-from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, Guarantee, PrivacyUnit, PureDP, Target
+from dphist.privacy import ApproxDP, Guarantee, PrivacyUnit, PureDP, Target
+from dphist.release.described import construct, described, described_guarantee, guarantee_of
+from dphist.release.document import checked_document, with_checksum
 from dphist.release.label_table import LabelTable
-from dphist.release.maker import Maker, Restoring, parameters_of, target_of
+from dphist.release.maker import Maker, Restoring, target_of
 from dphist.release.mechanisms import find_mechanism, known_in, package_of
 from dphist.release.presentation import Presentation, Words, forms_of
 from dphist.release.range_histogram import RangeHistogram
@@ -33,11 +31,9 @@ from dphist.release.running_counts import RunningCounts
 from dphist.release.tabular import Tabular
 from dphist.shown import shown_by
 
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
 FORMAT = "dphist release"
 FORMAT_VERSION = 1
+_EDITED = "its guarantee cannot be vouched for"
 VERSION = installed_version("dphist")
 
 SUPPLIED = "supplied by the caller: for tests"
@@ -50,8 +46,6 @@ _KINDS: dict[str, type[Any]] = {
     "universal histogram": RangeHistogram,
     "running histogram": RunningCounts,
 }
-
-_GUARANTEES: dict[str, type[Any]] = {g.__name__: g for g in (PureDP, ZCDP, ApproxDP, ApproxZCDP)}
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -202,7 +196,7 @@ class Release(Tabular):
             "format_version": FORMAT_VERSION,
             "library_version": self.version,
             "kind": _kind(self.value),
-            "guarantee": _described_guarantee(self.guarantee),
+            "guarantee": described_guarantee(self.guarantee),
             "unit": _described_unit(self.guarantee.unit),
             "mechanism": described(self.mechanism),
             "total": self.total,
@@ -215,14 +209,14 @@ class Release(Tabular):
             content["provenance"] = self.presentation.to_content()
         target = target_of(self.mechanism)
         if target is not None:
-            asked = _described_guarantee(target.guarantee)
+            asked = described_guarantee(target.guarantee)
             content["target"] = {"guarantee": asked, "releases": target.releases}
         if self.for_tests:
             content["random_bits"] = SUPPLIED
         package = package_of(type(self.mechanism))
         if package is not None:
             content["package"] = package
-        return json.dumps({**content, "checksum": _checksum(content)}) + "\n"
+        return with_checksum(content)
 
     def save(self, path: str | Path) -> None:
         """Write the release to a JSON file, whole or not at all.
@@ -255,7 +249,7 @@ class Release(Tabular):
     @classmethod
     def from_json(cls, text: str, name: str = "the text") -> "Release":
         """Read a release from the text of `to_json`; error messages use `name`."""
-        content = _checked_content(text, name)
+        content = checked_document(text, name, "release", FORMAT_VERSION, _EDITED)
         find_mechanism(content, name)
         try:
             release = _decode(content)
@@ -266,59 +260,13 @@ class Release(Tabular):
         return release
 
 
-def _checked_content(text: str, name: str) -> dict[str, Any]:
-    """Return the document's content if it is complete, unedited and of a known version."""
-    try:
-        content = json.loads(text)
-    except (ValueError, RecursionError):
-        content = None
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise ReleaseFileError(f"{name} is not a dphist release, or it is cut short")
-    found = content.get("format_version")
-    if isinstance(found, int) and found > FORMAT_VERSION:
-        raise ReleaseFileError(
-            f"{name} was written by a later version of dphist; install that version to read it"
-        )
-    checksum = content.pop("checksum", None)
-    if found != FORMAT_VERSION or checksum != _checksum(content):
-        raise ReleaseFileError(
-            f"{name} was changed after it was written; its guarantee cannot be vouched for"
-        )
-    return content
-
-
-def _checksum(content: dict[str, Any]) -> str:
-    """Return the SHA-256 of the content: it detects accidents, but does not prove authorship."""
-    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    return "sha256:" + hashlib.sha256(canonical.encode()).hexdigest()
-
-
-def described(value: "DataclassInstance") -> dict[str, Any]:
-    """Return a mechanism's name and parameters, exact numbers as text."""
-    parameters = {name: _exact(each) for name, each in parameters_of(value).items()}
-    return {"name": type(value).__name__, "parameters": parameters}
-
-
-def _described_guarantee(guarantee: Guarantee) -> dict[str, Any]:
-    """Return a guarantee's name and numbers; its unit is stored separately, for older readers."""
-    content = described(guarantee)
-    del content["parameters"]["unit"]
-    return content
-
-
 def _described_unit(unit: PrivacyUnit) -> dict[str, Any]:
     return {"who": unit.who, "at_most": unit.at_most, "bounds": dict(unit.bounds)}
 
 
-def _exact(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return [_exact(part) for part in value]
-    return decimal_text(value) if isinstance(value, Fraction) else value
-
-
 def _decode(content: dict[str, Any]) -> Release:
-    mechanism = _construct(known_in(content.get("package")), content["mechanism"])
-    guarantee = _construct(_GUARANTEES, content["guarantee"])
+    mechanism = construct(known_in(content.get("package")), content["mechanism"])
+    guarantee = guarantee_of(content["guarantee"])
     guarantee = replace(guarantee, unit=mechanism.guarantee.unit)
     if guarantee != mechanism.guarantee:
         raise ValueError("the guarantee is not that of the mechanism")
@@ -373,9 +321,9 @@ def _target(content: dict[str, Any]) -> Target | None:
     """Return the mechanism's target; earlier versions wrote it as a budget."""
     described = content.get("target")
     if described is not None:
-        return Target(_construct(_GUARANTEES, described["guarantee"]), described["releases"])
+        return Target(guarantee_of(described["guarantee"]), described["releases"])
     budget = content.get("budget")
-    return None if budget is None else Target(_construct(_GUARANTEES, budget))
+    return None if budget is None else Target(guarantee_of(budget))
 
 
 def _with_answers(value: RangeHistogram, decoded: RangeHistogram) -> RangeHistogram:
@@ -425,7 +373,3 @@ def _value_of(kind: str, content: Any) -> Any:
     if held is Profile:
         return Profile.of_saved(content["counts"], content["prevalences"])
     return held.from_content(content)
-
-
-def _construct(known: Mapping[str, Callable[..., Any]], description: dict[str, Any]) -> Any:
-    return known[description["name"]](**description["parameters"])

@@ -1,0 +1,67 @@
+"""Documents that dphist writes and reads: JSON with a format, its version and a checksum."""
+
+import hashlib
+import json
+from typing import Any
+
+from dphist.errors import ReleaseFileError
+
+
+def checksum(content: dict[str, Any]) -> str:
+    """Return the SHA-256 of the content: it detects accidents, but does not prove authorship."""
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return "sha256:" + hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def with_checksum(content: dict[str, Any]) -> str:
+    """Return the text of a document."""
+    return json.dumps({**content, "checksum": checksum(content)}) + "\n"
+
+
+def checked_format(text: str, name: str, kind: str, version: int) -> dict[str, Any]:
+    """Return a document's content if it is of this format, and of no later version.
+
+    Parameters
+    ----------
+    text : of the document.
+    name : of the document, for errors.
+    kind : of the document, such as "release"; its format is "dphist release".
+    version : the latest that is known.
+
+    Raises
+    ------
+    ReleaseFileError
+        If it is not.
+    """
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError, TypeError):
+        content = None
+    if not isinstance(content, dict) or content.get("format") != f"dphist {kind}":
+        raise ReleaseFileError(f"{name} is not a dphist {kind}, or it is cut short")
+    found = content.get("format_version")
+    if isinstance(found, int) and found > version:
+        raise ReleaseFileError(
+            f"{name} was written by a later version of dphist; install that version to read it"
+        )
+    return content
+
+
+def checked_document(text: str, name: str, kind: str, version: int, remedy: str) -> dict[str, Any]:
+    """Return the content of `with_checksum` if it is complete, unedited and of this version.
+
+    Parameters
+    ----------
+    text, name, kind, version : as for `checked_format`.
+    remedy : what to say after "was changed after it was written; ".
+
+    Raises
+    ------
+    ReleaseFileError
+        If it is not.
+    """
+    content = checked_format(text, name, kind, version)
+    stated = content.pop("checksum", None)
+    if content.get("format_version") != version or stated != checksum(content):
+        raise ReleaseFileError(f"{name} was changed after it was written; {remedy}")
+    return content
