@@ -62,7 +62,7 @@ def squared_distance(counter: AutoregressiveCounter, parts: np.ndarray, times: l
     """
     total = 0.0
     for j, part in enumerate(parts):
-        sigma = float(module._root_above(counter.variances[j] * 4**counter.unit_bits))
+        sigma = float(module.root_above(counter.variances[j] * 4**counter.unit_bits))
         total += (part[times[0] - 1] / sigma) ** 2
         for before, now in itertools.pairwise(times):
             factor, scale = counter._transition(j, now - before)
@@ -157,7 +157,7 @@ def transition(patch: pytest.MonkeyPatch, wrong: Callable[..., tuple[float, Frac
 
 
 def root(square: Fraction) -> Fraction:
-    return module._root_above(square)
+    return module.root_above(square)
 
 
 STEPS: dict[str, Callable[..., tuple[float, Fraction]]] = {

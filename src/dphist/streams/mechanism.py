@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from scipy.special import ndtri
@@ -13,6 +13,7 @@ from dphist.errors import ParameterError
 from dphist.mechanism import ExpectedError, Intervals, MechanismBase, check_kind, parameter
 from dphist.noise.gaussian import LARGEST_SIGMA
 from dphist.noise.gaussian_epsilon import gaussian_epsilon
+from dphist.noise.geometric import SMALLEST_EPSILON
 from dphist.noise.magnitude import gaussian_half_width
 from dphist.parameters import (
     Exact,
@@ -23,16 +24,18 @@ from dphist.parameters import (
     probability,
     whole_number,
 )
-from dphist.privacy import ZCDP, ApproxZCDP, PrivacyUnit
+from dphist.privacy import ZCDP, ApproxZCDP, PrivacyUnit, PureDP
 from dphist.release.mechanisms import savable
 from dphist.release.release import Release
 from dphist.release.running_counts import RunningCounts
 from dphist.streams.counters.autoregressive import LARGEST_DISTANCE, autoregressive_counter
 from dphist.streams.counters.binary import BinaryCounter, levels
 from dphist.streams.counters.counter import Counter
+from dphist.streams.counters.laplace import LaplaceCounter, laplace_counter, laplace_half_width
+from dphist.streams.counters.toeplitz import toeplitz_counter
 from dphist.streams.threshold import threshold_units
 
-Method: TypeAlias = Literal["autoregressive", "binary"]
+Method: TypeAlias = Literal["toeplitz", "autoregressive", "binary", "laplace"]
 
 LEVEL = 0.95
 """Probability of the counts and intervals that are stated."""
@@ -51,15 +54,19 @@ class ContinualMechanism(MechanismBase):
     epsilon : number above 0; required.
         The paper's parameter: with ``method="binary"`` each dyadic sum of each label has Gaussian
         noise of standard deviation 1 / epsilon. What a stream costs in all is `guarantee`, which
-        is the same for either method; `dphist.calibrate` finds epsilon from a total.
+        is the same for all Gaussian methods; `dphist.calibrate` finds epsilon from a total. With
+        ``method="laplace"`` it is the total of all labels and readings.
     delta : number above 0 and below 1
-        Required unless `labels` are listed; then there is none.
+        Required unless `labels` are listed; then there is none. With `labels`, 0 asks for a pure
+        guarantee: ``method="laplace"``.
     horizon : int
         How many events there may be (L).
     max_labels : int
         How many labels an event keeps at most (Delta_0).
-    method : "autoregressive" or "binary"
-        How the noise of a label's running counts hangs together over time.
+    method : "toeplitz", "autoregressive", "binary" or "laplace", optional
+        How the noise of a label's running counts is correlated over time. The default, "toeplitz",
+        has the smallest error at every time; streams of earlier versions continue with
+        "autoregressive". "laplace" is pure, for listed labels, and the default if `delta` is 0.
     labels : sequence of str, optional
         Known labels: public, not taken from the events. All are released from the start, and
         labels that are not listed are ignored.
@@ -78,10 +85,11 @@ class ContinualMechanism(MechanismBase):
     rho = m**2 D ceil(log2(L + 1)) epsilon**2 / 2, where m is `max_events_per_user` or 1 and D is
     `max_labels`, or the number of listed labels if that is less; and (E, d(E) + delta)-DP for every
     E >= 0 with the exact delta d(E) of Gaussian noise for mu**2 = 2 rho. With listed labels delta
-    is 0. Neighbouring streams differ in one event, which is empty in one of them; or, with
-    `max_events_per_user`, in all events of one user, which are empty in one of them. The number and
-    the times of events, and the times of readings, are public. The streams do not depend on what
-    is released (`docs/proofs/streams.md`). Not covered: the time an update or reading takes.
+    is 0. With ``method="laplace"`` the results of all readings are epsilon-DP. Neighbouring streams
+    differ in one event, which is empty in one of them; or, with `max_events_per_user`, in all
+    events of one user, which are empty in one of them. The number and the times of events, and the
+    times of readings, are public. The streams do not depend on what is released
+    (`docs/proofs/streams.md`). Not covered: the time an update or reading takes.
     """
 
     reference = (
@@ -90,7 +98,8 @@ class ContinualMechanism(MechanismBase):
     )
 
     epsilon: Fraction = parameter(
-        "Privacy parameter of a single label; what all readings cost together stands above."
+        "Privacy parameter of a single label, or of all with method laplace; what all readings "
+        "cost together stands above."
     )
     delta: Fraction | None = parameter(
         "Probability with which a label may betray an event, in all labels and readings.",
@@ -128,16 +137,24 @@ class ContinualMechanism(MechanismBase):
         delta: Exact | None = None,
         horizon: int,
         max_labels: int = 1,
-        method: Method = "autoregressive",
+        method: Method | None = None,
         labels: Sequence[str] | None = None,
         max_events_per_user: int | None = None,
         windows: int | None = None,
         readings: int | None = None,
     ) -> None:
-        if method not in ("autoregressive", "binary"):
-            raise ParameterError("method must be 'autoregressive' or 'binary'")
+        if method is None:
+            method = "toeplitz" if labels is None or delta is None else "laplace"
+        if method not in get_args(Method):
+            raise ParameterError(
+                "method must be 'toeplitz', 'autoregressive', 'binary' or 'laplace'"
+            )
         if labels is not None and delta not in (None, 0):
             raise ParameterError("delta must be left out where labels are listed: there is none")
+        if method == "laplace" and labels is None:
+            raise ParameterError(
+                "labels must be listed for method 'laplace': labels from the data need a delta"
+            )
         most = whole_number(horizon, "horizon", 1, LARGEST_HORIZON)
         self._hold(
             epsilon=privacy_parameter(epsilon, "epsilon"),
@@ -153,11 +170,17 @@ class ContinualMechanism(MechanismBase):
         self._check_strength()
 
     def _check_strength(self) -> None:
+        if self.method == "laplace":
+            counter = self.counter
+            assert isinstance(counter, LaplaceCounter)  # noqa: S101 - by its method
+            if counter.rate < SMALLEST_EPSILON:
+                raise ParameterError("epsilon is too small to sample")
+            return
         if self.method == "binary" and 1 / self.epsilon > LARGEST_SIGMA:
             raise ParameterError("epsilon is too small to sample")
         events = self.max_events_per_user or 1
         each = events**2 * levels(self.horizon) * self.epsilon**2
-        if self.method == "autoregressive" and each > LARGEST_DISTANCE**2:
+        if self.method != "binary" and each > LARGEST_DISTANCE**2:
             raise ParameterError(
                 "epsilon is too large for this method, with max_events_per_user and horizon"
             )
@@ -174,9 +197,13 @@ class ContinualMechanism(MechanismBase):
         """The noise of a label's running counts."""
         if self.method == "binary":
             return BinaryCounter(1 / self.epsilon, self.horizon)
+        if self.method == "laplace":
+            events = self.max_events_per_user or 1
+            return laplace_counter(self.epsilon / (events * self.changed_labels), self.horizon)
         marks = 0 if self.windows is None else self.horizon // self.windows
         times = min(self.horizon, self.most_readings + marks)
-        return autoregressive_counter(levels(self.horizon) * self.epsilon**2, self.horizon, times)
+        made = toeplitz_counter if self.method == "toeplitz" else autoregressive_counter
+        return made(levels(self.horizon) * self.epsilon**2, self.horizon, times)
 
     @property
     def most_readings(self) -> int:
@@ -195,8 +222,10 @@ class ContinualMechanism(MechanismBase):
         return events**2 * self.changed_labels * levels(self.horizon) * self.epsilon**2
 
     @property
-    def guarantee(self) -> ZCDP | ApproxZCDP:
-        """What all readings cost together, as (approximate) zCDP."""
+    def guarantee(self) -> ZCDP | ApproxZCDP | PureDP:
+        """What all readings cost together, as (approximate) zCDP or pure DP."""
+        if self.method == "laplace":
+            return PureDP(self.epsilon, self._unit)
         rho, unit = self.mu_squared / 2, self._unit
         return ZCDP(rho, unit) if self.delta is None else ApproxZCDP(rho, self.delta, unit)
 
@@ -216,7 +245,9 @@ class ContinualMechanism(MechanismBase):
     @property
     def standard_error(self) -> float:
         """The largest standard deviation of a running count at any time, records."""
-        return self.standard_error_at(2 ** ((self.horizon + 1).bit_length() - 1) - 1)
+        if self.method == "binary":  # at the time with the most blocks
+            return self.standard_error_at(2 ** ((self.horizon + 1).bit_length() - 1) - 1)
+        return math.sqrt(self.counter.variance)
 
     def standard_error_at(self, time: int) -> float:
         """Return the standard deviation of a running count at a time, 1 to horizon, records."""
@@ -240,6 +271,9 @@ class ContinualMechanism(MechanismBase):
 
     def half_width(self, level: float = LEVEL) -> int:
         """Return the smallest q at which a count's noise, rounded, is within q at any time."""
+        counter = self.counter
+        if isinstance(counter, LaplaceCounter):
+            return laplace_half_width(counter.rate, counter.most_blocks, level)
         return gaussian_half_width(self.standard_error, level)
 
     def expected_error(self) -> ExpectedError:
@@ -299,6 +333,8 @@ class ContinualMechanism(MechanismBase):
         None where that delta is too small for any.
         """
         total, times = probability(delta, "delta"), whole_number(releases, "releases", 1, 2**40)
+        if self.method == "laplace":
+            return MechanismBase.epsilon_at(self, total, times)
         left = total - times * (self.delta or 0)
         if left > 0:
             try:
@@ -320,6 +356,10 @@ class ContinualMechanism(MechanismBase):
             "(binary mechanism)",
             "autoregressive": "a running count with Gaussian noise that is a sum of "
             "autoregressive processes",
+            "laplace": "sums over blocks of events of a tree, added and subtracted, each with "
+            "integer Laplace noise of its own",
+            "toeplitz": "a running count with Gaussian noise that is a sum of autoregressive "
+            "processes without a past (a Toeplitz factorization with few buffers)",
         }[self.method]
         if self.labels is not None:
             return f"Each listed label has {noise}."

@@ -34,14 +34,16 @@ class ContinualHistogram(StreamProperties):
         The paper's parameter; the total cost of the stream is `guarantee`. `dphist.calibrate`
         computes it from a total.
     delta : number above 0 and below 1
-        Required if `labels` are not listed.
+        Required if `labels` are not listed. With `labels`, 0 asks for a pure guarantee.
     horizon : int
         Maximum number of events; further events are refused.
     max_labels : int
         Maximum number of labels of an event; if there are more, that many are kept, chosen at
         random.
-    method : "autoregressive" or "binary"
-        The default has the lower error; "binary" is the published mechanism.
+    method : "toeplitz", "autoregressive", "binary" or "laplace", optional
+        The default, "toeplitz", has the lowest error. "autoregressive" is that of earlier versions,
+        and "binary" the published mechanism. "laplace" has a pure guarantee, for listed labels, and
+        is the default if `delta` is 0; then `epsilon` is the total.
     labels : sequence of str, optional
         Known, public labels: all are released from the start, and others are ignored.
     max_events_per_user : int, optional
@@ -86,7 +88,7 @@ class ContinualHistogram(StreamProperties):
         delta: Exact | None = None,
         horizon: int,
         max_labels: int = 1,
-        method: Method = "autoregressive",
+        method: Method | None = None,
         labels: Sequence[str] | None = None,
         max_events_per_user: int | None = None,
         windows: int | None = None,

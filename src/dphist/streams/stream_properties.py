@@ -47,7 +47,7 @@ class StreamProperties:
         return f"{promise}; {said}method={self.mechanism.method!r}"
 
     @property
-    def guarantee(self) -> ZCDP | ApproxZCDP:
+    def guarantee(self) -> ZCDP | ApproxZCDP | PureDP:
         """The total cost of all readings."""
         return self.mechanism.guarantee
 

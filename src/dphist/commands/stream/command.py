@@ -5,7 +5,7 @@ import math
 import sys
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from dphist.commands.labels.command import known_labels
 from dphist.commands.ledger.options import add_payment, place_to_pay
@@ -23,11 +23,12 @@ from dphist.commands.stream.stop import Stopping
 from dphist.commands.stream.unit import unit_in_words
 from dphist.commands.user_unit import user_unit
 from dphist.errors import ParameterError
-from dphist.parameters import positive_delta, positive_number
+from dphist.parameters import positive_delta, positive_number, probability
 from dphist.privacy.calibration import calibrate
 from dphist.report.counted import how_many
 from dphist.report.guarantees import in_all, total_of
 from dphist.streams import ContinualHistogram, ContinualMechanism
+from dphist.streams.mechanism import Method
 
 _EPILOG = (
     "Events are read from standard input, one per line, and counted as soon as their line is "
@@ -74,7 +75,11 @@ def add_stream(commands: Commands, summary: str) -> None:
     command.add_argument(
         "--epsilon", metavar="E", help="total epsilon of the stream, such as 1 or 0.1"
     )
-    command.add_argument("--delta", metavar="D", help="total delta of the stream, such as 1e-6")
+    command.add_argument(
+        "--delta",
+        metavar="D",
+        help="total delta of the stream, such as 1e-6; 0 for a pure guarantee, with --known-labels",
+    )
     command.add_argument(
         "--horizon", type=whole, metavar="N", help=help_of(ContinualMechanism, "horizon")
     )
@@ -86,11 +91,12 @@ def add_stream(commands: Commands, summary: str) -> None:
     )
     command.add_argument(
         "--method",
-        choices=("autoregressive", "binary"),
+        choices=get_args(Method),
         help=help_of(
             ContinualMechanism,
             "method",
-            "; autoregressive has the lower error (default: autoregressive)",
+            "; toeplitz has the lowest error, laplace a pure guarantee (default: toeplitz, or "
+            "laplace with --delta 0)",
         ),
     )
     command.add_argument(
@@ -252,6 +258,7 @@ def _check_options(options: argparse.Namespace) -> None:
 
 def _made(options: argparse.Namespace) -> ContinualMechanism:
     """Return the parameters of a stream that costs what the options say."""
+    made: ContinualMechanism
     if options.epsilon is None:
         what = "a dry run" if options.dry_run else "a new stream"
         raise UsageError(
@@ -259,10 +266,27 @@ def _made(options: argparse.Namespace) -> ContinualMechanism:
             "--epsilon 1 --delta 1e-6 --horizon 1000000"
         )
     epsilon = positive_number(options.epsilon, "epsilon")
-    delta = positive_delta(options.delta, "the noise is Gaussian")
     shared = {"horizon": options.horizon, **_given(options)}
-    made: ContinualMechanism = calibrate(ContinualMechanism, epsilon=epsilon, delta=delta, **shared)
+    if _is_pure(options):
+        made = calibrate(
+            ContinualMechanism, epsilon=epsilon, delta=0, **{**shared, "method": "laplace"}
+        )
+        return made
+    delta = positive_delta(options.delta, "the noise is Gaussian")
+    made = calibrate(ContinualMechanism, epsilon=epsilon, delta=delta, **shared)
     return made
+
+
+def _is_pure(options: argparse.Namespace) -> bool:
+    """Whether the stream is to have no delta: a delta of 0, or the method that needs none."""
+    zero = probability(options.delta, "delta") == 0
+    if zero and options.known_labels is None:
+        raise UsageError("--delta 0 needs --known-labels: labels from the events need a delta")
+    if zero and options.method not in (None, "laplace"):
+        raise UsageError("--delta 0 needs --method laplace: the noise of the others is Gaussian")
+    if options.method == "laplace" and not zero:
+        raise UsageError("--method laplace needs --delta 0: its guarantee is pure")
+    return zero
 
 
 def _given(options: argparse.Namespace) -> dict[str, Any]:
