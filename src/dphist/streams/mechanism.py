@@ -25,6 +25,7 @@ from dphist.parameters import (
     whole_number,
 )
 from dphist.privacy import ZCDP, ApproxZCDP, PrivacyUnit, PureDP
+from dphist.release.label_types import IN_WORDS, LABEL_TYPES, LabelType, text_of, type_of
 from dphist.release.mechanisms import savable
 from dphist.release.release import Release
 from dphist.release.running_counts import RunningCounts
@@ -67,7 +68,7 @@ class ContinualMechanism(MechanismBase):
         How the noise of a label's running counts is correlated over time. The default, "toeplitz",
         has the smallest error at every time; streams of earlier versions continue with
         "autoregressive". "laplace" is pure, for listed labels, and the default if `delta` is 0.
-    labels : sequence of str, optional
+    labels : sequence of labels, optional
         Known labels: public, not taken from the events. All are released from the start, and
         labels that are not listed are ignored.
     max_events_per_user : int, optional
@@ -78,6 +79,10 @@ class ContinualMechanism(MechanismBase):
     readings : int, optional
         At how many times the stream is read at most; as often as there are events when omitted.
         Fewer make the threshold lower.
+    label_type : str, optional
+        "text", "integer", "boolean", "date", "timestamp" (without a time zone), "instant" (a
+        timestamp with one, released in UTC), "bytes" or "decimal". That of the listed `labels`, or
+        "text", when omitted. Labels of another type are refused.
 
     Guarantee
     ---------
@@ -129,6 +134,7 @@ class ContinualMechanism(MechanismBase):
         "Times at which the stream is read, at most.",
         not_given="The stream may be read after every event.",
     )
+    label_type: LabelType = parameter("Type of the labels of the events.")
 
     def __init__(
         self,
@@ -138,10 +144,11 @@ class ContinualMechanism(MechanismBase):
         horizon: int,
         max_labels: int = 1,
         method: Method | None = None,
-        labels: Sequence[str] | None = None,
+        labels: Sequence[Any] | None = None,
         max_events_per_user: int | None = None,
         windows: int | None = None,
         readings: int | None = None,
+        label_type: LabelType | None = None,
     ) -> None:
         if method is None:
             method = "toeplitz" if labels is None or delta is None else "laplace"
@@ -155,6 +162,7 @@ class ContinualMechanism(MechanismBase):
             raise ParameterError(
                 "labels must be listed for method 'laplace': labels from the data need a delta"
             )
+        kind = _label_type(label_type, labels)
         most = whole_number(horizon, "horizon", 1, LARGEST_HORIZON)
         self._hold(
             epsilon=privacy_parameter(epsilon, "epsilon"),
@@ -162,10 +170,11 @@ class ContinualMechanism(MechanismBase):
             horizon=most,
             max_labels=whole_number(max_labels, "max_labels", 1, LARGEST_BOUND),
             method=method,
-            labels=None if labels is None else _listed(labels),
+            labels=None if labels is None else _listed(labels, kind),
             max_events_per_user=optional_whole(max_events_per_user, "max_events_per_user", 1, most),
             windows=optional_whole(windows, "windows", 1, most),
             readings=optional_whole(readings, "readings", 1, most),
+            label_type=kind,
         )
         self._check_strength()
 
@@ -309,7 +318,9 @@ class ContinualMechanism(MechanismBase):
         counts: RunningCounts = value
         if counts.times[-1] > self.horizon:
             raise ValueError("a reading is after the horizon")
-        if self.labels is not None and not set(counts.labels) <= set(self.labels):
+        if counts.label_type != self.label_type:
+            raise ValueError("the labels are not of the type of the mechanism")
+        if self.labels is not None and not set(counts.label_texts) <= set(self.labels):
             raise ValueError("the labels are not those of the mechanism")
         return counts
 
@@ -344,7 +355,7 @@ class ContinualMechanism(MechanismBase):
         return MechanismBase.epsilon_at(self, total, times)
 
     @classmethod
-    def needs_delta(cls, labels: Sequence[str] | None = None, **_parameters: Any) -> bool:
+    def needs_delta(cls, labels: Sequence[Any] | None = None, **_parameters: Any) -> bool:
         """Whether there is a delta: not where labels are listed."""
         return labels is None
 
@@ -366,19 +377,23 @@ class ContinualMechanism(MechanismBase):
         return f"Each label has {noise}; it is listed while its noisy count is above the threshold."
 
 
-def _listed(labels: Sequence[str]) -> tuple[str, ...]:
+def _label_type(wanted: LabelType | None, labels: Sequence[Any] | None) -> LabelType:
+    """Return the type that was asked for, or that of the first listed label, or text."""
+    if wanted is None:
+        first = next(iter(labels), None) if isinstance(labels, Sequence) else None
+        return type_of(first) or "text"
+    if wanted not in LABEL_TYPES:
+        raise ParameterError(f"label_type must be one of {', '.join(LABEL_TYPES)}")
+    return wanted
+
+
+def _listed(labels: Sequence[Any], kind: LabelType) -> tuple[str, ...]:
+    """Return the listed labels as text."""
     listed = isinstance(labels, Iterable) and not isinstance(labels, str | bytes | Mapping)
-    held = tuple(labels) if listed else ()
-    text = all(isinstance(label, str) and _is_text(label) for label in held)
-    if not held or not text or len(set(held)) < len(held):
-        raise ParameterError("labels must list at least one label, as text, and each once")
-    return held
-
-
-def _is_text(label: str) -> bool:
-    """Whether a string is text: no half of a surrogate pair."""
-    try:
-        label.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    held = [text_of(label, kind) for label in labels] if listed else []
+    texts = tuple(text for text in held if text is not None)
+    if not held or len(texts) < len(held) or len(set(texts)) < len(texts):
+        raise ParameterError(
+            f"labels must list at least one label, as {IN_WORDS[kind]}, and each once"
+        )
+    return texts

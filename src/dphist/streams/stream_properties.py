@@ -91,6 +91,6 @@ class StreamProperties:
         return self.mechanism.to_approx_dp(delta)
 
     @classmethod
-    def needs_delta(cls, labels: Sequence[str] | None = None, **_parameters: Any) -> bool:
+    def needs_delta(cls, labels: Sequence[Any] | None = None, **_parameters: Any) -> bool:
         """Whether a delta is needed: only if labels are not listed."""
         return ContinualMechanism.needs_delta(labels)

@@ -25,6 +25,7 @@ from dphist.commands.user_unit import user_unit
 from dphist.errors import ParameterError
 from dphist.parameters import positive_delta, positive_number, probability
 from dphist.privacy.calibration import calibrate
+from dphist.release.label_types import LABEL_TYPES, LabelType, text_of
 from dphist.report.counted import how_many
 from dphist.report.guarantees import in_all, total_of
 from dphist.streams import ContinualHistogram, ContinualMechanism
@@ -36,8 +37,8 @@ _EPILOG = (
     "even a crash. --epsilon and --delta are totals for all readings of the whole stream. If the "
     "state exists already, it has the parameters, and they may be left out. "
     "Formats: in lines, a line is a label, or several with --separator, and an empty line is an "
-    "event without a label. In ndjson, a line is an object with a label field: a text, a list of "
-    "texts or null. In csv, the first line is the header, and an empty field is no label. "
+    "event without a label. In ndjson, a line is an object with a label field: a label, a list of "
+    "labels or null. In csv, the first line is the header, and an empty field is no label. "
     "When the input ends, even by Ctrl-C, SIGTERM or a malformed line, all earlier events are "
     "counted, the last reading is made, and the outputs are written. A new state in which no event "
     "was counted is removed. After as many readings as --readings allows, events are counted "
@@ -45,7 +46,7 @@ _EPILOG = (
     "reading was made."
 )
 _NEW = ("epsilon", "delta", "horizon")
-_OTHERS = ("max_labels", "method", "max_events_per_user", "readings")
+_OTHERS = ("max_labels", "method", "max_events_per_user", "readings", "label_type")
 
 
 def add_stream(commands: Commands, summary: str) -> None:
@@ -116,6 +117,13 @@ def add_stream(commands: Commands, summary: str) -> None:
             ContinualMechanism,
             "max_events_per_user",
             "; users are protected instead of single events; needs --user",
+        ),
+    )
+    command.add_argument(
+        "--label-type",
+        choices=LABEL_TYPES,
+        help=help_of(
+            ContinualMechanism, "label_type", " (default: that of the known labels, or text)"
         ),
     )
     command.add_argument("--user", metavar="NAME", help="column or field of users")
@@ -190,7 +198,6 @@ def _stream(options: argparse.Namespace) -> None:
     if new and options.user is not None and options.max_events_per_user is None:
         raise UsageError("--user needs --max-events-per-user: how many events of each are counted")
     mechanism = None if options.epsilon is None and not new else _made(options)
-    form = _form(options)
     if place is not None and options.reserve:
         reserve_stream(mechanism or _made(options), options, place)
         return
@@ -205,6 +212,7 @@ def _stream(options: argparse.Namespace) -> None:
         _check_same(stream.mechanism, options)
         _check_users(stream.mechanism, options)
         replaced = replaceable(stream, options)
+        form = _form(options, stream.mechanism.label_type)
         _announce(stream, options)
         skip = stream.time if options.resume else 0
         Run(stream, form, options, skip, stopping, unpaid, replaced).run(sys.stdin.fileno())
@@ -300,7 +308,9 @@ def _given(options: argparse.Namespace) -> dict[str, Any]:
 def _check_same(mechanism: ContinualMechanism, options: argparse.Namespace) -> None:
     """Refuse parameters that are not those of the state."""
     for name, value in _given(options).items():
-        if getattr(mechanism, name) != (tuple(value) if isinstance(value, list) else value):
+        if name == "labels":
+            value = tuple(text_of(label, mechanism.label_type) for label in value)
+        if getattr(mechanism, name) != value:
             option = "known-labels" if name == "labels" else name.replace("_", "-")
             raise ParameterError(
                 f"the stream at {options.state} was made with another --{option}: leave it out to "
@@ -329,12 +339,12 @@ def _announce(stream: ContinualHistogram, options: argparse.Namespace) -> None:
     print(flush=True)
 
 
-def _form(options: argparse.Namespace) -> Form:
+def _form(options: argparse.Namespace, kind: LabelType) -> Form:
     if options.format == "lines":
-        return Lines(options.separator)
+        return Lines(options.separator, kind)
     if options.format == "csv":
-        return Rows(_label(options), options.user, options.separator)
-    return Objects(_label(options), options.user)
+        return Rows(_label(options), options.user, options.separator, kind)
+    return Objects(_label(options), options.user, kind)
 
 
 def _label(options: argparse.Namespace) -> str:
