@@ -448,6 +448,7 @@ def test_noise_goes_on_under_the_law_it_was_begun_with(
     stream.save(path)
     monkeypatch.setattr(binary, "_GRID_BITS", 18)
     monkeypatch.setattr(autoregressive, "_ROUNDING_SHARE", Fraction(1, 2**10))
+    monkeypatch.setattr(toeplitz, "_ROUNDING_SHARE", Fraction(1, 2**12))
     autoregressive.autoregressive_counter.cache_clear()
     toeplitz.toeplitz_counter.cache_clear()
     with pytest.raises(dh.StateError, match="draws different noise"):

@@ -144,7 +144,7 @@ def test_a_stream_is_read_saved_continued_and_reported(tmp_path: Path, seeded: A
     assert width < mechanism.half_width(0.95) / 1.5
     bounds = mechanism.intervals(release)
     assert (bounds.upper - release.value.latest.counts).max() == width
-    said = summary_text(release)
+    said = " ".join(summary_text(release).split())
     assert "601; no horizon was chosen" in said
     assert "after 601 events, less before" in said
     assert f"{width:,} with probability" in said
