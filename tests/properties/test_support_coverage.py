@@ -149,7 +149,7 @@ def test_small_profiles() -> None:
 
 @pytest.mark.parametrize(
     ("extra", "method"),
-    [(1, "good-toulmin"), (1, "smoothed"), (2, "smoothed"), (1, "g-modeling"), (2, "g-modeling")],
+    [(1, "good-toulmin"), (1, "smoothed"), (2, "smoothed")],
 )
 def test_intervals_hold_what_is_seen(extra: int, method: str) -> None:
     """Nine in ten of what is called 95 %; intervals of half the width do not (the power)."""

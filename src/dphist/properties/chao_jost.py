@@ -8,6 +8,8 @@ rarefaction, extrapolation and comparison of assemblages", equation 9; Chao and 
 
 import math
 
+import numpy as np
+
 from dphist.data.profile import Profile
 from dphist.properties.chao import seen_once, seen_times
 
@@ -19,8 +21,9 @@ def new_labels(profile: Profile, extra: float) -> tuple[float, float]:
     -----
     f0 (1 - (n f0/(n f0 + f1))**m) for m = `extra` n further records and f1 labels with one record.
     The number f0 of unseen labels is Chao's bound, f1**2 (n - 1)/(2 n f2), or
-    f1 (f1 - 1) (n - 1)/(2 n) if no label has two records. The error is that of the delta method for
-    independent Poisson numbers f1 and f2.
+    f1 (f1 - 1) (n - 1)/(2 n) if no label has two records. The error is that of the delta method
+    for f1 and f2 as multinomial numbers among all labels, seen or not (Colwell et al. 2012,
+    equation 10).
 
     Spiders of the girdled trees (Ellison et al. 2010), in as many further spiders; iNEXT's manual
     has 34.731 - 26 species:
@@ -32,20 +35,31 @@ def new_labels(profile: Profile, extra: float) -> tuple[float, float]:
     n, once, twice = profile.total, seen_once(profile), seen_times(profile, 2)
     if n == 0:
         return 0.0, 0.0
-    value = _formula(n, once, twice, extra)
-    # With f2 = 0 the formula is another: the step to f2 = 1 is then no derivative.
-    by_once = (
-        _formula(n, once + 1, twice, extra) - _formula(n, max(once - 1, 0), twice, extra)
-    ) / (2 if once else 1)
-    by_twice = 0.0
+    change = np.array([_change(n, once, twice, extra, once=True), 0.0])
     if twice:
-        by_twice = _formula(n, once, twice + 0.5, extra) - _formula(n, once, twice - 0.5, extra)
-    return value, math.sqrt(by_once**2 * once + by_twice**2 * twice)
+        change[1] = _change(n, once, twice, extra, once=False)
+    seen = np.array([once, twice], np.float64)
+    # Of S labels, f1 and f2 have variances f (1 - f/S) and covariance -f1 f2/S.
+    all_labels = profile.labels + _unseen(n, once, twice)
+    variance = float(change**2 @ seen) - float(change @ seen) ** 2 / all_labels
+    return _formula(n, once, twice, extra), math.sqrt(max(variance, 0.0))
+
+
+def _unseen(n: int, once: float, twice: float) -> float:
+    """Return Chao's bound of the number of unseen labels."""
+    pairs = once**2 / (2 * twice) if twice else once * (once - 1) / 2
+    return max(pairs, 0.0) * (n - 1) / n
 
 
 def _formula(n: int, once: float, twice: float, extra: float) -> float:
-    pairs = once**2 / (2 * twice) if twice else once * (once - 1) / 2
-    unseen = pairs * (n - 1) / n
+    unseen = _unseen(n, once, twice)
     if unseen <= 0:
         return 0.0
     return -unseen * math.expm1(-extra * n * math.log1p(once / (n * unseen)))
+
+
+def _change(n: int, f1: int, f2: int, extra: float, *, once: bool) -> float:
+    """Return the derivative, from half a label less to half a label more."""
+    half = (0.5, 0.0) if once else (0.0, 0.5)
+    more = _formula(n, f1 + half[0], f2 + half[1], extra)
+    return more - _formula(n, max(f1 - half[0], 0.0), f2 - half[1], extra)
