@@ -131,7 +131,8 @@ def _real() -> Iterator[tuple[str, IntArray]]:
 
 def row_of(population: Population, extra: Fraction, runs: int) -> list[str]:
     """Draw samples and return the row of the table."""
-    random = np.random.default_rng(SEED)
+    # Another stream than that of the populations: with the same, samples would depend on them.
+    random = np.random.default_rng([SEED, 1])
     methods = (G_MODELING, SMOOTHED, GOOD_TOULMIN, CHAO_JOST, "private")
     errors: dict[str, list[float]] = {method: [] for method in methods}
     held, sizes, truths = [], [], []
