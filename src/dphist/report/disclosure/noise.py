@@ -86,6 +86,8 @@ def noise_of(mechanism: Maker) -> Noise:
     scale = plain(down(mechanism.noise_scale))
     if isinstance(mechanism, DiscoverLabels):
         return Noise("Gaussian, rounded to multiples of 2^-20", scale, _ROUNDED)
+    if isinstance(mechanism, ContinualMechanism) and mechanism.method == "laplace":
+        return Noise("two-sided geometric (integer Laplace), sums of blocks", scale, _INTEGERS)
     if isinstance(mechanism, ContinualMechanism):
         return Noise("Gaussian, in small units", scale, _STREAM)
     if isinstance(mechanism, TopLabels | PayWhatYouGet):
