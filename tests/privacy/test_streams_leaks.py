@@ -16,7 +16,7 @@ from tests.tables.refusal import SENTINEL
 
 COUNT = 4729  # events of the sentinel's user, with the sentinel; a number found nowhere else
 SECRETS = (SENTINEL, f"user-{SENTINEL}", f"{COUNT}")
-METHODS: tuple[Any, ...] = ("autoregressive", "binary")
+METHODS: tuple[Any, ...] = ("toeplitz", "autoregressive", "binary")
 
 
 def a_stream(path: Path | None = None, **changed: Any) -> ContinualHistogram:
