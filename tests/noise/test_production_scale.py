@@ -15,7 +15,7 @@ from dphist.noise import rounded_gaussian, two_sided_geometric
 from dphist.noise.enclosures import exp_negative
 from dphist.noise.geometric import geometric_law
 from dphist.noise.lazy import GUMBEL, LazyNoise
-from dphist.noise.strips import UNSURE
+from dphist.noise.strips import UNSURE, spare
 from tests.noise.test_geometric import Script, place_of, read_height, word_of
 
 SAMPLERS: dict[str, Callable[..., np.ndarray]] = {
@@ -148,8 +148,8 @@ def test_a_height_of_zeros_is_noise_at_epsilon_64_wherever_it_stands(size: int) 
     chosen = [0, size // 3, size - 1]
     words[chosen] = minus, plus, minus
     pieces = [words[start : start + PIECE] for start in range(0, size, PIECE)]
-    spare = [np.full(len(piece) >> 5, zero, "<u2") for piece in pieces]
-    stream = b"".join(a.tobytes() + b.tobytes() for a, b in zip(pieces, spare, strict=True))
+    extra = [np.full(spare(law, len(piece)), zero, "<u2") for piece in pieces]
+    stream = b"".join(a.tobytes() + b.tobytes() for a, b in zip(pieces, extra, strict=True))
     given = [0]
 
     def source(asked: int) -> bytes:

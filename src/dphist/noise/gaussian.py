@@ -16,7 +16,7 @@ from dphist.noise.enclosures import (
     sqrt_two_pi,
 )
 from dphist.noise.inversion import MORE_BYTES, Source, count_thresholds_above, sample_shape
-from dphist.noise.strips import UNSURE, Cell, Strips, Undecided, largest_scale, samples
+from dphist.noise.strips import UNSURE, WORDS, Cell, Strips, Undecided, largest_scale, samples
 from dphist.parameters import Exact, positive_number
 
 LARGEST_SIGMA = 2**40
@@ -82,7 +82,8 @@ class GaussianLaw:
     step: int  # the same in units of 2**-44, rounded down
     scale: int
     strips: Strips
-    curve: FloatArray  # by cell's distance from zero: its height at the end away from zero
+    curve: FloatArray  # by side: its height at the end of the cell away from zero, or the tail's
+    rejected: float  # the share of proposals that are rejected
 
     def sample(self, size: int, source: Source) -> IntArray:
         """Draw (size,) int64 samples."""
@@ -198,7 +199,8 @@ def _law(sigma: Fraction) -> GaussianLaw:
     place_bits = _FIRST_BITS if sigma <= _FINE_SIGMA else _FINE_BITS
     unit = float(sigma) * 2.0 ** -(_CELL_BITS + place_bits)
     step = math.floor(sigma * (1 << _FIXED_BITS))
-    return GaussianLaw(sigma, place_bits, unit, step, scale, strips, curve)
+    rejected = 1 - scale * math.sqrt(2 * math.pi) * (1 << _CELL_BITS) / WORDS
+    return GaussianLaw(sigma, place_bits, unit, step, scale, strips, curve, rejected)
 
 
 @functools.cache
