@@ -11,7 +11,7 @@ from dphist.arrays import BoolArray, IntArray
 from dphist.errors import ParameterError
 from dphist.noise.enclosures import Enclosure, ceil_shift, exp_negative
 from dphist.noise.inversion import MORE_BYTES, Source, sample_shape
-from dphist.noise.strips import UNSURE, WORDS, Cell, Strips, Undecided, largest_scale, samples
+from dphist.noise.strips import WORDS, Cell, Strips, Undecided, largest_scale, samples
 from dphist.parameters import Exact, positive_number
 
 SMALLEST_EPSILON = Fraction(1, 10**9)
@@ -96,18 +96,14 @@ class GeometricLaw:
     def first(self, block: IntArray, source: Source) -> Undecided:
         """Fill a block with proposals; return those that need a height, with their values."""
         words = np.frombuffer(source(2 * len(block)), "<u2")
-        cells = np.take(self.strips.sure, words, mode="clip")
-        block[:] = cells
-        open_ = np.flatnonzero(cells == UNSURE)
-        numbers = self.strips.cells[words[open_]].astype(np.int64)
+        block[:] = np.take(self.strips.cells, words, mode="clip")
         if self.shift:
             kind = np.dtype(self.place_type)
             drawn = np.frombuffer(source(kind.itemsize * len(block)), kind)
-            places = drawn >> kind.type(8 * kind.itemsize - self.shift)
             block <<= self.shift
-            block ^= places
-            numbers = (numbers << self.shift) ^ places[open_]
-        return Undecided(open_, words[open_], numbers)
+            block ^= drawn >> kind.type(8 * kind.itemsize - self.shift)
+        open_ = np.flatnonzero(words >= self.strips.sure)
+        return Undecided(open_, words[open_], block[open_])
 
     def decide(self, undecided: Undecided, source: Source) -> tuple[IntArray, BoolArray]:
         """Return the values of words that need a height, and which of them are accepted."""

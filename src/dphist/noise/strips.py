@@ -19,9 +19,6 @@ from dphist.arrays import BoolArray, IntArray
 from dphist.noise.inversion import Source
 
 WORDS = 1 << 16
-UNSURE = -(1 << 15)
-"""Stands for the cell of a word that is not accepted as it is."""
-
 _NOWHERE = 1 << 30  # the height of words without a rectangle: above every curve
 _BLOCK = 1 << 15  # proposals made at once, so that they stay in the processor's cache
 _PIECE = 1 << 18  # samples whose undecided proposals are decided at once
@@ -49,12 +46,12 @@ class Strips:
 
     Attributes
     ----------
-    sure : (65536,) int16, the cell of a word that is accepted as it is, `UNSURE` for the others.
+    sure : words below this one are accepted as they are.
     cells : (65536,) int16, the cell of each word.
     heights : (65536,) int32, the lower end of the rectangle of each word.
     """
 
-    sure: npt.NDArray[np.int16]
+    sure: int
     cells: npt.NDArray[np.int16]
     heights: npt.NDArray[np.int32]
 
@@ -72,8 +69,8 @@ class Strips:
         owners[:used] = np.repeat(numbers, words)
         limits = np.zeros(WORDS, np.int64)
         limits[:used] = np.repeat(sure, words)
-        chosen = np.where(heights < limits, owners, np.int16(UNSURE))
-        return Strips(chosen, owners, heights)
+        order = np.argsort(heights >= limits, kind="stable")
+        return Strips(int(np.count_nonzero(heights < limits)), owners[order], heights[order])
 
 
 def largest_scale(words: Callable[[int], int], likely: int) -> int:
