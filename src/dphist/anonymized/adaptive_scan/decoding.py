@@ -7,6 +7,12 @@ import numpy as np
 
 from dphist.anonymized.adaptive_scan.bends import bends, turned
 from dphist.anonymized.adaptive_scan.edges import edge_heights
+from dphist.anonymized.adaptive_scan.refining import (
+    LARGEST_EPSILON,
+    Refined,
+    Scanned,
+    refined,
+)
 from dphist.anonymized.adaptive_scan.roughness import Roughness
 from dphist.anonymized.adaptive_scan.smoothing import smoothed_heights
 from dphist.anonymized.adaptive_scan.steps import steps
@@ -16,6 +22,9 @@ from dphist.arrays import FloatArray, IntArray
 # Minimum average count, in units of 1 / epsilon, for which blocks at the end are kept: noise
 # alone, with mean 0, then rarely adds a tail.
 _WORTH_KEEPING = 0.9
+# Share of the second decoding in the result, where there is one. A step or a bend, which only the
+# first one looks for, remains in part.
+_SECOND = 0.8
 
 
 def decode_curve(
@@ -39,16 +48,43 @@ def decode_curve(
     -------
     (length,) int64, non-increasing, non-negative.
     """
+    return decode_with_model(ends, counts, epsilon, roughness, length)[0]
+
+
+def decode_with_model(
+    ends: IntArray,
+    counts: IntArray,
+    epsilon: float,
+    roughness: Roughness,
+    length: int,
+) -> tuple[IntArray, Refined | None]:
+    """Return the curve, and the model of its beginning where that was decoded again."""
     heights = kept_heights(ends, counts, epsilon, roughness)
     curve, kept = np.zeros(length, np.int64), len(heights)
     if kept == 0:
-        return curve
+        return curve, None
     # A truncated curve is 0 afterwards; otherwise the last block continues its trend.
     values = inside_blocks(
         ends[: kept + 1], heights, length, 1 / epsilon, falls_to_zero=kept < len(counts)
     )
-    curve[: len(values)] = whole_non_negative(isotonic_decreasing(values))
-    return curve
+    first = isotonic_decreasing(values)
+    second = _second(ends, counts[:kept], epsilon, roughness, first)
+    if second is not None:
+        n = len(second.values)
+        first[:n] += _SECOND * (second.values - first[:n])
+    curve[: len(first)] = whole_non_negative(isotonic_decreasing(first))
+    return curve, second
+
+
+def _second(
+    ends: IntArray, counts: IntArray, epsilon: float, roughness: Roughness, first: FloatArray
+) -> Refined | None:
+    """Decode the whole blocks within the first decoding again, where noise is large."""
+    blocks = min(len(counts), int(np.searchsorted(ends, len(first), side="right")) - 1)
+    if epsilon > LARGEST_EPSILON or blocks < 1:
+        return None
+    curve = np.append(first, 0.0)[: int(ends[blocks]) + 1]
+    return refined(Scanned(ends[: blocks + 1], counts[:blocks], epsilon, roughness, curve))
 
 
 def without_tail(counts: IntArray, epsilon: float) -> int:
