@@ -4,6 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEMO_DATA := data/passwords_yahoo.csv
 
+# Without compiled files each of the many commands that tests start would compile dphist again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test coverage check verify chromium audit mutants bench format clean
 
 demo: $(VENV)/.run

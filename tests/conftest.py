@@ -27,8 +27,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         quick = item.get_closest_marker("quick")
         _, _, case = item.name.partition("[")
-        # Spark takes 20 s to start: in `make test` the tests of one file alone use it, which is
-        # tests/privacy/test_labels_must_not_leak.py.
+        # Spark takes 20 s to start.
         if "spark" in case or (
             quick is not None and not any(part in item.name for part in quick.args)
         ):

@@ -38,6 +38,7 @@ def test_there_are_examples() -> None:
     assert ROOT / "README.md" in WITH_SHELL
 
 
+@pytest.mark.quick("[README.md]", "[labels.md]", "[ranges.md]", "[streams.md]")
 @pytest.mark.parametrize("page", WITH_PYTHON, ids=lambda p: p.name)
 def test_python_examples_run(page, folder) -> None:
     names: dict[str, object] = {}
@@ -72,6 +73,7 @@ def test_readme_prints_what_it_shows(folder, capsys) -> None:
     assert printed == shown
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize(
     ("name", "least"),
     [("ledger.md", 14), ("notebooks.md", 6), ("disclosure.md", 3), ("planning.md", 3)],

@@ -11,7 +11,6 @@ read is noise. Thresholds and real streams are for a total (epsilon, delta) by `
 import argparse
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import get_args
 
 import numpy as np
 import pyarrow as pa
@@ -27,7 +26,7 @@ from dphist.errors import ParameterError
 from dphist.streams.counters.design import design
 from dphist.streams.mechanism import ContinualMechanism, Method
 
-METHODS: tuple[Method, ...] = get_args(Method)
+METHODS: tuple[Method, ...] = ("toeplitz", "autoregressive", "binary")
 BITS = (8, 12, 16, 20)
 TOTALS = (("1", "1e-6"), ("0.1", "1e-8"))
 THRESHOLD_BITS, MOST_LABELS = (16, 20), (1, 10)
@@ -47,6 +46,7 @@ def print_counters(bits: Sequence[int]) -> None:
         "BLT, as many numbers a label as ours": [
             buffered(len(design(horizon).decays), horizon, Effort()) for horizon in horizons
         ],
+        "dphist, toeplitz": [claimed("toeplitz", horizon) for horizon in horizons],
         "dphist, autoregressive": [claimed("autoregressive", horizon) for horizon in horizons],
         "Honaker, from below": [published.honaker(horizon) for horizon in horizons],
         "dphist, binary": [claimed("binary", horizon) for horizon in horizons],
@@ -58,7 +58,7 @@ def print_counters(bits: Sequence[int]) -> None:
         ([name, *map(_text, values)] for name, values in rows.items()),
     )
     numbers = ", ".join(str(len(design(horizon).decays)) for horizon in horizons)
-    print(f"\nNumbers a label, autoregressive: {numbers}.")
+    print(f"\nNumbers a label, toeplitz and autoregressive: {numbers}.")
 
 
 def _text(value: Variance | float) -> str:
@@ -119,7 +119,7 @@ def print_thresholds(bits: Sequence[int]) -> None:
                 few = [calibrated(method, *asked, READINGS) for method in METHODS]
                 fewer = [None if one is None else float(one.threshold or 0) for one in few]
                 errors = [None if one is None else one.standard_error for one in made]
-                ratio = "-" if None in limits else f"{(limits[1] or 0) / (limits[0] or 1):.2f}"
+                ratio = "-" if None in limits else f"{(limits[-1] or 0) / (limits[0] or 1):.2f}"
                 rows.append(
                     [
                         f"({epsilon}, {delta}), 2^{each}, {most}",
@@ -130,7 +130,7 @@ def print_thresholds(bits: Sequence[int]) -> None:
                     ]
                 )
     head = ["total, horizon, labels an event", *(f"threshold, {method}" for method in METHODS)]
-    head += ["ratio", *(f"read {READINGS} times, {method}" for method in METHODS)]
+    head += ["binary / toeplitz", *(f"read {READINGS} times, {method}" for method in METHODS)]
     head += [*(f"largest standard error, {method}" for method in METHODS)]
     print_table(head, rows)
 

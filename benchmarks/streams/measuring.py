@@ -7,6 +7,8 @@ import numpy as np
 from benchmarks.streams.published import FloatArray, Variance
 from dphist import ContinualHistogram
 from dphist.streams.counters.counter import Counter
+from dphist.streams.counters.spectrum import responses
+from dphist.streams.counters.toeplitz import ToeplitzCounter
 from dphist.streams.mechanism import ContinualMechanism, Method
 
 # So small that rounding to whole records adds nothing to be seen: sigma_1 is 10 records and more.
@@ -33,7 +35,7 @@ class Readings:
 
 def unit_of(mechanism: ContinualMechanism) -> float:
     """Return sigma_1**2 = 1 / (2 rho), records**2, where rho is what one label costs."""
-    return float(mechanism.changed_labels / (2 * mechanism.guarantee.rho))
+    return float(mechanism.changed_labels / mechanism.mu_squared)
 
 
 def mechanism_of(method: Method, horizon: int) -> ContinualMechanism:
@@ -42,15 +44,26 @@ def mechanism_of(method: Method, horizon: int) -> ContinualMechanism:
 
 
 def claimed(method: Method, horizon: int) -> Variance:
-    """Return the mean and the largest over all times of the variance that the counter claims.
-
-    It depends on a time by the number of its binary digits that are 1, or not at all.
-    """
+    """Return the mean and the largest over all times of the variance that the counter claims."""
     made = mechanism_of(method, horizon)
-    counter, unit = made.counter, unit_of(made)
+    return Variance.of(_variances(made.counter, horizon) / unit_of(made))
+
+
+def _variances(counter: Counter, horizon: int) -> FloatArray:
+    """Return the variances at all times, records**2."""
+    if isinstance(counter, ToeplitzCounter):
+        # That at the end, without what later innovations add, in floating point.
+        theta = np.array([float(decay) for decay in counter.decays])
+        held = np.array([float(m) for m in responses(counter.decays, counter.variances)])
+        series = np.zeros(horizon)
+        for response, decay in zip(held, theta, strict=True):
+            series += response * decay ** np.arange(horizon)
+        return np.cumsum(series**2)
     ones = np.bitwise_count(np.arange(1, horizon + 1))
-    digits = [0.0] + [_variance(counter, 2**k - 1, unit) for k in range(1, int(ones.max()) + 1)]
-    return Variance.of(np.array(digits)[ones])
+    # Of the others, it depends on a time by the number of its binary digits that are 1, or not.
+    digits = [0.0] + [float(counter.variance_at(2**k - 1)) for k in range(1, int(ones.max()) + 1)]
+    found: FloatArray = np.array(digits)[ones]
+    return found
 
 
 def reading_times(horizon: int, readings: int, seed: int) -> list[int]:

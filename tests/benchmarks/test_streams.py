@@ -151,16 +151,16 @@ def test_times_are_printed_without_dpcrpy(monkeypatch, capsys) -> None:
         assert line in printed
 
 
+@pytest.mark.verify
 def test_times_beside_dpcrpy(monkeypatch, capsys) -> None:
-    pytest.importorskip("dpcrpy.treeMethods.binMech", exc_type=ImportError)
     run_speed(monkeypatch)
     printed = capsys.readouterr().out
     assert f"| {continual_speed.REFERENCE} | 20 | " in printed
     assert "| dpcrpy, one mechanism a label | 4 | " in printed
 
 
+@pytest.mark.verify
 def test_dpcrpy_counts_what_it_is_fed() -> None:
-    pytest.importorskip("dpcrpy.treeMethods.binMech", exc_type=ImportError)
     mechanism = continual_speed._binary_mechanism(8, 3)
     mechanism.noiMech.sigma = 0.0
     answers = [mechanism.dpRelease(np.eye(3)[code])[0].tolist() for code in (0, 2, 2, 1, 2)]

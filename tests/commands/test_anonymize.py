@@ -358,6 +358,7 @@ def large(tmp_path_factory) -> Path:
     return path
 
 
+@pytest.mark.verify
 @pytest.mark.usefixtures("hangups_heard")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_stops_the_query_and_leaves_nothing(number, large, tmp_path) -> None:

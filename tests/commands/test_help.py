@@ -18,7 +18,7 @@ COMMANDS: dict[str, tuple[list[type[Any]], set[str], set[str]]] = {
     "anonymize": ([dh.AdaptiveScan], {"epsilon", "sensitivity"}, set()),
     "ranges": (
         [dh.AdaptiveTree, dh.HierarchicalTree, dh.LeafCounts],
-        {"epsilon", "rho", "sensitivity", "workload"},
+        {"epsilon", "rho", "sensitivity", "workload", "expected_total"},
         set(),
     ),
     "labels": (

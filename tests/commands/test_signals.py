@@ -111,6 +111,7 @@ os.execv(sys.executable, [sys.executable, "-m", "dphist", *sys.argv[1:]])
 """
 
 
+@pytest.mark.verify
 def test_control_c_in_a_terminal_removes_the_bar(large: Path, tmp_path: Path) -> None:
     leader, follower = pty.openpty()
     command = [*map(str, labels(large)), "--output", str(tmp_path / "r.json")]

@@ -190,6 +190,7 @@ def test_a_release_that_is_killed_at_any_statement(after: bool, place: Place, fo
     assert set(found) == {"new", actions.CHARGED, actions.FINISHED}
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("after", [False, True])
 def test_a_creation_that_is_killed_at_any_statement(
     after: bool, kind: str, folder: Path, request: pytest.FixtureRequest

@@ -173,6 +173,7 @@ def test_a_large_error_needs_next_to_nothing() -> None:
 # On real data: what was asked for is what is got.
 
 
+@pytest.mark.verify
 def test_labels_of_that_count_appear_on_real_data(seeded: Any) -> None:
     """The items of a shop that 100 customers or more kept, in releases of their own each."""
     bought = dh.LabelCounts.from_table(
@@ -201,6 +202,7 @@ def test_labels_of_that_count_appear_on_real_data(seeded: Any) -> None:
     assert beta.ppf(0.999999, again + 1, tried - again) < 0.95
 
 
+@pytest.mark.verify
 def test_the_error_of_a_profile_is_reached_on_real_data(seeded: Any) -> None:
     profile = dh.Profile.read("data/words_shakespeare.csv")
     made = dh.for_error(dh.AdaptiveScan, relative_error="0.001", total=profile.total)
@@ -210,6 +212,7 @@ def test_the_error_of_a_profile_is_reached_on_real_data(seeded: Any) -> None:
     assert 0.0003 < np.mean(off) / profile.total <= 0.002
 
 
+@pytest.mark.verify
 def test_an_older_release_tells_the_shape(seeded: Any) -> None:
     """With it the error of alike data is met, where that of a public curve misleads."""
     profile = dh.Profile.read("data/words_shakespeare.csv")

@@ -80,6 +80,7 @@ def test_one_row_does_not_rename_a_label_of_a_collated_column(column: str, befor
     assert most_changed(without, with_row) == 1
 
 
+@pytest.mark.verify
 def test_a_collation_of_spark_makes_no_two_labels_one() -> None:
     found = []
     for rows in (["A"] * 30, ["a"] + ["A"] * 30):
@@ -91,8 +92,8 @@ def test_a_collation_of_spark_makes_no_two_labels_one() -> None:
     assert found[1].largest(5)["label"].to_pylist() == ["A", "a"]
 
 
+@pytest.mark.verify
 def test_spark_bounds_as_plain_python_does() -> None:
-    """One case for `make test`: the others are in tests/tables/test_contributions.py."""
     key = "5eed" * 4 + "c0de" * 4
     rows = [(f"u{draw % 5}", f"t{draw * draw % 7}", draw % 4) for draw in range(60)]
     options: dict[str, Any] = {
@@ -107,17 +108,20 @@ def test_spark_bounds_as_plain_python_does() -> None:
     assert as_dict(found) == bounded(rows, 2, 3, key, "spark")
 
 
-def test_users_that_a_collation_calls_one_are_two() -> None:
+@pytest.mark.parametrize("engine", ["duckdb", "spark"])
+def test_users_that_a_collation_calls_one_are_two(engine: str) -> None:
     """As one user, `a` and `A` would be cut together: a row of either would take the other's."""
     rows = "VALUES ('a', 'x'), ('A', 'y')"
-    named = f"SELECT who COLLATE UTF8_LCASE AS who, term FROM {rows} t(who, term)"  # noqa: S608
-    collated = spark().sql(named)
-    connection = duckdb.connect()
-    connection.execute("CREATE TABLE pairs (who VARCHAR COLLATE NOCASE, term VARCHAR)")
-    connection.execute(f"INSERT INTO pairs {rows}")
-    for frame in (collated, connection.table("pairs")):
-        found = LabelCounts.from_table(frame, label="term", user="who", max_labels=1)
-        assert as_dict(found) == {"x": 1, "y": 1}
+    if engine == "spark":
+        named = f"SELECT who COLLATE UTF8_LCASE AS who, term FROM {rows} t(who, term)"  # noqa: S608
+        frame: Any = spark().sql(named)
+    else:
+        connection = duckdb.connect()
+        connection.execute("CREATE TABLE pairs (who VARCHAR COLLATE NOCASE, term VARCHAR)")
+        connection.execute(f"INSERT INTO pairs {rows}")
+        frame = connection.table("pairs")
+    found = LabelCounts.from_table(frame, label="term", user="who", max_labels=1)
+    assert as_dict(found) == {"x": 1, "y": 1}
 
 
 def test_a_macro_of_the_caller_s_does_not_lift_the_bounds() -> None:
@@ -159,6 +163,7 @@ def test_types_without_one_text_for_equal_values_are_refused(value: str, role: s
     "value", ["INTERVAL '1' DAY", "INTERVAL '1' MONTH", "1.5D", "CAST(1.5 AS FLOAT)", "array('a')"]
 )
 @pytest.mark.parametrize("role", ["term", "who"])
+@pytest.mark.verify
 def test_such_types_of_spark_are_refused(value: str, role: str) -> None:
     other = {"term": "who", "who": "term"}[role]
     frame = spark().sql(f"SELECT {value} AS {role}, 'x' AS {other}")
@@ -166,6 +171,7 @@ def test_such_types_of_spark_are_refused(value: str, role: str) -> None:
         LabelCounts.from_table(frame, label="term", user="who", max_labels=1)
 
 
+@pytest.mark.verify
 def test_text_of_spark_that_is_no_utf8_is_refused_whatever_survives() -> None:
     """At the gate: two such labels would be released as one text, and a release may not fail."""
     frame = spark().sql("SELECT CAST(X'ff61' AS STRING) AS term FROM range(3)")

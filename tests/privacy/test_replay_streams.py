@@ -16,15 +16,17 @@ import pytest
 
 from dphist.errors import ParameterError
 from dphist.release.maker import parameters_of
+from dphist.streams.counters.autoregressive import autoregressive_counter
 from dphist.streams.counters.binary import blocks, levels
 from dphist.streams.counters.noise_table import NoiseTable
+from dphist.streams.counters.toeplitz import toeplitz_counter
 from dphist.streams.mechanism import ContinualMechanism
 from dphist.streams.stream import ContinualHistogram
 from tests.support.replay import DivergedError, Told, loss, loss_of_neighbours, record, replay
 
 # Events as rows: a label and a user each; -1 stands for no label.
 Stream = np.ndarray
-METHODS: tuple[Any, ...] = ("autoregressive", "binary")
+METHODS: tuple[Any, ...] = ("toeplitz", "autoregressive", "binary")
 
 
 @dataclass
@@ -273,13 +275,12 @@ def times_paid_for(mechanism: ContinualMechanism) -> int:
     """
     if mechanism.method == "binary":
         return 52
-    from dphist.streams.counters.autoregressive import autoregressive_counter
-
+    make = toeplitz_counter if mechanism.method == "toeplitz" else autoregressive_counter
     square = levels(mechanism.horizon) * mechanism.epsilon**2
     return next(
         times
         for times in range(1, mechanism.horizon + 1)
-        if autoregressive_counter(square, mechanism.horizon, times) == mechanism.counter
+        if make(square, mechanism.horizon, times) == mechanism.counter
     )
 
 

@@ -10,7 +10,7 @@ from scipy.stats import binom
 from dphist.streams.mechanism import ContinualMechanism
 from dphist.streams.stream import ContinualHistogram
 
-METHODS: tuple[Any, ...] = ("autoregressive", "binary")
+METHODS: tuple[Any, ...] = ("toeplitz", "autoregressive", "binary")
 EVENTS = 2**16 - 1  # the binary mechanism's noise is widest there
 DELTA = 2e-3
 UNLIKELY = 1e-6

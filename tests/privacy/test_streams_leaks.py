@@ -16,7 +16,7 @@ from tests.tables.refusal import SENTINEL
 
 COUNT = 4729  # events of the sentinel's user, with the sentinel; a number found nowhere else
 SECRETS = (SENTINEL, f"user-{SENTINEL}", f"{COUNT}")
-METHODS: tuple[Any, ...] = ("autoregressive", "binary")
+METHODS: tuple[Any, ...] = ("toeplitz", "autoregressive", "binary")
 
 
 def a_stream(path: Path | None = None, **changed: Any) -> ContinualHistogram:
@@ -57,7 +57,7 @@ def check_silent(text: str) -> None:
 
 Act = Callable[[ContinualHistogram], object]
 REFUSED: list[Act] = [
-    lambda s: s.update([SENTINEL, 3], user="u"),  # type: ignore[list-item]
+    lambda s: s.update([SENTINEL, 3], user="u"),
     lambda s: s.update([SENTINEL, None], user=f"user-{SENTINEL}"),
     lambda s: s.update(SENTINEL, user=f"user-{SENTINEL}"),
     lambda s: s.update([SENTINEL + "\ud800"], user="u"),

@@ -24,7 +24,8 @@ from dphist.streams.counters.autoregressive import (
     times_factor,
 )
 from dphist.streams.counters.binary import levels
-from dphist.streams.counters.design import design
+from dphist.streams.counters.design import design, toeplitz_designs
+from dphist.streams.counters.toeplitz import ToeplitzCounter, first_squared_shifts
 from dphist.streams.mechanism import ContinualMechanism
 from dphist.streams.stream import ContinualHistogram
 
@@ -62,7 +63,7 @@ def squared_distance(counter: AutoregressiveCounter, parts: np.ndarray, times: l
     """
     total = 0.0
     for j, part in enumerate(parts):
-        sigma = float(module._root_above(counter.variances[j] * 4**counter.unit_bits))
+        sigma = float(module.root_above(counter.variances[j] * 4**counter.unit_bits))
         total += (part[times[0] - 1] / sigma) ** 2
         for before, now in itertools.pairwise(times):
             factor, scale = counter._transition(j, now - before)
@@ -157,7 +158,7 @@ def transition(patch: pytest.MonkeyPatch, wrong: Callable[..., tuple[float, Frac
 
 
 def root(square: Fraction) -> Fraction:
-    return module._root_above(square)
+    return module.root_above(square)
 
 
 STEPS: dict[str, Callable[..., tuple[float, Fraction]]] = {
@@ -309,17 +310,24 @@ def stated_and_used(
     mechanism: ContinualMechanism, counter: AutoregressiveCounter, drawn: int
 ) -> tuple[mpmath.mpf, mpmath.mpf]:
     """Return the distance that is stated for a label, and n + r with noise drawn so many times."""
-    chosen = design(mechanism.horizon)
+    chosen = next(
+        each
+        for each in toeplitz_designs(mechanism.horizon)  # the first is the stationary one
+        if each.decays == counter.decays
+    )
     scale = counter.variances[0] / chosen.weights[0]
     smallest = min(counter._transition(part, 1)[1] for part in range(counter.width))
     shifts = (counter.width + Fraction(1, 4)) ** 2 + (counter.width - 1) * Fraction(9, 4) ** 2
+    total = drawn * shifts
+    if isinstance(counter, ToeplitzCounter):
+        total += first_squared_shifts(counter.width) - shifts
     with mpmath.workdps(60):
 
         def root_of(square: Fraction) -> mpmath.mpf:
             return mpmath.sqrt(mpmath.mpf(square.numerator) / square.denominator)
 
         claimed = root_of(levels(mechanism.horizon) * mechanism.epsilon**2)
-        used = root_of(chosen.squared_sensitivity / scale) + root_of(drawn * shifts / smallest**2)
+        used = root_of(chosen.squared_sensitivity / scale) + root_of(total / smallest**2)
     return claimed, used
 
 
@@ -336,12 +344,23 @@ def stated_and_used(
     ],
 )
 @pytest.mark.parametrize("epsilon", [Fraction(1, 20), Fraction(1)], ids=str)
+@pytest.mark.parametrize("method", ["toeplitz", "autoregressive"])
 def test_all_times_at_which_a_stream_draws_noise_are_budgeted(
-    horizon: int, windows: int | None, most: int | None, times: int, epsilon: Fraction
+    method: Any,
+    horizon: int,
+    windows: int | None,
+    most: int | None,
+    times: int,
+    epsilon: Fraction,
 ) -> None:
     """Readings and marks of windows: at each, rounding adds to the distance (M in Lemma 5)."""
     stream = ContinualHistogram(
-        epsilon=epsilon, delta="1e-6", horizon=horizon, windows=windows, readings=most
+        epsilon=epsilon,
+        delta="1e-6",
+        horizon=horizon,
+        windows=windows,
+        readings=most,
+        method=method,
     )
     for time in range(1, horizon + 1):
         stream.update(["a"])
@@ -358,7 +377,9 @@ def test_all_times_at_which_a_stream_draws_noise_are_budgeted(
 
 
 def test_a_budget_without_the_marks_is_caught() -> None:
-    mechanism = ContinualMechanism(epsilon=1, delta="1e-6", horizon=200, windows=1, readings=1)
+    mechanism = ContinualMechanism(
+        epsilon=1, delta="1e-6", horizon=200, windows=1, readings=1, method="autoregressive"
+    )
     counter = autoregressive_counter(levels(200) * Fraction(1), 200, 1)
     claimed, used = stated_and_used(mechanism, counter, 200)
     assert used > claimed

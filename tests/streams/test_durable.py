@@ -54,7 +54,7 @@ def whole(line: str) -> list[list]:
 
 
 @pytest.mark.verify
-@pytest.mark.parametrize(("method", "windows"), [("autoregressive", 0), ("binary", 25)])
+@pytest.mark.parametrize(("method", "windows"), [("toeplitz", 0), ("binary", 25)])
 def test_killed_at_random_moments_it_goes_on(tmp_path: Path, method: str, windows: int) -> None:
     path = tmp_path / "s.state"
     parameters: dict[str, Any] = {"epsilon": 1, "delta": "1e-6", "horizon": 10**6, "max_labels": 2}
@@ -97,7 +97,7 @@ def test_killed_at_random_moments_it_goes_on(tmp_path: Path, method: str, window
 
 
 @pytest.mark.quick("binary")
-@pytest.mark.parametrize("method", ["autoregressive", "binary"])
+@pytest.mark.parametrize("method", ["toeplitz", "autoregressive", "binary"])
 def test_what_is_written_step_by_step_is_the_whole_state(tmp_path: Path, method: str) -> None:
     """The file after any step holds what the stream in memory holds, bit for bit."""
     path = tmp_path / "s.state"

@@ -15,18 +15,21 @@ from dphist.streams.counters.autoregressive import AutoregressiveCounter, autore
 from dphist.streams.counters.binary import BinaryCounter, blocks
 from dphist.streams.counters.counter import Counter
 from dphist.streams.counters.noise_table import NoiseTable, known_times
+from dphist.streams.counters.spectrum import responses
+from dphist.streams.counters.toeplitz import ToeplitzCounter, toeplitz_counter
 from tests.support.goodness import LEVEL
 
 HORIZON = 64
 COUNTERS: list[Counter] = [
     autoregressive_counter(Fraction(7), HORIZON),
     autoregressive_counter(Fraction(1, 50), HORIZON),
+    toeplitz_counter(Fraction(7), HORIZON),
     BinaryCounter(Fraction(1), HORIZON),
 ]
 TIMES = (3, 8, 12, 15)  # all of them marked; blocks are shared between the last three
 PATHS = 30_000
 by_counter = pytest.mark.parametrize(
-    "counter", COUNTERS, ids=["autoregressive", "autoregressive, small", "binary"]
+    "counter", COUNTERS, ids=["autoregressive", "autoregressive, small", "toeplitz", "binary"]
 )
 
 
@@ -39,8 +42,15 @@ def covariance(counter: Counter, one: int, other: int) -> float:
     if isinstance(counter, BinaryCounter):
         return len(set(blocks(one)) & set(blocks(other))) * float(counter.sigma) ** 2
     assert isinstance(counter, AutoregressiveCounter)
+    if isinstance(counter, ToeplitzCounter):
+        theta = np.array([float(t) for t in counter.decays])
+        first = left = np.array([float(m) for m in responses(counter.decays, counter.variances)])
+        first, left = first * theta**one, left * theta**other
+        missing = float(np.sum(np.outer(first, left) / (1 - np.outer(theta, theta))))
+    else:
+        missing = 0.0
     pairs = zip(counter.variances, counter.decays, strict=True)
-    return sum(float(w) * float(theta) ** abs(one - other) for w, theta in pairs)
+    return sum(float(w) * float(theta) ** abs(one - other) for w, theta in pairs) - missing
 
 
 def paths_of(counter: Counter, source: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -183,7 +193,7 @@ def paths_share_with_the_next(patch: pytest.MonkeyPatch) -> None:
 
 def scaled(by: float) -> Callable[[pytest.MonkeyPatch], None]:
     def plant(patch: pytest.MonkeyPatch) -> None:
-        for name in ("binary", "autoregressive"):
+        for name in ("binary", "autoregressive", "toeplitz"):
             place = f"dphist.streams.counters.{name}.rounded_gaussian"
             right = __import__("dphist.noise", fromlist=["rounded_gaussian"]).rounded_gaussian
             patch.setattr(
@@ -224,7 +234,7 @@ BUGS = [
 
 
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.__name__)
-@pytest.mark.parametrize("counter", COUNTERS[1:], ids=["autoregressive", "binary"])
+@pytest.mark.parametrize("counter", COUNTERS[1:], ids=["autoregressive", "toeplitz", "binary"])
 def test_planted_bugs_are_caught(
     counter: Counter, bug: Callable[..., None], seeded: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

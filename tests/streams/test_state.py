@@ -15,7 +15,7 @@ from dphist.streams.mechanism import ContinualMechanism
 from dphist.streams.state.state import Step, StreamState, in_order
 from dphist.streams.stream import ContinualHistogram
 
-METHODS = ("autoregressive", "binary")
+METHODS = ("toeplitz", "autoregressive", "binary")
 EVENTS = [["a"], [], ["b", "a"], ["c"], ["a", "c"], [], ["b"], ["b", "c"]]
 
 

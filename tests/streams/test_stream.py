@@ -10,18 +10,19 @@ import threading
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import dphist as dh
-from dphist.streams.counters import autoregressive, binary
+from dphist.streams.counters import autoregressive, binary, toeplitz
 from dphist.streams.state.state import in_order
 from dphist.streams.store.store import Store
 from dphist.streams.stream import ContinualHistogram
 
-METHODS = ("autoregressive", "binary")
+METHODS = ("toeplitz", "autoregressive", "binary")
 
 
 def seeded(seed: int = 0):
@@ -448,8 +449,31 @@ def test_noise_goes_on_under_the_law_it_was_begun_with(
     monkeypatch.setattr(binary, "_GRID_BITS", 18)
     monkeypatch.setattr(autoregressive, "_ROUNDING_SHARE", Fraction(1, 2**10))
     autoregressive.autoregressive_counter.cache_clear()
+    toeplitz.toeplitz_counter.cache_clear()
     with pytest.raises(dh.StateError, match="draws different noise"):
         ContinualHistogram.load(path)
     monkeypatch.undo()
     autoregressive.autoregressive_counter.cache_clear()
+    toeplitz.toeplitz_counter.cache_clear()
     assert ContinualHistogram.load(path).time == 1
+
+
+def test_a_stream_of_the_earlier_method_continues_with_it(tmp_path: Path) -> None:
+    """Also where the parameters are given again, without the method, whose default is another."""
+    path = tmp_path / "s.state"
+    parameters: dict[str, Any] = {"epsilon": 1, "delta": "1e-6", "horizon": 300}
+    with ContinualHistogram.open(path, method="autoregressive", **parameters) as stream:
+        stream.update_many([["a"]] * 200)
+        counts = stream.counts()
+    with ContinualHistogram.open(path, **parameters) as stream:
+        assert stream.mechanism.method == "autoregressive"
+        assert stream.counts() == counts
+        assert isinstance(stream._state.noise.counter, autoregressive.AutoregressiveCounter)
+        assert not isinstance(stream._state.noise.counter, toeplitz.ToeplitzCounter)
+    for other in ({"method": "binary"}, {"readings": 3}):
+        with pytest.raises(dh.ParameterError, match="other parameters"):
+            ContinualHistogram.open(path, **parameters, **other)
+    with ContinualHistogram.open(tmp_path / "new.state", **parameters) as stream:
+        assert stream.mechanism.method == "toeplitz"
+    with pytest.raises(dh.ParameterError, match="other parameters"):
+        ContinualHistogram.open(tmp_path / "new.state", method="autoregressive", **parameters)

@@ -14,11 +14,13 @@ from scipy.stats import norm
 from dphist.streams.counters import autoregressive
 from dphist.streams.counters.autoregressive import AutoregressiveCounter
 from dphist.streams.counters.binary import BinaryCounter
+from dphist.streams.counters.first_draw import first_draw
 from dphist.streams.counters.noise_table import are_above, rounded
+from dphist.streams.counters.toeplitz import ToeplitzCounter
 from dphist.streams.mechanism import ContinualMechanism
 from dphist.streams.threshold import threshold_units
 
-METHODS: tuple[Any, ...] = ("autoregressive", "binary")
+METHODS: tuple[Any, ...] = ("toeplitz", "autoregressive", "binary")
 
 
 class ViolationError(AssertionError):
@@ -46,18 +48,42 @@ def noise_bounds(mechanism: ContinualMechanism, rng: np.random.Generator) -> tup
         rng.integers(1, 50, 60).tolist(),
     ]
     for chosen in gaps:
-        square = [
-            float(autoregressive._root_above(v * 4**counter.unit_bits)) ** 2
-            for v in counter.variances
-        ]
-        off = [0.5] * counter.width
-        for gap in chosen:
+        square, cross, off = first_squares(counter)
+        variance = max(variance, sum(square) + float(cross.sum()))
+        for gap in within(chosen, mechanism.horizon - 1):
             steps = [counter._transition(j, gap) for j in range(counter.width)]
             square = [a * a * x + float(s) ** 2 for (a, s), x in zip(steps, square, strict=True)]
             # Of the product, 1/2 and its floating point; of the noise, 1/2.
             off = [a * x + 1 + 2**-7 for (a, _), x in zip(steps, off, strict=True)]
-            variance, moved = max(variance, sum(square)), max(moved, sum(off))
+            cross = np.array([a for a, _ in steps])[:, None] * cross * [a for a, _ in steps]
+            variance = max(variance, sum(square) + float(cross.sum()))
+            moved = max(moved, sum(off))
     return variance * unit**2, moved * unit
+
+
+def within(gaps: list[int], most: int) -> list[int]:
+    """Return the first gaps, of this many events in all: the variance grows with time."""
+    sums = itertools.accumulate(gaps)
+    return [gap for gap, total in zip(gaps, sums, strict=True) if total <= most]
+
+
+def first_squares(counter: AutoregressiveCounter) -> tuple[list[float], np.ndarray, list[float]]:
+    """Return variances, covariances without them, and rounding errors of parts first drawn at 1."""
+    if not isinstance(counter, ToeplitzCounter):
+        roots = [autoregressive.root_above(v * 4**counter.unit_bits) for v in counter.variances]
+        none = np.zeros((counter.width, counter.width))
+        return [float(root) ** 2 for root in roots], none, [0.5] * counter.width
+    scale, weights = counter._scaled_weights
+    drawn = first_draw(counter.decays, weights, 1)
+    mixing, off = np.eye(counter.width), [0.0] * counter.width
+    for j, row in enumerate(drawn.coefficients):
+        off[j] = 0.5 + sum(0.5 + 2**-7 + abs(b) * off[i] for i, b in enumerate(row))
+        for i, b in enumerate(row):
+            mixing[j] += b * mixing[i]
+    sigmas = [autoregressive.root_above(scale * v * 4**counter.unit_bits) for v in drawn.variances]
+    whole = mixing @ np.diag([float(sigma) ** 2 for sigma in sigmas]) @ mixing.T
+    square = np.diag(whole).tolist()
+    return square, whole - np.diag(square), off
 
 
 def check(mechanism: ContinualMechanism) -> float:
@@ -198,7 +224,7 @@ def test_noise_wider_than_stated_is_caught(
     method: Any, field: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A variance of half the levels, and a rounding of half the parts."""
-    kind = BinaryCounter if method == "binary" else AutoregressiveCounter
+    kind = {"binary": BinaryCounter, "toeplitz": ToeplitzCounter}.get(method, AutoregressiveCounter)
     right = getattr(kind, field).fget
     monkeypatch.setattr(kind, field, property(lambda self: right(self) / 4))
     with pytest.raises(ViolationError, match="wider"):

@@ -71,7 +71,7 @@ def differing_steps(method: Any, parameters: dict[str, Any]) -> int:
     return differing
 
 
-@pytest.mark.parametrize("method", ["autoregressive", "binary"])
+@pytest.mark.parametrize("method", ["toeplitz", "autoregressive", "binary"])
 @pytest.mark.parametrize("parameters", SETTINGS, ids=str)
 def test_each_step_writes_all_that_it_changes(method: Any, parameters: dict[str, Any]) -> None:
     assert differing_steps(method, parameters) == 0

@@ -85,6 +85,9 @@ def test_loops_and_repeated_edges(backend: Backend, tmp_path: Path) -> None:
     assert_pairs(counted(frame, "to", "from", directed=True), ([2], [3]))  # a, b, c
 
 
+@pytest.mark.quick(
+    "undirected-pyarrow]", "undirected-duckdb]", "undirected-pandas]", "undirected-csv]"
+)
 @every_backend
 @both_kinds
 def test_a_table_without_edges_is_valid(backend: Backend, directed: bool, tmp_path: Path) -> None:
@@ -144,6 +147,9 @@ def test_column_names_do_not_collide_with_ours(
     assert_pairs(result, degrees_of(edges, directed))
 
 
+@pytest.mark.quick(
+    "undirected-pyarrow]", "undirected-duckdb]", "undirected-pandas]", "undirected-csv]"
+)
 @every_backend
 @both_kinds
 @pytest.mark.parametrize("missing", ["from", "to"])
@@ -174,6 +180,7 @@ def test_a_missing_column_is_refused(backend: Backend, directed: bool, tmp_path:
         counted(frame, "from", "gone", directed=directed)
 
 
+@pytest.mark.quick("undirected-pyarrow]", "undirected-duckdb]", "undirected-pandas]")
 @needing("typed")
 @both_kinds
 @pytest.mark.parametrize(
@@ -229,6 +236,7 @@ def test_parameters_are_checked(backend: Backend, tmp_path: Path) -> None:
         counted(frame, progress=3)
 
 
+@pytest.mark.quick("[pyarrow]", "[csv]")
 @every_backend
 def test_progress_is_for_files_only(backend: Backend, tmp_path: Path) -> None:
     seen: list[float] = []
@@ -293,6 +301,7 @@ def test_a_lazy_frame_is_evaluated_once(directed: bool) -> None:
     assert growing.evaluations == 2  # once a row
 
 
+@pytest.mark.verify
 def test_pandas_columns_of_objects() -> None:
     def frame(sources: list[Any], targets: list[Any]) -> pd.DataFrame:
         columns = {"from": sources, "to": targets}
@@ -333,6 +342,7 @@ def test_categories_of_pandas_and_polars() -> None:
             assert plain(enums) == ([1], [2])
 
 
+@pytest.mark.verify
 def test_text_is_text_however_it_is_laid_out() -> None:
     kinds = [
         pa.string(),

@@ -11,9 +11,18 @@ from dphist.arrays import IntArray
 from dphist.errors import DataError, ParameterError
 from dphist.parameters import whole_number
 from dphist.release.label_table import LabelTable
+from dphist.release.label_types import (
+    IN_WORDS,
+    LABEL_TYPES,
+    LabelType,
+    as_arrow,
+    label_of,
+    order_of,
+    text_of,
+)
 from dphist.release.tabular import Tabular
 
-Reading: TypeAlias = Mapping[str, int] | tuple[Sequence[str], Sequence[int]]
+Reading: TypeAlias = Mapping[Any, int] | tuple[Sequence[Any], Sequence[int]]
 
 _LEAST, _MOST = -(2**63), 2**63 - 1
 
@@ -27,14 +36,15 @@ class RunningCounts(Tabular):
     Parameters
     ----------
     times : sequence of int, (k,), number of events until each reading, increasing; at least one.
-    readings : sequence of k readings, each a mapping of labels (text) to counts, or a pair of
-        labels and counts.
+    readings : sequence of k readings, each a mapping of labels to counts, or a pair of labels and
+        counts.
+    label_type : the type of the labels, "text" unless given: see `ContinualMechanism`.
 
     Raises
     ------
     DataError
-        If times do not increase, a label is not text or is repeated in a reading, or a count is
-        not an int64.
+        If times do not increase, a label is not of the type or is repeated in a reading, or a count
+        is not an int64.
 
     Examples
     --------
@@ -43,16 +53,24 @@ class RunningCounts(Tabular):
     (RunningCounts(2 readings, 2 labels), ['tea', 'milk'], ['tea'])
     """
 
-    __slots__ = ("_counts", "_labels", "_places", "_starts", "_times")
+    __slots__ = ("_counts", "_labels", "_places", "_starts", "_times", "_type")
 
     _times: IntArray
-    _labels: tuple[str, ...]  # in the order of `labels`
+    _labels: tuple[str, ...]  # as text, in the order of `labels`
+    _type: LabelType
     _places: IntArray  # of each row's label among the labels
     _counts: IntArray  # of each row
     _starts: IntArray  # where each reading's rows start, and the end of all
 
-    def __init__(self, times: Sequence[int], readings: Sequence[Reading]) -> None:
-        rows = [_rows_of(reading) for reading in readings]
+    def __init__(
+        self,
+        times: Sequence[int],
+        readings: Sequence[Reading],
+        *,
+        label_type: LabelType = "text",
+    ) -> None:
+        self._type = _checked_type(label_type)
+        rows = [_texts_of(*_rows_of(reading), self._type) for reading in readings]
         known = {label: place for place, label in enumerate(_distinct(rows))}
         places = [[known[label] for label in labels] for labels, _ in rows]
         self._hold(list(times), list(known), places, [counts for _, counts in rows])
@@ -72,11 +90,11 @@ class RunningCounts(Tabular):
             raise DataError("each label of a reading must have one count")
         if any(len(set(each)) < len(each) for each in places):
             raise DataError("a label must be in a reading once at most")
-        checked = [_checked_label(label) for label in labels]
+        checked = [_checked_label(label, self._type) for label in labels]
         row_places = np.array(list(chain.from_iterable(places)), np.int64)
         row_counts = _checked_counts(list(chain.from_iterable(counts)))
         reading = np.repeat(np.arange(len(sizes)), np.array(sizes, np.int64))
-        by_name = _ranks(checked)
+        by_name = _ranks(checked, self._type)
         # The bitwise complement sorts like the negative, without overflow.
         order = np.lexsort((by_name[row_places], ~row_counts, reading))
         row_places, row_counts = row_places[order], row_counts[order]
@@ -101,7 +119,7 @@ class RunningCounts(Tabular):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, RunningCounts):
             return NotImplemented
-        return self._labels == other._labels and all(
+        return (self._type, self._labels) == (other._type, other._labels) and all(
             np.array_equal(getattr(self, name), getattr(other, name))
             for name in ("_times", "_starts", "_places", "_counts")
         )
@@ -118,9 +136,19 @@ class RunningCounts(Tabular):
         return self._times
 
     @property
-    def labels(self) -> list[str]:
+    def labels(self) -> list[Any]:
         """All labels in any reading: in the order of the last one, then by their last counts."""
+        return [label_of(text, self._type) for text in self._labels]
+
+    @property
+    def label_texts(self) -> list[str]:
+        """The same labels as text: see `dphist.release.label_types`."""
         return list(self._labels)
+
+    @property
+    def label_type(self) -> LabelType:
+        """The type of the labels."""
+        return self._type
 
     @property
     def latest(self) -> LabelTable:
@@ -145,14 +173,15 @@ class RunningCounts(Tabular):
         """Return the k largest counts of the last reading, or all if there are fewer."""
         return self._table(len(self) - 1, whole_number(k, "k", 1))
 
-    def line(self, label: str) -> tuple[IntArray, IntArray]:
+    def line(self, label: object) -> tuple[IntArray, IntArray]:
         """Return the indices of the readings that have a label, and its counts in them.
 
         Both are (n,) int64, empty for a label in no reading.
         """
-        if label not in self._labels:
+        text = text_of(label, self._type)
+        if text is None or text not in self._labels:
             return np.empty(0, np.int64), np.empty(0, np.int64)
-        rows = np.flatnonzero(self._places == self._labels.index(label))
+        rows = np.flatnonzero(self._places == self._labels.index(text))
         return np.searchsorted(self._starts, rows, side="right") - 1, self._counts[rows]
 
     def to_arrow(self) -> pa.Table:
@@ -163,7 +192,9 @@ class RunningCounts(Tabular):
     def to_content(self) -> dict[str, Any]:
         """Return a JSON object for saving: each label once, rows by its index."""
         cuts = self._starts[1:-1]
+        kind = {} if self._type == "text" else {"label_type": self._type}
         return {
+            **kind,
             "times": self._times.tolist(),
             "labels": list(self._labels),
             "places": [part.tolist() for part in np.split(self._places, cuts)],
@@ -190,6 +221,7 @@ class RunningCounts(Tabular):
         if len(used) < len(labels) or len(set(labels)) < len(labels):
             raise DataError("labels must be listed once, and be in a reading")
         found = cls.__new__(cls)
+        found._type = _checked_type(content.get("label_type", "text"))
         found._hold(_listed(content["times"]), labels, places, counts)
         return found
 
@@ -199,7 +231,7 @@ class RunningCounts(Tabular):
         return LabelTable(pa.table(self._columns(slice(first, stop))))
 
     def _columns(self, rows: slice) -> dict[str, pa.Array]:
-        labels = pa.array(self._labels, pa.string()).take(pa.array(self._places[rows]))
+        labels = as_arrow(self._labels, self._type).take(pa.array(self._places[rows]))
         return {"label": labels, "count": pa.array(self._counts[rows])}
 
 
@@ -215,10 +247,23 @@ def _distinct(rows: Iterable[tuple[list[Any], list[Any]]]) -> list[Any]:
     return list(dict.fromkeys(chain.from_iterable(labels for labels, _ in rows)))
 
 
-def _ranks(labels: list[str]) -> IntArray:
-    """Return each label's rank in the order of code points."""
+def _texts_of(labels: list[Any], counts: list[Any], kind: LabelType) -> tuple[list[str], list[Any]]:
+    """Return the labels of a reading as text."""
+    return [_checked_label(label, kind) for label in labels], counts
+
+
+def _checked_type(kind: Any) -> LabelType:
+    if kind not in LABEL_TYPES:
+        raise DataError(f"label_type must be one of {', '.join(LABEL_TYPES)}")
+    found: LabelType = kind
+    return found
+
+
+def _ranks(labels: list[str], kind: LabelType) -> IntArray:
+    """Return each label's rank: numbers by size, others in the order of code points."""
     ranks = np.empty(len(labels), np.int64)
-    ranks[sorted(range(len(labels)), key=labels.__getitem__)] = np.arange(len(labels))
+    keys = list(map(order_of(kind), labels))
+    ranks[sorted(range(len(labels)), key=keys.__getitem__)] = np.arange(len(labels))
     return ranks
 
 
@@ -239,16 +284,11 @@ def _checked_times(times: list[Any]) -> IntArray:
     return checked
 
 
-def _checked_label(label: Any) -> str:
-    if not isinstance(label, str):
-        raise DataError("labels must be text")
-    try:
-        label.encode()
-    except UnicodeEncodeError:
-        pass
-    else:
-        return str(label)
-    raise DataError("labels must be text in UTF-8")
+def _checked_label(label: Any, kind: LabelType) -> str:
+    text = text_of(label, kind)
+    if text is None:
+        raise DataError(f"labels must be {IN_WORDS[kind]}")
+    return text
 
 
 def _checked_counts(counts: list[Any]) -> IntArray:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from scipy.special import ndtri
@@ -13,6 +13,7 @@ from dphist.errors import ParameterError
 from dphist.mechanism import ExpectedError, Intervals, MechanismBase, check_kind, parameter
 from dphist.noise.gaussian import LARGEST_SIGMA
 from dphist.noise.gaussian_epsilon import gaussian_epsilon
+from dphist.noise.geometric import SMALLEST_EPSILON
 from dphist.noise.magnitude import gaussian_half_width
 from dphist.parameters import (
     Exact,
@@ -23,16 +24,19 @@ from dphist.parameters import (
     probability,
     whole_number,
 )
-from dphist.privacy import ZCDP, ApproxZCDP, PrivacyUnit
+from dphist.privacy import ZCDP, ApproxZCDP, PrivacyUnit, PureDP
+from dphist.release.label_types import IN_WORDS, LABEL_TYPES, LabelType, text_of, type_of
 from dphist.release.mechanisms import savable
 from dphist.release.release import Release
 from dphist.release.running_counts import RunningCounts
 from dphist.streams.counters.autoregressive import LARGEST_DISTANCE, autoregressive_counter
 from dphist.streams.counters.binary import BinaryCounter, levels
 from dphist.streams.counters.counter import Counter
+from dphist.streams.counters.laplace import LaplaceCounter, laplace_counter, laplace_half_width
+from dphist.streams.counters.toeplitz import toeplitz_counter
 from dphist.streams.threshold import threshold_units
 
-Method: TypeAlias = Literal["autoregressive", "binary"]
+Method: TypeAlias = Literal["toeplitz", "autoregressive", "binary", "laplace"]
 
 LEVEL = 0.95
 """Probability of the counts and intervals that are stated."""
@@ -51,16 +55,20 @@ class ContinualMechanism(MechanismBase):
     epsilon : number above 0; required.
         The paper's parameter: with ``method="binary"`` each dyadic sum of each label has Gaussian
         noise of standard deviation 1 / epsilon. What a stream costs in all is `guarantee`, which
-        is the same for either method; `dphist.calibrate` finds epsilon from a total.
+        is the same for all Gaussian methods; `dphist.calibrate` finds epsilon from a total. With
+        ``method="laplace"`` it is the total of all labels and readings.
     delta : number above 0 and below 1
-        Required unless `labels` are listed; then there is none.
+        Required unless `labels` are listed; then there is none. With `labels`, 0 asks for a pure
+        guarantee: ``method="laplace"``.
     horizon : int
         How many events there may be (L).
     max_labels : int
         How many labels an event keeps at most (Delta_0).
-    method : "autoregressive" or "binary"
-        How the noise of a label's running counts hangs together over time.
-    labels : sequence of str, optional
+    method : "toeplitz", "autoregressive", "binary" or "laplace", optional
+        How the noise of a label's running counts is correlated over time. The default, "toeplitz",
+        has the smallest error at every time; streams of earlier versions continue with
+        "autoregressive". "laplace" is pure, for listed labels, and the default if `delta` is 0.
+    labels : sequence of labels, optional
         Known labels: public, not taken from the events. All are released from the start, and
         labels that are not listed are ignored.
     max_events_per_user : int, optional
@@ -71,6 +79,10 @@ class ContinualMechanism(MechanismBase):
     readings : int, optional
         At how many times the stream is read at most; as often as there are events when omitted.
         Fewer make the threshold lower.
+    label_type : str, optional
+        "text", "integer", "boolean", "date", "timestamp" (without a time zone), "instant" (a
+        timestamp with one, released in UTC), "bytes" or "decimal". That of the listed `labels`, or
+        "text", when omitted. Labels of another type are refused.
 
     Guarantee
     ---------
@@ -78,10 +90,11 @@ class ContinualMechanism(MechanismBase):
     rho = m**2 D ceil(log2(L + 1)) epsilon**2 / 2, where m is `max_events_per_user` or 1 and D is
     `max_labels`, or the number of listed labels if that is less; and (E, d(E) + delta)-DP for every
     E >= 0 with the exact delta d(E) of Gaussian noise for mu**2 = 2 rho. With listed labels delta
-    is 0. Neighbouring streams differ in one event, which is empty in one of them; or, with
-    `max_events_per_user`, in all events of one user, which are empty in one of them. The number and
-    the times of events, and the times of readings, are public. The streams do not depend on what
-    is released (`docs/proofs/streams.md`). Not covered: the time an update or reading takes.
+    is 0. With ``method="laplace"`` the results of all readings are epsilon-DP. Neighbouring streams
+    differ in one event, which is empty in one of them; or, with `max_events_per_user`, in all
+    events of one user, which are empty in one of them. The number and the times of events, and the
+    times of readings, are public. The streams do not depend on what is released
+    (`docs/proofs/streams.md`). Not covered: the time an update or reading takes.
     """
 
     reference = (
@@ -90,7 +103,8 @@ class ContinualMechanism(MechanismBase):
     )
 
     epsilon: Fraction = parameter(
-        "Privacy parameter of a single label; what all readings cost together stands above."
+        "Privacy parameter of a single label, or of all with method laplace; what all readings "
+        "cost together stands above."
     )
     delta: Fraction | None = parameter(
         "Probability with which a label may betray an event, in all labels and readings.",
@@ -120,6 +134,7 @@ class ContinualMechanism(MechanismBase):
         "Times at which the stream is read, at most.",
         not_given="The stream may be read after every event.",
     )
+    label_type: LabelType = parameter("Type of the labels of the events.")
 
     def __init__(
         self,
@@ -128,16 +143,26 @@ class ContinualMechanism(MechanismBase):
         delta: Exact | None = None,
         horizon: int,
         max_labels: int = 1,
-        method: Method = "autoregressive",
-        labels: Sequence[str] | None = None,
+        method: Method | None = None,
+        labels: Sequence[Any] | None = None,
         max_events_per_user: int | None = None,
         windows: int | None = None,
         readings: int | None = None,
+        label_type: LabelType | None = None,
     ) -> None:
-        if method not in ("autoregressive", "binary"):
-            raise ParameterError("method must be 'autoregressive' or 'binary'")
+        if method is None:
+            method = "toeplitz" if labels is None or delta is None else "laplace"
+        if method not in get_args(Method):
+            raise ParameterError(
+                "method must be 'toeplitz', 'autoregressive', 'binary' or 'laplace'"
+            )
         if labels is not None and delta not in (None, 0):
             raise ParameterError("delta must be left out where labels are listed: there is none")
+        if method == "laplace" and labels is None:
+            raise ParameterError(
+                "labels must be listed for method 'laplace': labels from the data need a delta"
+            )
+        kind = _label_type(label_type, labels)
         most = whole_number(horizon, "horizon", 1, LARGEST_HORIZON)
         self._hold(
             epsilon=privacy_parameter(epsilon, "epsilon"),
@@ -145,19 +170,26 @@ class ContinualMechanism(MechanismBase):
             horizon=most,
             max_labels=whole_number(max_labels, "max_labels", 1, LARGEST_BOUND),
             method=method,
-            labels=None if labels is None else _listed(labels),
+            labels=None if labels is None else _listed(labels, kind),
             max_events_per_user=optional_whole(max_events_per_user, "max_events_per_user", 1, most),
             windows=optional_whole(windows, "windows", 1, most),
             readings=optional_whole(readings, "readings", 1, most),
+            label_type=kind,
         )
         self._check_strength()
 
     def _check_strength(self) -> None:
+        if self.method == "laplace":
+            counter = self.counter
+            assert isinstance(counter, LaplaceCounter)  # noqa: S101 - by its method
+            if counter.rate < SMALLEST_EPSILON:
+                raise ParameterError("epsilon is too small to sample")
+            return
         if self.method == "binary" and 1 / self.epsilon > LARGEST_SIGMA:
             raise ParameterError("epsilon is too small to sample")
         events = self.max_events_per_user or 1
         each = events**2 * levels(self.horizon) * self.epsilon**2
-        if self.method == "autoregressive" and each > LARGEST_DISTANCE**2:
+        if self.method != "binary" and each > LARGEST_DISTANCE**2:
             raise ParameterError(
                 "epsilon is too large for this method, with max_events_per_user and horizon"
             )
@@ -174,9 +206,13 @@ class ContinualMechanism(MechanismBase):
         """The noise of a label's running counts."""
         if self.method == "binary":
             return BinaryCounter(1 / self.epsilon, self.horizon)
+        if self.method == "laplace":
+            events = self.max_events_per_user or 1
+            return laplace_counter(self.epsilon / (events * self.changed_labels), self.horizon)
         marks = 0 if self.windows is None else self.horizon // self.windows
         times = min(self.horizon, self.most_readings + marks)
-        return autoregressive_counter(levels(self.horizon) * self.epsilon**2, self.horizon, times)
+        made = toeplitz_counter if self.method == "toeplitz" else autoregressive_counter
+        return made(levels(self.horizon) * self.epsilon**2, self.horizon, times)
 
     @property
     def most_readings(self) -> int:
@@ -195,8 +231,10 @@ class ContinualMechanism(MechanismBase):
         return events**2 * self.changed_labels * levels(self.horizon) * self.epsilon**2
 
     @property
-    def guarantee(self) -> ZCDP | ApproxZCDP:
-        """What all readings cost together, as (approximate) zCDP."""
+    def guarantee(self) -> ZCDP | ApproxZCDP | PureDP:
+        """What all readings cost together, as (approximate) zCDP or pure DP."""
+        if self.method == "laplace":
+            return PureDP(self.epsilon, self._unit)
         rho, unit = self.mu_squared / 2, self._unit
         return ZCDP(rho, unit) if self.delta is None else ApproxZCDP(rho, self.delta, unit)
 
@@ -216,7 +254,9 @@ class ContinualMechanism(MechanismBase):
     @property
     def standard_error(self) -> float:
         """The largest standard deviation of a running count at any time, records."""
-        return self.standard_error_at(2 ** ((self.horizon + 1).bit_length() - 1) - 1)
+        if self.method == "binary":  # at the time with the most blocks
+            return self.standard_error_at(2 ** ((self.horizon + 1).bit_length() - 1) - 1)
+        return math.sqrt(self.counter.variance)
 
     def standard_error_at(self, time: int) -> float:
         """Return the standard deviation of a running count at a time, 1 to horizon, records."""
@@ -240,6 +280,9 @@ class ContinualMechanism(MechanismBase):
 
     def half_width(self, level: float = LEVEL) -> int:
         """Return the smallest q at which a count's noise, rounded, is within q at any time."""
+        counter = self.counter
+        if isinstance(counter, LaplaceCounter):
+            return laplace_half_width(counter.rate, counter.most_blocks, level)
         return gaussian_half_width(self.standard_error, level)
 
     def expected_error(self) -> ExpectedError:
@@ -275,7 +318,9 @@ class ContinualMechanism(MechanismBase):
         counts: RunningCounts = value
         if counts.times[-1] > self.horizon:
             raise ValueError("a reading is after the horizon")
-        if self.labels is not None and not set(counts.labels) <= set(self.labels):
+        if counts.label_type != self.label_type:
+            raise ValueError("the labels are not of the type of the mechanism")
+        if self.labels is not None and not set(counts.label_texts) <= set(self.labels):
             raise ValueError("the labels are not those of the mechanism")
         return counts
 
@@ -299,6 +344,8 @@ class ContinualMechanism(MechanismBase):
         None where that delta is too small for any.
         """
         total, times = probability(delta, "delta"), whole_number(releases, "releases", 1, 2**40)
+        if self.method == "laplace":
+            return MechanismBase.epsilon_at(self, total, times)
         left = total - times * (self.delta or 0)
         if left > 0:
             try:
@@ -308,7 +355,7 @@ class ContinualMechanism(MechanismBase):
         return MechanismBase.epsilon_at(self, total, times)
 
     @classmethod
-    def needs_delta(cls, labels: Sequence[str] | None = None, **_parameters: Any) -> bool:
+    def needs_delta(cls, labels: Sequence[Any] | None = None, **_parameters: Any) -> bool:
         """Whether there is a delta: not where labels are listed."""
         return labels is None
 
@@ -320,25 +367,33 @@ class ContinualMechanism(MechanismBase):
             "(binary mechanism)",
             "autoregressive": "a running count with Gaussian noise that is a sum of "
             "autoregressive processes",
+            "laplace": "sums over blocks of events of a tree, added and subtracted, each with "
+            "integer Laplace noise of its own",
+            "toeplitz": "a running count with Gaussian noise that is a sum of autoregressive "
+            "processes without a past (a Toeplitz factorization with few buffers)",
         }[self.method]
         if self.labels is not None:
             return f"Each listed label has {noise}."
         return f"Each label has {noise}; it is listed while its noisy count is above the threshold."
 
 
-def _listed(labels: Sequence[str]) -> tuple[str, ...]:
+def _label_type(wanted: LabelType | None, labels: Sequence[Any] | None) -> LabelType:
+    """Return the type that was asked for, or that of the first listed label, or text."""
+    if wanted is None:
+        first = next(iter(labels), None) if isinstance(labels, Sequence) else None
+        return type_of(first) or "text"
+    if wanted not in LABEL_TYPES:
+        raise ParameterError(f"label_type must be one of {', '.join(LABEL_TYPES)}")
+    return wanted
+
+
+def _listed(labels: Sequence[Any], kind: LabelType) -> tuple[str, ...]:
+    """Return the listed labels as text."""
     listed = isinstance(labels, Iterable) and not isinstance(labels, str | bytes | Mapping)
-    held = tuple(labels) if listed else ()
-    text = all(isinstance(label, str) and _is_text(label) for label in held)
-    if not held or not text or len(set(held)) < len(held):
-        raise ParameterError("labels must list at least one label, as text, and each once")
-    return held
-
-
-def _is_text(label: str) -> bool:
-    """Whether a string is text: no half of a surrogate pair."""
-    try:
-        label.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    held = [text_of(label, kind) for label in labels] if listed else []
+    texts = tuple(text for text in held if text is not None)
+    if not held or len(texts) < len(held) or len(set(texts)) < len(texts):
+        raise ParameterError(
+            f"labels must list at least one label, as {IN_WORDS[kind]}, and each once"
+        )
+    return texts

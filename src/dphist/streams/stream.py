@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, SupportsIndex
 
@@ -10,6 +10,7 @@ from dphist.errors import ParameterError, StateError
 from dphist.noise import Source
 from dphist.parameters import Exact, whole_number
 from dphist.privacy import ApproxDP, Target
+from dphist.release.label_types import LabelType, label_of
 from dphist.release.release import Release
 from dphist.release.running_counts import RunningCounts
 from dphist.streams.events.reading import one_event, read_events
@@ -34,15 +35,17 @@ class ContinualHistogram(StreamProperties):
         The paper's parameter; the total cost of the stream is `guarantee`. `dphist.calibrate`
         computes it from a total.
     delta : number above 0 and below 1
-        Required if `labels` are not listed.
+        Required if `labels` are not listed. With `labels`, 0 asks for a pure guarantee.
     horizon : int
         Maximum number of events; further events are refused.
     max_labels : int
         Maximum number of labels of an event; if there are more, that many are kept, chosen at
         random.
-    method : "autoregressive" or "binary"
-        The default has the lower error; "binary" is the published mechanism.
-    labels : sequence of str, optional
+    method : "toeplitz", "autoregressive", "binary" or "laplace", optional
+        The default, "toeplitz", has the lowest error. "autoregressive" is that of earlier versions,
+        and "binary" the published mechanism. "laplace" has a pure guarantee, for listed labels, and
+        is the default if `delta` is 0; then `epsilon` is the total.
+    labels : sequence of labels, optional
         Known, public labels: all are released from the start, and others are ignored.
     max_events_per_user : int, optional
         Maximum number of events counted for a user; then all events of a user are protected
@@ -53,6 +56,9 @@ class ContinualHistogram(StreamProperties):
     readings : int, optional
         Maximum number of times at which the stream is read (default: `horizon`). A smaller number,
         such as one per day, lowers the threshold.
+    label_type : str, optional
+        "text", "integer", "boolean", "date", "timestamp", "instant", "bytes" or "decimal" (default:
+        that of the listed `labels`, or "text").
 
     Guarantee
     ---------
@@ -86,11 +92,12 @@ class ContinualHistogram(StreamProperties):
         delta: Exact | None = None,
         horizon: int,
         max_labels: int = 1,
-        method: Method = "autoregressive",
-        labels: Sequence[str] | None = None,
+        method: Method | None = None,
+        labels: Sequence[Any] | None = None,
         max_events_per_user: int | None = None,
         windows: int | None = None,
         readings: int | None = None,
+        label_type: LabelType | None = None,
     ) -> None:
         mechanism = ContinualMechanism(
             epsilon=epsilon,
@@ -102,6 +109,7 @@ class ContinualHistogram(StreamProperties):
             max_events_per_user=max_events_per_user,
             windows=windows,
             readings=readings,
+            label_type=label_type,
         )
         self._live = LiveState(StreamState(mechanism))
 
@@ -134,13 +142,14 @@ class ContinualHistogram(StreamProperties):
         return self._of(StreamState(self.mechanism.calibrated_to(target)), None)
 
     def update(
-        self, labels: Iterable[str], *, user: object | None = None, source: Source | None = None
+        self, labels: Iterable[Any], *, user: object | None = None, source: Source | None = None
     ) -> None:
         """Count one event. When this returns, a durable stream has recorded it on disk.
 
         Parameters
         ----------
-        labels : iterable of text; each label counts once. An event may be empty.
+        labels : iterable of labels, of the stream's `label_type`; each counts once. An event may be
+            empty.
         user : user of the event: text, an integer, a date or a truth value. Required with
             `max_events_per_user`, refused without it.
         source : `source(n)` returns n random bytes. For tests only: all releases say so.
@@ -161,7 +170,8 @@ class ContinualHistogram(StreamProperties):
                 if bounded
                 else "user must be left out: the stream was made without max_events_per_user"
             )
-        self._live.count(one_event(labels, user), source)
+        kind = self.mechanism.label_type
+        self._live.count(one_event(labels, user, label_type=kind), source)
 
     def update_many(
         self,
@@ -179,9 +189,10 @@ class ContinualHistogram(StreamProperties):
 
         Parameters
         ----------
-        events : sequence of iterables of text, each an event; or a dataframe of pandas, Polars,
+        events : sequence of iterables of labels, each an event; or a dataframe of pandas, Polars,
             Arrow or DuckDB, its rows in time order.
-        label : column of labels, or of lists of labels; a row without one is an empty event.
+        label : column of labels of the stream's `label_type`, or of lists of text; a row without
+            one is an empty event.
         event : column; consecutive rows of one value are one event. Without it each row is one.
         user : column of users; required with `max_events_per_user`.
 
@@ -194,10 +205,17 @@ class ContinualHistogram(StreamProperties):
             raise ParameterError(
                 "user must be left out: the stream was made without max_events_per_user"
             )
-        batch = read_events(events, label=label, event=event, user=user, with_users=bounded)
+        batch = read_events(
+            events,
+            label=label,
+            event=event,
+            user=user,
+            with_users=bounded,
+            label_type=self.mechanism.label_type,
+        )
         self._live.count(batch, source)
 
-    def counts(self, *, source: Source | None = None) -> dict[str, int]:
+    def counts(self, *, source: Source | None = None) -> dict[Any, int]:
         """Return all labels released at this time with their noisy counts, the largest first.
 
         Reading again before the next event returns the same counts. A label may appear at one time
@@ -211,14 +229,19 @@ class ContinualHistogram(StreamProperties):
             As `update`.
         """
         with self._live.ready():
-            return self._live.read(record=False, source=source)
+            return self._typed(self._live.read(record=False, source=source))
 
-    def top(self, k: int, *, source: Source | None = None) -> dict[str, int]:
+    def _typed(self, counts: Mapping[str, int]) -> dict[Any, int]:
+        """Return counts by label, of counts by the labels' texts."""
+        kind = self.mechanism.label_type
+        return {label_of(text, kind): count for text, count in counts.items()}
+
+    def top(self, k: int, *, source: Source | None = None) -> dict[Any, int]:
         """Return the k largest of `counts`, or all of them if there are fewer."""
         most = whole_number(k, "k", 1)
         return dict(list(self.counts(source=source).items())[:most])
 
-    def window(self, start: int, end: int) -> dict[str, int]:
+    def window(self, start: int, end: int) -> dict[Any, int]:
         """Return noisy counts of the events `start` to `end`, the first event being 1.
 
         Covers all labels that `counts` has released so far, without another threshold, so counts
@@ -242,14 +265,14 @@ class ContinualHistogram(StreamProperties):
                     f"start - 1 and end must be multiples of windows={every}, start at most end, "
                     f"and end at most time={self.time}"
                 )
-            return self._state.window(first, last)
+            return self._typed(self._state.window(first, last))
 
-    def record(self, *, source: Source | None = None) -> dict[str, int]:
+    def record(self, *, source: Source | None = None) -> dict[Any, int]:
         """Return `counts`, and keep them for `release`."""
         with self._live.ready():
             if self.time not in self._state.readings:
                 self._live.read(record=True, source=source)
-            return dict(self._state.readings[self.time])
+            return self._typed(self._state.readings[self.time])
 
     def release(self, *, source: Source | None = None) -> Release:
         """Record the counts at this time, and release all recorded readings.
@@ -274,7 +297,8 @@ class ContinualHistogram(StreamProperties):
         if not self._state.readings:
             raise ParameterError("no reading was recorded yet: call release or record first")
         readings = dict(sorted(self._state.readings.items()))
-        value = RunningCounts(list(readings), list(readings.values()))
+        kind = self.mechanism.label_type
+        value = RunningCounts(list(readings), list(readings.values()), label_type=kind)
         provenance = {"unit": self.unit}
         return self.mechanism._given_out(value, self, None, provenance=provenance)
 

@@ -47,7 +47,7 @@ class StreamProperties:
         return f"{promise}; {said}method={self.mechanism.method!r}"
 
     @property
-    def guarantee(self) -> ZCDP | ApproxZCDP:
+    def guarantee(self) -> ZCDP | ApproxZCDP | PureDP:
         """The total cost of all readings."""
         return self.mechanism.guarantee
 
@@ -91,6 +91,6 @@ class StreamProperties:
         return self.mechanism.to_approx_dp(delta)
 
     @classmethod
-    def needs_delta(cls, labels: Sequence[str] | None = None, **_parameters: Any) -> bool:
+    def needs_delta(cls, labels: Sequence[Any] | None = None, **_parameters: Any) -> bool:
         """Whether a delta is needed: only if labels are not listed."""
         return ContinualMechanism.needs_delta(labels)

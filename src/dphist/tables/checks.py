@@ -203,9 +203,9 @@ def _parts(values: object, name: str, problem: ParameterError) -> tuple[IntArray
 
 def _is_part(value: object) -> bool:
     """Whether this is a part of a grid, or an object that raises its own error."""
-    if _is_sequence(value):
-        return True
-    return "__array__" in _methods(value) and not isinstance(value, np.generic)
+    if type(value) is int or isinstance(value, np.generic):  # of a million items, almost all
+        return False
+    return _is_sequence(value) or "__array__" in _methods(value)
 
 
 def _array(values: object, name: str, problem: ParameterError) -> AnyArray:

@@ -28,6 +28,7 @@ def place(server: Server) -> str:
     return server.new()
 
 
+@pytest.mark.verify
 def test_a_server_that_is_killed_and_started_again(place: str, server: Server) -> None:
     """Every release that was acknowledged is there; a release under way waits for the server."""
     with create(place) as ledger:
@@ -50,7 +51,7 @@ def test_a_server_that_is_killed_and_started_again(place: str, server: Server) -
 def test_what_was_acknowledged_is_on_the_disk(place: str, server: Server) -> None:
     """Also at once: a commit gives up its lock before the sync, but returns after it."""
     with create(place) as ledger:
-        for number in range(6):
+        for number in range(2):
             key = f"k{number}"
             if number % 2:
                 ledger.release(STEP, DATA, by="ana", key=key)
@@ -59,7 +60,7 @@ def test_what_was_acknowledged_is_on_the_disk(place: str, server: Server) -> Non
             server.kill()
             server.start()
             assert ledger.find(key).state == ("finished" if number % 2 else "reserved")
-        assert ledger.verify() == 2 + 3 + 2 * 3
+        assert ledger.verify() == 2 + 1 + 2
 
 
 def test_a_commit_that_was_not_synced_is_synced_again(
@@ -90,6 +91,7 @@ def test_a_commit_that_was_not_synced_is_synced_again(
         assert ledger.verify() == 5
 
 
+@pytest.mark.verify
 def test_a_server_that_does_not_come_back_is_said(
     place: str, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:

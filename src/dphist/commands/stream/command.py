@@ -5,7 +5,7 @@ import math
 import sys
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from dphist.commands.labels.command import known_labels
 from dphist.commands.ledger.options import add_payment, place_to_pay
@@ -23,11 +23,13 @@ from dphist.commands.stream.stop import Stopping
 from dphist.commands.stream.unit import unit_in_words
 from dphist.commands.user_unit import user_unit
 from dphist.errors import ParameterError
-from dphist.parameters import positive_delta, positive_number
+from dphist.parameters import positive_delta, positive_number, probability
 from dphist.privacy.calibration import calibrate
+from dphist.release.label_types import LABEL_TYPES, LabelType, text_of
 from dphist.report.counted import how_many
 from dphist.report.guarantees import in_all, total_of
 from dphist.streams import ContinualHistogram, ContinualMechanism
+from dphist.streams.mechanism import Method
 
 _EPILOG = (
     "Events are read from standard input, one per line, and counted as soon as their line is "
@@ -35,8 +37,8 @@ _EPILOG = (
     "even a crash. --epsilon and --delta are totals for all readings of the whole stream. If the "
     "state exists already, it has the parameters, and they may be left out. "
     "Formats: in lines, a line is a label, or several with --separator, and an empty line is an "
-    "event without a label. In ndjson, a line is an object with a label field: a text, a list of "
-    "texts or null. In csv, the first line is the header, and an empty field is no label. "
+    "event without a label. In ndjson, a line is an object with a label field: a label, a list of "
+    "labels or null. In csv, the first line is the header, and an empty field is no label. "
     "When the input ends, even by Ctrl-C, SIGTERM or a malformed line, all earlier events are "
     "counted, the last reading is made, and the outputs are written. A new state in which no event "
     "was counted is removed. After as many readings as --readings allows, events are counted "
@@ -44,7 +46,7 @@ _EPILOG = (
     "reading was made."
 )
 _NEW = ("epsilon", "delta", "horizon")
-_OTHERS = ("max_labels", "method", "max_events_per_user", "readings")
+_OTHERS = ("max_labels", "method", "max_events_per_user", "readings", "label_type")
 
 
 def add_stream(commands: Commands, summary: str) -> None:
@@ -74,7 +76,11 @@ def add_stream(commands: Commands, summary: str) -> None:
     command.add_argument(
         "--epsilon", metavar="E", help="total epsilon of the stream, such as 1 or 0.1"
     )
-    command.add_argument("--delta", metavar="D", help="total delta of the stream, such as 1e-6")
+    command.add_argument(
+        "--delta",
+        metavar="D",
+        help="total delta of the stream, such as 1e-6; 0 for a pure guarantee, with --known-labels",
+    )
     command.add_argument(
         "--horizon", type=whole, metavar="N", help=help_of(ContinualMechanism, "horizon")
     )
@@ -86,11 +92,12 @@ def add_stream(commands: Commands, summary: str) -> None:
     )
     command.add_argument(
         "--method",
-        choices=("autoregressive", "binary"),
+        choices=get_args(Method),
         help=help_of(
             ContinualMechanism,
             "method",
-            "; autoregressive has the lower error (default: autoregressive)",
+            "; toeplitz has the lowest error, laplace a pure guarantee (default: toeplitz, or "
+            "laplace with --delta 0)",
         ),
     )
     command.add_argument(
@@ -110,6 +117,13 @@ def add_stream(commands: Commands, summary: str) -> None:
             ContinualMechanism,
             "max_events_per_user",
             "; users are protected instead of single events; needs --user",
+        ),
+    )
+    command.add_argument(
+        "--label-type",
+        choices=LABEL_TYPES,
+        help=help_of(
+            ContinualMechanism, "label_type", " (default: that of the known labels, or text)"
         ),
     )
     command.add_argument("--user", metavar="NAME", help="column or field of users")
@@ -184,7 +198,6 @@ def _stream(options: argparse.Namespace) -> None:
     if new and options.user is not None and options.max_events_per_user is None:
         raise UsageError("--user needs --max-events-per-user: how many events of each are counted")
     mechanism = None if options.epsilon is None and not new else _made(options)
-    form = _form(options)
     if place is not None and options.reserve:
         reserve_stream(mechanism or _made(options), options, place)
         return
@@ -199,6 +212,7 @@ def _stream(options: argparse.Namespace) -> None:
         _check_same(stream.mechanism, options)
         _check_users(stream.mechanism, options)
         replaced = replaceable(stream, options)
+        form = _form(options, stream.mechanism.label_type)
         _announce(stream, options)
         skip = stream.time if options.resume else 0
         Run(stream, form, options, skip, stopping, unpaid, replaced).run(sys.stdin.fileno())
@@ -252,6 +266,7 @@ def _check_options(options: argparse.Namespace) -> None:
 
 def _made(options: argparse.Namespace) -> ContinualMechanism:
     """Return the parameters of a stream that costs what the options say."""
+    made: ContinualMechanism
     if options.epsilon is None:
         what = "a dry run" if options.dry_run else "a new stream"
         raise UsageError(
@@ -259,10 +274,27 @@ def _made(options: argparse.Namespace) -> ContinualMechanism:
             "--epsilon 1 --delta 1e-6 --horizon 1000000"
         )
     epsilon = positive_number(options.epsilon, "epsilon")
-    delta = positive_delta(options.delta, "the noise is Gaussian")
     shared = {"horizon": options.horizon, **_given(options)}
-    made: ContinualMechanism = calibrate(ContinualMechanism, epsilon=epsilon, delta=delta, **shared)
+    if _is_pure(options):
+        made = calibrate(
+            ContinualMechanism, epsilon=epsilon, delta=0, **{**shared, "method": "laplace"}
+        )
+        return made
+    delta = positive_delta(options.delta, "the noise is Gaussian")
+    made = calibrate(ContinualMechanism, epsilon=epsilon, delta=delta, **shared)
     return made
+
+
+def _is_pure(options: argparse.Namespace) -> bool:
+    """Whether the stream is to have no delta: a delta of 0, or the method that needs none."""
+    zero = probability(options.delta, "delta") == 0
+    if zero and options.known_labels is None:
+        raise UsageError("--delta 0 needs --known-labels: labels from the events need a delta")
+    if zero and options.method not in (None, "laplace"):
+        raise UsageError("--delta 0 needs --method laplace: the noise of the others is Gaussian")
+    if options.method == "laplace" and not zero:
+        raise UsageError("--method laplace needs --delta 0: its guarantee is pure")
+    return zero
 
 
 def _given(options: argparse.Namespace) -> dict[str, Any]:
@@ -276,7 +308,9 @@ def _given(options: argparse.Namespace) -> dict[str, Any]:
 def _check_same(mechanism: ContinualMechanism, options: argparse.Namespace) -> None:
     """Refuse parameters that are not those of the state."""
     for name, value in _given(options).items():
-        if getattr(mechanism, name) != (tuple(value) if isinstance(value, list) else value):
+        if name == "labels":
+            value = tuple(text_of(label, mechanism.label_type) for label in value)
+        if getattr(mechanism, name) != value:
             option = "known-labels" if name == "labels" else name.replace("_", "-")
             raise ParameterError(
                 f"the stream at {options.state} was made with another --{option}: leave it out to "
@@ -305,12 +339,12 @@ def _announce(stream: ContinualHistogram, options: argparse.Namespace) -> None:
     print(flush=True)
 
 
-def _form(options: argparse.Namespace) -> Form:
+def _form(options: argparse.Namespace, kind: LabelType) -> Form:
     if options.format == "lines":
-        return Lines(options.separator)
+        return Lines(options.separator, kind)
     if options.format == "csv":
-        return Rows(_label(options), options.user, options.separator)
-    return Objects(_label(options), options.user)
+        return Rows(_label(options), options.user, options.separator, kind)
+    return Objects(_label(options), options.user, kind)
 
 
 def _label(options: argparse.Namespace) -> str:

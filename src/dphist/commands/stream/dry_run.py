@@ -10,6 +10,7 @@ from dphist.commands.ledger.quoting import quote
 from dphist.commands.publishing import Protected, in_the_way, say_in_the_way
 from dphist.commands.stream.unit import unit_in_words
 from dphist.commands.user_unit import user_unit
+from dphist.privacy import PureDP
 from dphist.privacy.as_text import float_up, plain, up
 from dphist.report.delta_words import Number
 from dphist.report.guarantees import in_all, total_in_words, total_json, total_of, warnings_of
@@ -54,7 +55,8 @@ def print_dry_run(mechanism: ContinualMechanism, options: argparse.Namespace) ->
     print(f"Guarantee: {in_all(total)}, for {unit}.")
     print(total_in_words(total, unit, number, mechanism.guarantee))
     print(streams_words.coverage_in_words(mechanism))
-    print(f"In zCDP: {mechanism.guarantee}.")
+    if not isinstance(mechanism.guarantee, PureDP):
+        print(f"In zCDP: {mechanism.guarantee}.")
     for line in streams_words.bounding_in_words(mechanism, said):
         print(line)
     print(mechanism.description)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 from dphist.errors import ColumnError, DataError
+from dphist.release.label_types import IN_WORDS, LabelType, text_of
 
 LONGEST = 2**24  # bytes of a line, or of a CSV row: more is no text file
 _UNENDED = "unexpected end of data"  # what the csv module says of a quotation without its end
@@ -28,13 +29,18 @@ class Event:
 class Form(ABC):
     """How events are written.
 
+    Parameters
+    ----------
+    kind : the type of the labels; they are written as `dphist.release.label_types` does.
+
     Attributes
     ----------
     lines : complete lines so far.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, kind: LabelType = "text") -> None:
         self.lines = 0
+        self._kind = kind
         self._rest = b""
 
     def events(self, data: bytes) -> Iterator[Event]:
@@ -64,6 +70,15 @@ class Form(ABC):
     def _of_lines(self, lines: list[bytes]) -> Iterator[Event]:
         """Yield the events of complete lines, without their newlines."""
 
+    def _checked(self, labels: list[str], line: int) -> list[str]:
+        """Return the labels of a line, whose texts must be those of labels of the type."""
+        if self._kind != "text" and any(text_of(each, self._kind) is None for each in labels):
+            raise DataError(
+                f"line {line:,} must have labels of the stream's type: {IN_WORDS[self._kind]}, "
+                "each in its shortest form, such as 7, true, 2026-01-31, 2026-01-31 12:30:00 or 1.5"
+            )
+        return labels
+
     def _text(self, line: bytes) -> str:
         """Count a line and return it as text."""
         self.lines += 1
@@ -79,20 +94,21 @@ class Form(ABC):
 class Lines(Form):
     """A label a line, or several with a separator between them; an empty line has none."""
 
-    def __init__(self, separator: str | None) -> None:
-        super().__init__()
+    def __init__(self, separator: str | None, kind: LabelType = "text") -> None:
+        super().__init__(kind)
         self._separator = separator
 
     def _of_lines(self, lines: list[bytes]) -> Iterator[Event]:
         for line in lines:
-            yield Event(split(self._text(line), self._separator))
+            labels = split(self._text(line), self._separator)
+            yield Event(self._checked(labels, self.lines))
 
 
 class Objects(Form):
     """A JSON object a line; blank lines are no events."""
 
-    def __init__(self, label: str, user: str | None) -> None:
-        super().__init__()
+    def __init__(self, label: str, user: str | None, kind: LabelType = "text") -> None:
+        super().__init__(kind)
         self._label, self._user = label, user
 
     def _of_lines(self, lines: list[bytes]) -> Iterator[Event]:
@@ -104,14 +120,14 @@ class Objects(Form):
             if labels is None:
                 raise DataError(
                     f"line {self.lines:,} must be a JSON object whose field {self._label!r} is a "
-                    "text, a list of texts or null"
+                    "label, a list of labels or null"
                 )
             if self._user is not None and user is None:
                 raise DataError(
                     f"line {self.lines:,} must have a user in field {self._user!r}: a whole "
                     "number, or a text that is not empty"
                 )
-            yield Event(labels, user)
+            yield Event(self._checked(labels, self.lines), user)
 
     def _read(self, text: str) -> tuple[list[str] | None, str | None]:
         """Return labels and user; None for what is not there or none."""
@@ -122,19 +138,28 @@ class Objects(Form):
         if not isinstance(found, dict) or self._label not in found:
             return None, None
         labels, user = found[self._label], None if self._user is None else found.get(self._user)
-        labels = [] if labels is None else [labels] if isinstance(labels, str) else labels
+        labels = [] if labels is None else labels if isinstance(labels, list) else [labels]
+        labels = [self._written(each) for each in labels]
         if not isinstance(labels, list) or not all(map(_is_text, labels)):
             return None, None
         if isinstance(user, int) and not isinstance(user, bool):
             user = str(user)
         return labels, user if user and _is_text(user) else None
 
+    def _written(self, label: object) -> object:
+        """Return a whole number or truth value as text, where labels are such; others unchanged."""
+        if self._kind in ("integer", "boolean") and not isinstance(label, str):
+            return text_of(label, self._kind)
+        return label
+
 
 class Rows(Form):
     """CSV with a header line; an empty field is no label, and blank lines are no events."""
 
-    def __init__(self, label: str, user: str | None, separator: str | None) -> None:
-        super().__init__()
+    def __init__(
+        self, label: str, user: str | None, separator: str | None, kind: LabelType = "text"
+    ) -> None:
+        super().__init__(kind)
         self._label, self._user, self._separator = label, user, separator
         self._header: list[str] | None = None
         self._open: list[str] = []  # lines of a row whose quotation goes on
@@ -187,7 +212,7 @@ class Rows(Form):
     def _event(self, row: list[str], header: list[str], line: int) -> Event:
         if len(row) != len(header):
             raise DataError(f"line {line:,} must have as many fields as the header line")
-        labels = split(row[header.index(self._label)], self._separator)
+        labels = self._checked(split(row[header.index(self._label)], self._separator), line)
         if self._user is None:
             return Event(labels)
         user = row[header.index(self._user)]

@@ -10,6 +10,7 @@ import time
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 import pyarrow as pa
 
@@ -27,6 +28,7 @@ from dphist.errors import (
     OutputFileError,
     ParameterError,
 )
+from dphist.release.label_types import LabelType, as_arrow, label_of, text_of
 from dphist.report.counted import how_many
 from dphist.report.labels_shown import harmless, in_columns
 from dphist.streams import ContinualHistogram
@@ -158,9 +160,16 @@ class Run:
                 self._read()
 
     def _update(self, chunk: list[Event]) -> None:
+        kind_of_labels = self.stream.mechanism.label_type
         labels = [event.labels for event in chunk]
         if self.options.user is None:
-            self.stream.update_many(labels)
+            typed = [[label_of(text, kind_of_labels) for text in texts] for texts in labels]
+            self.stream.update_many(typed)
+            return
+        if kind_of_labels != "text":
+            self.stream.update_many(
+                _typed_rows(chunk, kind_of_labels), label="label", event="event", user="user"
+            )
             return
         kind = pa.list_(pa.large_string())
         users = pa.array([event.user for event in chunk], pa.large_string())
@@ -172,7 +181,7 @@ class Run:
         if self._no_reading_left or self._read_at == self.stream.time:
             return
         try:
-            counts = self.stream.record()
+            counts = self._in_text(self.stream.record())
         except HorizonError:  # of readings, not of events: those are counted on
             self._no_reading_left = True
             return
@@ -180,6 +189,11 @@ class Run:
         if self._printing:
             with self.stopping.anywhere():
                 self._show(counts)
+
+    def _in_text(self, reading: dict[Any, int]) -> dict[str, int]:
+        """Return a reading with its labels as text."""
+        kind = self.stream.mechanism.label_type
+        return {str(text_of(label, kind)): count for label, count in reading.items()}
 
     def _show(self, reading: dict[str, int]) -> None:
         top = self.options.top
@@ -247,6 +261,24 @@ class Run:
         if self._unused():
             return "no event was counted, so that no state is kept"
         return f"the state holds {how_many(self.stream.time, 'event')}"
+
+
+def _typed_rows(chunk: list[Event], kind: LabelType) -> pa.Table:
+    """Return events with users as rows of one label each, null for an event without labels."""
+    texts = sorted({text for event in chunk for text in event.labels})
+    places = {text: place for place, text in enumerate(texts)}
+    rows: list[tuple[int, int | None, str | None]] = []
+    for number, event in enumerate(chunk):
+        rows += [(number, places[text], event.user) for text in event.labels]
+        if not event.labels:
+            rows.append((number, None, event.user))
+    return pa.table(
+        {
+            "event": pa.array([row[0] for row in rows], pa.int64()),
+            "label": as_arrow(texts, kind).take(pa.array([row[1] for row in rows], pa.int64())),
+            "user": pa.array([row[2] for row in rows], pa.large_string()),
+        }
+    )
 
 
 def _available(descriptor: int, due: float | None) -> bytes | None:

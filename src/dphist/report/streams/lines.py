@@ -46,7 +46,8 @@ def lines_of(release: Release) -> list[Line]:
     label first appears are among them.
     """
     value = release.value
-    found = [(label, *value.line(label)) for label in value.labels[:MOST_LINES]]
+    pairs = list(zip(value.labels, value.label_texts, strict=True))[:MOST_LINES]
+    found = [(text, *value.line(label)) for label, text in pairs]
     drawn = np.unique(np.linspace(0, len(value) - 1, _POINTS).round().astype(np.int64))
     drawn = np.union1d(drawn, np.array([places[0] for _, places, _ in found], np.int64))
     times = value.times.astype(np.float64)[drawn]

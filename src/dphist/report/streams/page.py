@@ -39,6 +39,7 @@ class StreamsPage(Page):
     threshold, threshold_words : where the threshold lies; None if there is none.
     error, half_width, intervals : standard error, reach of an interval, and what it means.
     method : how the noise goes on from one event to the next.
+    pure : whether the guarantee is pure.
     """
 
     coverage: str
@@ -54,6 +55,7 @@ class StreamsPage(Page):
     half_width: int
     intervals: str
     method: str
+    pure: bool
 
 
 def content(release: Release) -> StreamsPage:
@@ -74,6 +76,7 @@ def content(release: Release) -> StreamsPage:
         half_width=words.half_width(mechanism),
         intervals=words.intervals_in_words(mechanism),
         method=words.method_in_words(mechanism),
+        pure=mechanism.method == "laplace",
         figures=[_figure(release)],
         parameters=mechanism_facts.parameters(mechanism),
         paper=mechanism_facts.paper(mechanism),

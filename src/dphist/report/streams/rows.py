@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from dphist.release.release import Release
+from dphist.report.labels_shown import label_texts
 from dphist.report.streams.words import half_width, mechanism_of
 
 
@@ -13,7 +14,7 @@ class Row:
     Attributes
     ----------
     rank : place in the reading, from 1.
-    label : text.
+    label : as text.
     count, low, high : released count and 95 % interval, events.
     """
 
@@ -28,9 +29,9 @@ def rows_of(release: Release, most: int) -> list[Row]:
     """Return the first `most` rows of the last reading."""
     table = release.value.top(most)
     return [
-        Row(rank, label, count, *interval(release, count))
+        Row(rank, label or "", count, *interval(release, count))
         for rank, (label, count) in enumerate(
-            zip(table.labels, table.counts.tolist(), strict=True), 1
+            zip(label_texts(table), table.counts.tolist(), strict=True), 1
         )
     ]
 

@@ -20,7 +20,7 @@ def summary_of(release: Release, promise: Promise) -> Summary:
     error, width = words.error_text(mechanism), words.half_width(mechanism)
     facts = [
         ("Guarantee", f"{promise.cost}, for {promise.unit}"),
-        ("In zCDP", str(promise.guarantee)),
+        *([] if mechanism.method == "laplace" else [("In zCDP", str(promise.guarantee))]),
         ("Events", words.reached_in_words(release)),
         ("Readings", f"{len(value):,}; {len(value.latest):,} labels in the last one"),
         ("Bounds", " ".join(words.bounding_in_words(mechanism, release.provenance))),

@@ -15,7 +15,8 @@ def streams_csv(value: RunningCounts) -> str:
 
 def rows_of(value: RunningCounts) -> Iterator[str]:
     """Yield the rows below the header, each with its line ending; a label may hold others."""
-    fields = {label: csv_field(label) for label in value.labels}
+    pairs = zip(value.labels, value.label_texts, strict=True)
+    fields = {label: csv_field(text) for label, text in pairs}
     columns = value.to_arrow().to_pydict()
     for time, label, count in zip(*columns.values(), strict=True):
         yield f"{time},{fields[label]},{count}\n"

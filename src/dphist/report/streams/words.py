@@ -17,6 +17,8 @@ from dphist.streams import ContinualMechanism
 
 _METHODS = {
     "autoregressive": "noise that is a sum of a few processes, slow and fast ones",
+    "toeplitz": "noise that is a sum of a few processes, slow and fast ones, without a past",
+    "laplace": "integer Laplace noise on sums over blocks of events, added and subtracted",
     "binary": "noise on each sum over a dyadic block of events",
 }
 
@@ -122,9 +124,10 @@ def error_text(mechanism: ContinualMechanism) -> str:
 
 def intervals_in_words(mechanism: ContinualMechanism) -> str:
     """Say what the error bands mean."""
+    multiple = "" if mechanism.method == "laplace" else "That is 1.96 standard errors, and a"
     start = (
         f"Bands and intervals reach {half_width(mechanism):,} to both sides of a released count. "
-        f"That is 1.96 standard errors, and a standard error is at most {error_text(mechanism)}. "
+        f"{multiple or 'A'} standard error is at most {error_text(mechanism)}. "
         "The noise stays within that with a probability of 95 % or more, for each label and each "
         "time by itself. At times that are close together the noise is partly the same: a line "
         "that is too high now is likely too high a little later."

@@ -81,7 +81,7 @@ class AutoregressiveCounter:
         """Draw the parts from their stationary distribution, the same at all times."""
         rows = np.empty((labels, self.width), np.int64)
         for part, variance in enumerate(self.variances):
-            sigma = _root_above(variance * 4**self.unit_bits)
+            sigma = root_above(variance * 4**self.unit_bits)
             rows[:, part] = rounded_gaussian(sigma, labels, source)
         return rows
 
@@ -119,7 +119,7 @@ def times_factor(numbers: IntArray, factor: float) -> IntArray:
 def _transition(decay: Fraction, variance: Fraction, events: int) -> tuple[float, Fraction]:
     power = power_below(decay, events)
     factor = (power.numerator << 53) // power.denominator * 2.0**-53
-    return factor, _root_above(variance * (1 - power * power))
+    return factor, root_above(variance * (1 - power * power))
 
 
 def power_below(base: Fraction, exponent: int) -> Fraction:
@@ -133,7 +133,7 @@ def power_below(base: Fraction, exponent: int) -> Fraction:
     return Fraction(result, 1 << _POWER_BITS)
 
 
-def _root_above(square: Fraction) -> Fraction:
+def root_above(square: Fraction) -> Fraction:
     """Return an upper bound of the square root, at most 2**-23 above it."""
     scaled = -(-(square.numerator << 2 * _SIGMA_BITS) // square.denominator)
     return Fraction(math.isqrt(scaled) + 1, 1 << _SIGMA_BITS)
@@ -157,10 +157,29 @@ def autoregressive_counter(
         If the noise cannot be drawn exactly, because the horizon is too long for the distance.
     """
     chosen = design(horizon)
+    added = _rounding_distance(chosen, horizon if times is None else times)
+    return AutoregressiveCounter(chosen.decays, *scaled(chosen, squared_distance, added))
+
+
+def scaled(
+    chosen: Design, squared_distance: Fraction, added: Fraction
+) -> tuple[tuple[Fraction, ...], int]:
+    """Return variances and `unit_bits` for which one event moves paths by at most the distance.
+
+    Parameters
+    ----------
+    chosen : the design.
+    squared_distance : mu**2.
+    added : the distance that rounding adds if each step's deviation is at least one unit.
+
+    Raises
+    ------
+    ParameterError
+        As `autoregressive_counter`.
+    """
     distance = _root_below(squared_distance)
     if not 0 < distance <= LARGEST_DISTANCE:
         raise ParameterError("epsilon is too large or too small for running counts")
-    added = _rounding_distance(chosen, horizon if times is None else times)
     steps = [w * (1 - d**2) for w, d in zip(chosen.weights, chosen.decays, strict=True)]
     # Bits of the largest deviation minus bits of the smallest step's deviation.
     spread = (_floor_log2(max(chosen.weights) / min(steps)) + 3) // 2 + 1
@@ -176,7 +195,7 @@ def autoregressive_counter(
     scale = _short(chosen.squared_sensitivity / left**2)
     variances = tuple(scale * weight for weight in chosen.weights)
     unit_bits = max(0, step_bits - _floor_log2(scale * min(steps)) // 2)
-    return AutoregressiveCounter(chosen.decays, variances, unit_bits)
+    return variances, unit_bits
 
 
 def _rounding_distance(chosen: Design, times: int) -> Fraction:
@@ -184,9 +203,13 @@ def _rounding_distance(chosen: Design, times: int) -> Fraction:
 
     The root of the sum of squared shifts over times and parts (Lemma 5), rounded up.
     """
-    others = len(chosen.decays) - 1
-    shifts = (others + _FIRST_SHIFT) ** 2 + others * _SHIFT**2
-    return _root_above(times * shifts)
+    return root_above(times * squared_shifts(len(chosen.decays)))
+
+
+def squared_shifts(parts: int) -> Fraction:
+    """Return a bound of the sum of squared shifts that rounding adds at one time, in units."""
+    others = parts - 1
+    return (others + _FIRST_SHIFT) ** 2 + others * _SHIFT**2
 
 
 def _root_below(square: Fraction) -> Fraction:

@@ -15,10 +15,6 @@ from fractions import Fraction
 
 from dphist.streams.counters.spectrum import squared_sensitivity
 
-_FASTEST = Decimal("0.86")  # events until a part has decayed to 1/e, about
-_SLOWEST = Decimal("0.535")  # of the horizon
-_LAST_RATIO = Decimal("20.5")  # of the slowest time to the next one
-_LAST_WEIGHT = Fraction("1.73")  # of the slowest part; that of the others is 1
 _MOST_PARTS = 12
 _SHORT = Context(prec=4)  # four digits of a decay time suffice
 
@@ -44,12 +40,34 @@ class Design:
         return self.squared_sensitivity * sum(self.weights, Fraction(0))
 
 
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The constants of a family of designs.
+
+    Attributes
+    ----------
+    fastest : events until the fastest part has decayed to 1/e, about.
+    slowest : the same of the slowest part, as a share of the horizon.
+    last_ratio : of the slowest time to the next one.
+    last_weight : of the slowest part; that of the others is 1.
+    """
+
+    fastest: Decimal
+    slowest: Decimal
+    last_ratio: Decimal
+    last_weight: Fraction
+
+
+STATIONARY = Shape(Decimal("0.86"), Decimal("0.535"), Decimal("20.5"), Fraction("1.73"))
+WITHOUT_PAST = Shape(Decimal("1.07"), Decimal("0.85"), Decimal("20.1"), Fraction("1.657"))
+
+
 @functools.lru_cache(maxsize=64)
 def design(horizon: int) -> Design:
-    """Return the best design with one to twelve parts, for a horizon."""
-    least = _of_parts(1, horizon)
+    """Return the best design of stationary parts, one to twelve of them, for a horizon."""
+    least = _of_parts(STATIONARY, 1, horizon)
     for parts in range(2, _MOST_PARTS + 1):
-        following = _of_parts(parts, horizon)
+        following = _of_parts(STATIONARY, parts, horizon)
         if following.cost < least.cost:
             least = following
         elif parts > 2:  # further parts only cost more
@@ -57,25 +75,36 @@ def design(horizon: int) -> Design:
     return least
 
 
-def _of_parts(parts: int, horizon: int) -> Design:
-    times = _decay_times(parts, horizon)
+@functools.lru_cache(maxsize=64)
+def toeplitz_designs(horizon: int) -> tuple[Design, ...]:
+    """Return designs for parts without a past, with as many parts as `design` has.
+
+    The design of the stationary parts is one of them. Without a past it costs the same and has a
+    smaller variance at every time, so the best of these is never worse.
+    """
+    stationary = design(horizon)
+    return stationary, _of_parts(WITHOUT_PAST, len(stationary.decays), horizon)
+
+
+def _of_parts(shape: Shape, parts: int, horizon: int) -> Design:
+    times = _decay_times(shape, parts, horizon)
     # About exp(-1 / time), and a fraction.
     decays = tuple((2 * time - 1) / (2 * time + 1) for time in times)
-    weights = (Fraction(1),) * (parts - 1) + (_LAST_WEIGHT,)
+    weights = (Fraction(1),) * (parts - 1) + (shape.last_weight,)
     return Design(decays, weights, squared_sensitivity(decays, weights, horizon))
 
 
-def _decay_times(parts: int, horizon: int) -> list[Fraction]:
+def _decay_times(shape: Shape, parts: int, horizon: int) -> list[Fraction]:
     """Return the decay times, in events, ascending."""
     with localcontext(Context(prec=28)):
-        slowest = max(_SLOWEST * horizon, _FASTEST)
+        slowest = max(shape.slowest * horizon, shape.fastest)
         if parts == 1:
             return [_rounded(slowest)]
-        next_one = max(slowest / _LAST_RATIO, _FASTEST)
-        quick = [_FASTEST]
+        next_one = max(slowest / shape.last_ratio, shape.fastest)
+        quick = [shape.fastest]
         if parts > 2:
-            ratio = (max(next_one / _FASTEST, Decimal("1.5")).ln() / (parts - 2)).exp()
-            quick = [_FASTEST * ratio**i for i in range(parts - 1)]
+            ratio = (max(next_one / shape.fastest, Decimal("1.5")).ln() / (parts - 2)).exp()
+            quick = [shape.fastest * ratio**i for i in range(parts - 1)]
         return [_rounded(time) for time in (*quick, max(slowest, 2 * quick[-1]))]
 
 

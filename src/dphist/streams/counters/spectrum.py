@@ -14,15 +14,43 @@ and sum e_h**2 over h below the horizon bounds the squared distance of neighbori
 (`docs/proofs/streams.md`, Lemma 4).
 """
 
+import functools
 from collections.abc import Sequence
+from dataclasses import dataclass
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from itertools import pairwise
 
-_DIGITS = 80
+DIGITS = 80
 # Roots and sums are computed to about 60 digits; the result is enlarged by far more than that.
-_ROOM = Decimal("1e-30")
+ROOM = Decimal("1e-30")
 _HALVINGS = 240
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """The spectrum as gain c(z) c(1/z), c(z) = prod_i (1 - zero_i z) / prod_j (1 - theta_j z).
+
+    Attributes
+    ----------
+    thetas, zeros : ascending, each zero between two of the thetas.
+    gain : variance of an innovation.
+    """
+
+    thetas: tuple[Decimal, ...]
+    zeros: tuple[Decimal, ...]
+    gain: Decimal
+
+
+def factor(decays: Sequence[Fraction], weights: Sequence[Fraction]) -> Factor:
+    """Factor the spectrum of a sum of stationary decaying parts, with 80 digits."""
+    with localcontext(Context(prec=DIGITS)):
+        thetas = [as_decimal(theta) for theta in decays]
+        powers = [as_decimal(w) * (1 - t * t) for w, t in zip(weights, thetas, strict=True)]
+        zeros = _zeros(thetas, powers)
+        gain = sum((p / (1 - t) ** 2 for p, t in zip(powers, thetas, strict=True)), Decimal(0))
+        gain *= (_product([1 - t for t in thetas]) / _product([1 - m for m in zeros])) ** 2
+        return Factor(tuple(thetas), tuple(zeros), gain)
 
 
 def squared_sensitivity(
@@ -36,21 +64,31 @@ def squared_sensitivity(
     weights : the w_j, above 0: variances, in any unit.
     horizon : number of times.
     """
-    with localcontext(Context(prec=_DIGITS)):
-        thetas = [_decimal(theta) for theta in decays]
-        powers = [_decimal(w) * (1 - t * t) for w, t in zip(weights, thetas, strict=True)]
-        zeros = _zeros(thetas, powers)
-        one = Decimal(1)
-        gain = sum((p / (1 - t) ** 2 for p, t in zip(powers, thetas, strict=True)), Decimal(0))
-        gain *= (_product([1 - t for t in thetas]) / _product([1 - m for m in zeros])) ** 2
-        poles = [one, *zeros]
+    found = factor(decays, weights)
+    with localcontext(Context(prec=DIGITS)):
+        thetas, zeros = found.thetas, found.zeros
+        poles = [Decimal(1), *zeros]
         parts = [_residue(i, poles, thetas) for i in range(len(poles))]
         first = _product(thetas) / _product(zeros)  # added at h = 0: the degrees are equal
         total = first * first + 2 * first * sum(parts, Decimal(0))
         for r, p in zip(parts, poles, strict=True):
             for s, q in zip(parts, poles, strict=True):
                 total += r * s * _geometric_sum(p * q, horizon)
-        return Fraction(total / gain * (1 + _ROOM))
+        return Fraction(total / found.gain * (1 + ROOM))
+
+
+@functools.lru_cache(maxsize=64)
+def responses(decays: tuple[Fraction, ...], weights: tuple[Fraction, ...]) -> tuple[Decimal, ...]:
+    """Return the covariances m_j > 0 of each part with the innovation of variance 1 of its time.
+
+    They are the residues of the factor: the noise is sum_h c_h Z(t - h) with
+    c_h = sum_j m_j theta_j**h.
+    """
+    found = factor(decays, weights)
+    with localcontext(Context(prec=DIGITS)):
+        root = found.gain.sqrt()
+        thetas, zeros = found.thetas, found.zeros
+        return tuple(root * _residue(j, thetas, zeros) for j in range(len(thetas)))
 
 
 def _zeros(thetas: Sequence[Decimal], powers: Sequence[Decimal]) -> list[Decimal]:
@@ -94,5 +132,6 @@ def _product(factors: Sequence[Decimal]) -> Decimal:
     return result
 
 
-def _decimal(number: Fraction) -> Decimal:
+def as_decimal(number: Fraction) -> Decimal:
+    """Return a fraction in the current precision."""
     return Decimal(number.numerator) / Decimal(number.denominator)

@@ -8,12 +8,24 @@ import pyarrow.compute as pc
 
 from dphist.arrays import BoolArray, IntArray
 from dphist.errors import ColumnError, DataError
+from dphist.release.label_types import LabelType, text_of
 from dphist.tables.reading.types import plain
 
 PLAIN = (list, tuple, set, frozenset)
 """Python types that may hold the labels of an event."""
 
 _MILLISECONDS_A_DAY = 86_400_000
+
+
+def plain_labels(values: Any, kind: LabelType) -> list[str] | None:
+    """Return the labels of a list or set as text; None if any is not of the type."""
+    if kind == "text":
+        return plain_text(values)
+    if any(isinstance(value, str) for value in values):
+        return None
+    texts = [text_of(value, kind) for value in values]
+    found = [text for text in texts if text is not None]
+    return found if len(found) == len(texts) else None
 
 
 def plain_text(values: Any) -> list[str] | None:

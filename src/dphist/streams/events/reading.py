@@ -15,12 +15,13 @@ import pyarrow as pa
 
 from dphist.arrays import IntArray
 from dphist.errors import DataError, ParameterError
+from dphist.release.label_types import IN_WORDS, LabelType
 from dphist.streams.events.columns import (
     PLAIN,
     check_users,
     find_changes,
     labels_of,
-    plain_text,
+    plain_labels,
     to_array,
     to_int64,
     users_of_events,
@@ -33,6 +34,7 @@ from dphist.streams.events.cutting import (
     remove_labels,
     starts_of,
 )
+from dphist.streams.events.typed import check_labels, typed_labels_of
 from dphist.tables import redact_errors
 from dphist.tables.reading.columns import Use, Wanted, check_request, key_column
 from dphist.tables.reading.gate import is_table, open_source
@@ -50,6 +52,7 @@ def read_events(
     event: str | None = None,
     user: str | None = None,
     with_users: bool = False,
+    label_type: LabelType = "text",
 ) -> Events:
     """Read a batch of events, in time order.
 
@@ -64,6 +67,8 @@ def read_events(
         rows. Without it, each row is an event.
     user : column of users: text, integers, dates or truth values. Each event has one user.
     with_users : whether users are needed, so that `user` must be given.
+    label_type : the type of the labels. Those of other types than text are held as the text that
+        `text_of` returns, and stand in a column one a row.
 
     Raises
     ------
@@ -76,6 +81,8 @@ def read_events(
         missing, rows of one event have different users, or the engine fails.
     """
     wanted = [Wanted("labels", label, Use.TEXTS, "label")]
+    if label_type != "text":
+        wanted = [key_column("labels", label, "label", only_text=True)]
     if event is not None:
         wanted.append(key_column("event", event, "event"))
     if user is not None:
@@ -87,13 +94,15 @@ def read_events(
             "the events of each user"
         )
     if not isinstance(events, PLAIN) and is_table(events):
-        return _read_frame(events, wanted)
+        return _read_frame(events, wanted, label_type)
     if event is not None or user is not None:
         raise ParameterError("event and user name columns, so events must be a dataframe")
-    return _read_iterable(events)
+    return _read_iterable(events, label_type)
 
 
-def one_event(labels: Iterable[str], user: object | None = None) -> Events:
+def one_event(
+    labels: Iterable[Any], user: object | None = None, *, label_type: LabelType = "text"
+) -> Events:
     """Return a batch of one event; `user` is None if there is no bound for users.
 
     Raises
@@ -101,12 +110,12 @@ def one_event(labels: Iterable[str], user: object | None = None) -> Events:
     DataError
         If `labels` is not an iterable of text in UTF-8, or `user` has an unsuitable type.
     """
-    texts = _read_labels(labels)
+    texts = _read_labels(labels, label_type)
     if len(texts) > 1:
         texts = list(dict.fromkeys(texts))
     if not all(map(str.isascii, texts)):
         # Lone surrogates cannot be encoded as UTF-8.
-        redact_errors("".join(texts).encode, _event_error())
+        redact_errors("".join(texts).encode, _event_error(label_type))
     number = len(texts)
     starts, codes = np.array((0, number), np.int64), np.arange(number, dtype=np.int64)
     if user is None:
@@ -139,8 +148,8 @@ def user_key(user: object) -> bytes:
     raise problem
 
 
-def _read_iterable(events: Any) -> Events:
-    """Read the events of an iterable of iterables of text."""
+def _read_iterable(events: Any, kind: LabelType) -> Events:
+    """Read the events of an iterable of iterables of labels."""
     unfit = ParameterError(
         'events must be a sequence of events, each a list or set of text, such as [["a", "b"], '
         "[]], or a dataframe"
@@ -148,41 +157,41 @@ def _read_iterable(events: Any) -> Events:
     if isinstance(events, str | bytes | bytearray | Mapping | Set):  # sets have no order
         raise unfit
     if isinstance(events, list | tuple) and len(events) == 1:
-        return one_event(events[0])  # the same result, several times faster
+        return one_event(events[0], label_type=kind)  # the same result, several times faster
     lengths: list[int] = []
     labels: list[Any] = []
     for event in redact_errors(lambda: iter(events), unfit):
-        own = event if isinstance(event, PLAIN) else _read_labels(event)
+        own = event if isinstance(event, PLAIN) else _read_labels(event, kind)
         lengths.append(len(own))
         labels.extend(own)
-    texts = plain_text(labels)
+    texts = plain_labels(labels, kind)
     if texts is None:
-        raise _event_error()
-    column = redact_errors(lambda: pa.array(texts, pa.large_string()), _event_error())
+        raise _event_error(kind)
+    column = redact_errors(lambda: pa.array(texts, pa.large_string()), _event_error(kind))
     codes, vocabulary = _encode(column)
     starts, codes = deduplicate(starts_of(np.array(lengths, np.int64)), codes)
     return Events(starts, codes, vocabulary)
 
 
-def _read_labels(labels: Any) -> list[str]:
-    """Return the labels of an event; a label may occur more than once."""
+def _read_labels(labels: Any, kind: LabelType) -> list[str]:
+    """Return the labels of an event as text; a label may occur more than once."""
     # Iterating over these types yields something other than labels: keys, column names or lines.
     if isinstance(labels, str | bytes | bytearray | Mapping) or any(
         hasattr(labels, name) for name in ("columns", "read")
     ):
-        raise _event_error()
+        raise _event_error(kind)
     if not isinstance(labels, PLAIN):
-        labels = redact_errors(lambda: list(labels), _event_error())
-    texts = plain_text(labels)
+        labels = redact_errors(lambda: list(labels), _event_error(kind))
+    texts = plain_labels(labels, kind)
     if texts is None:
-        raise _event_error()
+        raise _event_error(kind)
     return texts
 
 
-def _event_error() -> DataError:
+def _event_error(kind: LabelType) -> DataError:
     return DataError(
         'an event must be a list or set of labels, such as ["a"] rather than "a"; each label must '
-        "be text in UTF-8, and none may be missing; an event without labels is []"
+        f"be {IN_WORDS[kind]}, and none may be missing; an event without labels is []"
     )
 
 
@@ -195,7 +204,7 @@ def _encode(values: pa.Array) -> tuple[IntArray, list[str]]:
     return to_int64(table.indices), table.dictionary.to_pylist()
 
 
-def _read_frame(frame: object, wanted: list[Wanted]) -> Events:
+def _read_frame(frame: object, wanted: list[Wanted], kind: LabelType) -> Events:
     """Read the events of a dataframe, which is evaluated once."""
     names = {column.role: column.name for column in wanted}
     with ExitStack() as stack:
@@ -203,9 +212,14 @@ def _read_frame(frame: object, wanted: list[Wanted]) -> Events:
         kinds = {role: decoded_type(kind) for role, kind in source.kinds.items()}
         if "who" in kinds:
             check_users(kinds["who"], names["who"])
+        if kind != "text":
+            check_labels(kinds["labels"], names["labels"], kind)
         table = source.run(lambda: pa.Table.from_batches(source.batches()))
     columns = {role: to_array(table[role]) for role in names}
-    lengths, labels = labels_of(columns["labels"])
+    if kind == "text":
+        lengths, labels = labels_of(columns["labels"])
+    else:
+        lengths, labels = typed_labels_of(columns["labels"], kinds["labels"], names["labels"], kind)
     starts, (codes, vocabulary) = starts_of(lengths), _encode(labels)
     first = np.ones(len(lengths), np.bool_)  # whether a row is the first of its event
     if "event" in columns:

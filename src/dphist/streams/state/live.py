@@ -193,9 +193,16 @@ def load_or_begin(
 
 
 def _have_equal_parameters(given: ContinualMechanism, kept: ContinualMechanism) -> bool:
-    """Whether the parameters are equal, and also the targets if both have one."""
+    """Whether the parameters are equal, and also the targets if both have one.
+
+    A state of an earlier version has that version's default method, at the same cost. It continues
+    with it where today's default is given.
+    """
     targets = {given.target, kept.target} - {None}
-    return parameters_of(given) == parameters_of(kept) and len(targets) < 2
+    wanted, held = parameters_of(given), parameters_of(kept)
+    if (wanted["method"], held["method"]) == ("toeplitz", "autoregressive"):
+        wanted = {**wanted, "method": "autoregressive"}
+    return wanted == held and len(targets) < 2
 
 
 def load_state(store: Store) -> StreamState | None:

@@ -1,0 +1,235 @@
+"""Types of the labels of a stream, and the text that stands for a label of each.
+
+A stream holds its labels as text. Within a type the text is one to one with the value, so two
+labels are equal if and only if their texts are. The type of a stream is a public parameter; values
+of other types are refused.
+"""
+
+import datetime
+from collections.abc import Callable, Sequence
+from decimal import Decimal, InvalidOperation
+from numbers import Integral
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+import pyarrow as pa
+
+LabelType: TypeAlias = Literal[
+    "text", "integer", "boolean", "date", "timestamp", "instant", "bytes", "decimal"
+]
+LABEL_TYPES: tuple[LabelType, ...] = get_args(LabelType)
+IN_WORDS: dict[LabelType, str] = {
+    "text": "text in UTF-8",
+    "integer": "whole numbers of 64 bits",
+    "boolean": "truth values",
+    "date": "dates",
+    "timestamp": "timestamps without a time zone, in whole microseconds",
+    "instant": "timestamps with a time zone, in whole microseconds",
+    "bytes": "bytes",
+    "decimal": "decimals of up to 38 digits",
+}
+"""What labels of a type must be, for errors."""
+
+_MOST_DIGITS = 38
+
+
+def text_of(value: object, kind: LabelType) -> str | None:
+    """Return the text of a label; None if the value is not of the type.
+
+    Text is its own text. Of another type, text is accepted if it is that of a label: this is how
+    parameters are saved.
+
+    >>> text_of(7, "integer"), text_of("7", "integer"), text_of("07", "integer")
+    ('7', '7', None)
+    >>> text_of(True, "integer"), text_of(Decimal("1.50"), "decimal")
+    (None, '1.5')
+    """
+    if kind == "text":
+        return _plain_text(value)
+    if isinstance(value, str):
+        return _canonical(value, kind)
+    return _WRITERS[kind](value)
+
+
+def label_of(text: str, kind: LabelType) -> Any:
+    """Return the label of a text that `text_of` returned.
+
+    >>> label_of("7", "integer"), label_of("2026-01-31", "date")
+    (7, datetime.date(2026, 1, 31))
+    """
+    return text if kind == "text" else _READERS[kind](text)
+
+
+def type_of(value: object) -> LabelType | None:
+    """Return the type of a label; None for what is no label of any type.
+
+    >>> type_of("a"), type_of(True), type_of(3), type_of(2.5)
+    ('text', 'boolean', 'integer', None)
+    """
+    if isinstance(value, str):
+        return "text"
+    found = (kind for kind, write in _WRITERS.items() if write(value) is not None)
+    return next(found, None)
+
+
+def as_arrow(texts: Sequence[str], kind: LabelType) -> pa.Array:
+    """Return labels, given as texts, as an Arrow array of their type."""
+    labels = [label_of(text, kind) for text in texts]
+    if kind != "decimal":
+        return pa.array(labels, _ARROW[kind])
+    places = max((len(text.partition(".")[2]) for text in texts), default=0)
+    whole = max((len(text.partition(".")[0].lstrip("-")) for text in texts), default=1)
+    fits = whole + places <= _MOST_DIGITS
+    made = pa.decimal128(_MOST_DIGITS, places) if fits else pa.decimal256(76, places)
+    return pa.array(labels, made)
+
+
+def order_of(kind: LabelType) -> Callable[[str], Any]:
+    """Return the key that sorts texts by their labels."""
+    return _READERS[kind] if kind in ("integer", "decimal") else _same
+
+
+def is_of_type(kind: pa.DataType, wanted: LabelType) -> bool:
+    """Whether an Arrow column of this type may hold labels of a type."""
+    types = pa.types
+    fits: dict[LabelType, bool] = {
+        "integer": types.is_integer(kind),
+        "boolean": types.is_boolean(kind),
+        "date": types.is_date(kind),
+        "timestamp": types.is_timestamp(kind) and kind.tz is None,
+        "instant": types.is_timestamp(kind) and kind.tz is not None,
+        "bytes": types.is_binary(kind)
+        or types.is_large_binary(kind)
+        or types.is_binary_view(kind)
+        or types.is_fixed_size_binary(kind),
+        "decimal": types.is_decimal(kind),
+        "text": False,
+    }
+    return fits[wanted]
+
+
+def _plain_text(value: object) -> str | None:
+    if not isinstance(value, str):
+        return None
+    try:
+        value.encode()
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return None
+    return str.__str__(value)
+
+
+def _canonical(text: str, kind: LabelType) -> str | None:
+    """Return a text if it is that of a label of the type."""
+    try:
+        return text if _WRITERS[kind](_READERS[kind](text)) == text else None
+    except (ValueError, ArithmeticError, KeyError):
+        return None
+
+
+def _integer(value: object) -> str | None:
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Integral):
+        return None
+    return str(int(value)) if -(2**63) <= int(value) < 2**63 else None
+
+
+def _boolean(value: object) -> str | None:
+    if not isinstance(value, bool | np.bool_):
+        return None
+    return "true" if value else "false"
+
+
+def _date(value: object) -> str | None:
+    if not isinstance(value, datetime.date) or isinstance(value, datetime.datetime):
+        return None
+    return value.isoformat()
+
+
+def _timestamp(value: object) -> str | None:
+    return None if _zone_of(value) is not False else _moment(value)
+
+
+def _instant(value: object) -> str | None:
+    if _zone_of(value) is not True:
+        return None
+    try:
+        return _moment(value.astimezone(datetime.UTC).replace(tzinfo=None))  # type: ignore[attr-defined]
+    except (OverflowError, ValueError):
+        return None
+
+
+def _zone_of(value: object) -> bool | None:
+    """Whether a timestamp has a zone; None for what is no timestamp in whole microseconds."""
+    if not isinstance(value, datetime.datetime) or getattr(value, "nanosecond", False):
+        return None
+    return value.utcoffset() is not None if value == value else None
+
+
+def _moment(value: Any) -> str:
+    held = datetime.datetime.combine(value.date(), value.time().replace(tzinfo=None))
+    return held.isoformat(sep=" ")
+
+
+def _bytes(value: object) -> str | None:
+    return value.hex() if isinstance(value, bytes) else None
+
+
+def _decimal(value: object) -> str | None:
+    if not isinstance(value, Decimal) or not value.is_finite():
+        return None
+    if not value:
+        return "0"
+    if abs(value.adjusted()) > _MOST_DIGITS:
+        return None
+    text = format(value, "f")
+    if "." in text:
+        text = text.rstrip("0").rstrip(".")
+    digits = text.replace("-", "").replace(".", "").lstrip("0")
+    return text if len(digits) <= _MOST_DIGITS else None
+
+
+def _to_boolean(text: str) -> bool:
+    return {"true": True, "false": False}[text]
+
+
+def _to_decimal(text: str) -> Decimal:
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        raise ValueError("no decimal") from None
+
+
+def _to_instant(text: str) -> datetime.datetime:
+    return datetime.datetime.fromisoformat(text).replace(tzinfo=datetime.UTC)
+
+
+def _same(text: str) -> str:
+    return text
+
+
+_WRITERS: dict[LabelType, Callable[[object], str | None]] = {
+    "boolean": _boolean,
+    "integer": _integer,
+    "date": _date,
+    "timestamp": _timestamp,
+    "instant": _instant,
+    "bytes": _bytes,
+    "decimal": _decimal,
+}
+_READERS: dict[LabelType, Callable[[str], Any]] = {
+    "boolean": _to_boolean,
+    "integer": int,
+    "date": datetime.date.fromisoformat,
+    "timestamp": datetime.datetime.fromisoformat,
+    "instant": _to_instant,
+    "bytes": bytes.fromhex,
+    "decimal": _to_decimal,
+}
+_ARROW: dict[LabelType, pa.DataType] = {
+    "text": pa.string(),
+    "integer": pa.int64(),
+    "boolean": pa.bool_(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us"),
+    "instant": pa.timestamp("us", "UTC"),
+    "bytes": pa.binary(),
+}

@@ -1,0 +1,128 @@
+"""Running counts with the noise of a buffered Toeplitz matrix, drawn by independent decaying parts.
+
+Parts as in `autoregressive`, that begin as if all noise before the first event had been zero. Their
+sum then is sum over h < t of c_h Z(t - h), a lower triangular Toeplitz matrix times independent
+noise (buffered: Dvijotham, McMahan, Pillutla, Steinke and Thakurta 2024). One event moves it by no
+more than the stationary noise, and its variance is smaller at every time: it grows from c_0**2 to
+nearly the stationary one. Only the first draw differs, so any number of events are skipped at once.
+"""
+
+import functools
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from dphist.arrays import IntArray
+from dphist.errors import ParameterError
+from dphist.noise import Source, rounded_gaussian
+from dphist.streams.counters.autoregressive import (
+    AutoregressiveCounter,
+    root_above,
+    scaled,
+    squared_shifts,
+    times_factor,
+)
+from dphist.streams.counters.design import Design, toeplitz_designs
+from dphist.streams.counters.first_draw import first_draw, variance_without_past
+
+# More than half a unit: with the float64 error of a product that is rounded.
+_HALF = Fraction(52, 100)
+# Relative bound of what rounded factors and deviations add to a variance (Lemma 7).
+_VARIANCE_ROOM = 1 + Fraction(1, 2**20)
+
+
+@dataclass(frozen=True, slots=True)
+class ToeplitzCounter(AutoregressiveCounter):
+    """Noise as a sum of parts that decay, without a past; made by `toeplitz_counter`.
+
+    Attributes
+    ----------
+    horizon : the last time.
+    """
+
+    horizon: int
+
+    @property
+    def variance(self) -> Fraction:
+        """That at the horizon, the largest."""
+        return self.variance_at(self.horizon)
+
+    def variance_at(self, time: int) -> Fraction:
+        """Return the variance, which grows with time."""
+        scale, weights = self._scaled_weights
+        return scale * variance_without_past(self.decays, weights, time) * _VARIANCE_ROOM
+
+    @property
+    def rounding(self) -> Fraction:
+        """Rounding at each reading, and at the first that of the products as well."""
+        parts = self.width
+        first = _HALF * Fraction(parts * (parts + 1) * (parts + 2), 6) / (1 << self.unit_bits)
+        later: Fraction = AutoregressiveCounter.rounding.fget(self)  # type: ignore[attr-defined]
+        return first + later
+
+    @property
+    def _scaled_weights(self) -> tuple[Fraction, tuple[Fraction, ...]]:
+        """Variances as a factor and the same weights for each factor, which are analyzed once."""
+        scale = self.variances[0]
+        return scale, tuple(variance / scale for variance in self.variances)
+
+    def start(self, labels: int, time: int, source: Source | None) -> IntArray:
+        """Draw the parts one after the other, each given those before."""
+        rows = np.zeros((labels, self.width), np.int64)
+        scale, weights = self._scaled_weights
+        draw = first_draw(self.decays, weights, time)
+        for part, variance in enumerate(draw.variances):
+            for other, coefficient in enumerate(draw.coefficients[part]):
+                rows[:, part] += times_factor(rows[:, other], coefficient)
+            sigma = root_above(scale * variance * 4**self.unit_bits)
+            rows[:, part] += rounded_gaussian(sigma, labels, source)
+        return rows
+
+
+@functools.lru_cache(maxsize=1024)
+def toeplitz_counter(
+    squared_distance: Fraction, horizon: int, times: int | None = None
+) -> ToeplitzCounter:
+    """Return the counter for which one event moves paths by at most this distance.
+
+    Parameters and errors as for `autoregressive_counter`. Of the designs, the one with the smallest
+    variance at the horizon is taken.
+    """
+    refused: ParameterError | None = None
+    found: list[ToeplitzCounter] = []
+    for chosen in toeplitz_designs(horizon):
+        try:
+            found.append(_counter(chosen, squared_distance, horizon, times or horizon))
+        except ParameterError as error:
+            refused = error
+    if not found:
+        raise refused or ParameterError("epsilon is too small for running counts")
+    return min(found, key=lambda counter: counter.variance)
+
+
+def _counter(
+    chosen: Design, squared_distance: Fraction, horizon: int, times: int
+) -> ToeplitzCounter:
+    parts = len(chosen.decays)
+    shifts = (times - 1) * squared_shifts(parts) + first_squared_shifts(parts)
+    variances, unit_bits = scaled(chosen, squared_distance, root_above(shifts))
+    return ToeplitzCounter(chosen.decays, variances, unit_bits, horizon)
+
+
+def first_squared_shifts(parts: int) -> Fraction:
+    """Return a bound of the sum of squared shifts that rounding adds at the first time, in units.
+
+    The first part is off by half a unit for each other one; a later one by half a unit itself, by
+    what those before are off, and by two rounded products for each of them (Lemma 5).
+    """
+    first = Fraction(parts - 1, 2)
+    shifts = [first]
+    for before in range(1, parts):
+        shifts.append(
+            Fraction(1, 2)
+            + first
+            + Fraction(before - 1, 2)
+            + before * (2 * _HALF + Fraction(1, 64))
+        )
+    return sum((shift**2 for shift in shifts), Fraction(0))
