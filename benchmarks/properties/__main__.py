@@ -1,11 +1,13 @@
 """Properties of a population, told from its profile, exact or released.
 
-    python -m benchmarks.properties [--runs N] [--only PART ...] [--figure FOLDER]
+    python -m benchmarks.properties [--runs N] [--only PART ...] [--ask NAME ...]
+        [--figure FOLDER]
 
 Parts: "entropy", errors of its estimators; "words", unseen words of Hamlet and Shakespeare;
+"new", new labels of further records, on all populations;
 "noise", one release for all properties beside noise on each estimate; "coverage", how many
-intervals hold the truth; "scales", the degree of Wu and Yang's polynomial. The figure shows
-the first and the third of them.
+intervals hold the truth; "scales", the degree of Wu and Yang's polynomial. The figure
+shows entropy and noise.
 """
 
 import argparse
@@ -16,6 +18,7 @@ from benchmarks.properties import (
     coverage,
     entropy_errors,
     figure,
+    new_labels,
     noise_errors,
     scales,
     unseen_words,
@@ -24,6 +27,7 @@ from benchmarks.properties import (
 PARTS = {
     "entropy": entropy_errors.RUNS,
     "words": unseen_words.RUNS,
+    "new": new_labels.RUNS,
     "noise": noise_errors.RUNS,
     "coverage": coverage.RUNS,
     "scales": 1,
@@ -39,6 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     usual = ", ".join(f"{part} {runs}" for part, runs in PARTS.items())
     add("--runs", type=int, metavar="N", help=f"samples of each part; by default {usual}")
     add("--only", nargs="+", choices=PARTS, default=list(PARTS), metavar="PART", help="see below")
+    add("--ask", nargs="+", metavar="NAME", help="properties of the part coverage; default: all")
     add("--figure", type=Path, metavar="FOLDER", help="where properties.png is to be written")
     chosen = parser.parse_args(arguments)
     if chosen.runs is not None and chosen.runs < 1:
@@ -57,6 +62,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             entropy_errors.print_without_limit(runs)
         elif part == "words":
             unseen_words.print_words(runs)
+        elif part == "new":
+            new_labels.print_new_labels(runs)
         elif part == "noise":
             noises = noise_errors.measure(runs)
             noise_errors.print_errors(noises, runs)
@@ -64,7 +71,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         elif part == "scales":
             scales.print_scales()
         else:
-            coverage.print_coverage(coverage.measure(runs), runs)
+            asked = coverage.questions(chosen.ask)
+            coverage.print_coverage(coverage.measure(runs, asked), runs, asked)
     if chosen.figure is not None and errors is not None and noises is not None:
         chosen.figure.mkdir(parents=True, exist_ok=True)
         figure.draw(chosen.figure / "properties.png", errors, noises)

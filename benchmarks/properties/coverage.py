@@ -116,7 +116,14 @@ def _questions() -> Iterable[Question]:
 QUESTIONS = tuple(_questions())
 
 
-def measure(runs: int) -> Held:
+def questions(names: Sequence[str] | None) -> tuple[Question, ...]:
+    """Return all questions, or those about the named properties."""
+    if names is None:
+        return QUESTIONS
+    return tuple(q for q in QUESTIONS if q.name.split(",")[0] in names)
+
+
+def measure(runs: int, questions: Sequence[Question] = QUESTIONS) -> Held:
     """Return whether each interval held the truth; None where there was no interval."""
     held: Held = {}
     random = np.random.default_rng(SEED)
@@ -124,7 +131,7 @@ def measure(runs: int) -> Held:
         for law, name in zip(LAWS, NAMES, strict=True):
             for place, sample in enumerate(draw(law, records, runs)):
                 slow = place < slow_runs(runs)
-                asked = [q for q in QUESTIONS if law in q.laws and (slow or not q.slow)]
+                asked = [q for q in questions if law in q.laws and (slow or not q.slow)]
                 truths = [question.truth(sample, random) for question in asked]
                 for epsilon in EPSILONS:
                     source = _told(sample.profile, epsilon, random)
@@ -143,7 +150,7 @@ def slow_runs(runs: int) -> int:
     return max(1, runs // SLOW_RUNS_SHARE)
 
 
-def print_coverage(held: Held, runs: int) -> None:
+def print_coverage(held: Held, runs: int, questions: Sequence[Question] = QUESTIONS) -> None:
     """Print the table, and which cells are not as they are to be."""
     print(
         f"Of {runs} samples, how many in a hundred of the 95 % intervals hold the truth,"
@@ -152,7 +159,7 @@ def print_coverage(held: Held, runs: int) -> None:
         " A dash: no interval was given; (of m): only m were.\n"
     )
     rows = []
-    for question in QUESTIONS:
+    for question in questions:
         names = [n for n, law in zip(NAMES, LAWS, strict=True) if law in question.laws]
         samples = slow_runs(runs) if question.slow else runs
         for epsilon in EPSILONS:

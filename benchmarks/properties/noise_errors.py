@@ -132,6 +132,8 @@ def _support_size(p_min: Fraction) -> Property:
 
 
 _ENTROPY = noise.entropy_bits(LABELS)
+# Noise can be added to a sum only, so these are compared.
+_SUMS = {1: "good-toulmin", 2: "smoothed"}
 _COVERAGE = {extra: noise.support_coverage(extra) for extra in (1, 2)}
 _DISTANCE = noise.distance_to_uniformity(LABELS)
 
@@ -142,7 +144,7 @@ def _questions(sample: Sample, random: np.random.Generator) -> list[Question]:
     coverage = [
         Question(
             asked,
-            partial(properties.support_coverage, extra=extra),
+            partial(properties.support_coverage, extra=extra, method=_SUMS[extra]),
             sample.new_labels(extra, random),
         )
         for extra, asked in _COVERAGE.items()

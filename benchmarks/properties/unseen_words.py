@@ -17,10 +17,10 @@ import dphist
 from benchmarks.data import ROOT, folder
 from benchmarks.markdown import print_table
 from dphist import Profile
+from dphist.properties.good_toulmin import GOOD_TOULMIN, POISSON, SMOOTHED
 from dphist.properties.support_coverage import (
-    GOOD_TOULMIN,
-    POISSON,
-    SMOOTHED,
+    CHAO_JOST,
+    G_MODELING,
     estimate_support_coverage,
 )
 
@@ -64,7 +64,9 @@ def rows_of(
     tokens, words = int(counts.sum()), len(counts)
     size = -(-tokens * PARTS[part].numerator // PARTS[part].denominator)  # up: extra <= 2 or 1
     extra = Fraction(tokens - size, size)
-    methods = [SMOOTHED, POISSON] if extra > 1 else [GOOD_TOULMIN, SMOOTHED, POISSON]
+    methods = [G_MODELING, CHAO_JOST, SMOOTHED, POISSON]
+    if extra <= 1:
+        methods.insert(2, GOOD_TOULMIN)
     errors: dict[str, list[tuple[float, float]]] = {m: [] for m in [OBSERVED, *methods]}
     held: dict[str, list[bool]] = {m: [] for m in methods}
     for _ in range(runs):

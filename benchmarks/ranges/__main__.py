@@ -5,8 +5,9 @@
 Histograms over ordered bins as `benchmarks.ranges.data` finds them, with their own records and
 resampled to more and fewer. Printed is the geometric mean over shapes of the root mean squared
 error of a query, by contender, epsilon and number of records, and at last by shape how ours
-compares with a fixed tree. "best uniform tree" is least squares with the branching, written in
-brackets, that turned out best in that very cell of the table; so are others called best.
+compares with a fixed tree, and how with each published mechanism. "best uniform tree" is least
+squares with the branching, written in brackets, that turned out best in that very cell of the
+table; so are others called best.
 Finished cells are kept in `cells.csv` of the output folder and not measured again: delete it
 after the library's code changed under one version number.
 """
@@ -23,7 +24,14 @@ from benchmarks.ranges.data import OWN, Shape, read_shapes
 from benchmarks.ranges.journal import Journal
 from benchmarks.ranges.measuring import Cell, Effort, measure
 from benchmarks.ranges.queries import WORKLOADS
-from benchmarks.ranges.tables import Results, number_text, print_means, print_ratios, scale_text
+from benchmarks.ranges.tables import (
+    Results,
+    number_text,
+    print_means,
+    print_published,
+    print_ratios,
+    scale_text,
+)
 from dphist.errors import DphistError
 from dphist.parameters import positive_number
 
@@ -63,6 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(f"\nShapes ({len(shapes)}): {', '.join(shape.name for shape in shapes)}.")
         print_means(results)
         print_ratios(results)
+        print_published(results)
 
 
 def _measure_missing(cells: Sequence[Cell], journal: Journal, effort: Effort) -> None:
@@ -81,7 +90,7 @@ def _measure_missing(cells: Sequence[Cell], journal: Journal, effort: Effort) ->
 
 
 def _results(cells: Sequence[Cell], journal: Journal, effort: Effort, definition: str) -> Results:
-    errors = {}
+    errors, doubts = {}, {}
     for cell in cells:
         found = journal.get(cell, effort)
         assert found is not None
@@ -89,6 +98,7 @@ def _results(cells: Sequence[Cell], journal: Journal, effort: Effort, definition
             one = found[workload]
             key = (cell.contender.name, cell.shape.name, workload, cell.epsilon, cell.scale)
             errors[key] = one.mse if definition == "mse" else one.per_run
+            doubts[key] = one.doubt
     return Results(
         cells[0].shape.axes,
         list(dict.fromkeys(cell.shape.name for cell in cells)),
@@ -96,6 +106,7 @@ def _results(cells: Sequence[Cell], journal: Journal, effort: Effort, definition
         list(dict.fromkeys(cell.epsilon for cell in cells)),
         list(dict.fromkeys(cell.contender for cell in cells)),
         errors,
+        doubts,
     )
 
 

@@ -9,18 +9,30 @@ import numpy as np
 
 from benchmarks.ranges.data import IntArray
 from benchmarks.ranges.privelet import privelet
+from benchmarks.ranges.published.dawa import dawa
+from benchmarks.ranges.published.hb import hb
+from benchmarks.ranges.published.mwem import mwem
+from benchmarks.ranges.published.priv_tree import priv_tree
 from benchmarks.ranges.queries import Estimate
 from dphist import AdaptiveTree, HierarchicalTree, LeafCounts
 
 LEAST_SQUARES = "best uniform tree"
 PROJECTED = "best tree + projection"
 OURS = "AdaptiveTree"
+PREFIXES = f"{OURS}, prefix"
 FIXED = "16-ary + projection"
 
 # Children of a node along each axis, among which the best is taken in hindsight.
 BRANCHINGS = {1: (2, 4, 8, 16, 32, 64), 2: (2, 4, 8, 16)}
 # Projected trees with a root that are shown on their own too.
 SHOWN = {1: (16,), 2: (2, 4, 16)}
+# For comparison only; MWEM is told the number of records, as in its paper.
+PUBLISHED: dict[str, Callable[[IntArray, float, np.random.Generator], Estimate]] = {
+    "HB": hb,
+    "DAWA": dawa,
+    "MWEM": mwem,
+    "PrivTree": priv_tree,
+}
 
 
 class Estimator(Protocol):
@@ -52,7 +64,8 @@ def contenders(axes: int) -> list[Contender]:
     """Return all for a domain of so many axes, in the order of the tables."""
     found = [
         Contender("leaves", released(LeafCounts)),
-        Contender("Privelet", _privelet),
+        Contender("Privelet", _seeded(privelet)),
+        *(Contender(name, _seeded(mechanism)) for name, mechanism in PUBLISHED.items()),
     ]
     if axes == 1:
         estimate = released(HierarchicalTree, answers=True, branching=2, consistent=False)
@@ -70,7 +83,7 @@ def contenders(axes: int) -> list[Contender]:
         found.append(Contender(name, estimate, PROJECTED, alone=shown))
     found.append(Contender(OURS, released(AdaptiveTree)))
     if axes == 1:
-        found.append(Contender(f"{OURS}, prefix", released(AdaptiveTree, workload="prefix")))
+        found.append(Contender(PREFIXES, released(AdaptiveTree, workload="prefix")))
     return found
 
 
@@ -104,5 +117,12 @@ def _tree(branching: int, root: bool, nonnegative: bool) -> Estimator:
     return released(HierarchicalTree, branching=branching, root=root, nonnegative=nonnegative)
 
 
-def _privelet(counts: IntArray, epsilon: str, seed: int) -> Estimate:
-    return privelet(counts, float(epsilon), np.random.default_rng(seed))
+def _seeded(
+    mechanism: Callable[[IntArray, float, np.random.Generator], Estimate],
+) -> Estimator:
+    """Return the estimator of a mechanism of the benchmarks."""
+
+    def estimate(counts: IntArray, epsilon: str, seed: int) -> Estimate:
+        return mechanism(counts, float(epsilon), np.random.default_rng(seed))
+
+    return estimate

@@ -52,6 +52,13 @@ class Measured:
     per_run: float
     seconds: float
 
+    @property
+    def doubt(self) -> float:
+        """The standard error of `per_run`, as a share of it; 0 of a single run."""
+        if self.runs < 2 or self.per_run == 0:
+            return 0.0
+        return math.sqrt(max((self.mse / self.per_run) ** 2 - 1, 0) / (self.runs - 1))
+
 
 def measure(cell: Cell, effort: Effort) -> dict[str, Measured]:
     """Run a cell; what was measured, by workload."""

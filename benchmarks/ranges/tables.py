@@ -2,16 +2,17 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from benchmarks.markdown import print_table
-from benchmarks.ranges.contenders import OURS, Contender, yardstick
+from benchmarks.ranges.contenders import OURS, PUBLISHED, Contender, yardstick
 from benchmarks.ranges.data import OWN
 from benchmarks.ranges.queries import WORKLOADS
 
 Place = tuple[str, str, str]  # workload, epsilon, scale
+ALLOWED = 1.1  # how far ours may be behind a published mechanism on one shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,7 @@ class Results:
     shapes, scales, epsilons : what was asked for, in the order of the tables.
     contenders : list of Contender
     errors : by (contender, shape, workload, epsilon, scale).
+    doubts : standard errors of these, each as a share of the error; by the same.
     """
 
     axes: int
@@ -32,6 +34,7 @@ class Results:
     epsilons: Sequence[str]
     contenders: Sequence[Contender]
     errors: dict[tuple[str, str, str, str, str], float]
+    doubts: dict[tuple[str, str, str, str, str], float] = field(default_factory=dict)
 
     def mean(self, contender: str, place: Place) -> float:
         """Return the geometric mean over shapes; 0 if an error is."""
@@ -108,6 +111,48 @@ def print_ratios(results: Results) -> None:
     heads = [f"ε = {epsilon}" for epsilon in results.epsilons]
     print()
     print_table([f"{OURS} / {other}, at worst", *heads], rows)
+
+
+def print_published(results: Results) -> None:
+    """Print ours over each published mechanism: means over shapes and single shapes, at worst."""
+    known = [contender.name for contender in results.contenders]
+    names = [name for name in PUBLISHED if name in known and OURS in known]
+    for epsilon in results.epsilons if names else []:
+        places = [(w, epsilon, scale) for w in WORKLOADS[results.axes] for scale in results.scales]
+        head = ["mean over shapes, at worst", "one shape, at worst", f"above {ALLOWED}"]
+        print()
+        print_table(
+            [f"{OURS} over, ε = {epsilon}", *head],
+            ([name, *_compared(results, name, places)] for name in names),
+        )
+
+
+def _compared(results: Results, name: str, places: Sequence[Place]) -> list[str]:
+    means = [(*_ratio(results, name, results.shapes, place), place) for place in places]
+    single = [
+        (*_ratio(results, name, [shape], place), place, shape)
+        for shape in results.shapes
+        for place in places
+    ]
+    behind = sum(ratio > ALLOWED for ratio, *_ in single)
+    ratio, doubt, (workload, _, scale) = max(means)
+    mean = f"{ratio:.2f} ± {doubt:.2f} ({workload}, {scale_text(scale)})"
+    ratio, doubt, (workload, _, scale), shape = max(single)
+    one = f"{ratio:.2f} ± {doubt:.2f} ({shape}, {workload}, {scale_text(scale)})"
+    return [mean, one, f"{behind} of {len(single)}"]
+
+
+def _ratio(
+    results: Results, other: str, shapes: Sequence[str], place: Place
+) -> tuple[float, float]:
+    """Return the geometric mean of ours over another, and its standard error."""
+    logs, squares = [], 0.0
+    for shape in shapes:
+        ratio = _over(results, OURS, other, shape, place)
+        logs.append(math.log(ratio) if 0 < ratio < math.inf else 0.0)
+        squares += sum(results.doubts.get((one, shape, *place), 0.0) ** 2 for one in (OURS, other))
+    mean = math.exp(math.fsum(logs) / len(logs))
+    return mean, mean * math.sqrt(squares) / len(logs)
 
 
 def _over(results: Results, one: str, other: str, shape: str, place: Place) -> float:

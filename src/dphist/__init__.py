@@ -18,6 +18,8 @@ if TYPE_CHECKING:
         SortedCounts,
         anonymize,
     )
+    from dphist.auditing.audit import audit
+    from dphist.auditing.result import AuditResult
     from dphist.data.axis.axis import Axis
     from dphist.data.binned_counts import BinnedCounts, bin_counts
     from dphist.data.label_counts import LabelCounts
@@ -67,6 +69,7 @@ __all__ = [
     "AdaptiveTree",
     "ApproxDP",
     "ApproxZCDP",
+    "AuditResult",
     "Axis",
     "BinnedCounts",
     "BoundsError",
@@ -106,6 +109,7 @@ __all__ = [
     "TopThreshold",
     "__version__",
     "anonymize",
+    "audit",
     "bin_counts",
     "calibrate",
     "check",
@@ -134,6 +138,8 @@ _HOMES = {
         "SortedCounts",
         "anonymize",
     ),
+    "auditing.audit": ("audit",),
+    "auditing.result": ("AuditResult",),
     "data.axis.axis": ("Axis",),
     "data.binned_counts": ("BinnedCounts", "bin_counts"),
     "privacy.calibration": ("calibrate",),

@@ -474,3 +474,51 @@ def test_anonymize_bounds_users(records, tmp_path, capsys) -> None:
 def test_anonymize_refuses_half_a_bound(arguments, said, records, capsys) -> None:
     assert run("anonymize", records, "--epsilon", 1, *arguments) == 2
     assert said in capsys.readouterr().err
+
+
+def test_correlated_noise_of_known_labels(records, tmp_path, capsys) -> None:
+    listed, out = tmp_path / "known.txt", tmp_path / "r.json"
+    listed.write_text("common\nalso\nrare\nnobody\nnothing\nnever\n")
+    asked = ("--label", "word", "--user", "who", "--max-labels", 6, *BUDGET)
+    shared = (*asked, "--known-labels", listed, "--correlated")
+    assert run("labels", records, *shared, "--noise", "gaussian", "--output", out) == 0
+    capsys.readouterr()
+    assert run("show", out) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Sums A part of the noise is the same for all labels" in said
+    release = dh.Release.load(out)
+    assert release.mechanism.correlated
+    assert release.budget == dh.ApproxDP(1, "1e-6", unit="user")
+    assert len(release.value) == 6
+    assert run("labels", "none", *shared, "--noise", "gaussian", "--dry-run", "--json") == 0
+    shown = json.loads(capsys.readouterr().out)["noise_of_counts"]
+    assert shown["variance"] == pytest.approx(float(release.mechanism.noise_scale) ** 2)
+    assert 0 < shown["covariance"] < shown["variance"]
+    assert run("labels", "none", *shared, "--noise", "gaussian", "--sums-of", 6, "--dry-run") == 0
+    said = capsys.readouterr().out
+    assert "the sum of all 6 counts" in said
+    assert run("labels", "none", *shared, "--dry-run") == 0  # the better of the two kinds of noise
+    by_itself = capsys.readouterr().out
+    best = dh.calibrate(
+        dh.ThresholdHistogram, epsilon=1, delta="1e-6", max_labels=6, correlated="auto",
+        labels=["common", "also", "rare", "nobody", "nothing", "never"],
+    )  # fmt: skip
+    assert best.description in by_itself
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        (("--correlated",), "--known-labels"),
+        (("--correlated", "--known-labels", "k.txt", "--noise", "laplace"), "--noise laplace"),
+        (("--known-labels", "k.txt", "--sums-of", 2), "--correlated"),
+        (("--correlated", "--known-labels", "k.txt", "--sums-of", 3), "sums-of"),
+    ],
+)
+def test_correlated_noise_where_there_is_none(
+    options, named, records, tmp_path, monkeypatch, capsys
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("k.txt").write_text("common\nalso\n")
+    assert run("labels", records, *USERS, *BUDGET, *options) == 2
+    assert named in capsys.readouterr().err

@@ -127,6 +127,10 @@ def test_numbers_as_they_are_typed(given, kind, records, tmp_path) -> None:
         ((), dh.AdaptiveTree(epsilon="1/3", bins=3)),
         (("--workload", "prefix"), dh.AdaptiveTree(epsilon="1/3", bins=3, workload="prefix")),
         (("--mechanism", "adaptive"), dh.AdaptiveTree(epsilon="1/3", bins=3)),
+        (
+            ("--expected-total", 500),
+            dh.AdaptiveTree(epsilon="1/3", bins=3, expected_total=500),
+        ),
         (("--mechanism", "tree"), dh.HierarchicalTree(epsilon="1/3", bins=3)),
         (
             ("--mechanism", "leaves", "--sensitivity", 4),
@@ -155,6 +159,9 @@ def test_dry_run_reads_no_data(capsys, tmp_path) -> None:
         assert "Bins: 3." in out
         assert "If there are 1,000,000 records: a range is about" in out
         assert "not opened" in out
+    tuned = ("--epsilon", "0.1", "--expected-total", 400)
+    assert run("ranges", pipe, *AGES, *tuned, "--dry-run", "--json") == 0
+    assert list(json.loads(capsys.readouterr().out)["expected_error"]) == ["400"]
     assert run("ranges", pipe, *AGES, "--rho", "0.1", "--dry-run", "--json") == 0
     printed = json.loads(capsys.readouterr().out)
     assert printed["guarantee"] == {
@@ -223,7 +230,12 @@ def test_json_is_the_release_or_what_was_written(records, tmp_path, capsys) -> N
         ([*AGES, "--epsilon", 1, "--sensitivity", "1.5"], "whole number"),
         ([*AGES, "--epsilon", 1, "--mechanism", "best"], "--mechanism"),
         ([*AGES, "--epsilon", 1, "--mechanism", "tree", "--workload", "prefix"], "--workload"),
-        ([*AGES, "--epsilon", 1, "--expect-total", 5], "--expect-total"),
+        ([*AGES, "--epsilon", 1, "--expect-total", 5], "--expected-total divides the budget"),
+        ([*AGES, "--epsilon", 1, "--expected-total", -5], "--expected-total must be at least 0"),
+        (
+            [*AGES, "--epsilon", 1, "--mechanism", "tree", "--expected-total", 5],
+            "--expected-total is for --mechanism auto",
+        ),
         ([*AGES, "--epsilon", 1, "--dry-run", "--expect-total", -5], "total"),
         ([*AGES, "--epsilon", 1, "--quiet"], "--quiet"),
         ([*AGES, "--epsilon", 1, "--eps", 1], "--eps"),

@@ -75,6 +75,14 @@ CASES: dict[str, tuple[Make, object]] = {
         lambda epsilon: dh.ThresholdHistogram(epsilon=epsilon, max_labels=2, labels=["x", "q"]),
         LABELS,
     ),
+    "ThresholdHistogram, known, correlated": (
+        lambda epsilon: dh.ThresholdHistogram(
+            epsilon=epsilon, max_labels=3, noise="gaussian", correlated=True, labels=["x", "q", "u"]
+        ),
+        dh.LabelCounts.from_counts(
+            ["x", "y", "u"], [400, 380, 1], max_labels=3, max_count=1, only_adds=True
+        ),
+    ),
     "TopThreshold": (lambda **k: dh.TopThreshold(k=3, max_labels=2, **k), LABELS),
     "TopLabels": (lambda **k: dh.TopLabels(k=3, candidates=4, **k), LABELS),
     "DiscoverLabels": (lambda **k: dh.DiscoverLabels(max_labels=2, **k), LABELS),

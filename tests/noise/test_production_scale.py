@@ -12,18 +12,26 @@ import numpy as np
 import pytest
 
 from dphist.noise import rounded_gaussian, two_sided_geometric
+from dphist.noise.enclosures import exp_negative
 from dphist.noise.geometric import geometric_law
 from dphist.noise.lazy import GUMBEL, LazyNoise
-from tests.noise.test_geometric import Script
+from dphist.noise.strips import spare
+from tests.noise.test_geometric import Script, place_of, read_height, word_of
 
 SAMPLERS: dict[str, Callable[..., np.ndarray]] = {
     "geometric": lambda size, source=None: two_sided_geometric(1, size, source),
-    "geometric in two tables": lambda size, source=None: two_sided_geometric("0.001", size, source),
+    "geometric in wide cells": lambda size, source=None: two_sided_geometric("0.001", size, source),
     "gaussian": lambda size, source=None: rounded_gaussian(7, size, source),
+    "gaussian in small units": lambda size, source=None: rounded_gaussian(2**30, size, source),
 }
-BYTES = {"geometric": 4, "geometric in two tables": 8, "gaussian": 8}
-PIECE = 2**15
-LONG = [1000, PIECE + 1, 2**22, 2**22 + 3]
+BYTES = {
+    "geometric": 2,
+    "geometric in wide cells": 3,
+    "gaussian": 4,
+    "gaussian in small units": 8,
+}
+BLOCK, PIECE = 2**15, 2**18
+LONG = [1000, BLOCK + 1, PIECE + 1, 2**22, 2**22 + 3]
 
 
 class Counted:
@@ -71,70 +79,90 @@ def test_lazy_noise_of_many_labels_is_made_of_the_system_s_bits(
     assert found._drawn == LazyNoise(GUMBEL, Fraction(3), centres, Counted())._drawn
 
 
-def words_of(u: int, bits: int) -> list[bytes]:
-    """The bits of U as the sampler asks for them: 31 beside the sign, then 64 at a time."""
-    assert (bits - 31) % 64 == 0
-    first = (u >> (bits - 31)) << 1
-    parts = [first.to_bytes(4, "little")]
-    for place in reversed(range((bits - 31) // 64)):
-        parts.append((u >> 64 * place & (1 << 64) - 1).to_bytes(8, "big"))
-    return parts
-
-
 @pytest.mark.parametrize(
     "epsilon", ["1e-9", "0.01", "1", "20", "63", "64", "65", "100", "745", "746", "5000"]
 )
 def test_noise_is_other_than_zero_as_often_as_it_should_be_at_any_epsilon(epsilon: str) -> None:
-    """|Z| > 0 iff U < t_0 = 2 a / (1 + a), to all bits: at 64 that is one time in 2**91."""
+    """-1 has the height scale * a, to all bits: at 64 that is one time in 2**76 of its word."""
     law = geometric_law(epsilon)
-    bits = 31 + 64 * (2 + int(1.45 * float(Fraction(epsilon))) // 64)
-    low, high = law.coarse.tail(0, bits)
-    assert high - low <= 3
+    if law.shift == 0:
+        assert (
+            np.count_nonzero(law.strips.cells[: law.strips.sure] == 0) == law.scale
+        )  # zero, by a whole height of 1
+    bits = 32 + 64 * (2 + int(1.45 * float(Fraction(epsilon))) // 64)
+    low, high = (law.scale * end for end in exp_negative(Fraction(epsilon), bits))
+    assert high - low <= 3 * law.scale
     assert low > 2**30
-    for u, expected in [(low - 5, 1), (high + 5, 0)]:
-        parts = words_of(u, bits)
-        if law.block > 1:
-            parts.append((0xFFFFFFFF).to_bytes(4, "little"))  # the first place of a block
-        script = Needed(*parts)
-        assert two_sided_geometric(epsilon, 1, script)[0] == expected
+    place = place_of(law, (1 << law.shift) - 1)  # -1 is the last integer of its cell
+    for height, kept in [(low - 5, True), (high + 5, False)]:
+        number, rest = divmod(height, 1 << bits)
+        word = word_of(law, -1, number)
+        if int.from_bytes(word, "little") < law.strips.sure:
+            continue
+        again = [] if kept else [word_of(law, 0, 0), *place_of(law, 0)]
+        script = Needed(word, *place, *read_height(rest, bits))
+        with_again = Then(script, Script(*again))
+        assert two_sided_geometric(epsilon, 1, with_again)[0] == (-1 if kept else 0)
+        assert with_again.after.parts == []
 
 
 class Needed(Script):
-    """Bits that may not all be asked for; the second table's stand last."""
+    """Bits that may not all be asked for."""
+
+
+class Then:
+    """What a script has for one sample; once another word is asked for, what the next has."""
+
+    def __init__(self, script: Script, after: Script) -> None:
+        self.script, self.after, self.calls = script, after, 0
 
     def __call__(self, size: int) -> bytes:
-        while len(self.parts[0]) != size:
-            self.parts.pop(0)
-        return self.parts.pop(0)
+        self.calls += 1
+        if self.calls > 1 and size == 2:
+            self.script.parts.clear()
+        return self.script(size) if self.script.parts else self.after(size)
 
 
 def test_zeros_are_not_decided_at_the_largest_epsilon() -> None:
-    """Thirty-one zeros, and a thousand more, may still be the beginning of a U below t_0."""
+    """A height of zeros, a thousand of them and more, may still be below the curve."""
+    law = geometric_law(10**9)
     asked: list[int] = []
 
     def zeros(size: int) -> bytes:
         asked.append(size)
         if len(asked) > 20:
             raise InterruptedError
-        return bytes(size)
+        return word_of(law, -1, 0) if size == 2 else bytes(size)
 
     with pytest.raises(InterruptedError):
         two_sided_geometric(10**9, 1, zeros)
-    assert asked == [4] + [8] * 20
+    assert asked == [2, 4] + [8] * 19
 
 
-@pytest.mark.parametrize("size", [6, 1000, 2**16])
-def test_a_word_of_zeros_is_noise_at_epsilon_64_wherever_it_stands(size: int) -> None:
-    """95 zeros and then ones are below t_0, which is 2**-91, and above t_1."""
-    words = np.full(size, 0xFFFFFFFF, "<u4")
+@pytest.mark.parametrize("size", [7, 1000, 2**16, 2**19])
+def test_a_height_of_zeros_is_noise_at_epsilon_64_wherever_it_stands(size: int) -> None:
+    """Heights of zeros are below those of -1, which is 2**-76, and of the tail from 1 on."""
+    law = geometric_law(64)
+    zero, minus, plus = (
+        int.from_bytes(word_of(law, cell, 0), "little") for cell in (0, -1, law.last)
+    )
+    words = np.full(size, zero, "<u2")
     chosen = [0, size // 3, size - 1]
-    words[chosen] = 0, 1, 0
-    parts = [words.tobytes()[place : place + 4 * PIECE] for place in range(0, 4 * size, 4 * PIECE)]
-    bits = iter([bytes(8), b"\xff" * 8] * 3)
+    words[chosen] = minus, plus, minus
+    pieces = [words[start : start + PIECE] for start in range(0, size, PIECE)]
+    extra = [np.full(spare(law, len(piece)), zero, "<u2") for piece in pieces]
+    stream = b"".join(a.tobytes() + b.tobytes() for a, b in zip(pieces, extra, strict=True))
+    given = [0]
 
     def source(asked: int) -> bytes:
-        return next(bits) if asked == 8 else parts.pop(0)
+        if asked == 2:  # the sample beyond the tail's beginning
+            return word_of(law, 0, 0)
+        if asked in (4, 8, 12):  # heights of one to three words, and more bits of one
+            return bytes(asked)
+        given[0] += asked
+        return stream[given[0] - asked : given[0]]
 
     found = two_sided_geometric(64, size, source)
-    assert found[chosen].tolist() == [1, -1, 1]
+    assert found[chosen].tolist() == [-1, 1, -1]
     assert np.count_nonzero(found) == 3
+    assert given[0] == len(stream)

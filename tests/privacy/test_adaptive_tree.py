@@ -102,7 +102,15 @@ ADAPTIVE = [(1,), (7,), (32,), (45,), (64,), (130,), (4, 4), (5, 13), (8, 8), (2
 @pytest.mark.parametrize("bins", ADAPTIVE)
 @pytest.mark.parametrize("most", [0, 3, 1000, 10**6])
 @pytest.mark.parametrize(
-    "settings", [{"epsilon": 1}, {"epsilon": 1, "workload": "prefix"}, {"rho": 1}], ids=str
+    "settings",
+    [
+        {"epsilon": 1},
+        {"epsilon": 1, "workload": "prefix"},
+        {"rho": 1},
+        {"epsilon": 1, "workload": "prefix", "expected_total": 1000},
+        {"rho": 1, "workload": "prefix", "expected_total": 10},
+    ],
+    ids=str,
 )
 def test_an_adaptive_tree_spends_no_more_on_any_path(monkeypatch, bins, most, settings):
     """Lemmas 2 and 3: same published numbers, same requests, and a loss of at most the budget."""
@@ -111,6 +119,49 @@ def test_an_adaptive_tree_spends_no_more_on_any_path(monkeypatch, bins, most, se
     for found in losses_of_pairs(monkeypatch, mechanism, pairs, seed=most):
         assert found is not None
         assert UNITS * 9 // 10 < found <= UNITS
+
+
+@pytest.mark.parametrize("bins", [(130,), (5, 13)], ids=str)
+@pytest.mark.parametrize("kind", [{"epsilon": 1}, {"rho": 1}], ids=str)
+def test_any_division_of_the_budget_spends_no_more(monkeypatch, bins, kind):
+    """Lemma 2 does not depend on the rules, so not on a guess either: random rules, random data."""
+    rng = np.random.default_rng(7)
+    for _ in range(6):
+        few = int(rng.integers(0, 5))
+        rules = Rules(
+            few,
+            int(rng.integers(0, 6)),
+            float(rng.uniform(0.001, 0.999)),
+            stop=float(rng.uniform(0, 30)),
+            merge=float(rng.choice([0, 16, math.inf])),
+            merge_doubt=float(rng.uniform(0, 5)),
+            extra=int(rng.integers(0, 4)),
+            arity=int(rng.integers(1, 7)),
+            last_share=float(rng.uniform(0.1, 1)),
+            share=float(rng.uniform(0.1, 1)),
+        )
+        monkeypatch.setattr(AdaptiveTree, "_rules", rules)
+        pairs = itertools.islice(neighbours(bins, 1000), 0, None, math.prod(bins) // 2)
+        for found in losses_of_pairs(monkeypatch, AdaptiveTree(bins=bins, **kind), pairs):
+            assert found is not None
+            assert 0 < found <= UNITS
+
+
+def test_a_guess_decides_in_the_place_of_the_data(monkeypatch):
+    """Two guesses are two mechanisms; for one of them, all data begin with the same request."""
+    counts = np.zeros(4096, int)
+    first = {}
+    for guess in (None, 10**4, 10**9):
+        mechanism = AdaptiveTree(epsilon="0.1", bins=4096, workload="prefix", expected_total=guess)
+        begun = []
+        for more in (0, 1, 10**6):
+            counts[5] = more
+            requests, _ = adaptive_run(monkeypatch, mechanism, counts, lambda step, true: true)
+            level, nodes, units, _ = requests[0]
+            begun.append((level, len(nodes), units))
+        assert len(set(begun)) == 1
+        first[guess] = begun[0]
+    assert first[None] == first[10**9] != first[10**4]
 
 
 def test_what_would_overspend_is_refused_before_it_is_counted(monkeypatch):

@@ -74,6 +74,9 @@ KINDS = [
     {"epsilon": 1, "workload": "prefix"},
     {"rho": "1e-6"},
     {"rho": "1/2"},
+    {"epsilon": "1/10", "workload": "prefix", "expected_total": 10_000},
+    {"epsilon": "1/10", "expected_total": 0},
+    {"rho": "1/200", "workload": "prefix", "expected_total": 1000},
 ]
 
 
@@ -84,12 +87,21 @@ SOME = [
     *[((5000,), KINDS[k]) for k in (3, 4)],
     ((2**14 + 1,), KINDS[0]),
     ((300, 40), KINDS[5]),
+    ((4096,), KINDS[6]),
+    ((5000,), KINDS[8]),
+    ((64, 64), KINDS[7]),
+    ((300, 40), KINDS[8]),
     ((16, 16, 17), KINDS[1]),
 ]
 
 
 @pytest.mark.quick(
-    "(4096,)-{'epsilon': 1}", "(64, 64)-{'rho': '1e-6'}", "(300, 40)", "(16385,)", "(5000,)"
+    "(4096,)-{'epsilon': 1}",
+    "(64, 64)-{'rho': '1e-6'}",
+    "(300, 40)",
+    "(16385,)",
+    "(5000,)",
+    "(4096,)-{'epsilon': '1/10', 'workload'",
 )
 @pytest.mark.parametrize(("bins", "kind"), SOME, ids=str)
 def test_adaptive_trees(bins: tuple[int, ...], kind: dict[str, Any]) -> None:

@@ -156,8 +156,12 @@ def test_estimates_are_those_of_the_library() -> None:
     ask = {
         "entropy, bits, k=1000": lambda p: properties.entropy(p, labels=1000),
         "support size, labels, k=1000": lambda p: properties.support_size(p, p_min="1/1000"),
-        "new labels, extra=1, k=1000": lambda p: properties.support_coverage(p, extra=1),
-        "new labels, extra=2, k=1000": lambda p: properties.support_coverage(p, extra=2),
+        "new labels, extra=1, k=1000": lambda p: properties.support_coverage(
+            p, extra=1, method="good-toulmin"
+        ),
+        "new labels, extra=2, k=1000": lambda p: properties.support_coverage(
+            p, extra=2, method="smoothed"
+        ),
         "distance, k=1000": lambda p: properties.distance_to_uniformity(p, labels=1000),
     }
     for law in LAWS:

@@ -16,12 +16,16 @@ from dphist import (
     LeafCounts,
     ParameterError,
     PureDP,
+    Release,
     bin_counts,
 )
 from dphist.privacy import ZCDP
 from dphist.ranges.adaptive_tree import mechanism as adaptive_tree
 from dphist.ranges.adaptive_tree.path_budget import UNITS
 from dphist.ranges.adaptive_tree.rules import (
+    FEW_MORE_AXES,
+    FEW_PREFIXES,
+    FEW_PREFIXES_GAUSSIAN,
     LEAST,
     MORE_AXES,
     MORE_AXES_GAUSSIAN,
@@ -156,6 +160,45 @@ def test_workloads_that_are_none_are_refused():
         AdaptiveTree(epsilon=1, bins=8, workload="boxes")  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("guess", [-1, 1.5, "1000", True, 2**63])
+def test_guesses_that_are_none_are_refused(guess):
+    with pytest.raises(ParameterError, match="expected_total"):
+        AdaptiveTree(epsilon=1, bins=8, expected_total=guess)
+
+
+@pytest.mark.parametrize(
+    ("guess", "rules", "parameters"),
+    [
+        (None, PREFIXES, {"epsilon": "0.1", "bins": 4096, "workload": "prefix"}),
+        (1900, PREFIXES, {"epsilon": "0.1", "bins": 4096, "workload": "prefix"}),
+        (10_000, FEW_PREFIXES, {"epsilon": "0.1", "bins": 4096, "workload": "prefix"}),
+        (20_000, ONE_AXIS, {"epsilon": "0.1", "bins": 4096}),
+        (200_000, PREFIXES, {"epsilon": "0.1", "bins": 4096, "workload": "prefix"}),
+        (100_000, FEW_PREFIXES, {"epsilon": "1/10", "bins": 4096, "workload": "prefix",
+                                 "sensitivity": 10}),
+        (0, FEW_PREFIXES_GAUSSIAN, {"rho": "0.0025", "bins": 4096, "workload": "prefix"}),
+        (0, ONE_AXIS_GAUSSIAN, {"rho": "0.0025", "bins": 4096}),
+        (30_000, ONE_AXIS_GAUSSIAN, {"rho": "0.0025", "bins": 4096, "workload": "prefix"}),
+        (20_000, FEW_MORE_AXES, {"epsilon": "0.1", "bins": (64, 64)}),
+        (200_000, MORE_AXES, {"epsilon": "0.1", "bins": (64, 64)}),
+        (20_000, MORE_AXES_GAUSSIAN, {"rho": "0.0025", "bins": (64, 64)}),
+        (10_000, FEW_PREFIXES, {"epsilon": "0.1", "bins": (1, 64), "workload": "prefix"}),
+    ],
+)  # fmt: skip
+def test_rules_follow_from_the_guess_and_the_budget_of_a_record(guess, rules, parameters):
+    assert AdaptiveTree(expected_total=guess, **parameters)._rules == rules
+
+
+def test_a_guess_is_published_and_changes_no_guarantee(tmp_path):
+    made = {guess: AdaptiveTree(epsilon=1, bins=8, expected_total=guess) for guess in (None, 0, 9)}
+    assert len({str(tree.guarantee) for tree in made.values()}) == 1
+    assert made[9] != made[None]
+    release = made[9].release(np.arange(8))
+    release.save(tmp_path / "r.json")
+    assert Release.load(tmp_path / "r.json").mechanism.expected_total == 9
+    assert "expected_total=9" in repr(made[9])
+
+
 def test_from_a_table_to_quantiles_in_its_units():
     import pandas as pd
 
@@ -251,7 +294,8 @@ def test_axes_that_would_be_padded_beyond_memory_are_refused():
 
 def test_no_share_is_smaller_than_what_is_checked_to_be_sampled():
     """Over all rules, and all openings that they can come to."""
-    for rules in (ONE_AXIS, PREFIXES, MORE_AXES, ONE_AXIS_GAUSSIAN, MORE_AXES_GAUSSIAN):
+    few = (FEW_PREFIXES, FEW_PREFIXES_GAUSSIAN, FEW_MORE_AXES)
+    for rules in (ONE_AXIS, PREFIXES, MORE_AXES, ONE_AXIS_GAUSSIAN, MORE_AXES_GAUSSIAN, *few):
         least = min(
             rules.opening(depth, below, LEAST)[1]
             for below in range(1, 29)

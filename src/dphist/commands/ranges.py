@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from dphist.commands.meanings import help_of
-from dphist.commands.options import Commands, UsageError, add_file, add_outputs
+from dphist.commands.options import Commands, UsageError, add_file, add_outputs, whole
 from dphist.commands.publishing import release_file
 from dphist.commands.records import (
     add_records_dry_run,
@@ -119,6 +119,12 @@ def add_ranges(commands: Commands, summary: str) -> None:
         choices=("ranges", "prefix"),
         help=help_of(AdaptiveTree, "workload", " (default: ranges)"),
     )
+    command.add_argument(
+        "--expected-total",
+        type=whole,
+        metavar="N",
+        help=help_of(AdaptiveTree, "expected_total", ". Never take it from the data"),
+    )
     add_records_dry_run(command)
     add_outputs(command, "start,stop,count,error")
 
@@ -202,16 +208,23 @@ def _mechanism(options: argparse.Namespace, bins: tuple[int, ...]) -> RangesMech
         "sensitivity": sensitivity_of(options),
     }
     if chosen in ("tree", "leaves"):
-        if options.workload is not None:
-            raise UsageError("--workload is for --mechanism auto or adaptive")
+        for name in ("workload", "expected_total"):
+            if getattr(options, name) is not None:
+                option = name.replace("_", "-")
+                raise UsageError(f"--{option} is for --mechanism auto or adaptive")
         return HierarchicalTree(**shared) if chosen == "tree" else LeafCounts(**shared)
-    shared["workload"] = options.workload or "ranges"
+    shared |= {
+        "workload": options.workload or "ranges",
+        "expected_total": options.expected_total,
+    }
     return AdaptiveTree(**shared)  # by docs/ranges.md the one with the lowest error
 
 
 def _print_dry_run(mechanism: RangesMechanism, options: argparse.Namespace) -> None:
-    errors = {guess: mechanism.expected_error(guess) for guess in guesses_of(options)}
-    units = options.expect_total and -(-options.expect_total // mechanism.sensitivity)
+    guess = options.expected_total if options.expect_total is None else options.expect_total
+    guesses = guesses_of(options) if guess is None else (guess,)
+    errors = {guess: mechanism.expected_error(guess) for guess in guesses}
+    units = guess and -(-guess // mechanism.sensitivity)
     number = Number(units, "records" if mechanism.sensitivity == 1 else "units", at_least=True)
     said = [
         ranges_words.promise_in_words(*unit_of(mechanism, options), number),

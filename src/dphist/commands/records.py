@@ -74,7 +74,11 @@ def check_unit(options: argparse.Namespace, *, of_rows: bool = False) -> None:
     user_unit(options)
     check_presentation(options)
     if options.expect_total is not None and not options.dry_run:
-        raise UsageError("--expect-total is for --dry-run; a release knows its private total")
+        tuned = hasattr(options, "expected_total")
+        other = "; --expected-total divides the budget by a guess" if tuned else ""
+        raise UsageError(
+            f"--expect-total is for --dry-run; a release knows its private total{other}"
+        )
 
 
 def sensitivity_of(options: argparse.Namespace) -> int:

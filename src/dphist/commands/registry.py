@@ -19,12 +19,14 @@ COMMANDS = {
     "plan": ("what a release would cost and be worth", "plan.command", "add_plan"),
     "check": ("compare a release with a plan's criteria", "check", "add_check"),
     "ledger": ("keep one budget for all releases of a data set", "ledger.command", "add_ledger"),
+    "audit": ("try to refute what a mechanism claims", "audit", "add_audit"),
     "properties": (
         "estimate entropy, the number of labels and more",
         "properties",
         "add_properties",
     ),
     "show": ("summarize a saved release", "show", "add_show"),
+    "cite": ("what to cite for a release, as BibTeX", "cite", "add_cite"),
     "disclose": ("draft an entry for the registry of deployments", "disclose", "add_disclose"),
 }
 

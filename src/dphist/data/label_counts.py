@@ -43,6 +43,9 @@ class LabelCounts:
         The privacy unit that a guarantee protects, in words.
     null_users, null_labels : str or None
         The chosen treatment of rows without a user, and without a label; None if not applicable.
+    only_adds : bool
+        Whether no count is smaller with a user's rows than without them, for every user. It is so
+        for counts that `from_table` makes; of others their maker may assert it.
     for_tests : bool
         Whether users were bounded with random bits from the caller; releases then say so.
     """
@@ -57,6 +60,7 @@ class LabelCounts:
     _is_cut: bool = False
     for_tests: bool = False
     _sets: Sets | None = None
+    only_adds: bool = False
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the public bounds, no values."""
@@ -185,6 +189,7 @@ class LabelCounts:
             _is_cut=user is not None or count is not None,
             for_tests=is_for_tests(source),
             _sets=sets,
+            only_adds=True,  # docs/proofs/bounding.md, Lemma 2
         )
         found: LabelCounts = guarded(counts, ledger)
         return found
@@ -222,6 +227,7 @@ class LabelCounts:
         max_count: int,
         label_type: pa.DataType | None = None,
         unit: str | None = None,
+        only_adds: bool = False,
     ) -> "LabelCounts":
         """Make one from labels and counts; you assert the bounds, dphist cannot check them.
 
@@ -234,6 +240,9 @@ class LabelCounts:
             is released, so it is never inferred from the labels.
         unit : what a user is, such as "one patient", for guarantees and ledgers (default: "one
             user").
+        only_adds : whether you assert as well that no user makes any count smaller, which
+            correlated noise of known labels needs: each count is a sum of what users add, and what
+            one user adds does not depend on other users.
 
         Raises
         ------
@@ -244,11 +253,17 @@ class LabelCounts:
         if len(column) != len(values):
             raise ParameterError("labels and counts must have the same length")
         table = pa.table({"label": column, "count": values})
-        return cls.promised(table, max_labels, max_count, unit)
+        return cls.promised(table, max_labels, max_count, unit, only_adds=only_adds)
 
     @classmethod
     def promised(
-        cls, frame: Any, max_labels: int | None, max_count: int, unit: str | None = None
+        cls,
+        frame: Any,
+        max_labels: int | None,
+        max_count: int,
+        unit: str | None = None,
+        *,
+        only_adds: bool = False,
     ) -> "LabelCounts":
         """Make one from a frame with columns label and count; dphist cannot check the bounds.
 
@@ -258,6 +273,7 @@ class LabelCounts:
             and sums of 0 are dropped. Sums are capped at 2**62 - 1.
         max_labels, max_count : the most that one user changes; see the class.
         unit : what a user is (default: "one user").
+        only_adds : whether no user makes any count smaller; see `from_counts`.
 
         Raises
         ------
@@ -268,7 +284,9 @@ class LabelCounts:
         most = whole_number(max_count, "max_count", 1)
         names = {"label": "label", "count": "count"}
         store, _ = count_labels(frame, names, Bounds(None, LARGEST))
-        return cls(store, bound, most, said)
+        if not isinstance(only_adds, bool):
+            raise ParameterError("only_adds must be True or False")
+        return cls(store, bound, most, said, only_adds=only_adds)
 
     def filter_batches(self, keep: Keep) -> pa.Table:
         """Apply `keep` to all labels in their engine; return the rows it keeps: label, count.

@@ -62,7 +62,7 @@ def normal_two_sided_tail(x: Fraction, bits: int) -> Enclosure:
     precision = bits + guard
     sum_low, sum_high = _normal_series(x, precision)
     exp_low, exp_high = exp_negative(half_square, precision)
-    root_low, root_high = _sqrt_two_pi(precision)
+    root_low, root_high = sqrt_two_pi(precision)
     half_low = exp_low * sum_low // root_high
     half_high = -(-exp_high * sum_high // root_low)
     one = 1 << precision
@@ -87,7 +87,7 @@ def _normal_series(x: Fraction, precision: int) -> Enclosure:
 
 
 @functools.lru_cache(maxsize=16)
-def _sqrt_two_pi(precision: int) -> Enclosure:
+def sqrt_two_pi(precision: int) -> Enclosure:
     """Enclose sqrt(2 pi), from Machin's pi = 16 arctan(1/5) - 4 arctan(1/239)."""
     work = precision + 16
     fifth, other = _arctan_inverse(5, work), _arctan_inverse(239, work)

@@ -7,18 +7,24 @@ from fractions import Fraction
 
 import numpy as np
 
-from dphist.arrays import IntArray
+from dphist.arrays import BoolArray, IntArray
 from dphist.errors import ParameterError
 from dphist.noise.enclosures import Enclosure, ceil_shift, exp_negative
-from dphist.noise.inversion import Source, sample_shape
-from dphist.noise.table import ThresholdTable
+from dphist.noise.inversion import MORE_BYTES, Source, sample_shape
+from dphist.noise.strips import WORDS, Cell, Strips, Undecided, largest_scale, samples
 from dphist.parameters import Exact, positive_number
 
 SMALLEST_EPSILON = Fraction(1, 10**9)
-"""Below this epsilon the tables of thresholds exceed a processor's cache."""
+"""Below this epsilon the noise could exceed int64."""
 
-_WORD = 32  # bits drawn at first; each threshold causes one refinement in 2**31 samples
-_ONE_TABLE = 2048  # with more thresholds, splitting the law into two tables is faster
+_ONE_A_CELL = Fraction(1, 256)  # from this epsilon on, a cell is one integer
+_WIDTH = Fraction(1, 50)  # below it, cells are the largest power of 2 with width * epsilon <= this
+_POWER_BITS = 32  # of exp(-epsilon r), the height of the curve in a cell relative to its left end
+_RATE_BITS = 56
+_DOUBT = 8  # a larger difference of height and curve, in units of `height_bits`, decides
+_HEIGHT_BITS = 32  # drawn at first
+_CURVE_BITS = 30  # of the largest height of the curve
+_ENCLOSED_BITS = 96
 
 
 def two_sided_geometric(
@@ -61,107 +67,162 @@ def geometric_law(epsilon: Exact) -> "GeometricLaw":
 
 @dataclass(frozen=True, slots=True)
 class GeometricLaw:
-    """Tables for sampling |Z|, which is 0 or 1 + block * (N - 1) + B.
+    """Tables for sampling Z below the curve scale * a**abs(Z).
 
-    N >= 1 is the number of blocks reached and B in 0..block-1 the position in the last block.
-    Given N >= 1 they are independent (`docs/proofs/noise.md`, Lemma 3). With block 1, B is 0.
+    Cell c has the integers Z = 2**shift c + place, place = 0..2**shift - 1. Its side is c if c >= 0
+    and -1 - c if c < 0. The cells of the last side have the tails: all integers beyond the others.
+    With s = 1 if Z < 0, else 0, and M = Z ^ -s, abs(Z) is M + s.
     """
 
-    block: int
-    coarse: ThresholdTable
-    fine: ThresholdTable
+    epsilon: Fraction
+    shift: int
+    last: int  # the side with the tail: M >= 2**shift * last
+    scale: int
+    strips: Strips
+    height_bits: int  # of heights and of `curve`
+    curve: IntArray  # by cell: the curve's largest height in it, or the tail's, rounded down
+    rate: int  # epsilon in units of 2**-56, rounded down; 0 if cells are single integers
+    rejected: float  # the share of proposals that are rejected
+
+    @property
+    def place_type(self) -> str:
+        """Type of the word whose leading `shift` bits are the place in a cell."""
+        return "<u1" if self.shift <= 8 else "<u2" if self.shift <= 16 else "<u4"
 
     def sample(self, size: int, source: Source) -> IntArray:
         """Draw (size,) int64 samples."""
-        words = np.frombuffer(source(4 * size), "<u4").astype(np.uint32, copy=False)
-        # One bit for the sign, the others for the magnitude.
-        magnitude = self.coarse.invert(words >> np.uint32(1), source)
-        if self.block > 1:
-            reached = magnitude > 0
-            words_fine = np.frombuffer(source(4 * size), "<u4").astype(np.uint32, copy=False)
-            magnitude = (magnitude - 1) * self.block + 1 + self.fine.invert(words_fine, source)
-            magnitude *= reached
-        negative = (words & np.uint32(1)).astype(bool)
-        np.negative(magnitude, out=magnitude, where=negative)
-        return magnitude
+        return samples(self, size, source)
+
+    def first(self, block: IntArray, source: Source) -> Undecided:
+        """Fill a block with proposals; return those that need a height, with their values."""
+        words = np.frombuffer(source(2 * len(block)), "<u2")
+        block[:] = np.take(self.strips.cells, words, mode="clip")
+        if self.shift:
+            kind = np.dtype(self.place_type)
+            drawn = np.frombuffer(source(kind.itemsize * len(block)), kind)
+            block <<= self.shift
+            block ^= drawn >> kind.type(8 * kind.itemsize - self.shift)
+        open_ = np.flatnonzero(words >= self.strips.sure)
+        return Undecided(open_, words[open_], block[open_])
+
+    def decide(self, undecided: Undecided, source: Source) -> tuple[IntArray, BoolArray]:
+        """Return the values of words that need a height, and which of them are accepted."""
+        _, words, values = undecided
+        drawn = np.frombuffer(source(4 * len(words)), "<u4").astype(np.int64)
+        signs = values >> 63  # -s
+        magnitudes = values ^ signs
+        tails = magnitudes >= self.last << self.shift
+        heights = self.strips.heights[words].astype(np.int64)
+        below = self.curve[values >> self.shift]
+        if self.shift:
+            places = magnitudes & (1 << self.shift) - 1
+            places[tails] = 0
+            below = (below * self._power(places)) >> _POWER_BITS
+        bits = self.height_bits
+        gap = below - ((heights << bits) + (drawn >> (_HEIGHT_BITS - bits)))
+        kept = gap > _DOUBT
+        for i in np.flatnonzero(np.abs(gap) <= _DOUBT).tolist():
+            height = int(heights[i]) << _HEIGHT_BITS | int(drawn[i])
+            exponent = None if tails[i] else int(magnitudes[i])
+            kept[i] = self._is_below(height, exponent, int(values[i] < 0), source)
+        far = np.flatnonzero(tails & kept)
+        if len(far):
+            # Beyond any point, a geometric law begins anew.
+            more = self.sample(len(far), source)
+            values[far] = ((self.last << self.shift) + (more ^ more >> 63)) ^ signs[far]
+        return values, kept
+
+    def _power(self, places: IntArray) -> IntArray:
+        """Return 2**32 exp(-epsilon r), for epsilon r < 1/50, to 8 units."""
+        u = (places * self.rate) >> (_RATE_BITS - _POWER_BITS)
+        square = (u * u) >> _POWER_BITS
+        rest = (square * ((1 << _POWER_BITS) * 4 - u)) >> (_POWER_BITS + 2)
+        power: IntArray = (1 << _POWER_BITS) - u + (square >> 1) - ((rest * u) >> _POWER_BITS) // 6
+        return power
+
+    def _is_below(self, height: int, exponent: int | None, s: int, source: Source) -> bool:
+        """Whether a height is below the curve, or its tail; draws more bits until it is certain."""
+        bits = _HEIGHT_BITS
+        while True:
+            work = bits + self.scale.bit_length()
+            if exponent is None:
+                low, high = _tail(self.epsilon, self.shift, self.last, s, work)
+            else:
+                low, high = exp_negative(self.epsilon * (exponent + s), work)
+            down = work - bits
+            if height + 1 <= self.scale * low >> down:
+                return True
+            if height >= ceil_shift(self.scale * high, down):
+                return False
+            height = height << 8 * MORE_BYTES | int.from_bytes(source(MORE_BYTES), "big")
+            bits += 8 * MORE_BYTES
 
 
 @functools.lru_cache(maxsize=64)
 def _law(epsilon: Fraction) -> GeometricLaw:
-    reach = math.ceil((_WORD - 1) * math.log(2) / epsilon) + 1  # from this index on 2**31 t < 1
-    block = 1 if reach <= _ONE_TABLE else math.isqrt(reach)
-    coarse = ThresholdTable.build(
-        functools.partial(_coarse_powers, epsilon, block),
-        functools.partial(_coarse_tail, epsilon, block),
-        _WORD - 1,
-    )
-    fine = ThresholdTable.build(
-        functools.partial(_fine_powers, epsilon, block),
-        functools.partial(_fine_tail, epsilon, block),
-        _WORD,
-    )
-    return GeometricLaw(block, coarse, fine)
+    shift = 0 if epsilon >= _ONE_A_CELL else math.floor(_WIDTH / epsilon).bit_length() - 1
+    # The rectangles of both signs have the area of the curve, if nothing is rounded up.
+    likely = math.floor(WORDS * math.tanh(epsilon / 2) * 2**shift)
+    last = max(1, math.ceil(math.log(max(likely, 1)) / (epsilon * 2**shift)))
+    left = _left_ends(epsilon, shift, last)
+    right = left if shift == 0 else _right_ends(epsilon, shift, last)
+    scale = largest_scale(lambda a: sum(_words(a, x) for side in left for x in side), likely)
+    cells = [
+        Cell(~side if s else side, scale * right[s][side][0] >> _ENCLOSED_BITS, words)
+        for s in (0, 1)
+        for side, words in enumerate(_words(scale, x) for x in left[s][:-1])
+    ]
+    cells += [Cell(~last if s else last, 0, _words(scale, left[s][-1])) for s in (0, 1)]
+    highest = max(cell.words for cell in cells)
+    height_bits = _CURVE_BITS - highest.bit_length()
+    curve = np.zeros(2 * last + 2, np.int64)
+    for s in (0, 1):
+        for side, (low, _) in enumerate(left[s]):
+            curve[~side if s else side] = scale * low >> (_ENCLOSED_BITS - height_bits)
+    rate = 0 if shift == 0 else math.floor(epsilon * (1 << _RATE_BITS))
+    strips = Strips.build(cells)
+    rejected = 1 - scale / (WORDS * math.tanh(epsilon / 2) * 2**shift)
+    return GeometricLaw(epsilon, shift, last, scale, strips, height_bits, curve, rate, rejected)
 
 
-def _coarse_tail(epsilon: Fraction, block: int, index: int, bits: int) -> Enclosure:
-    """Enclose t_i = Pr[|Z| >= 1 + block i] = 2 a**(1 + block i) / (1 + a)."""
-    work = bits + 16
-    low, high = exp_negative(epsilon * (1 + block * index), work)
-    return _twice_over_one_plus(low, high, exp_negative(epsilon, work), work, 16)
+def _words(scale: int, end: Enclosure) -> int:
+    """Return the rectangles that cover a cell."""
+    return ceil_shift(scale * end[1], _ENCLOSED_BITS)
 
 
-def _twice_over_one_plus(low: int, high: int, alpha: Enclosure, work: int, guard: int) -> Enclosure:
-    """Enclose 2 x / (1 + alpha) for x in [low, high], dropping `guard` bits."""
-    one = 1 << work
-    return (
-        (2 * low << work) // (one + alpha[1]) >> guard,
-        ceil_shift(-(-(2 * high << work) // (one + alpha[0])), guard),
-    )
+def _left_ends(epsilon: Fraction, shift: int, last: int) -> list[list[Enclosure]]:
+    """Enclose a**(2**shift side + s) for s = 0, 1 and each side, and the tail's height at last."""
+    return [
+        [*_powers(epsilon, s, shift, last), _tail(epsilon, shift, last, s, _ENCLOSED_BITS)]
+        for s in (0, 1)
+    ]
 
 
-def _fine_tail(epsilon: Fraction, block: int, index: int, bits: int) -> Enclosure:
-    """Enclose t_i = Pr[B >= i + 1] = (a**(i+1) - a**block) / (1 - a**block)."""
-    if index + 1 >= block:
-        return 0, 0
-    guard = _fine_guard(epsilon, block)
+def _right_ends(epsilon: Fraction, shift: int, last: int) -> list[list[Enclosure]]:
+    """Enclose a**(2**shift (side + 1) - 1 + s), the last height in a cell."""
+    return [_powers(epsilon, (1 << shift) - 1 + s, shift, last) for s in (0, 1)]
+
+
+def _powers(epsilon: Fraction, first: int, shift: int, count: int) -> list[Enclosure]:
+    """Enclose a**(first + 2**shift i) for i = 0..count-1, by repeated multiplication."""
+    one = 1 << _ENCLOSED_BITS
+    low, high = exp_negative(epsilon * first, _ENCLOSED_BITS) if first else (one, one)
+    factor = exp_negative(epsilon * (1 << shift), _ENCLOSED_BITS)
+    powers = []
+    for _ in range(count):
+        powers.append((low, high))
+        low, high = low * factor[0] >> _ENCLOSED_BITS, ceil_shift(high * factor[1], _ENCLOSED_BITS)
+    return powers
+
+
+def _tail(epsilon: Fraction, shift: int, last: int, s: int, bits: int) -> Enclosure:
+    """Enclose the sum of a**(M + s) over M >= 2**shift last, in areas of a rectangle."""
+    guard = 16 + math.ceil(1 / epsilon).bit_length()  # of dividing by 1 - a
     work = bits + guard
-    power = exp_negative(epsilon * (index + 1), work)
-    return _truncated(power, exp_negative(epsilon * block, work), work, guard)
-
-
-def _truncated(power: Enclosure, last: Enclosure, work: int, guard: int) -> Enclosure:
+    power = exp_negative(epsilon * ((last << shift) + s), work)
+    alpha = exp_negative(epsilon, work)
     one = 1 << work
     return (
-        max(0, (power[0] - last[1] << work) // (one - last[0])) >> guard,
-        ceil_shift(-(-(power[1] - last[0] << work) // (one - last[1])), guard),
+        (power[0] << work) // (one - alpha[0] << shift) >> guard,
+        ceil_shift(-(-(power[1] << work) // (one - alpha[1] << shift)), guard),
     )
-
-
-def _fine_guard(epsilon: Fraction, block: int) -> int:
-    """Return the bits lost by dividing by 1 - a**block, about epsilon * block if that is small."""
-    return 16 + max(0, math.ceil(1 / (epsilon * block))).bit_length()
-
-
-def _coarse_powers(epsilon: Fraction, block: int, work: int) -> list[Enclosure]:
-    """Enclose t_0, t_1, ... until they fall below 2**-31, by repeated multiplication."""
-    alpha = exp_negative(epsilon, work)
-    low, high = alpha
-    factor = exp_negative(epsilon * block, work)
-    thresholds = []
-    while True:
-        thresholds.append(_twice_over_one_plus(low, high, alpha, work, 0))
-        if thresholds[-1][1] >> (work - _WORD + 1) == 0:
-            return thresholds
-        low, high = low * factor[0] >> work, ceil_shift(high * factor[1], work)
-
-
-def _fine_powers(epsilon: Fraction, block: int, work: int) -> list[Enclosure]:
-    """Enclose t_0 .. t_(block-2) by repeated multiplication."""
-    factor = exp_negative(epsilon, work)
-    last = exp_negative(epsilon * block, work)
-    low, high = factor
-    thresholds = []
-    for _ in range(block - 1):
-        thresholds.append(_truncated((low, high), last, work, 0))
-        low, high = low * factor[0] >> work, ceil_shift(high * factor[1], work)
-    return thresholds

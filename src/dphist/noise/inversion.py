@@ -12,8 +12,6 @@ import os
 from collections.abc import Callable
 from typing import TypeAlias
 
-import numpy as np
-
 from dphist.arrays import IntArray
 from dphist.noise.enclosures import Enclosure
 from dphist.parameters import whole_number
@@ -25,23 +23,18 @@ Source: TypeAlias = Callable[[int], bytes]
 Tail: TypeAlias = Callable[[int, int], Enclosure]
 
 
-_MORE_BYTES = 8
+MORE_BYTES = 8
 _MOST = 2**40  # samples: far more than fit in memory, far fewer than NumPy's limit
-_CHUNK = 1 << 15  # samples processed at once, so that they stay in the processor's cache
 
 
 def sample_shape(
     size: int | tuple[int, ...], sample: Callable[[int, Source], IntArray], source: Source | None
 ) -> IntArray:
-    """Return an array of shape `size`, filled in chunks by `sample(length, source)`."""
+    """Return an array of shape `size`, filled by `sample(length, source)`."""
     sides = size if isinstance(size, tuple) else (size,)
     shape = [whole_number(side, "size", 0, _MOST) for side in sides]
-    result = np.empty(math.prod(shape), np.int64)
     draw = os.urandom if source is None else source
-    for start in range(0, len(result), _CHUNK):
-        part = result[start : start + _CHUNK]
-        part[:] = sample(len(part), draw)
-    return result.reshape(shape)
+    return sample(math.prod(shape), draw).reshape(shape)
 
 
 def count_thresholds_above(tail: Tail, word: int, bits: int, source: Source, guess: int = 0) -> int:
@@ -56,8 +49,8 @@ def count_thresholds_above(tail: Tail, word: int, bits: int, source: Source, gue
     guess : at least 0; index at which the search starts. It affects only the running time.
     """
     while True:
-        word = word << 8 * _MORE_BYTES | int.from_bytes(source(_MORE_BYTES), "big")
-        bits += 8 * _MORE_BYTES
+        word = word << 8 * MORE_BYTES | int.from_bytes(source(MORE_BYTES), "big")
+        bits += 8 * MORE_BYTES
         guess, known = _first_not_above(tail, word, bits, guess)
         if known:
             return guess

@@ -23,6 +23,8 @@ def threshold_histogram(
     **parameters : passed to `ThresholdHistogram`.
     """
     total: dict[str, Any] = {"epsilon": epsilon, "delta": delta, **parameters}
+    if parameters.get("correlated") is True:
+        noise = "gaussian"  # the only noise that can be shared
     if noise != "auto":
         made: ThresholdHistogram = calibrate(ThresholdHistogram, noise=noise, **total)
         return made
@@ -64,5 +66,4 @@ def _reach(mechanism: ThresholdHistogram) -> float:
     """Return the threshold, or the standard deviation of the noise where there is none."""
     if mechanism.threshold is not None:
         return float(mechanism.threshold)
-    spread = float(mechanism.noise_scale)
-    return spread if mechanism.noise == "gaussian" else 2**0.5 * spread
+    return mechanism.spread

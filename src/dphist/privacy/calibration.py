@@ -53,6 +53,16 @@ class Deciding(Protocol):
     def needs_delta(self, **parameters: Any) -> bool: ...
 
 
+@runtime_checkable
+class Choosing(Protocol):
+    """A class of mechanisms that may leave a choice to calibration, as only a total decides it.
+
+    Its mechanisms have a `spread`, of which the smallest is taken.
+    """
+
+    def forms(self, delta: Exact, **parameters: Any) -> list[dict[str, Any]]: ...
+
+
 M = TypeVar("M", bound=Guaranteeing)
 Proof: TypeAlias = Literal["best", "cdp"]
 
@@ -96,7 +106,8 @@ def calibrate(
         "best": use the smallest known epsilon for these releases, `epsilon_at(delta, releases)`.
         "cdp": use that of `guarantee` alone, for releases that are composed with others in zCDP.
         Converting the result of `compose` may give a larger epsilon than "best".
-    **parameters : passed to the mechanism.
+    **parameters : passed to the mechanism. Without `noise`, but with `correlated`, a
+        `ThresholdHistogram` of listed labels gets the noise that varies least at this total.
 
     Raises
     ------
@@ -119,6 +130,12 @@ def calibrate(
     """
     if accounting not in ("best", "cdp"):
         raise ParameterError("accounting must be 'best' or 'cdp'")
+    forms = _forms(mechanism, delta, parameters)
+    if len(forms) > 1:
+        asked: dict[str, Any] = {"releases": releases, "accounting": accounting}
+        tried = (calibrate(mechanism, epsilon=epsilon, delta=delta, **asked, **f) for f in forms)
+        return min(tried, key=_spread)
+    (parameters,) = forms
     aim = _Aim(
         positive_number(epsilon, "epsilon"),
         probability(delta, "delta"),
@@ -324,6 +341,20 @@ def _stated(made: M | None) -> M:
             "epsilon and delta are too small for this mechanism; raise one of them"
         )
     return made
+
+
+def _forms(
+    mechanism: Callable[..., Any], delta: Exact, parameters: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """Return the parameters to choose from."""
+    asked: object = mechanism
+    if isinstance(asked, Choosing):
+        return asked.forms(delta, **parameters)
+    return [parameters]
+
+
+def _spread(made: Any) -> float:
+    return float(made.spread)
 
 
 def _needs_delta(mechanism: Callable[..., Any], parameters: dict[str, Any]) -> bool:

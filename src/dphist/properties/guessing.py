@@ -11,19 +11,16 @@ from fractions import Fraction
 from typing import Any, NamedTuple, overload
 
 import numpy as np
-from scipy.special import betaincinv
 
 from dphist.arrays import FloatArray, IntArray
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.parameters import Exact, exact_number, whole_number
-from dphist.properties.chao import chao1
-from dphist.properties.estimate import Estimate, nothing_known
-from dphist.properties.profile_likelihood import likeliest_population
-from dphist.properties.resampling import RESAMPLES, including_noise
+from dphist.properties.estimate import NORMAL, Estimate, nothing_known
+from dphist.properties.held_out import clopper_pearson, held_out_interval, held_out_share
+from dphist.properties.resampling import RESAMPLES, Pairs, including_noise
 from dphist.properties.source import Source, profile_of
 
-_TAIL = 0.025
 _SHARE = "share of records"
 _TRUSTED = 6  # records from which the share of a label counts as known; a rule of thumb
 
@@ -77,8 +74,9 @@ def guessing(
     the attacker, because the ranking of labels is partly chance, most of all for rare labels of
     similar probability. Many labels seen once would not be seen again; G_1 and mu_1 always depend
     on single records. The standard error is that of a fixed dictionary and excludes this effect.
-    The interval is for the share of the most probable labels of the population: it extends down
-    to their share in the maximum-likelihood population (`dphist.properties.profile_likelihood`).
+    The interval is for the share of the most probable labels of the population. In expectation it
+    is between what a dictionary opens of other records (`dphist.properties.held_out`), where the
+    lower end comes from, and what it opens of the records it was made from.
 
     >>> from dphist import Profile
     >>> profile = Profile.from_counts([4, 2, 1, 1])
@@ -143,12 +141,31 @@ def _opened(source: Source, tries: IntArray, resamples: int) -> Estimate:
     value = float(opened_share(profile, tries)[0])
     if profile.total == 0:
         return nothing_known(value, "plug-in", _SHARE)
-    estimate = _opened_estimate(profile, int(tries[0]), value)
+    beta = int(tries[0])
+    estimate = _opened_estimate(profile, beta, value)
 
     def again(other: Profile) -> float:
         return float(opened_share(other, tries)[0])
 
-    return including_noise(source, estimate, again, resamples, (0.0, 1.0))
+    def held_out(other: Profile) -> float:
+        return held_out_share(other, beta) if other.total else 0.0
+
+    def ends(pairs: Pairs) -> tuple[float, float]:
+        low, high = estimate.interval or (0.0, 1.0)
+        below, fewer = _noise(held_out, pairs)
+        above, more = _noise(again, pairs)
+        down = math.hypot(held_out(profile) - low, NORMAL * below) + max(fewer, 0.0)
+        return held_out(profile) - down, value + math.hypot(high - value, NORMAL * above) + max(
+            -more, 0.0
+        )
+
+    return including_noise(source, estimate, again, resamples, (0.0, 1.0), ends)
+
+
+def _noise(ask: Callable[[Profile], float], pairs: Pairs) -> tuple[float, float]:
+    """Return standard deviation and mean of how far a release is off its sample."""
+    strays = np.array([ask(released) - ask(sample) for sample, released in pairs])
+    return float(np.std(strays, ddof=1)), float(np.mean(strays))
 
 
 def _taken(
@@ -272,9 +289,8 @@ def _tries(guesses: Any) -> tuple[IntArray, bool]:
 
 
 def _opened_estimate(profile: Profile, tries: int, opened: float) -> Estimate:
-    likely = likeliest_population(profile, chao1(profile)).share_of_top(tries)
-    low, high = _around(opened, profile.total)
-    low = max(low - max(opened - likely, 0.0), 0.0)
+    low, _ = held_out_interval(profile, tries)
+    _, high = clopper_pearson(opened, profile.total)
     return Estimate(
         value=opened,
         method="plug-in",
@@ -283,18 +299,6 @@ def _opened_estimate(profile: Profile, tries: int, opened: float) -> Estimate:
         unit=_SHARE,
         notes=_notes(profile, tries),
     )
-
-
-def _around(share: float, n: int) -> tuple[float, float]:
-    """Return the 95 % interval of a probability, from its share of n records.
-
-    Clopper and Pearson 1934, "The use of confidence or fiducial limits illustrated in the case of
-    the binomial". Also for shares of 0 and 1 the interval is not a single point.
-    """
-    had = share * n
-    low = float(betaincinv(had, n - had + 1, _TAIL)) if had > 0 else 0.0
-    high = float(betaincinv(had + 1, n - had, 1 - _TAIL)) if had < n else 1.0
-    return low, high
 
 
 def _notes(profile: Profile, tries: int) -> tuple[str, ...]:

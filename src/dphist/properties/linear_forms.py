@@ -22,10 +22,10 @@ from dphist.parameters import Exact, optional_whole, positive_number, whole_numb
 from dphist.properties.chebyshev_support import weights as support_weights
 from dphist.properties.entropy import LINEAR
 from dphist.properties.entropy import weights as entropy_weights
+from dphist.properties.good_toulmin import GOOD_TOULMIN, SMOOTHED
+from dphist.properties.good_toulmin import SUMS as COVERAGE_METHODS
+from dphist.properties.good_toulmin import weights as coverage_weights
 from dphist.properties.renyi import log_power_weights
-from dphist.properties.support_coverage import GOOD_TOULMIN, SMOOTHED
-from dphist.properties.support_coverage import METHODS as COVERAGE_METHODS
-from dphist.properties.support_coverage import weights as coverage_weights
 from dphist.properties.uniformity import METHODS as DISTANCE_METHODS
 from dphist.properties.uniformity import weights as distance_weights
 
@@ -105,7 +105,11 @@ def support_size_form(p_min: Exact, method: str = "wu-yang") -> LinearForm:
 
 
 def support_coverage_form(extra: Exact, method: str | None = None) -> LinearForm:
-    """Return the form of the new labels divided by the further records, `extra` * n."""
+    """Return the form of the new labels divided by the further records, `extra` * n.
+
+    Default: "good-toulmin" for `extra` up to 1, then "smoothed". The estimators "g-modeling" and
+    "chao-jost" are no sums.
+    """
     more = positive_number(extra, "extra")
     chosen = method or (GOOD_TOULMIN if more <= 1 else SMOOTHED)
     _among(chosen, COVERAGE_METHODS)

@@ -16,8 +16,9 @@ from dphist.errors import ParameterError
 from dphist.parameters import Exact, exact_number
 from dphist.properties.chao import chao1
 from dphist.properties.entropy import entropy, estimate_entropy, logarithm_base, unit_of
-from dphist.properties.estimate import NORMAL, Estimate, may_be_unseen, nothing_known
-from dphist.properties.resampling import RESAMPLES, including_noise
+from dphist.properties.estimate import Estimate, nothing_known
+from dphist.properties.power_sum_interval import entropy_interval
+from dphist.properties.resampling import RESAMPLES, Pairs, including_noise
 from dphist.properties.sampling import jackknife, sampling
 from dphist.properties.source import Source, profile_of
 
@@ -25,8 +26,8 @@ METHODS = ("plug-in", "unbiased")
 # The method of `entropy` that answers order 1.
 _SHANNON = {None: "wu-yang", "plug-in": "plug-in"}
 MAX_ORDER = 1000
-# Measured: if the relative error of the sum is at most this, the coverage is 91 % to 100 %.
-_NEARLY_STRAIGHT = 0.25
+# Relative error of the sum up to which there is an interval; that of some three pairs.
+_MOST_ERROR = 0.6
 _MOST_POWER = 20
 
 
@@ -67,8 +68,8 @@ def renyi_entropy(
     distributions", with denominator n**a for Poisson counts). The standard error is the larger of
     the jackknife's over records, by the delta method, and that for the maximum-likelihood
     population (`dphist.properties.sampling`). Orders 0 and infinity have none: they depend on
-    which labels were seen, and on the largest count. There is an interval if the unbiased sum has
-    a relative error of at most a quarter.
+    which labels were seen, and on the largest count. For the unbiased sum there is an interval
+    (`dphist.properties.power_sum_interval`), if the relative error of the sum is at most 0.6.
 
     >>> profile = Profile.from_counts([2, 2])
     >>> [round(renyi_entropy(profile, order=2, method=m), 6) for m in ("plug-in", "unbiased")]
@@ -109,31 +110,31 @@ def estimate_renyi_entropy(
     unit = unit_of(unit_nats)
     if profile.total == 0:
         return nothing_known(value, chosen, unit)
-    interval = None
+    interval, relative = None, 0.0
     if chosen == "unbiased" and exact is not None and error is not None:
         error = max(error, _likely_error(profile, int(exact), nats))
-        above = _above(profile.total, float(exact), error) / unit_nats
-        # Relative error of the sum: if small, the logarithm is nearly linear within it.
-        if error * (exact - 1) <= _NEARLY_STRAIGHT:
-            interval = (max(value - NORMAL * error / unit_nats, 0.0), value + above)
+        relative = error * float(exact - 1)
+        if relative <= _MOST_ERROR:
+            low, high = entropy_interval(nats, int(exact), profile.total, relative)
+            interval = (low / unit_nats, high / unit_nats)
     scaled = None if error is None else error / unit_nats
     notes = _notes(exact, value, error is not None)
     found = Estimate(value, chosen, scaled, interval, unit, notes)
 
+    def nats_of(other: Profile) -> float:
+        return _entropy_and_error(other, exact, chosen == "unbiased")[0]
+
     def again(other: Profile) -> float:
-        return _entropy_and_error(other, exact, chosen == "unbiased")[0] / unit_nats
+        return nats_of(other) / unit_nats
 
-    return including_noise(source, found, again, resamples, (0.0, math.inf))
+    def ends(pairs: Pairs) -> tuple[float, float]:
+        order = int(exact or 0)
+        drawn = np.array([[nats_of(each) for each in pair] for pair in pairs])
+        noise = np.diff(np.exp((1 - order) * (drawn - nats)), axis=1)[:, 0]
+        low, high = entropy_interval(nats, order, profile.total, relative, noise)
+        return low / unit_nats, high / unit_nats
 
-
-def _above(n: int, order: float, error: float) -> float:
-    """Return the distance of the interval's upper end above the estimate, in nats.
-
-    Few records may all miss an event of probability m: then the true sum is (1 - m)**order times
-    the estimate.
-    """
-    missed = -math.log1p(-may_be_unseen(n)) * order / (order - 1)
-    return math.hypot(NORMAL * error, missed)
+    return including_noise(source, found, again, resamples, (0.0, math.inf), ends)
 
 
 def _likely_error(profile: Profile, order: int, nats: float) -> float:

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
 from random import Random
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.special import gammaln
@@ -33,6 +33,7 @@ from dphist.properties.source import Source, profile_of
 from dphist.release.release import Release
 
 RESAMPLES = 100
+Pairs: TypeAlias = tuple[tuple[Profile, Profile], ...]  # samples, each with a release of it
 # Ten values give a standard deviation to a quarter; thousands add nothing, and all are kept.
 FEWEST, MOST = 10, 10_000
 _MOST_LABELS = 1e15  # no release says anything about so rare labels
@@ -44,6 +45,7 @@ def including_noise(
     estimate: Callable[[Profile], float],
     resamples: int,
     within: tuple[float, float] = (-math.inf, math.inf),
+    ends: Callable[[Pairs], tuple[float, float]] | None = None,
 ) -> Estimate:
     """Return `found` with the noise of `source`, if it is a release, in its error and interval.
 
@@ -55,6 +57,8 @@ def including_noise(
     resamples : int, from 10 to 10,000
         Number of runs of the mechanism.
     within : minimum and maximum of the property.
+    ends : the interval of `found`, if it has one, widened by what the samples and their releases
+        show; default: by the strays of the estimate, the same on both sides.
 
     Raises
     ------
@@ -64,10 +68,12 @@ def including_noise(
     runs = whole_number(resamples, "resamples", FEWEST, MOST)
     if not isinstance(source, Release):
         return found
-    strays = [
-        estimate(released) - estimate(sample) for sample, released in further_releases(source, runs)
-    ]
-    return combined(found, np.array(strays, np.float64), within)
+    pairs = further_releases(source, runs)
+    strays = np.array([estimate(other) - estimate(sample) for sample, other in pairs], np.float64)
+    if ends is None or found.interval is None:
+        return combined(found, strays, within)
+    low, high = ends(pairs)
+    return combined(found, strays, within, (max(low, within[0]), min(high, within[1])))
 
 
 def can_be_run_again(release: Release) -> bool:
@@ -81,7 +87,7 @@ def can_be_run_again(release: Release) -> bool:
 @lru_cache(maxsize=1)
 def further_releases(
     release: Release, resamples: int, randomness: Randomness | None = None
-) -> tuple[tuple[Profile, Profile], ...]:
+) -> Pairs:
     """Return samples that stand for the secret profile, each with a release of it.
 
     Parameters
@@ -133,13 +139,19 @@ def _poisson(support: IntArray, mean: float) -> FloatArray:
     return np.asarray(chances / chances.sum())
 
 
-def combined(found: Estimate, strays: FloatArray, within: tuple[float, float]) -> Estimate:
+def combined(
+    found: Estimate,
+    strays: FloatArray,
+    within: tuple[float, float],
+    interval: tuple[float, float] | None = None,
+) -> Estimate:
     """Return `found` with spread and mean of `strays` added to its error and interval.
 
     Parameters
     ----------
     strays : (b,) float64, estimates from further releases minus those from their samples.
     within : minimum and maximum of the property.
+    interval : the interval with the noise, where the strays of the estimate are not all it needs.
 
     Notes
     -----
@@ -157,11 +169,13 @@ def combined(found: Estimate, strays: FloatArray, within: tuple[float, float]) -
     """
     if not (math.isfinite(found.value) and np.all(np.isfinite(strays))):
         note = "the noise of the release is not told: without bound in some of its further releases"
-        return replace(found, standard_error=None, interval=None, notes=(*found.notes, note))
+        if interval is not None:
+            note = "in some further releases the estimate has no bound; the interval includes this"
+        return replace(found, standard_error=None, interval=interval, notes=(*found.notes, note))
     noise, shift = float(np.std(strays, ddof=1)), float(np.mean(strays))
     error = found.standard_error
-    interval = found.interval
-    if interval is not None:
+    if interval is None and found.interval is not None:
+        interval = found.interval
         below = math.hypot(max(found.value - interval[0], 0.0), NORMAL * noise)
         above = math.hypot(max(interval[1] - found.value, 0.0), NORMAL * noise)
         low = found.value - below - max(shift, 0.0)

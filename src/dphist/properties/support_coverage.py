@@ -1,38 +1,30 @@
-"""Support coverage: the number of new labels in further records.
-
-A linear estimator in the prevalences: for t n further records, each label seen r times adds
--(-t)^r, which is unbiased for Poisson counts (Good and Toulmin 1956). For t > 1 these weights grow
-without bound and are multiplied by the probability that a random cut is r or more (Efron and
-Thisted 1976; the default cuts are those of Orlitsky, Suresh and Wu 2016).
-"""
+"""Support coverage: the number of new labels in further records."""
 
 import math
 from fractions import Fraction
 
-import numpy as np
-from scipy.special import bdtrc, pdtrc
+from scipy.stats import nbinom
 
-from dphist.arrays import FloatArray, IntArray
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.parameters import Exact, positive_number
-from dphist.properties.chao import chao1
-from dphist.properties.estimate import NORMAL, Estimate, nothing_known, plain_number
-from dphist.properties.profile_likelihood import Population
+from dphist.properties import chao_jost, g_modeling, good_toulmin
+from dphist.properties.estimate import NORMAL, Estimate, may_be_unseen, nothing_known, plain_number
+from dphist.properties.good_toulmin import GOOD_TOULMIN, SMOOTHED, SUMS
 from dphist.properties.resampling import RESAMPLES, including_noise
-from dphist.properties.sampling import sampling
 from dphist.properties.source import Source, profile_of
 
-GOOD_TOULMIN, SMOOTHED, POISSON = "good-toulmin", "smoothed", "smoothed-poisson"
-METHODS = (GOOD_TOULMIN, SMOOTHED, POISSON)
+G_MODELING, CHAO_JOST = "g-modeling", "chao-jost"
+METHODS = (G_MODELING, CHAO_JOST, *SUMS)
 _LEAST_EXTRA = Fraction(1, 10**18)  # less than one record for every profile
+_MANY = 1e6  # from here on the predictive distribution is taken as normal
 
 
 def support_coverage(
     source: Source,
     *,
     extra: Exact,
-    method: str | None = None,
+    method: str = G_MODELING,
 ) -> float:
     """Estimate the number of new labels in `extra` times as many further records.
 
@@ -41,11 +33,15 @@ def support_coverage(
     source : Profile or Release of one, of n records.
     extra : number above 0, t
         Further records, in units of n: 1 doubles the data.
-    method : str, optional
-        "good-toulmin": unbiased, for extra <= 1; the default there.
-        "smoothed": a binomial(k, 2/(t + 2)) cut, with k = log_3(n t^2/(t - 1))/2 rounded to an
-        integer; the default for extra > 1. For extra <= 1, where no damping is needed, k is
-        log_3(n)/2 rounded, which trades a little bias for less variance.
+    method : str
+        "g-modeling": the expected number under a smooth density of the labels' probabilities,
+        fitted to the counts up to 40 (see `dphist.properties.g_modeling`).
+        "chao-jost": Chao and Jost's extrapolation from the labels seen once and twice, as in
+        iNEXT; a lower bound in expectation.
+        "good-toulmin": unbiased, for extra <= 1.
+        "smoothed": Good and Toulmin's sum with a binomial(k, 2/(t + 2)) cut, with
+        k = log_3(n t^2/(t - 1))/2 rounded to an integer. For extra <= 1, where no damping is
+        needed, k is log_3(n)/2 rounded, which trades a little bias for less variance.
         "smoothed-poisson": a Poisson cut of mean ln(n (t + 1)^2/(t - 1))/(2 t), without the
         factor t - 1 for extra <= 1.
 
@@ -62,10 +58,11 @@ def support_coverage(
 
     Notes
     -----
-    The standard error, sqrt(sum f(r)^2 phi_r), is an upper bound for that of the expected number
-    (Efron and Thisted 1976). The interval is for the actual number of new labels, so its variance
-    includes the estimate as a Poisson variance. The bias of smoothing, computed for the
-    maximum-likelihood population (`dphist.properties.sampling`), is added in quadrature.
+    The interval is for the actual number of new labels, which is a Poisson number around the
+    expected one. For "g-modeling" it has the quantiles of a Poisson number with a gamma distributed
+    mean that has the estimate and its standard error. For the other methods it is normal, with the
+    sum of both variances; the bias of smoothing, computed for the maximum-likelihood population
+    (`dphist.properties.sampling`), is added in quadrature.
 
     Butterflies caught by Corbet (Fisher, Corbet and Williams 1943), in a second sample as large:
 
@@ -73,19 +70,22 @@ def support_coverage(
     >>> caught = [118, 74, 44, 24, 29, 22, 20, 19, 20, 15, 12, 14]
     >>> caught += [6, 12, 6, 9, 9, 6, 10, 10, 11, 5, 3, 3]
     >>> butterflies = Profile.from_prevalences(list(range(1, 25)), caught)
-    >>> support_coverage(butterflies, extra=1)
+    >>> for method in ("g-modeling", "chao-jost", "good-toulmin"):
+    ...     print(round(support_coverage(butterflies, extra=1, method=method), 1))
+    74.2
+    67.2
     75.0
     """
     profile = profile_of(source)
-    more, chosen = _checked(profile, extra, method)
-    return _new_labels(profile, more, chosen)
+    more = _checked(profile, extra, method)
+    return _possible(_expected(profile, more, method)[0], more, profile.total)
 
 
 def estimate_support_coverage(
     source: Source,
     *,
     extra: Exact,
-    method: str | None = None,
+    method: str = G_MODELING,
     resamples: int = RESAMPLES,
 ) -> Estimate:
     """Return what `support_coverage` estimates, with its standard error, interval and notes.
@@ -97,54 +97,55 @@ def estimate_support_coverage(
         Runs of a release's mechanism that measure how its noise changes error and interval.
     """
     profile = profile_of(source)
-    more, method = _checked(profile, extra, method)
-    factors = weights(profile.counts, profile.total, more, method)
-    raw = math.fsum(factors * profile.prevalences)
+    more = _checked(profile, extra, method)
+    raw, error = _expected(profile, more, method)
     value = _possible(raw, more, profile.total)
     if profile.total == 0:
         return nothing_known(value, method, "labels")
-    variance = math.fsum(factors**2 * profile.prevalences)
-    bias = 0.0 if method == GOOD_TOULMIN else smoothing_bias(profile, more, method)
-    half = NORMAL * math.sqrt(variance + value + bias**2)
-    interval = tuple(_possible(end, more, profile.total) for end in (raw - half, raw + half))
+    bias = 0.0
+    if method in SUMS and method != GOOD_TOULMIN:
+        bias = good_toulmin.smoothing_bias(profile, more, method)
+    if method == G_MODELING:
+        ends = _predicted(value, error, float(more) * profile.total * may_be_unseen(profile.total))
+    else:
+        half = NORMAL * math.sqrt(error**2 + value + bias**2)
+        ends = (raw - half, raw + half)
+    low, high = (_possible(end, more, profile.total) for end in ends)
     found = Estimate(
         value=value,
         method=method,
-        standard_error=math.sqrt(variance),
-        interval=(interval[0], interval[1]),
+        standard_error=error,
+        interval=(low, high),
         unit="labels",
         notes=_notes(method, profile.total, float(more), bias),
     )
 
     def again(other: Profile) -> float:
         # With fewer records `extra` may exceed the limit, which is not checked here.
-        return _new_labels(other, more, method)
+        if method == G_MODELING:
+            expected = g_modeling.new_labels_of_sample(other, float(more))
+        else:
+            expected = _expected(other, more, method)[0]
+        return _possible(expected, more, other.total)
 
     return including_noise(source, found, again, resamples, (0.0, float(more * profile.total)))
 
 
-def _checked(profile: Profile, extra: Exact, method: str | None) -> tuple[Fraction, str]:
-    """Return how far to look ahead, and the method to do so."""
+def _checked(profile: Profile, extra: Exact, method: str) -> Fraction:
+    """Return how far to look ahead."""
     more = positive_number(extra, "extra")
     if more < _LEAST_EXTRA:
         raise ParameterError("extra must be at least 1e-18")
-    if method is None:
-        method = GOOD_TOULMIN if more <= 1 else SMOOTHED
     if method not in METHODS:
         raise ParameterError(f"method must be one of {', '.join(METHODS)}")
     if method == GOOD_TOULMIN and more > 1:
-        raise ParameterError("extra must be at most 1 for 'good-toulmin'; use method='smoothed'")
+        raise ParameterError("extra must be at most 1 for 'good-toulmin'; use another method")
     if more > farthest(profile):
         raise ParameterError(
             "extra must be at most the logarithm of the number of records: further on nothing "
             "can be foreseen"
         )
-    return more, method
-
-
-def _new_labels(profile: Profile, more: Fraction, method: str) -> float:
-    each = weights(profile.counts, profile.total, more, method)
-    return _possible(math.fsum(each * profile.prevalences), more, profile.total)
+    return more
 
 
 def farthest(profile: Profile) -> float:
@@ -152,63 +153,31 @@ def farthest(profile: Profile) -> float:
     return max(1.0, math.log(profile.total)) if profile.total else math.inf
 
 
-def smoothing_bias(profile: Profile, extra: Fraction, method: str) -> float:
-    """Return the bias of the sum, in labels, for the maximum-likelihood population."""
-    n, t = profile.total, float(extra)
-
-    def weigh(counts: IntArray) -> FloatArray:
-        return np.where(counts > 0, weights(np.maximum(counts, 1), n, extra, method), 0.0)
-
-    def new(population: Population) -> float:
-        means = n * population.probabilities
-        return float(population.labels @ (np.exp(-means) * -np.expm1(-t * means)))
-
-    return sampling(profile, weigh, chao1(profile), new).bias
+def _expected(profile: Profile, more: Fraction, method: str) -> tuple[float, float]:
+    """Return the estimate, not clipped, and its standard error."""
+    if method == G_MODELING:
+        return g_modeling.new_labels(profile, float(more))
+    if method == CHAO_JOST:
+        return chao_jost.new_labels(profile, float(more))
+    return good_toulmin.new_labels(profile, more, method)
 
 
-def weights(counts: IntArray, total: int, extra: Fraction, method: str) -> FloatArray:
-    """Return f(r, n) of each count r; the number of new labels is sum f(r, n) phi_r.
+def _predicted(mean: float, error: float, least: float) -> tuple[float, float]:
+    """Return the 2.5 % and 97.5 % quantiles of a Poisson number with a gamma distributed mean.
 
     Parameters
     ----------
-    counts : (c,) int64, records per label, positive.
-    total : records, n.
-    extra : further records in units of n, t.
-    method : "good-toulmin", "smoothed" or "smoothed-poisson".
-
-    Returns
-    -------
-    (c,) float64, dimensionless: -(-t)^r times the probability that the cut is r or more.
+    mean, error : of the gamma distribution.
+    least : the upper end is at least this; it matters if the counts say nothing of rare labels.
     """
-    t = float(extra)
-    if len(counts) == 0:
-        return np.zeros(0)
-    if method == GOOD_TOULMIN:
-        kept = np.ones(len(counts))
-    elif method == SMOOTHED:
-        tries, chance = binomial_cut(total, t)
-        # bdtrc accepts no count above the number of trials.
-        kept = np.where(counts > tries, 0.0, bdtrc(np.minimum(counts, tries) - 1, tries, chance))
-    else:
-        kept = pdtrc(counts - 1.0, poisson_cut(total, t))
-    sign = np.where(counts % 2 == 1, 1.0, -1.0)
-    # Powers too large for a float have probability 0; multiply in the logarithm.
-    some = kept > 0
-    size = np.zeros(len(counts))
-    size[some] = np.exp(counts[some] * math.log(t) + np.log(kept[some])) if t != 1 else kept[some]
-    return sign * size
-
-
-def binomial_cut(total: int, t: float) -> tuple[int, float]:
-    """Return trials, at least 1, and probability of the binomial cut (Orlitsky et al. 2016)."""
-    within = math.log(total) + (2 * math.log(t) - math.log(t - 1) if t > 1 else 0.0)
-    return max(1, round(within / (2 * math.log(3)))), 2 / (t + 2)
-
-
-def poisson_cut(total: int, t: float) -> float:
-    """Return the mean of the Poisson cut (Orlitsky et al. 2016)."""
-    within = math.log(total) + 2 * math.log1p(t) - (math.log(t - 1) if t > 1 else 0.0)
-    return within / (2 * t)
+    variance = error**2
+    if not mean > 0:
+        return 0.0, least
+    if mean > _MANY or variance * _MANY < mean:
+        half = NORMAL * math.sqrt(mean + variance)
+        return mean - half, max(mean + half, least)
+    low, high = nbinom.ppf([0.025, 0.975], mean**2 / variance, mean / (mean + variance))
+    return float(low), max(float(high), least)
 
 
 def _possible(labels: float, extra: Fraction, total: int) -> float:
@@ -218,16 +187,20 @@ def _possible(labels: float, extra: Fraction, total: int) -> float:
 
 def _notes(method: str, total: int, t: float, bias: float) -> tuple[str, ...]:
     notes = ["the interval is for the number that will be seen"]
-    if method != GOOD_TOULMIN:
+    if method == G_MODELING:
+        notes.append("labels of nearly equal probability are assumed to be about equally many")
+    if method == CHAO_JOST:
+        notes.append("a lower bound in expectation; the interval does not allow for its bias")
+    if method in SUMS and method != GOOD_TOULMIN:
         size, side = plain_number(abs(bias)), "few" if bias < 0 else "many"
         notes.append(
             f"smoothing counts about {size} labels too {side}; the interval allows for them"
         )
-    if t > 1 and total > 1:
-        power = math.log1p(2 / t) / math.log(3) if method == SMOOTHED else 1 / t
-        share = 100 * total ** (-power / 2)
-        notes.append(
-            f"in the worst case, the error is about {plain_number(share)} % of the further records "
-            "(Orlitsky et al. 2016)"
-        )
+        if t > 1 and total > 1:
+            power = math.log1p(2 / t) / math.log(3) if method == SMOOTHED else 1 / t
+            share = 100 * total ** (-power / 2)
+            notes.append(
+                f"in the worst case, the error is about {plain_number(share)} % of the further "
+                "records (Orlitsky et al. 2016)"
+            )
     return tuple(notes)

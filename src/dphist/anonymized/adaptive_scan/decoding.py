@@ -3,10 +3,18 @@
 Pure functions of noisy numbers.
 """
 
+import math
+
 import numpy as np
 
 from dphist.anonymized.adaptive_scan.bends import bends, turned
 from dphist.anonymized.adaptive_scan.edges import edge_heights
+from dphist.anonymized.adaptive_scan.refining import (
+    LARGEST_EPSILON,
+    Refined,
+    Scanned,
+    refined,
+)
 from dphist.anonymized.adaptive_scan.roughness import Roughness
 from dphist.anonymized.adaptive_scan.smoothing import smoothed_heights
 from dphist.anonymized.adaptive_scan.steps import steps
@@ -16,6 +24,12 @@ from dphist.arrays import FloatArray, IntArray
 # Minimum average count, in units of 1 / epsilon, for which blocks at the end are kept: noise
 # alone, with mean 0, then rarely adds a tail.
 _WORTH_KEEPING = 0.9
+# Where even counts exceed chance, by more than one standard deviation, a value tells nothing about
+# which of two counts is right if it is this near to half between them, for each deviation more.
+_HALFWAY, _FARTHEST_HALFWAY = 0.1, 0.25
+# Share of the second decoding in the result, where there is one. A step or a bend, which only the
+# first one looks for, remains in part.
+_SECOND = 0.8
 
 
 def decode_curve(
@@ -24,6 +38,7 @@ def decode_curve(
     epsilon: float,
     roughness: Roughness,
     length: int,
+    base: int | None = None,
 ) -> IntArray:
     """Return the curve's value at each position.
 
@@ -34,21 +49,78 @@ def decode_curve(
     epsilon : parameter of their noise.
     roughness : variance of the curve's fall over one position, for its mean.
     length : number of positions wanted; blocks beyond are not decoded.
+    base : for rows, where they begin: with `base` added they are counts. Where counts are even
+        more often than chance allows, a value about halfway between two becomes the even one.
 
     Returns
     -------
     (length,) int64, non-increasing, non-negative.
     """
+    return decode_with_model(ends, counts, epsilon, roughness, length, base)[0]
+
+
+def decode_with_model(
+    ends: IntArray,
+    counts: IntArray,
+    epsilon: float,
+    roughness: Roughness,
+    length: int,
+    base: int | None = None,
+) -> tuple[IntArray, Refined | None]:
+    """Return the curve, and the model of its beginning where that was decoded again."""
     heights = kept_heights(ends, counts, epsilon, roughness)
     curve, kept = np.zeros(length, np.int64), len(heights)
     if kept == 0:
-        return curve
+        return curve, None
     # A truncated curve is 0 afterwards; otherwise the last block continues its trend.
     values = inside_blocks(
         ends[: kept + 1], heights, length, 1 / epsilon, falls_to_zero=kept < len(counts)
     )
-    curve[: len(values)] = whole_non_negative(isotonic_decreasing(values))
-    return curve
+    first = isotonic_decreasing(values)
+    second = _second(ends, counts[:kept], epsilon, roughness, first)
+    if second is not None:
+        n = len(second.values)
+        first[:n] += _SECOND * (second.values - first[:n])
+    falling = np.maximum(isotonic_decreasing(first), 0)
+    if base is None:
+        curve[: len(first)] = whole_non_negative(falling)
+    else:
+        reach = halfway(ends[: kept + 1], counts[:kept] + base)
+        curve[: len(first)] = whole_or_even(falling, base, reach)
+    return curve, second
+
+
+def halfway(ends: IntArray, counts: IntArray) -> float:
+    """Return how near to half a value is no evidence against the even count; 0 for none.
+
+    The more single counts are even, beyond what chance allows, the farther it reaches.
+    """
+    single = counts[np.diff(ends) == 1]
+    surplus = float((1 - 2 * (single % 2)).sum()) / math.sqrt(max(len(single), 1))
+    return min(max(_HALFWAY * (surplus - 1), 0), _FARTHEST_HALFWAY)
+
+
+def whole_or_even(values: FloatArray, base: int, reach: float) -> IntArray:
+    """Round to whole numbers, but to the even count where a value is within `reach` of half.
+
+    Some data double counts, and people round them. Then equal counts are even more often than
+    others, and noise on one of them leaves their mean between two.
+    """
+    below = np.floor(values)
+    even = below + (below + base) % 2
+    within = (np.abs(values - below - 0.5) <= reach) & (reach > 0)
+    return np.asarray(np.where(within, even, np.rint(values)), np.int64)
+
+
+def _second(
+    ends: IntArray, counts: IntArray, epsilon: float, roughness: Roughness, first: FloatArray
+) -> Refined | None:
+    """Decode the whole blocks within the first decoding again, where noise is large."""
+    blocks = min(len(counts), int(np.searchsorted(ends, len(first), side="right")) - 1)
+    if epsilon > LARGEST_EPSILON or blocks < 1:
+        return None
+    curve = np.append(first, 0.0)[: int(ends[blocks]) + 1]
+    return refined(Scanned(ends[: blocks + 1], counts[:blocks], epsilon, roughness, curve))
 
 
 def without_tail(counts: IntArray, epsilon: float) -> int:

@@ -15,7 +15,7 @@ from dphist.commands.labels.shared import (
     run_labelled,
 )
 from dphist.commands.meanings import help_of
-from dphist.commands.options import Commands, UsageError, add_outputs
+from dphist.commands.options import Commands, UsageError, add_outputs, whole
 from dphist.errors import InputFileError, ParameterError
 from dphist.labels import DiscoverLabels, ThresholdHistogram
 from dphist.labels.mechanism import LabelsMechanism
@@ -60,6 +60,19 @@ def add_labels(commands: Commands, summary: str) -> None:
         ),
     )
     command.add_argument(
+        "--correlated",
+        action="store_true",
+        help="share a part of the noise between all --known-labels where that makes counts more "
+        "accurate, which depends on the other options alone; most sums of counts become less "
+        "accurate",
+    )
+    command.add_argument(
+        "--sums-of",
+        type=whole,
+        metavar="N",
+        help=help_of(ThresholdHistogram, "sums_of", "; with --correlated (default: 1)"),
+    )
+    command.add_argument(
         "--count-cut-users",
         action="store_true",
         help="also release the share of users who had more than --max-labels or --max-count "
@@ -82,6 +95,7 @@ def _labels(options: argparse.Namespace) -> None:
         raise UsageError("--delta is needed, such as 1e-6: labels come from the data")
     if options.only_labels:
         _check_only_labels(options)
+    _check_correlated(options)
     run_labelled(_mechanism(options), options, _other_caps(options))
 
 
@@ -96,6 +110,18 @@ def _check_only_labels(options: argparse.Namespace) -> None:
     refused = [name for name, is_given in given.items() if is_given]
     if refused:
         raise UsageError(f"{refused[0]} does not go with --only-labels: no counts are released")
+
+
+def _check_correlated(options: argparse.Namespace) -> None:
+    """Refuse correlated noise where there is none."""
+    if options.sums_of is not None and not options.correlated:
+        raise UsageError("--sums-of needs --correlated: independent noise does not depend on it")
+    if not options.correlated:
+        return
+    if options.known_labels is None:
+        raise UsageError("--correlated needs --known-labels: only listed labels can share noise")
+    if options.noise == "laplace":
+        raise UsageError("--correlated does not go with --noise laplace: shared noise is Gaussian")
 
 
 def _other_caps(options: argparse.Namespace) -> dict[int, LabelsMechanism]:
@@ -127,6 +153,9 @@ def _mechanism(options: argparse.Namespace) -> LabelsMechanism:
     }
     if options.count_cut_users:
         parameters["count_cut_users"] = True
+    if options.correlated:
+        parameters["correlated"] = "auto"
+        parameters["sums_of"] = 1 if options.sums_of is None else options.sums_of
     if options.known_labels is not None:
         parameters["labels"] = known_labels(options.known_labels)
     return threshold_histogram(noise=options.noise, **parameters)

@@ -24,6 +24,7 @@ from dphist.report.guarantees import in_all, total_in_words, total_json, total_o
 from dphist.report.labels import words as labels_words
 from dphist.report.labels.appearance import appearances, half_width
 from dphist.report.labels.counted import counted_by
+from dphist.report.labels.sums import sums_in_words, sums_json
 from dphist.report.words import plural_of
 
 EPILOG = (
@@ -207,6 +208,7 @@ def _print_dry_run(
     noun = plural_of(labels_words.bounded_unit(provenance))
     number = Number(options.expect_users, noun)
     threshold = mechanism.threshold
+    sums = sums_in_words(mechanism)
     # A ranking has no counts, and neither have labels alone.
     without_counts = isinstance(mechanism, TopLabels | DiscoverLabels)
     of = None if without_counts else counted_by(mechanism, provenance)
@@ -220,6 +222,7 @@ def _print_dry_run(
             "threshold_above": labels_words.threshold_base(mechanism),
             "released_with_chance": {f"{c.chance:g}": c.count for c in likely},
             **({"counts_of": of.whole} if of else {}),
+            **({"noise_of_counts": sums_json(mechanism)} if sums else {}),
             "other_max_labels": {str(cap): _likely(other) for cap, other in others.items()},
             **quoted.shown,
             "refused_outputs": in_the_way(options),
@@ -237,6 +240,8 @@ def _print_dry_run(
     print(f"Per label: {labels_words.per_label(mechanism)}.")
     print(mechanism.description)
     print(labels_words.threshold_in_words(mechanism))
+    if sums:
+        print(sums)
     for chance in likely:
         print(labels_words.appearance_in_words(mechanism, chance))
         if options.expect_users is not None:

@@ -22,7 +22,8 @@ _NOT_ABOUT = {
     *("ledger", "account", "by", "key", "signing_key", "unit_word"),
     *("config", "section", "configuration", "priced", "checked"),
     *(name for name in WORDS if name != "unit"),
-    *("epsilon", "delta", "rho", "known_labels", "expect_total", "expect_users", "expect_shape"),
+    *("epsilon", "delta", "rho", "known_labels", "expected_total"),
+    *("expect_total", "expect_users", "expect_shape"),
 }
 
 

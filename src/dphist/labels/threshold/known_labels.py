@@ -28,6 +28,18 @@ def listed(labels: Sequence[Any]) -> tuple[Any, ...]:
     return held
 
 
+def number_listed(labels: Sequence[Any], known: tuple[Any, ...] | None) -> int:
+    """Return how many labels are named, checked to be known and distinct."""
+    if known is None:
+        raise ParameterError("labels must be listed labels, and the mechanism lists none")
+    named = listed(labels)
+    if not set(named) <= set(known) or not {type(each) for each in named} <= {
+        type(each) for each in known
+    }:
+        raise ParameterError("labels must be among the mechanism's listed labels")
+    return len(named)
+
+
 def _plain(label: object) -> str | int | bool | None:
     if isinstance(label, str | bool | np.bool_):
         return bool(label) if isinstance(label, np.bool_) else label

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from dphist.arrays import IntArray
 from dphist.data.label_counts import LabelCounts
-from dphist.errors import BoundsError, ParameterError
+from dphist.errors import ParameterError
 from dphist.labels.mechanism import (
     DELTA,
     EPSILON,
@@ -23,9 +23,11 @@ from dphist.labels.mechanism import (
     checked_epsilon,
     in_released_order,
 )
-from dphist.labels.one_release import convex_from, epsilon_of_ends
-from dphist.labels.threshold.cut_users import NAME, CutUsers, checked, cut_users
-from dphist.labels.threshold.known_labels import listed, looked_up
+from dphist.labels.threshold.correlated_noise import CorrelatedNoise
+from dphist.labels.threshold.cost import ThresholdCost
+from dphist.labels.threshold.cut_users import NAME, CutUsers, check_counted, checked, cut_users
+from dphist.labels.threshold.description import described
+from dphist.labels.threshold.known_labels import listed, looked_up, number_listed
 from dphist.labels.threshold.law import (
     gaussian_delta,
     gaussian_threshold,
@@ -33,14 +35,13 @@ from dphist.labels.threshold.law import (
     geometric_threshold,
 )
 from dphist.labels.threshold.noise import AboveThreshold, GaussianNoise, GeometricNoise
+from dphist.labels.threshold.sharing import Correlated, check_only_adds, forms, is_correlated
 from dphist.mechanism import parameter
 from dphist.noise import Source
 from dphist.noise.gaussian import LARGEST_SIGMA
-from dphist.noise.gaussian_epsilon import gaussian_epsilon
 from dphist.noise.geometric import SMALLEST_EPSILON
 from dphist.noise.search import first_true
-from dphist.parameters import Exact, checked_level, probability, whole_number
-from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PureDP, dp_events
+from dphist.parameters import Exact, checked_level, whole_number
 from dphist.release.label_table import LabelTable
 from dphist.release.mechanisms import savable
 
@@ -49,7 +50,7 @@ Noise: TypeAlias = Literal["laplace", "gaussian"]
 
 @savable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class ThresholdHistogram(LabelsMechanism):
+class ThresholdHistogram(ThresholdCost):
     """Counts with noise; of labels nobody listed, those whose noisy count is above a threshold.
 
     Parameters
@@ -73,6 +74,15 @@ class ThresholdHistogram(LabelsMechanism):
         Whether to release also how many users were within the bounds and how many had more: two
         numbers, in `noisy["users"]`, with noise for one user. It costs as much as one more label
         a user. The data must be a `LabelCounts` made with `count_users=True` and the same bounds.
+    correlated : bool or "auto"
+        Whether all listed labels have a part of their Gaussian noise in common, which lowers the
+        noise of each count at the same cost where a user may change many of them. "auto": where
+        the number of labels and `max_labels` make the variance notably lower. The noise of most
+        sums of counts gets larger: see `error_of_sum`. Refuses counts that dphist has not made,
+        unless their maker asserts `only_adds`. The attribute is True or False.
+    sums_of : int
+        How many labels the sums have whose error is to be as small as possible (default: 1, single
+        counts). Only correlated noise follows it.
 
     Guarantee
     ---------
@@ -84,10 +94,12 @@ class ThresholdHistogram(LabelsMechanism):
     release by itself is even (E, max(d(E), delta))-DP while d(E) is small, as a label of a user is
     new or shared, but not both (Wilkins et al. 2022; `docs/proofs/threshold.md`, Lemma 8). With
     listed labels delta is 0 in all of these, and `max_labels` at most their number. Neighbours
-    differ in one user, who adds at most `max_count` to each of at most `max_labels` labels. Covered
-    are labels, counts, number and order of the rows, and the numbers of users; not covered is the
-    time it takes, and, if a bare frame is given instead of a `LabelCounts`, a promise that does not
-    hold.
+    differ in one user, who adds at most `max_count` to each of at most `max_labels` labels. With
+    `correlated` noise m is the smaller `weight`: the squared distance is that of the worst user who
+    *adds* to counts; data in which a user may also lower a count are not covered, and are refused
+    (`docs/proofs/correlated_noise.md`). Covered are labels, counts, number and order of the rows,
+    and the numbers of users; not covered is the time it takes, and, if a bare frame is given
+    instead of a `LabelCounts`, a promise that does not hold.
 
     Notes
     -----
@@ -115,6 +127,8 @@ class ThresholdHistogram(LabelsMechanism):
     count_cut_users: bool = parameter(
         "Whether users within the bounds, and users who had more, are counted too."
     )
+    correlated: bool = parameter("Whether all listed labels have a part of the noise in common.")
+    sums_of: int = parameter("Labels in the sums whose error is to be small.")
 
     def __init__(
         self,
@@ -126,6 +140,8 @@ class ThresholdHistogram(LabelsMechanism):
         noise: Noise = "laplace",
         labels: Sequence[Any] | None = None,
         count_cut_users: bool = False,
+        correlated: Correlated = False,
+        sums_of: int = 1,
     ) -> None:
         if noise not in ("laplace", "gaussian"):
             raise ParameterError("noise must be 'laplace' or 'gaussian'")
@@ -133,15 +149,20 @@ class ThresholdHistogram(LabelsMechanism):
             raise ParameterError("delta must be left out where labels are listed: there is none")
         if not isinstance(count_cut_users, bool):
             raise ParameterError("count_cut_users must be True or False")
+        known = None if labels is None else listed(labels)
         self._hold(
             epsilon=checked_epsilon(epsilon),
             delta=checked_delta(delta) if labels is None else None,
             max_labels=checked_bound(max_labels, "max_labels"),
             max_count=checked_bound(max_count, "max_count"),
             noise=noise,
-            labels=None if labels is None else listed(labels),
+            labels=known,
             count_cut_users=count_cut_users,
+            sums_of=whole_number(sums_of, "sums_of", 1, 1 if known is None else len(known)),
         )
+        number = None if known is None else len(known)
+        public = (noise, number, self.changed_labels, self.sums_of, self.noise_scale)
+        self._hold(correlated=is_correlated(correlated, *public))
         self._check_strength()
 
     def _check_strength(self) -> None:
@@ -158,16 +179,6 @@ class ThresholdHistogram(LabelsMechanism):
             raise ParameterError(
                 "epsilon and max_labels are too large for a guarantee to be stated"
             )
-
-    @property
-    def changed_labels(self) -> int:
-        """How many released labels one user changes at most."""
-        return self.max_labels if self.labels is None else min(self.max_labels, len(self.labels))
-
-    @property
-    def _changed(self) -> int:
-        """How many released numbers one user changes at most: of labels, and one of users."""
-        return self.changed_labels + self.count_cut_users
 
     @property
     def threshold(self) -> int | Fraction | None:
@@ -190,74 +201,10 @@ class ThresholdHistogram(LabelsMechanism):
             return gaussian_delta(self.noise_scale, threshold, *bounds)
         return geometric_delta(1 / self.noise_scale, threshold, *bounds)
 
-    @property
-    def guarantee(self) -> ZCDP | ApproxZCDP:
-        """What a release costs in all, as (approximate) zCDP."""
-        each = self.epsilon**2 / 2  # Rogers 2023, Theorem 7
-        if self.noise == "laplace":
-            each = PureDP(self.epsilon).to_zcdp().rho
-        rho = self._changed * each
-        if self.delta is None:
-            return ZCDP(rho, self._unit)
-        return ApproxZCDP(rho, self.delta, self._unit)
-
-    @property
-    def epsilon_guarantee(self) -> PureDP | ApproxDP | None:
-        """What Laplace noise also promises directly, in epsilon; None for Gaussian noise."""
-        if self.noise == "gaussian":
-            return None
-        total = self._changed * self.epsilon
-        if self.delta is None:
-            return PureDP(total, self._unit)
-        return ApproxDP(total, self.delta, self._unit)
-
-    def epsilon_at(self, delta: Exact, releases: int = 1) -> Fraction | None:
-        """Return the least epsilon known of so many releases at a total delta.
-
-        None where that delta is too small for any. For Gaussian noise it is the exact one, which is
-        below what zCDP shows (`docs/proofs/threshold.md`, Lemma 6), and of one release the one for
-        which threshold and noise do not add their deltas (Lemma 8).
-        """
-        total, times = probability(delta, "delta"), whole_number(releases, "releases", 1, 2**40)
-        if self.noise == "gaussian":
-            try:
-                larger = self._of_larger(total) if times == 1 else None
-                if larger is not None and larger > convex_from(self._changed * self.epsilon**2):
-                    return larger  # below the sum's, which leaves less to the noise
-                known = [self._of_sum(total, times), larger]
-            except ParameterError:  # beyond what is computed exactly; zCDP is not
-                known = []
-            claims = [epsilon for epsilon in known if epsilon is not None]
-            if claims:
-                return min(claims)
-        return LabelsMechanism.epsilon_at(self, total, times)
-
-    def _of_sum(self, total: Fraction, times: int) -> Fraction | None:
-        """Return the epsilon of releases that pay for the threshold and for the noise: Lemma 6."""
-        left = total - times * (self.delta or 0)
-        if not left > 0:
-            return None
-        return gaussian_epsilon(times * self._changed * self.epsilon**2, left)
-
-    def _of_larger(self, total: Fraction) -> Fraction | None:
-        """Return the epsilon of one release, which pays for the larger of the two: Lemma 8."""
-        own = self.delta or Fraction(0)
-        if total < own:
-            return None
-        each = self.epsilon**2
-        always = self.count_cut_users * each  # what a user changes beside labels, new or shared
-        return epsilon_of_ends([(self._changed * each, total), (always, (total - own) / (1 - own))])
-
-    def _dp_event(self) -> Any:
-        if self.noise == "gaussian":
-            noise = dp_events.gaussian(self._changed * self.epsilon**2)
-        else:
-            # The numbers of users change by 1 and have noise for that, which costs the same.
-            rate = self.epsilon / self.max_count
-            noise = dp_events.geometric(rate, self.max_count, self.changed_labels)
-            if self.count_cut_users:
-                noise = dp_events.together([noise, dp_events.geometric(self.epsilon)])
-        return dp_events.composed(noise, self.delta or Fraction(0))
+    @classmethod
+    def forms(cls, delta: Exact, **parameters: Any) -> list[dict[str, Any]]:
+        """Return the parameters among which `dphist.calibrate` takes those of the least noise."""
+        return forms(delta, **parameters)
 
     @classmethod
     def needs_delta(cls, labels: Sequence[Any] | None = None, **_parameters: Any) -> bool:
@@ -265,12 +212,12 @@ class ThresholdHistogram(LabelsMechanism):
         return labels is None
 
     def _drawn(self, counts: LabelCounts, source: Source | None) -> LabelTable:
-        noise = self.noise_law()
+        own = self._noise_for(self.max_count)
         if self.labels is None:
-            released = counts.filter_batches(AboveThreshold(noise, self.threshold or 0, source))
+            released = counts.filter_batches(AboveThreshold(own, self.threshold or 0, source))
         else:
             column, values = looked_up(counts, self.labels)
-            noisy, _ = noise.add(np.array(values, np.int64), None, source)
+            noisy, _ = self.noise_law().add(np.array(values, np.int64), None, source)
             released = pa.table({"label": column, "count": pa.array(noisy)})
         return in_released_order(released)
 
@@ -280,8 +227,10 @@ class ThresholdHistogram(LabelsMechanism):
         noisy, _ = self._noise_of_users().add(np.array(counts.users, np.int64), None, source)
         return {NAME: noisy}
 
-    def noise_law(self) -> GeometricNoise | GaussianNoise:
+    def noise_law(self) -> GeometricNoise | GaussianNoise | CorrelatedNoise:
         """Return the law of the noise on each count of a label."""
+        if self.correlation is not None:
+            return CorrelatedNoise(self.noise_scale, self.correlation)
         return self._noise_for(self.max_count)
 
     def _noise_of_users(self) -> GeometricNoise | GaussianNoise:
@@ -315,19 +264,10 @@ class ThresholdHistogram(LabelsMechanism):
 
     def _accept(self, table: object) -> LabelCounts:
         counts = LabelsMechanism._accept(self, table)
-        if not self.count_cut_users:
-            return counts
-        if counts.users is None:
-            raise ParameterError(
-                "count_cut_users needs data in which users were counted: make them with "
-                "LabelCounts.from_table(..., user=..., count_users=True)"
-            )
-        if (counts.max_labels, counts.max_count) != (self.max_labels, self.max_count):
-            raise BoundsError(
-                f"count_cut_users needs data with the mechanism's own bounds, max_labels="
-                f"{self.max_labels} and max_count={self.max_count}: users who had more are those "
-                "with more than that"
-            )
+        if self.count_cut_users:
+            check_counted(counts, self.max_labels, self.max_count)
+        if self.correlated:
+            check_only_adds(counts)
         return counts
 
     def _protected_labels(self) -> int | None:
@@ -336,6 +276,28 @@ class ThresholdHistogram(LabelsMechanism):
     def half_width(self, level: float = LEVEL) -> int:
         """Return the smallest q at which the noise of a count is within q with this probability."""
         return self.noise_law().half_width(level)
+
+    @property
+    def spread(self) -> float:
+        """Standard deviation of the noise of a sum of `sums_of` counts, in records."""
+        return self.noise_law().deviation_of_sum(self.sums_of)
+
+    def error_of_sum(self, labels: Sequence[Any]) -> float:
+        """Return the standard error of the sum of the released counts of listed labels, in records.
+
+        It is that of the noise, before counts are rounded to whole records. Where noise is
+        correlated it grows with the number of labels, and for few labels with its root.
+
+        Parameters
+        ----------
+        labels : some of the listed labels, each once.
+
+        Raises
+        ------
+        ParameterError
+            If no labels are listed, or a label is not listed or repeated.
+        """
+        return self.noise_law().deviation_of_sum(number_listed(labels, self.labels))
 
     def release_chance(self, count: int) -> float:
         """Return the probability with which a label of this count, in records, is released."""
@@ -352,18 +314,6 @@ class ThresholdHistogram(LabelsMechanism):
     @property
     def description(self) -> str:
         """How a release is made."""
-        kind = "Gaussian" if self.noise == "gaussian" else "two-sided geometric"
-        users = (
-            " The numbers of users within the bounds, and of those who had more, get noise too."
-            if self.count_cut_users
-            else ""
-        )
-        if self.labels is not None:
-            return (
-                f"Each listed label's count with {kind} noise, labels that do not occur included."
-                f"{users}"
-            )
-        return (
-            f"Threshold (Rogers 2023, Algorithm 1). Each label's count gets {kind} noise of its "
-            f"own; a label is released if the sum is above the threshold.{users}"
+        return described(
+            self.noise_law(), self.labels, self.noise == "gaussian", self.count_cut_users
         )

@@ -12,7 +12,11 @@ from dphist.arrays import BoolArray, IntArray
 from dphist.labels.mechanism import LARGEST_COUNT
 from dphist.labels.threshold.law import grid
 from dphist.noise import Source, rounded_gaussian, two_sided_geometric
-from dphist.noise.magnitude import gaussian_half_width, geometric_half_width
+from dphist.noise.magnitude import (
+    gaussian_half_width,
+    geometric_half_width,
+    geometric_standard_deviation,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +29,7 @@ class GeometricNoise:
         self, counts: IntArray, threshold: int | Fraction | None, source: Source | None
     ) -> tuple[IntArray, BoolArray]:
         """Return the noisy counts, and which of them are above the threshold, if there is one."""
-        noisy = _sum(counts, two_sided_geometric(self.rate, len(counts), source))
+        noisy = noisy_sum(counts, two_sided_geometric(self.rate, len(counts), source))
         above = np.ones(len(counts), bool) if threshold is None else noisy > int(threshold)
         return noisy, above
 
@@ -38,6 +42,10 @@ class GeometricNoise:
     def half_width(self, level: float) -> int:
         """Return the least q with Pr[abs(Z) <= q] >= level."""
         return geometric_half_width(self.rate, level)
+
+    def deviation_of_sum(self, terms: int) -> float:
+        """Return the standard deviation of the noise of a sum of so many counts, in records."""
+        return math.sqrt(terms) * geometric_standard_deviation(self.rate)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +69,7 @@ class GaussianNoise:
         steps = rounded_gaussian(self.sigma * fine, len(counts), source) + half
         whole = steps // fine
         rest = steps - whole * fine
-        noisy = _sum(counts, whole)
+        noisy = noisy_sum(counts, whole)
         if threshold is None:
             return noisy, np.ones(len(counts), bool)
         limit, limit_rest = divmod(math.ceil(threshold * fine - Fraction(1, 2)) + half, fine)
@@ -75,8 +83,12 @@ class GaussianNoise:
         """Return the least q at which the noise, rounded, is within q with this probability."""
         return gaussian_half_width(self.sigma, level)
 
+    def deviation_of_sum(self, terms: int) -> float:
+        """Return the standard deviation of the noise of a sum of so many counts, in records."""
+        return math.sqrt(terms) * float(self.sigma)
 
-def _sum(counts: IntArray, noise: IntArray) -> IntArray:
+
+def noisy_sum(counts: IntArray, noise: IntArray) -> IntArray:
     """Add without wrapping: the sum, cut off at both ends, is a function of the true sum.
 
     Noise is cut off only where the sum is cut off anyway, as counts are from 0 to LARGEST_COUNT.

@@ -1,5 +1,6 @@
 """The adaptive tree: nodes are opened where noisy counts say that it is worth it."""
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -11,21 +12,14 @@ from dphist.arrays import IntArray, NumberArray
 from dphist.errors import ParameterError
 from dphist.mechanism import parameter
 from dphist.noise import Source
-from dphist.parameters import Exact
+from dphist.parameters import Exact, optional_whole
 from dphist.ranges.adaptive_tree.answers import DyadicAnswers
 from dphist.ranges.adaptive_tree.counts import Batch, DyadicCounts
 from dphist.ranges.adaptive_tree.dyadic import DyadicShape
 from dphist.ranges.adaptive_tree.exploration import Explorer
 from dphist.ranges.adaptive_tree.inference import Measured, infer, spread_evenly
 from dphist.ranges.adaptive_tree.path_budget import UNITS, PathBudget
-from dphist.ranges.adaptive_tree.rules import (
-    MORE_AXES,
-    MORE_AXES_GAUSSIAN,
-    ONE_AXIS,
-    ONE_AXIS_GAUSSIAN,
-    PREFIXES,
-    Rules,
-)
+from dphist.ranges.adaptive_tree.rules import Rules, rules_for
 from dphist.ranges.mechanism import (
     BINS,
     EPSILON,
@@ -58,7 +52,11 @@ class AdaptiveTree(RangesMechanism):
         Bins of the axis, or of each axis; public.
     workload : "ranges" or "prefix"
         What is asked most: any ranges, or those from the first bin on (quantiles, a cumulative
-        curve). In several axes, or with rho, it makes no difference.
+        curve). In several axes it makes no difference, and with rho only if a total is expected.
+    expected_total : int, optional
+        A public guess of the number of records, never taken from the data. If it is small for the
+        budget, the budget is divided to suit few records. The guarantee is the same for every
+        guess; a wrong guess only costs accuracy (`docs/ranges.md`).
     sensitivity : int
         Records that one privacy unit (a person) can add or remove; 1 unless given.
 
@@ -94,6 +92,11 @@ class AdaptiveTree(RangesMechanism):
     workload: Workload = parameter(
         "What is asked most: any ranges, or those from the first bin on."
     )
+    expected_total: int | None = parameter(
+        "Public guess of the number of records; the budget is divided to suit it.",
+        not_given="The budget is divided to suit any number of records.",
+        public=True,
+    )
     sensitivity: int = parameter(**SENSITIVITY)
 
     def __init__(
@@ -103,12 +106,16 @@ class AdaptiveTree(RangesMechanism):
         rho: Exact | None = None,
         bins: int | tuple[int, ...],
         workload: Workload = "ranges",
+        expected_total: int | None = None,
         sensitivity: int = 1,
     ) -> None:
         self._hold_shared(epsilon, rho, bins, sensitivity)
         if workload not in ("ranges", "prefix"):
             raise ParameterError("workload must be 'ranges' or 'prefix'")
-        object.__setattr__(self, "workload", workload)
+        self._hold(
+            workload=workload,
+            expected_total=optional_whole(expected_total, "expected_total", 0),
+        )
         if 2**self.shape.height > MOST_BINS:
             raise ParameterError(
                 f"bins must be at most {MOST_BINS} in all, each axis rounded up to a power of two"
@@ -118,11 +125,15 @@ class AdaptiveTree(RangesMechanism):
     @property
     def _rules(self) -> Rules:
         """Which nodes are counted; public."""
-        if len([size for size in self.bins if size > 1]) > 1:
-            return MORE_AXES if self.rho is None else MORE_AXES_GAUSSIAN
-        if self.rho is not None:
-            return ONE_AXIS_GAUSSIAN
-        return PREFIXES if self.workload == "prefix" else ONE_AXIS
+        strength = None
+        if self.expected_total is not None:
+            strength = self.expected_total * math.sqrt(2 / self.budget.variance(Fraction(1)))
+        return rules_for(
+            several_axes=len([size for size in self.bins if size > 1]) > 1,
+            gaussian=self.rho is not None,
+            prefixes=self.workload == "prefix",
+            strength=strength,
+        )
 
     @property
     def shape(self) -> DyadicShape:

@@ -104,3 +104,42 @@ ONE_AXIS_GAUSSIAN = Rules(
 MORE_AXES_GAUSSIAN = Rules(
     5, 5, 0.2, stop=4, merge=_ALWAYS, merge_doubt=1, extra=3, arity=3, last_share=0.6, share=1
 )
+
+# With a public guess of few records. For prefixes, most of the error is then that of the total, of
+# which each has its part: a first look at fewer nodes, or at the root, has it more exactly. In
+# several axes, siblings with few records are counted apart more often.
+FEW_PREFIXES = replace(PREFIXES, first_level=2, first_share=0.45)
+FEW_PREFIXES_GAUSSIAN = replace(ONE_AXIS_GAUSSIAN, first_level=0, first_share=0.2)
+FEW_MORE_AXES = replace(MORE_AXES, merge=8)
+# Strengths of the whole domain above and up to which these rules are used.
+_FEW_PREFIXES = 200, 2000
+_FEW_PREFIXES_GAUSSIAN = -1, 2000
+_FEW_MORE_AXES = -1, 5000
+
+
+def rules_for(
+    *, several_axes: bool, gaussian: bool, prefixes: bool, strength: float | None
+) -> Rules:
+    """Return the rules for a tree, from public parameters alone.
+
+    Parameters
+    ----------
+    several_axes, gaussian : of the tree, and of its noise.
+    prefixes : whether prefixes are asked most.
+    strength : the strength of the whole domain by a public guess of the total; None without one.
+    """
+
+    def few(strengths: tuple[int, int]) -> bool:
+        return strength is not None and strengths[0] < strength <= strengths[1]
+
+    if several_axes:
+        if gaussian:
+            return MORE_AXES_GAUSSIAN
+        return FEW_MORE_AXES if few(_FEW_MORE_AXES) else MORE_AXES
+    if gaussian:
+        return (
+            FEW_PREFIXES_GAUSSIAN if prefixes and few(_FEW_PREFIXES_GAUSSIAN) else ONE_AXIS_GAUSSIAN
+        )
+    if not prefixes:
+        return ONE_AXIS
+    return FEW_PREFIXES if few(_FEW_PREFIXES) else PREFIXES

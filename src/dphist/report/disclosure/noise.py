@@ -24,13 +24,19 @@ _INTEGERS = (
 )
 _ROUNDED = (
     "The sum of count and noise is rounded exactly: floating point proposes an integer, and "
-    "integer arithmetic decides where it is uncertain. This assumes that SciPy's inverse normal "
-    "distribution function errs by less than 2^-45 (1 + |x|)."
+    "integer arithmetic decides where it is uncertain. This assumes that float64 is added and "
+    "multiplied with relative errors of at most 2^-53 (IEEE 754)."
+)
+_SHARED = (
+    "Each label's own part and the part in common are whole numbers of small units, so sums are "
+    "exact, and rounding costs nothing. Floating point proposes each part, and integer arithmetic "
+    "decides where it is uncertain. This assumes that float64 is added and multiplied with "
+    "relative errors of at most 2^-53 (IEEE 754)."
 )
 _STREAM = (
     "Noise is a whole number of small units, so sums and comparisons are exact, and what rounding "
-    "costs is in the guarantee. This assumes that SciPy's inverse normal distribution function "
-    "errs by less than 2^-45 (1 + |x|). Delta leaves out two events of probability below 2^-100: "
+    "costs is in the guarantee. This assumes that float64 is added and multiplied with relative "
+    "errors of at most 2^-53 (IEEE 754). Delta leaves out two events of probability below 2^-100: "
     "that a random salt repeats, and that two users have one hash."
 )
 _COMPARED = (
@@ -90,6 +96,8 @@ def noise_of(mechanism: Maker) -> Noise:
         return Noise(_GAUSSIAN, scale, _COMPARED)
     if _is_geometric(mechanism):
         return Noise("two-sided geometric (integer Laplace)", scale, _INTEGERS)
+    if isinstance(mechanism, ThresholdHistogram) and mechanism.correlated:
+        return Noise("Gaussian, in part the same for all labels", scale, _SHARED)
     return Noise(_GAUSSIAN, scale, _ROUNDED)
 
 

@@ -11,6 +11,7 @@ from dphist.report.kind import Kind, Summary
 from dphist.report.labels.counted import counted_of, cut_users_json, cut_users_of
 from dphist.report.labels.result import result_of
 from dphist.report.labels.summary import summary_of
+from dphist.report.labels.sums import sums_json
 from dphist.report.labels.table import labels_csv
 from dphist.report.labels.words import mechanism_of, neighbors_of, protected_unit
 from dphist.report.numbers_protected import most_shown, number_shown
@@ -56,7 +57,12 @@ class LabelsKind(Kind):
     def counted_json(self, release: Release) -> dict[str, Any]:
         if release.value.counts is None:
             return {}
-        return {**super().counted_json(release), **cut_users_json(release)}
+        sums = sums_json(mechanism_of(release))
+        return {
+            **super().counted_json(release),
+            **cut_users_json(release),
+            **({"noise_of_counts": sums} if sums else {}),
+        }
 
     def size(self, release: Release) -> dict[str, Any]:
         return {"labels": len(release.value)}

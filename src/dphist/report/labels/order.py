@@ -6,6 +6,7 @@ It follows from the law of the noise alone, so it says nothing about the data.
 import math
 
 from dphist.labels.mechanism import LEVEL, LabelsMechanism
+from dphist.report.labels.sums import deviation_of_difference
 
 
 def chance_in_order(mechanism: LabelsMechanism, difference: float) -> float:
@@ -31,7 +32,8 @@ def chance_in_order(mechanism: LabelsMechanism, difference: float) -> float:
         return 1 / (1 + math.exp(-min(difference / scale, 700)))
     if mechanism.noise == "gaussian":
         # Noisy counts are rounded: differences below 1 may vanish.
-        return 1 - 0.5 * math.erfc(max(difference - 1, 0) / (2 * scale))
+        apart = max(difference - 1, 0) / deviation_of_difference(mechanism)
+        return 1 - 0.5 * math.erfc(apart / 2**0.5)
     rate, steps = 1 / scale, math.floor(difference)
     a, gap = math.exp(-rate), -math.expm1(-rate)
     weight = (gap / (1 + a)) ** 2

@@ -6,6 +6,7 @@ from dphist.report.kind import Summary
 from dphist.report.labels import words
 from dphist.report.labels.counted import bounding_cost, counted_of
 from dphist.report.labels.rows import rows_of
+from dphist.report.labels.sums import sums_in_words
 from dphist.report.labels_shown import harmless
 from dphist.report.promise import Promise
 from dphist.report.text_table import beside, left, left_out, right
@@ -20,6 +21,7 @@ def summary_of(release: Release, promise: Promise) -> Summary:
     released = sum(label is not None for label in value.labels)
     few = " (fewer than wanted were found)" if released < len(value) else ""
     cost, counted = bounding_cost(release), counted_of(release)
+    sums = sums_in_words(mechanism)
     facts = [
         ("Guarantee", f"{promise.cost}, for {promise.unit}"),
         ("In zCDP", str(promise.guarantee)),
@@ -27,6 +29,7 @@ def summary_of(release: Release, promise: Promise) -> Summary:
         *([] if value.counts is None else [("Counts", counted.sentence)]),
         *([(counted.who.capitalize(), cost)] if cost else []),
         ("Per label", words.per_label(mechanism)),
+        *([("Sums", sums)] if sums else []),
         ("Threshold", words.threshold_in_words(mechanism).removeprefix("Threshold: ")),
         ("Labels", f"{released:,} in the release{few}"),
         ("Mechanism", mechanism_facts.call(mechanism)),

@@ -21,6 +21,7 @@ from dphist.report.labels.discovered import (
     threshold_of_weights,
     users_that_are_enough,
 )
+from dphist.report.labels.sums import sums_in_words
 from dphist.report.words import LEVEL, limits_in_words, plural_of
 
 _USER = f"one user{PROMISED}"
@@ -78,8 +79,9 @@ def bounding_in_words(mechanism: LabelsMechanism, provenance: Mapping[str, str])
     lines = [f"{unit[0].upper()}{unit[1:]} adds {bounds_in_words(mechanism)}."]
     if is_promised(provenance):
         lines.append(
-            f"Whoever counted the labels asserts that no {bounded_unit(provenance).who} adds more; "
-            "dphist cannot check it."
+            f"Whoever counted the labels asserts that no {bounded_unit(provenance).who} adds more"
+            f"{' or makes any count smaller' if _only_adds(mechanism) else ''}; dphist cannot "
+            "check it."
         )
     elif unit == "one row":
         lines.append("Each row counts as a separate user: someone with m rows is protected less.")
@@ -93,6 +95,11 @@ def bounding_in_words(mechanism: LabelsMechanism, provenance: Mapping[str, str])
             )
             lines.append(f"Rows without {missing} {becomes}.")
     return lines
+
+
+def _only_adds(mechanism: LabelsMechanism) -> bool:
+    """Whether the guarantee needs that a user only adds to counts."""
+    return isinstance(mechanism, ThresholdHistogram) and mechanism.correlated
 
 
 def neighbors_of(mechanism: LabelsMechanism, provenance: Mapping[str, str]) -> str:
@@ -292,6 +299,9 @@ def limits_of(mechanism: LabelsMechanism, provenance: Mapping[str, str]) -> list
                 "guarantee does not cover what they reveal.",
             )
         )
+    sums = sums_in_words(mechanism)
+    if sums:
+        limits.append(("Sums of counts.", sums))
     return limits + _general(provenance)
 
 

@@ -20,7 +20,7 @@ from dphist.properties import (
 )
 from dphist.properties.resampling import FEWEST, MOST, RESAMPLES
 from dphist.properties.source import MOST_RECORDS, Source, profile_of
-from dphist.properties.support_coverage import SMOOTHED, farthest
+from dphist.properties.support_coverage import G_MODELING, farthest
 from dphist.release.release import Release
 
 # The numbers of guesses that are shown, where there are more labels than that.
@@ -141,7 +141,7 @@ def _new_labels(source: Source, runs: int, extra: Sequence[Exact] | None) -> lis
         if more <= farthest(profile_of(source)):
             estimate = estimate_support_coverage(source, extra=more, resamples=runs)
         else:
-            estimate = Estimate(math.nan, SMOOTHED, None, None, "labels", (_TOO_FAR,))
+            estimate = Estimate(math.nan, G_MODELING, None, None, "labels", (_TOO_FAR,))
         found.append(Property("support_coverage", name, estimate, {"extra": text}))
     return found
 

@@ -1,0 +1,151 @@
+"""A second decoding, for large noise: the heights and slopes that explain all counts best.
+
+The first decoding takes each slope from a few blocks. Here the curve is a random walk (`walk.py`),
+and the power with which its slope falls changes slowly with the logarithm of the position: a power
+law is a straight line on log-log axes. Heights at the ends of blocks and slopes are the most
+likely ones, given all counts: a banded linear system, solved again with the slopes found. Pure
+functions of noisy numbers.
+"""
+
+import math
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from dphist.anonymized.adaptive_scan.banded import Clue, Solved, solved
+from dphist.anonymized.adaptive_scan.drift import smooth_drift
+from dphist.anonymized.adaptive_scan.roughness import Roughness, of_columns
+from dphist.anonymized.adaptive_scan.trend import noise_variance
+from dphist.anonymized.adaptive_scan.walk import Walk, walk_of
+from dphist.arrays import FloatArray, IntArray
+
+# The largest epsilon of a cell's noise at which there is a second decoding, and the fewest blocks
+# that it needs: more above epsilon 1/2, where single counts say more than their neighbors.
+LARGEST_EPSILON = 1.0
+_FEWEST_BLOCKS, _SMALL_EPSILON, _FEWEST_IF_LARGER = 6, 0.5, 40
+# Standard deviation by which the power of the slope changes over one unit of the logarithm: the
+# first is assumed while slopes are sought, then the one that explains the counts best.
+_BENDINGS = (1.0, 3.0)
+# Standard deviation of the logarithm of a slope over the one assumed so far; one solution changes
+# it by this much at most.
+_LOOSE, _STRIDE = 3.0, 1.0
+_SOLUTIONS = 4
+# Falls vary this many times as much as by chance, chosen in the same way.
+_CLUMPS = (1.0, 2.0, 4.0)
+# Minimum variance of a fall, and what is added to that of rows.
+_LEAST, _ADDED_TO_ROWS = 1e-3, 1e-4
+# A fall of the first decoding that is off by more standard deviations than this is a step.
+_STEP = 4.0
+# As in `smoothing.py`: noise has heavy tails.
+_USUAL = 0.7
+
+
+@dataclass(frozen=True, slots=True)
+class Scanned:
+    """What is known of a curve: blocks, their noisy counts, and the first decoding.
+
+    Attributes
+    ----------
+    ends : (k + 1,) int64, ascending from 0 to n; where blocks end.
+    counts : (k,) int64; noisy numbers of cells.
+    epsilon : parameter of their noise.
+    roughness : variance of the curve's fall over one position, for its mean.
+    curve : (n + 1,) float64, non-increasing; the first decoding, and the value after it.
+    """
+
+    ends: IntArray
+    counts: IntArray
+    epsilon: float
+    roughness: Roughness
+    curve: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Refined:
+    """The most likely curve.
+
+    Attributes
+    ----------
+    values : (n,) float64, its height at each position; it may rise a little.
+    walk, noise, solved : its law, the variances of the counts, and the system's solution.
+    drift : (n,) float64, the slopes found.
+    """
+
+    values: FloatArray
+    walk: Walk
+    noise: FloatArray
+    solved: Solved
+    drift: FloatArray
+
+
+def refined(scanned: Scanned) -> Refined | None:
+    """Return the most likely curve; None where there are too few blocks, or no digits left."""
+    small = scanned.epsilon <= _SMALL_EPSILON
+    if len(scanned.counts) < (_FEWEST_BLOCKS if small else _FEWEST_IF_LARGER):
+        return None
+    usual = noise_variance(scanned.epsilon)
+    falls = np.maximum(-np.diff(scanned.curve), 0)
+    drift, noise = smooth_drift(falls, scanned.roughness), np.full(len(scanned.counts), usual)
+    for _ in range(_SOLUTIONS):
+        found = _most_likely(scanned, drift, noise, _BENDINGS[0], 1.0)
+        if found is None:
+            return None
+        off = scanned.counts - np.add.reduceat(found.values, scanned.ends[:-1])
+        drift, noise = found.drift, _USUAL * np.maximum(usual, np.abs(off) * math.sqrt(usual))
+    tried = (_most_likely(scanned, drift, noise, *law) for law in product(_BENDINGS, _CLUMPS))
+    return max((one for one in tried if one), key=lambda one: one.solved.likelihood, default=None)
+
+
+def _most_likely(
+    scanned: Scanned, drift: FloatArray, noise: FloatArray, bending: float, clumps: float
+) -> Refined | None:
+    """Solve for heights and slopes, given how much both vary around the drift."""
+    ends = scanned.ends
+    walk = walk_of(ends, drift, _chance(scanned, drift, clumps))
+    places = (np.log(ends[:-1] + 0.5) + np.log(ends[1:] + 0.5)) / 2
+    solution = solved(_clues(scanned, walk, noise, places, bending), 2 * len(noise) + 1, 4)
+    if solution is None:
+        return None
+    heights, changes = solution.unknowns[0::2], np.clip(solution.unknowns[1::2], -_STRIDE, _STRIDE)
+    positions = np.log(np.arange(1, len(drift) + 1))
+    drift = drift * np.exp(np.interp(positions, places, changes))
+    values = walk.drifting(ends, drift).inside(heights, scanned.counts, noise)
+    return Refined(values, walk, noise, solution, drift)
+
+
+def _chance(scanned: Scanned, drift: FloatArray, clumps: float) -> FloatArray:
+    """Return the variance of the fall from each position to the next; (n,) float64."""
+    added = 0.0 if scanned.roughness is of_columns else _ADDED_TO_ROWS
+    chance = clumps * (np.maximum(scanned.roughness(drift), _LEAST) + added)
+    off = np.maximum(-np.diff(scanned.curve), 0) - drift
+    steps = np.where(np.abs(off) > _STEP * np.sqrt(chance), off**2, 0)
+    return np.asarray(np.maximum(chance, steps))
+
+
+def _clues(
+    scanned: Scanned, walk: Walk, noise: FloatArray, places: FloatArray, bending: float
+) -> list[Clue]:
+    """Return what is known of heights and slopes.
+
+    Unknown 2 b is the height where block b begins, 2 b + 1 the logarithm of the slope in it over
+    the drift. The slope changes falls to first order; it is solved for again.
+    """
+    blocks = np.arange(len(noise))
+    at = (2 * blocks, 2 * blocks + 1, 2 * blocks + 2)
+    start, following, drift = walk.weights()
+    one = np.ones(len(blocks))
+    slopes, gaps = np.log(walk.falls / walk.widths), np.diff(places)
+    left, right = 1 / gaps[:-1], 1 / gaps[1:]
+    three = (at[1][:-2], at[1][1:-1], at[1][2:])
+    return [
+        Clue(at, (start, drift, following), scanned.counts - drift, noise + walk.bridges),
+        Clue(at, (one, -walk.falls, -one), walk.falls, walk.variances),
+        Clue(at[1:2], (one,), np.zeros(len(blocks)), np.full(len(blocks), _LOOSE**2)),
+        Clue(
+            three,
+            (left, -left - right, right),
+            -np.diff(np.diff(slopes) / gaps),
+            bending**2 * (gaps[:-1] + gaps[1:]) / 2,
+        ),
+    ]

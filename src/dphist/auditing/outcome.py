@@ -1,0 +1,138 @@
+"""What a run of a mechanism shows: what it returns, prints, warns of or raises."""
+
+import contextlib
+import io
+import warnings
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dphist.data.profile import Profile
+from dphist.release.label_table import LabelTable
+from dphist.release.range_histogram import RangeHistogram
+from dphist.release.release import Release
+
+Features = dict[str, Hashable]
+"""What an outcome is like, by name: numbers are compared, everything else is equal or not."""
+
+_POSITIONS = 48
+_LABELS = 300
+_WHOLE = 400  # longest text of an outcome that is compared as a whole
+
+
+def shown_by_run(run: Callable[[Any], Any], data: Any) -> Features:
+    """Run once, and return the features of everything that somebody could see of it.
+
+    A run that raises an error has shown its message. What a process writes below Python, and how
+    long it takes, is not looked at.
+    """
+    found: Features = {}
+    out, err = io.StringIO(), io.StringIO()
+    with (
+        warnings.catch_warnings(record=True) as warned,
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
+        warnings.simplefilter("always")
+        try:
+            result = run(data)
+        except Exception as error:  # whatever it is, it was shown
+            found["the error"] = f"{type(error).__name__}: {error}"
+        else:
+            _add(found, "the outcome", _plain(result), 0)
+    if warned:
+        found["the warnings"] = "; ".join(str(each.message) for each in warned)
+    for name, text in (("what is printed", out.getvalue()), ("what is logged", err.getvalue())):
+        if text:
+            found[name] = text
+    return found
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as numbers, text, sequences and mappings."""
+    if isinstance(value, Release):
+        released = ("value", "total", "noisy", "provenance")
+        return {name: getattr(value, name) for name in released}
+    if isinstance(value, Profile):
+        return {"counts": value.counts, "prevalences": value.prevalences}
+    if isinstance(value, LabelTable):
+        counts = value.counts
+        return value.labels if counts is None else dict(zip(value.labels, counts, strict=True))
+    if isinstance(value, RangeHistogram):
+        return value.counts
+    if isinstance(value, np.ndarray):
+        return value.ravel().tolist()
+    if isinstance(value, np.generic):
+        return value.item()
+    if is_dataclass(value) and not isinstance(value, type):
+        return {item.name: getattr(value, item.name) for item in fields(value)}
+    if hasattr(value, "to_pylist"):  # Arrow
+        return value.to_pylist()
+    if hasattr(value, "to_dict"):  # dataframes
+        return value.to_dict()
+    return value
+
+
+def _add(found: Features, name: str, value: Any, depth: int) -> None:
+    value = _plain(value)
+    if isinstance(value, int | float | Fraction) and not isinstance(value, bool):
+        _add_number(found, name, value)
+    elif isinstance(value, Mapping):
+        _add_mapping(found, name, value, depth)
+    elif isinstance(value, Sequence | set | frozenset) and not isinstance(value, str | bytes):
+        _add_sequence(found, name, list(value), depth)
+    else:
+        found[name] = value if isinstance(value, str) else repr(value)  # True is not 1 here
+
+
+def _add_number(found: Features, name: str, value: float | Fraction) -> None:
+    if value != value:
+        found[name] = "not a number"
+        return
+    found[name] = value
+    if isinstance(value, float) and repr(value) == "-0.0":
+        found[f"the sign of the zero in {name}"] = "minus"
+    if isinstance(value, float) and not value.is_integer() and abs(value) != float("inf"):
+        # Of noise made from floats, sums fall between numbers that others cannot reach.
+        found[f"the number of binary digits after the point of {name}"] = (
+            value.as_integer_ratio()[1].bit_length() - 1
+        )
+
+
+def _add_mapping(found: Features, name: str, value: Mapping[Any, Any], depth: int) -> None:
+    found[f"the number of entries of {name}"] = len(value)
+    for key, each in list(value.items())[:_LABELS]:
+        _add(found, f"{name}, at {key!r}" if depth else f"{key} of {name}", each, depth + 1)
+    if depth:
+        found[f"the order of {name}"] = repr(list(value))[:_WHOLE]
+
+
+def _add_sequence(found: Features, name: str, items: list[Any], depth: int) -> None:
+    found[f"the length of {name}"] = len(items)
+    if items and all(isinstance(each, int | float | Fraction) for each in items):
+        _add_numbers(found, name, items)
+    elif items and all(isinstance(each, str | None) for each in items):
+        for each in items[:_LABELS]:
+            found[f"{each!r} in {name}"] = "yes"
+    for place, each in enumerate(items[:_POSITIONS]):
+        _add(found, f"{name}, item {place + 1}", each, depth + 1)
+    text = repr(items) if len(items) <= _POSITIONS else ""
+    if text and len(text) <= _WHOLE:
+        found[name] = text
+
+
+def _add_numbers(found: Features, name: str, items: list[Any]) -> None:
+    found[f"the sum of {name}"] = sum(items)
+    found[f"the largest of {name}"] = max(items)
+    found[f"the smallest of {name}"] = min(items)
+    found[f"the place of the largest of {name}"] = items.index(max(items)) + 1
+    found[f"the last of {name}"] = items[-1]
+    found[f"the number of zeros of {name}"] = sum(each == 0 for each in items)
+    found[f"the number of different values of {name}"] = len(set(items))
+    for place in range(min(len(items), _POSITIONS) - 1):
+        # Noise that is drawn once for two numbers leaves their difference bare.
+        difference = f"item {place + 2} less item {place + 1} of {name}"
+        found[difference] = items[place + 1] - items[place]

@@ -1,0 +1,82 @@
+"""AuditResult: what an audit found, and how much it could have found."""
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class AuditResult:
+    """What an audit found.
+
+    Attributes
+    ----------
+    name : of what was audited.
+    refuted : whether the claim is wrong, with the stated confidence.
+    epsilon, delta : the claim.
+    epsilon_lower : the true epsilon at `delta` is at least this, with the stated confidence.
+    curve : pairs (delta, epsilon), each a lower bound; all hold together.
+    event : what was counted, in words.
+    neighbours : the two data sets, in words, and on which of them the event is likelier.
+    hits, other_hits, runs : how often the event happened in as many runs on each of the two.
+    layer : which test found it: "statistical".
+    samples : runs in all.
+    confidence : probability with which `epsilon_lower` and `curve` hold.
+    power : the least true epsilon that such runs refute with a probability of .9 or more, for an
+        event as likely as this one; None if there is none.
+    covered : what was tried, in words.
+    stopped : why the audit ended.
+    seconds : how long it took.
+    """
+
+    name: str
+    refuted: bool
+    epsilon: float
+    delta: float
+    epsilon_lower: float
+    curve: tuple[tuple[float, float], ...]
+    event: str
+    neighbours: str
+    hits: int
+    other_hits: int
+    runs: int
+    layer: str
+    samples: int
+    confidence: float
+    power: float | None
+    covered: str
+    stopped: str
+    seconds: float
+
+    def __str__(self) -> str:
+        claim = f"epsilon {self.epsilon:g}" + (f" and delta {self.delta:g}" if self.delta else "")
+        says = "is refuted" if self.refuted else "is not refuted"
+        lines = [
+            f"{self.name}: {claim} {says} (confidence {self.confidence:g}).",
+            f"The true epsilon is at least {self.epsilon_lower:.3g}.",
+        ]
+        if self.event:
+            lines += [
+                f"Event: {self.event}.",
+                f"Neighbors: {self.neighbours}.",
+                f"It happened in {self.hits:,} of {self.runs:,} runs on the one, and in "
+                f"{self.other_hits:,} of as many on the other.",
+            ]
+        if not self.refuted:
+            lines.append(self._could_have_found)
+        lines.append(f"{self.covered} {self.samples:,} runs in {self.seconds:.1f} s.")
+        return "\n".join(lines)
+
+    @property
+    def _could_have_found(self) -> str:
+        if self.power is None:
+            return "Events like these cannot refute any epsilon in so few runs."
+        return (
+            f"A true epsilon of {self.power:.3g} or more would have been refuted with a "
+            "probability of .9, by an event as likely as this one."
+        )
+
+    def to_json(self) -> str:
+        """Return the result as a JSON object."""
+        content: dict[str, Any] = asdict(self)
+        return json.dumps(content)

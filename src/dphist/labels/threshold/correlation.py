@@ -1,0 +1,110 @@
+"""How much noise listed labels share: the best share, and what one user then costs (Lebeda 2024).
+
+Each of the d listed labels has noise of its own of variance sigma**2, and all of them have one more
+draw in common, of variance c sigma**2: the covariance is sigma**2 (I + c 11^T). One user who adds
+to m labels then moves the counts by a squared distance of m - beta m**2 in units of
+(max_count / sigma)**2, with beta = c / (1 + c d), in place of m. All of one user's changes must
+have one sign for this. `docs/proofs/correlated_noise.md`.
+"""
+
+import functools
+from dataclasses import dataclass
+from fractions import Fraction
+
+_STEPS = 256
+"""Shares that are tried. The best share is flat: 256 are within 0.1 % of the best variance."""
+
+WORTHWHILE = Fraction(49, 50)
+"""`correlated="auto"` shares noise if that lowers a variance at least by this factor.
+
+Sums of other numbers of labels have a higher variance, so less would not be worth it.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Correlation:
+    """A share of noise that listed labels have in common; releases with it depend on `units`.
+
+    Attributes
+    ----------
+    labels : d, the number of listed labels.
+    step : beta in units of 1 / `units`, from 0 (nothing in common) to 256.
+    """
+
+    labels: int
+    step: int
+
+    @property
+    def units(self) -> int:
+        """Steps of the grid in a record: odd, and `step * labels` is below it."""
+        return _STEPS * self.labels + 1
+
+    @property
+    def ratio(self) -> Fraction:
+        """c, the variance of the common part in variances of a label's own part."""
+        return Fraction(self.step, self.units - self.step * self.labels)
+
+    def distance(self, changed: int) -> Fraction:
+        """Return the squared distance by which a user moves counts, in (max_count / sigma)**2.
+
+        Parameters
+        ----------
+        changed : number of labels to which the user adds `max_count`.
+        """
+        return changed - Fraction(self.step * changed**2, self.units)
+
+    def worst(self, most: int) -> Fraction:
+        """Return the largest distance of a user who adds to at most so many labels.
+
+        It rises up to 1 / (2 beta) labels and falls from there on, so it is not always that of
+        `most` labels.
+        """
+        if not self.step:
+            return Fraction(most)
+        peak = self.units // (2 * self.step)
+        return max(self.distance(min(number, most)) for number in (peak, peak + 1))
+
+    def weight(self, most: int) -> Fraction:
+        """Return the squared distance in variances of a released count: (1 + c) `worst`.
+
+        Of independent noise it is `most`. In other words, the variance of a count at a given cost.
+        """
+        return (1 + self.ratio) * self.worst(most)
+
+    def weight_of_sum(self, most: int, terms: int) -> Fraction:
+        """Return the variance of the sum of so many counts, in the units of `weight`."""
+        return terms * (1 + terms * self.ratio) * self.worst(most)
+
+
+@functools.lru_cache(maxsize=256)
+def best_correlation(
+    labels: int, most: int, terms: int = 1, *, shared: bool = False
+) -> Correlation:
+    """Return the share of noise at which sums of counts vary least at a given cost.
+
+    Of several such shares, the one at which single counts vary least. The numbers are exact, so
+    that a saved release is read with the share that it was made with.
+
+    Parameters
+    ----------
+    labels : number of listed labels.
+    most : of which one user changes at most so many.
+    terms : labels in a sum.
+    shared : whether some noise must be shared, even if that does not help.
+    """
+
+    def badness(step: int) -> tuple[Fraction, Fraction]:
+        tried = Correlation(labels, step)
+        return tried.weight_of_sum(most, terms), tried.weight(most)
+
+    return Correlation(labels, min(range(int(shared), _STEPS + 1), key=badness))
+
+
+def worthwhile_correlation(labels: int, most: int, terms: int = 1) -> Correlation | None:
+    """Return the best share if it makes sums, or single counts, vary notably less; else None."""
+    found, alone = best_correlation(labels, most, terms), Correlation(labels, 0)
+    lower = [
+        found.weight(most) <= WORTHWHILE * alone.weight(most),
+        found.weight_of_sum(most, terms) <= WORTHWHILE * alone.weight_of_sum(most, terms),
+    ]
+    return found if any(lower) else None

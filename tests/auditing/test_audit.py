@@ -1,0 +1,185 @@
+"""Audits: what is broken is refuted, what is right is not, and both say what was seen."""
+
+import json
+import random
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import dphist as dh
+from dphist.auditing.neighbors import given_pairs
+from dphist.auditing.statistical.rounds import in_rounds
+from dphist.auditing.subject import command
+from dphist.auditing.suite import ENTRIES, Entry
+
+LONG = 60
+SHORT = {
+    "half the noise",
+    "laplace from floats",
+    "noise cut off",
+    "shared noise",
+    "counts that wrap",
+    "a tree without its path",
+    "noise and no threshold",
+    "a bound on all rows",
+    "labels named by the first row",
+    "a warning that tells",
+    "an error that tells",
+    "sparse vector 5",
+}
+BY_NAME = {each.name: each for each in ENTRIES}
+
+
+def audited(entry: Entry, seconds: float) -> dh.AuditResult:
+    return dh.audit(
+        entry.run, entry.pairs, epsilon=entry.epsilon, delta=entry.delta, seconds=seconds
+    )
+
+
+def test_the_suite_is_as_large_as_it_says() -> None:
+    assert len(BY_NAME) == len(ENTRIES)
+    assert sum(each.faulty for each in ENTRIES) >= 25
+    assert sum(not each.faulty for each in ENTRIES) >= 20
+    assert set(BY_NAME) >= SHORT
+    assert all(each.truth and each.source and each.run.__doc__ for each in ENTRIES)
+
+
+@pytest.mark.parametrize("name", sorted(SHORT))
+def test_what_is_broken_is_refuted_at_once(name: str) -> None:
+    result = audited(BY_NAME[name], LONG)  # stops when it has refuted the claim
+    assert result.refuted
+    assert result.epsilon_lower > float(BY_NAME[name].epsilon)
+    assert f"{result.event}." in str(result)
+    assert result.stopped == "refuted"
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("name", sorted(each.name for each in ENTRIES if each.faulty))
+def test_what_is_broken_is_refuted(name: str) -> None:
+    assert audited(BY_NAME[name], 4 * LONG).refuted
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("name", sorted(each.name for each in ENTRIES if not each.faulty))
+def test_what_is_right_is_not_refuted(name: str) -> None:
+    result = audited(BY_NAME[name], 8)
+    assert not result.refuted
+    assert "is not refuted" in str(result)
+
+
+def fair(source: random.Random) -> Callable[[int], int]:
+    """Randomized response with odds 3 to 1, which costs log 3, on the lowest bit of a number."""
+
+    def run(bit: int) -> int:
+        return bit if source.random() < 0.75 else 1 - bit
+
+    return run
+
+
+@pytest.mark.verify
+def test_false_alarms_are_as_rare_as_stated() -> None:
+    """1,000 audits of a mechanism that keeps its claim exactly, each allowed to err by a tenth."""
+    source = random.Random(4)
+    pairs = given_pairs([(0, 1)])
+    alarms = 0
+    for _ in range(1000):
+        found = in_rounds(
+            fair(source), pairs, epsilon=1.0986122886681098, delta=0, error=0.1, seconds=0.25,
+            tell=lambda _: None,
+        )  # fmt: skip
+        alarms += found.stopped == "refuted"
+    assert alarms <= 130  # of 100 expected at most; 5 % of such tests would see 116
+
+
+def test_a_result_says_what_it_saw() -> None:
+    messages: list[str] = []
+    result = dh.audit(
+        BY_NAME["half the noise"].run, [("none, and one", 0, 1)], epsilon=1, seconds=LONG,
+        progress=messages.append,
+    )  # fmt: skip
+    assert result.refuted
+    assert messages
+    assert all("runs: the true epsilon is at least" in each for each in messages)
+    assert result.neighbours.startswith("none, and one; the event is likelier on the ")
+    content = json.loads(result.to_json())
+    assert content["refuted"] is True
+    assert content["epsilon_lower"] == result.epsilon_lower
+    assert result.curve[0] == (0.0, pytest.approx(result.epsilon_lower))
+
+
+def test_what_is_not_refuted_says_what_would_have_been() -> None:
+    result = dh.audit(BY_NAME["a count"].run, [(0, 1)], epsilon=1, seconds=1)
+    assert not result.refuted
+    assert result.stopped == "the time was up"
+    assert result.power is None or result.power > 1
+    assert result.seconds < 10
+
+
+def test_mechanisms_bring_their_neighbors_and_their_claim() -> None:
+    result = dh.audit(dh.SortedCounts(epsilon=1, labels=4), seconds=1)
+    assert not result.refuted
+    assert result.epsilon == pytest.approx(1)
+    assert "pairs of neighbors" in result.covered
+
+
+class HalfTheNoise(dh.SortedCounts):
+    __slots__ = ()
+
+    @property
+    def cell_epsilon(self):
+        return 4 * self.epsilon
+
+
+def test_a_mechanism_with_too_little_noise_is_refuted() -> None:
+    assert dh.audit(HalfTheNoise(epsilon=1, labels=2), seconds=LONG).refuted
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"epsilon": None}, "epsilon must be given"),
+        ({"epsilon": -1}, "epsilon must be"),
+        ({"neighbours": None}, "neighbours must be given"),
+        ({"neighbours": [1, 2]}, "neighbours must be pairs"),
+        ({"neighbours": []}, "neighbours must be pairs"),
+        ({"seconds": 0}, "seconds must be"),
+        ({"seconds": float("nan")}, "seconds must be"),
+        ({"confidence": 1}, "confidence must be"),
+        ({"delta": 2}, "delta must be"),
+        ({"mechanism": 3}, "mechanism must be"),
+        ({"mechanism": dict}, "mechanism must be"),
+    ],
+)
+def test_parameters_are_checked(arguments: dict, message: str) -> None:
+    given = {
+        "mechanism": BY_NAME["a count"].run, "neighbours": [(0, 1)], "epsilon": 1, "seconds": 0.1,
+    } | arguments  # fmt: skip
+    with pytest.raises(dh.ParameterError, match=message):
+        dh.audit(given.pop("mechanism"), given.pop("neighbours"), **given)
+
+
+def test_an_interrupted_audit_tells_what_it_found() -> None:
+    calls = []
+
+    def run(count: int) -> int:
+        calls.append(count)
+        if len(calls) == 900:
+            raise KeyboardInterrupt
+        return count + random.randrange(9)
+
+    result = dh.audit(run, [(0, 1)], epsilon=9, seconds=LONG)
+    assert result.stopped == "interrupted"
+    assert result.samples >= 800
+
+
+def test_programs_in_other_languages_are_run(tmp_path: Path) -> None:
+    script = tmp_path / "count.sh"
+    script.write_text('#!/bin/sh\nread count\necho "{\\"noisy\\": $((count + $$ % 2))}"\n')
+    run = command(["sh", str(script)])
+    assert run(5)["noisy"] in (5, 6)
+    failing = command([sys.executable, "-c", "raise SystemExit(3)"])
+    assert failing(5) == {"printed": "", "status": 3, "errors": ""}
+    with pytest.raises(dh.ParameterError, match="words must be"):
+        command("sh count.sh")
