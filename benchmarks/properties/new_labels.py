@@ -80,6 +80,7 @@ class Population:
             first = random.binomial(self.counts, float(1 / (1 + extra)))
             more = self.counts - first
         else:
+            assert self.law is not None
             law = self.law / np.sum(self.law)
             first = random.multinomial(self.records, law)
             more = random.multinomial(round(extra * self.records), law)

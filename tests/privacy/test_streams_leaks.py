@@ -57,7 +57,7 @@ def check_silent(text: str) -> None:
 
 Act = Callable[[ContinualHistogram], object]
 REFUSED: list[Act] = [
-    lambda s: s.update([SENTINEL, 3], user="u"),  # type: ignore[list-item]
+    lambda s: s.update([SENTINEL, 3], user="u"),
     lambda s: s.update([SENTINEL, None], user=f"user-{SENTINEL}"),
     lambda s: s.update(SENTINEL, user=f"user-{SENTINEL}"),
     lambda s: s.update([SENTINEL + "\ud800"], user="u"),

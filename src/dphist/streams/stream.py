@@ -14,7 +14,8 @@ from dphist.release.label_types import LabelType, label_of
 from dphist.release.release import Release
 from dphist.release.running_counts import RunningCounts
 from dphist.streams.events.reading import one_event, read_events
-from dphist.streams.mechanism import ContinualMechanism, Method
+from dphist.streams.mechanism import ContinualMechanism
+from dphist.streams.methods import Method
 from dphist.streams.state.live import LiveState, load_or_begin, load_state, with_budget
 from dphist.streams.state.state import StreamState
 from dphist.streams.store.store import Store
@@ -36,8 +37,10 @@ class ContinualHistogram(StreamProperties):
         computes it from a total.
     delta : number above 0 and below 1
         Required if `labels` are not listed. With `labels`, 0 asks for a pure guarantee.
-    horizon : int
-        Maximum number of events; further events are refused.
+    horizon : int or None
+        Maximum number of events; further events are refused. None if no horizon is to be chosen:
+        the noise then grows slowly with time, and `readings` is required. The stream ends after
+        2**40 events.
     max_labels : int
         Maximum number of labels of an event; if there are more, that many are kept, chosen at
         random.
@@ -90,7 +93,7 @@ class ContinualHistogram(StreamProperties):
         *,
         epsilon: Exact,
         delta: Exact | None = None,
-        horizon: int,
+        horizon: int | None,
         max_labels: int = 1,
         method: Method | None = None,
         labels: Sequence[Any] | None = None,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dphist.arrays import FloatArray, IntArray
+from dphist.arrays import FloatArray, IntArray, NumberArray
 
 # A variance below this is numerically none.
 _LEAST = 1e-12
@@ -49,7 +49,7 @@ class Walk(NamedTuple):
         """Return how a block's cells depend on its start, the next start, and the drift."""
         return self.widths - self.shares, self.shares, self.shares * self.falls - self.lags
 
-    def inside(self, heights: FloatArray, counts: IntArray, variances: FloatArray) -> FloatArray:
+    def inside(self, heights: FloatArray, counts: NumberArray, variances: FloatArray) -> FloatArray:
         """Return the mean of the walk at each position, given heights at ends and noisy counts.
 
         Parameters
