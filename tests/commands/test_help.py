@@ -29,7 +29,15 @@ COMMANDS: dict[str, tuple[list[type[Any]], set[str], set[str]]] = {
     "top": ([dh.TopLabels], {"max_labels", "max_count", "k", "candidates"}, TOTALS),
     "stream": (
         [ContinualMechanism],
-        {"horizon", "max_labels", "method", "labels", "max_events_per_user", "readings"},
+        {
+            "horizon",
+            "max_labels",
+            "method",
+            "labels",
+            "label_type",
+            "max_events_per_user",
+            "readings",
+        },
         TOTALS,
     ),
 }
