@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dphist import AdaptiveScan, Profile
 from dphist.anonymized.adaptive_scan.decoding import decode_curve, halfway, whole_or_even
-from dphist.anonymized.adaptive_scan.joining import agreeing, joined
+from dphist.anonymized.adaptive_scan.joining import agreeing, joined, level_start
 from dphist.anonymized.adaptive_scan.roughness import of_rows
 
 falling = st.lists(st.integers(0, 8), min_size=1, max_size=7).map(
@@ -86,6 +86,25 @@ def test_equal_even_counts_are_kept() -> None:
         off = [np.abs(curve + base - counts).sum() for curve in (even, plain)]
         assert off[0] <= off[1]
         assert off[0] <= 4
+
+
+def test_a_first_column_too_high_by_noise_is_lowered() -> None:
+    """One label of a million, and one more in the first column; or a real one, of many."""
+    columns, rows = np.array([2, 1, 1]), np.array([10**6 - 3])
+    assert level_start(columns, rows, 4.0).tolist() == [1, 1, 1]
+    assert level_start(columns, rows, 20.0).tolist() == [2, 1, 1]  # too unlikely
+    assert level_start(columns, rows[:0], 4.0).tolist() == [2, 1, 1]  # the level is short
+    for other in ([1, 0, 0], [3, 3, 3], [9, 5, 4], [0, 0, 0], [7]):
+        assert level_start(np.array(other), np.array([0]), 1.0).tolist() == other
+
+
+@given(falling, falling, st.sampled_from([0.01, 1.0, 4.0]))
+def test_a_level_start_changes_the_first_level_alone(columns, rows, epsilon) -> None:
+    columns, rows = agreeing(columns, rows)
+    found = level_start(columns, rows, epsilon)
+    assert np.all(found <= columns)
+    assert np.all((found == columns) | (columns == columns[0]))
+    assert np.all(np.diff(found) <= 0)
 
 
 def test_released_columns_and_rows_agree(seeded) -> None:

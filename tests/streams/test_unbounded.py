@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import dphist as dh
+from dphist.cli import main
 from dphist.report.html import report_html
 from dphist.report.summary import summary_text
 from dphist.streams.counters.design import UNBOUNDED, unbounded_design
@@ -144,7 +145,7 @@ def test_a_stream_is_read_saved_continued_and_reported(tmp_path: Path, seeded: A
     assert width < mechanism.half_width(0.95) / 1.5
     bounds = mechanism.intervals(release)
     assert (bounds.upper - release.value.latest.counts).max() == width
-    said = summary_text(release)
+    said = " ".join(summary_text(release).split())
     assert "601; no horizon was chosen" in said
     assert "after 601 events, less before" in said
     assert f"{width:,} with probability" in said
@@ -171,3 +172,25 @@ def test_known_labels_have_no_threshold() -> None:
     mechanism = made(labels=["a"], delta=None)
     assert mechanism.threshold is mechanism.threshold_at(5) is None
     assert dh.ContinualMechanism.needs_delta(labels=["a"]) is False
+
+
+def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    state = ["stream", "--state", str(tmp_path / "s.state"), "--epsilon", "1", "--dry-run"]
+    endless = [*state, "--delta", "1e-6", "--horizon", "none"]
+    assert main([*endless, "--readings", "10", "--expect-events", "5000"]) == 0
+    said = capsys.readouterr().out
+    assert "however long (it ends after 1,099,511,627,776 events)" in said
+    assert "after 5,000 events, less before" in said
+    assert "Standard error of a count: after 5,000 events" in said
+    assert main(endless) != 0
+    assert "--horizon none needs --readings" in capsys.readouterr().err
+    (tmp_path / "known.txt").write_text("a\nb\n")
+    pure = [*state, "--delta", "0", "--horizon", "500"]
+    known = ["--known-labels", str(tmp_path / "known.txt")]
+    assert main([*pure, *known]) == 0
+    said = capsys.readouterr().out
+    assert "Guarantee: 1-differential privacy (pure) in all" in said
+    assert "zCDP" not in said
+    for wrong in (pure, [*pure, "--method", "binary", *known]):
+        assert main(wrong) != 0
+        assert "--delta 0 needs" in capsys.readouterr().err

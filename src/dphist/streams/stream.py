@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, SupportsIndex
 
@@ -10,7 +10,7 @@ from dphist.errors import ParameterError, StateError
 from dphist.noise import Source
 from dphist.parameters import Exact, whole_number
 from dphist.privacy import ApproxDP, Target
-from dphist.release.label_types import LabelType, label_of
+from dphist.release.label_types import LabelType
 from dphist.release.release import Release
 from dphist.release.running_counts import RunningCounts
 from dphist.streams.events.reading import one_event, read_events
@@ -166,13 +166,7 @@ class ContinualHistogram(StreamProperties):
         StateError
             If the stream was saved to a file or closed, the process is a fork, or writing failed.
         """
-        bounded = self.mechanism.max_events_per_user is not None
-        if bounded != (user is not None):
-            raise ParameterError(
-                "user must be given: the stream bounds events a user (max_events_per_user)"
-                if bounded
-                else "user must be left out: the stream was made without max_events_per_user"
-            )
+        self._check_user(user is not None)
         kind = self.mechanism.label_type
         self._live.count(one_event(labels, user, label_type=kind), source)
 
@@ -233,11 +227,6 @@ class ContinualHistogram(StreamProperties):
         """
         with self._live.ready():
             return self._typed(self._live.read(record=False, source=source))
-
-    def _typed(self, counts: Mapping[str, int]) -> dict[Any, int]:
-        """Return counts by label, of counts by the labels' texts."""
-        kind = self.mechanism.label_type
-        return {label_of(text, kind): count for text, count in counts.items()}
 
     def top(self, k: int, *, source: Source | None = None) -> dict[Any, int]:
         """Return the k largest of `counts`, or all of them if there are fewer."""

@@ -1,5 +1,7 @@
 """Joining decoded columns and the rows beyond them to a profile. Pure functions of both."""
 
+import math
+
 import numpy as np
 
 from dphist.anonymized.band import from_rows_and_columns
@@ -36,3 +38,26 @@ def agreeing(columns: IntArray, rows: IntArray) -> tuple[IntArray, IntArray]:
     added = heights * lower - np.append(0, np.cumsum(ascending))[lower]
     best = int(heights[np.argmin(removed + added)])
     return np.maximum(columns, best), np.where(np.arange(len(rows)) < best, rows, 0)
+
+
+def level_start(columns: IntArray, rows: IntArray, epsilon: float) -> IntArray:
+    """Return the columns without a first level that noise explains better than labels do.
+
+    Where the columns are level for long, and only the first ones are higher, labels would end
+    right there and then none for long. Noise is as likely as exp(-epsilon) for each cell, and a
+    fall at one of many positions about as likely as one over their number.
+
+    Parameters
+    ----------
+    columns, rows : curves that agree; a level of columns goes on as far as the shortest row.
+    epsilon : parameter of the noise.
+    """
+    second = int(np.searchsorted(-columns, -columns[0], side="right"))
+    if second == len(columns) or columns[second] == 0:
+        return columns
+    height = int(columns[second])
+    level = int(np.count_nonzero(columns == height))
+    if columns[-1] == height == np.count_nonzero(rows):
+        level += int(rows[height - 1])
+    cells = second * int(columns[0] - height)
+    return np.minimum(columns, height) if epsilon * cells < math.log(level) else columns

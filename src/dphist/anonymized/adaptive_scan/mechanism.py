@@ -11,7 +11,7 @@ import numpy as np
 
 from dphist.anonymized.adaptive_scan.band import bounds_of_scans
 from dphist.anonymized.adaptive_scan.decoding import decode_curve, kept_heights
-from dphist.anonymized.adaptive_scan.joining import agreeing, joined
+from dphist.anonymized.adaptive_scan.joining import agreeing, joined, level_start
 from dphist.anonymized.adaptive_scan.pointwise import curve_between
 from dphist.anonymized.adaptive_scan.roughness import of_columns, of_rows
 from dphist.anonymized.adaptive_scan.scan import FARTHEST, Scan
@@ -146,7 +146,8 @@ class AdaptiveScan(GeometricMechanism):
         row_ends, row_counts = noisy["row_ends"], noisy["rows"]
         length = int(row_ends[_reaching(row_ends, row_counts, epsilon)])
         rows = decode_curve(row_ends, row_counts, epsilon, of_rows, length, base=width)
-        return joined(*agreeing(columns, rows))
+        columns, rows = agreeing(columns, rows)
+        return joined(level_start(columns, rows, epsilon), rows)
 
     def _draws_on(self, public: Profile) -> int:
         return 50 * math.isqrt(public.total)  # a run takes as long as so many

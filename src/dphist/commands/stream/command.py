@@ -104,8 +104,8 @@ def add_stream(commands: Commands, summary: str) -> None:
         help=help_of(
             ContinualMechanism,
             "method",
-            "; toeplitz has the lowest error, laplace a pure guarantee (default: toeplitz, or "
-            "laplace with --delta 0)",
+            "; toeplitz has the lowest error (default: toeplitz, laplace with --delta 0, "
+            "unbounded with --horizon none)",
         ),
     )
     command.add_argument(

@@ -33,6 +33,8 @@ from dphist.streams.counters.first_draw import first_draw, variance_without_past
 
 # More than half a unit: with the float64 error of a product that is rounded.
 _HALF = Fraction(52, 100)
+# Share of the distance of neighbors reserved for rounding, if possible.
+_ROUNDING_SHARE = Fraction(1, 512)
 # Relative bound of what rounded factors and deviations add to a variance (Lemma 7).
 _VARIANCE_ROOM = 1 + Fraction(1, 2**20)
 
@@ -120,7 +122,7 @@ def _counter(
 ) -> ToeplitzCounter:
     parts = len(chosen.decays)
     shifts = (times - 1) * squared_shifts(parts) + first_squared_shifts(parts)
-    variances, unit_bits = scaled(chosen, squared_distance, root_above(shifts))
+    variances, unit_bits = scaled(chosen, squared_distance, root_above(shifts), _ROUNDING_SHARE)
     return ToeplitzCounter(chosen.decays, variances, unit_bits, horizon, times)
 
 
