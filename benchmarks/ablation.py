@@ -20,6 +20,7 @@ from benchmarks.markdown import print_table
 from benchmarks.shapes import RUNS, SHAPES, mean_error
 from dphist import AdaptiveScan
 from dphist.anonymized.adaptive_scan import decoding as scan_decoding
+from dphist.anonymized.adaptive_scan import mechanism as scan_mechanism
 from dphist.anonymized.adaptive_scan import scan
 from dphist.anonymized.adaptive_scan import smoothing as scan_smoothing
 from dphist.anonymized.adaptive_scan import widths as scan_widths
@@ -61,6 +62,9 @@ WITHOUT: dict[str, list[Patch]] = {
     "steps in blocks": [
         (scan_decoding, "steps", lambda _, heights, *__: np.full((len(heights), 2), np.nan))
     ],
+    "rows end where columns do": [(scan_mechanism, "agreeing", lambda *curves: curves)],
+    "halves of even counts": [(scan_decoding, "halfway", lambda *_: 0.0)],
+    "decoding again": [(scan_decoding, "LARGEST_EPSILON", 0.0)],
     "tail cut at 0.9/ε (half as high)": [(scan_decoding, "_WORTH_KEEPING", 0.45)],
 }
 

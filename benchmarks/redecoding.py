@@ -23,7 +23,7 @@ from benchmarks.markdown import print_table
 from dphist import AdaptiveScan, Profile, Release
 from dphist.anonymized.adaptive_scan import decoding, refining
 
-EPSILONS = ("0.5", "0.1", "0.01")
+EPSILONS = ("1", "0.5", "0.1", "0.01")
 BENDINGS, SHARES = ((1.0,), (1.0, 3.0), (0.5, 1.0, 2.0, 4.0)), (0.5, 0.8, 1.0)
 SHIPPED = (refining._BENDINGS, decoding._SECOND)
 CHOICES = list(itertools.product(BENDINGS, SHARES))

@@ -1,14 +1,15 @@
 """Made shapes of which some are hard on a mechanism: `AdaptiveScan` against the published ones.
 
-    python -m benchmarks.shapes
+    python -m benchmarks.shapes [--epsilons E ...] [--runs N]
 
-Mean sorted L1 error of 50 releases over the lower of the mechanisms that, like it, know
-nothing in advance: `RankSplit` and `PrivHist` (default shares).
+Mean sorted L1 error of 50 releases, with its standard error, over the lower of the mechanisms
+that, like it, know nothing in advance: `RankSplit` and `PrivHist` (default shares).
 """
 
+import argparse
 import math
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -69,29 +70,46 @@ SHAPES: dict[str, Callable[[], Profile]] = {
 }
 
 
-def mean_error(mechanism: AdaptiveScan | PrivHist | RankSplit, profile: Profile) -> float:
+Mechanism = AdaptiveScan | PrivHist | RankSplit
+
+
+def errors_of(mechanism: Mechanism, profile: Profile, runs: int = RUNS) -> list[int]:
+    """Sorted L1 errors of some releases."""
+    return [profile.distance(mechanism.release(profile).value) for _ in range(runs)]
+
+
+def mean_error(mechanism: Mechanism, profile: Profile, runs: int = RUNS) -> float:
     """Mean sorted L1 error, at least half a record in all runs together."""
-    errors = [profile.distance(mechanism.release(profile).value) for _ in range(RUNS)]
-    return max(statistics.fmean(errors), 0.5 / RUNS)
+    return max(statistics.fmean(errors_of(mechanism, profile, runs)), 0.5 / runs)
 
 
-def main() -> None:
+def cell(profile: Profile, epsilon: str, runs: int) -> tuple[float, str]:
+    """The ratio, and it in words: with our error, and its standard error."""
+    errors = errors_of(AdaptiveScan(epsilon=epsilon), profile, runs)
+    ours = max(statistics.fmean(errors), 0.5 / runs)
+    spread = statistics.stdev(errors) / math.sqrt(runs)
+    theirs = min(mean_error(kind(epsilon=epsilon), profile, runs) for kind in (RankSplit, PrivHist))
+    return ours / theirs, f"{ours / theirs:.2f} ({ours:,.3g} ± {spread:,.2g})"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
     """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--epsilons", nargs="+", default=EPSILONS, metavar="E")
+    parser.add_argument("--runs", type=int, default=RUNS)
+    chosen = parser.parse_args(arguments)
     rows = []
-    ratios: dict[str, list[float]] = {e: [] for e in EPSILONS}
+    ratios: dict[str, list[float]] = {e: [] for e in chosen.epsilons}
     for name, make in SHAPES.items():
         profile, row = make(), [name]
-        for epsilon in EPSILONS:
-            ours = mean_error(AdaptiveScan(epsilon=epsilon), profile)
-            theirs = min(
-                mean_error(kind(epsilon=epsilon), profile) for kind in (RankSplit, PrivHist)
-            )
-            ratios[epsilon].append(ours / theirs)
-            row.append(f"{ours / theirs:.2f} ({ours:,.1f})")
+        for epsilon in chosen.epsilons:
+            ratio, text = cell(profile, epsilon, chosen.runs)
+            ratios[epsilon].append(ratio)
+            row.append(text)
         rows.append(row)
-    means = [math.exp(statistics.fmean(map(math.log, ratios[e]))) for e in EPSILONS]
+    means = [math.exp(statistics.fmean(map(math.log, found))) for found in ratios.values()]
     rows.append(["geometric mean", *(f"{mean:.2f}" for mean in means)])
-    print_table(["shape: ratio (error)", *EPSILONS], rows)
+    print_table(["shape: ratio (error)", *chosen.epsilons], rows)
 
 
 if __name__ == "__main__":

@@ -227,16 +227,20 @@ def test_what_explains_the_counts_best_is_chosen() -> None:
 
 
 def test_small_noise_is_decoded_once(monkeypatch) -> None:
-    curve, ends, counts = noisy_scan(0.6, 1)
-    monkeypatch.setattr(decoding, "refined", lambda *_: pytest.fail("decoded again"))
-    assert decode_with_model(ends, counts, 0.6, of_columns, len(curve))[1] is None
+    curve, ends, counts = noisy_scan(1.1, 1)
+    with monkeypatch.context() as patch:
+        patch.setattr(decoding, "refined", lambda *_: pytest.fail("decoded again"))
+        assert decode_with_model(ends, counts, 1.1, of_columns, len(curve))[1] is None
+    assert len(counts) < 40  # enough for noise that is larger
+    assert decode_with_model(ends, counts, 1.0, of_columns, len(curve))[1] is None
+    assert decode_with_model(ends, counts, 0.5, of_columns, len(curve))[1] is not None
 
 
 @given(
     st.lists(
         st.tuples(st.integers(1, 200), st.integers(-(10**9), 10**15)), min_size=1, max_size=30
     ),
-    st.sampled_from([1e-6, 0.01, 0.5]),
+    st.sampled_from([1e-6, 0.01, 1.0]),
     st.sampled_from([of_columns, of_rows]),
 )
 def test_any_counts_are_decoded_again(blocks, epsilon, roughness) -> None:

@@ -3,6 +3,8 @@
 Pure functions of noisy numbers.
 """
 
+import math
+
 import numpy as np
 
 from dphist.anonymized.adaptive_scan.bends import bends, turned
@@ -22,6 +24,9 @@ from dphist.arrays import FloatArray, IntArray
 # Minimum average count, in units of 1 / epsilon, for which blocks at the end are kept: noise
 # alone, with mean 0, then rarely adds a tail.
 _WORTH_KEEPING = 0.9
+# Where even counts exceed chance, by more than one standard deviation, a value tells nothing about
+# which of two counts is right if it is this near to half between them, for each deviation more.
+_HALFWAY, _FARTHEST_HALFWAY = 0.1, 0.25
 # Share of the second decoding in the result, where there is one. A step or a bend, which only the
 # first one looks for, remains in part.
 _SECOND = 0.8
@@ -33,6 +38,7 @@ def decode_curve(
     epsilon: float,
     roughness: Roughness,
     length: int,
+    base: int | None = None,
 ) -> IntArray:
     """Return the curve's value at each position.
 
@@ -43,12 +49,14 @@ def decode_curve(
     epsilon : parameter of their noise.
     roughness : variance of the curve's fall over one position, for its mean.
     length : number of positions wanted; blocks beyond are not decoded.
+    base : for rows, where they begin: with `base` added they are counts. Where counts are even
+        more often than chance allows, a value about halfway between two becomes the even one.
 
     Returns
     -------
     (length,) int64, non-increasing, non-negative.
     """
-    return decode_with_model(ends, counts, epsilon, roughness, length)[0]
+    return decode_with_model(ends, counts, epsilon, roughness, length, base)[0]
 
 
 def decode_with_model(
@@ -57,6 +65,7 @@ def decode_with_model(
     epsilon: float,
     roughness: Roughness,
     length: int,
+    base: int | None = None,
 ) -> tuple[IntArray, Refined | None]:
     """Return the curve, and the model of its beginning where that was decoded again."""
     heights = kept_heights(ends, counts, epsilon, roughness)
@@ -72,8 +81,35 @@ def decode_with_model(
     if second is not None:
         n = len(second.values)
         first[:n] += _SECOND * (second.values - first[:n])
-    curve[: len(first)] = whole_non_negative(isotonic_decreasing(first))
+    falling = np.maximum(isotonic_decreasing(first), 0)
+    if base is None:
+        curve[: len(first)] = whole_non_negative(falling)
+    else:
+        reach = halfway(ends[: kept + 1], counts[:kept] + base)
+        curve[: len(first)] = whole_or_even(falling, base, reach)
     return curve, second
+
+
+def halfway(ends: IntArray, counts: IntArray) -> float:
+    """Return how near to half a value is no evidence against the even count; 0 for none.
+
+    The more single counts are even, beyond what chance allows, the farther it reaches.
+    """
+    single = counts[np.diff(ends) == 1]
+    surplus = float((1 - 2 * (single % 2)).sum()) / math.sqrt(max(len(single), 1))
+    return min(max(_HALFWAY * (surplus - 1), 0), _FARTHEST_HALFWAY)
+
+
+def whole_or_even(values: FloatArray, base: int, reach: float) -> IntArray:
+    """Round to whole numbers, but to the even count where a value is within `reach` of half.
+
+    Some data double counts, and people round them. Then equal counts are even more often than
+    others, and noise on one of them leaves their mean between two.
+    """
+    below = np.floor(values)
+    even = below + (below + base) % 2
+    within = (np.abs(values - below - 0.5) <= reach) & (reach > 0)
+    return np.asarray(np.where(within, even, np.rint(values)), np.int64)
 
 
 def _second(

@@ -11,10 +11,11 @@ import numpy as np
 
 from dphist.anonymized.adaptive_scan.band import bounds_of_scans
 from dphist.anonymized.adaptive_scan.decoding import decode_curve, kept_heights
+from dphist.anonymized.adaptive_scan.joining import agreeing, joined, level_start
 from dphist.anonymized.adaptive_scan.pointwise import curve_between
 from dphist.anonymized.adaptive_scan.roughness import of_columns, of_rows
 from dphist.anonymized.adaptive_scan.scan import FARTHEST, Scan
-from dphist.anonymized.band import Band, from_rows_and_columns, holding
+from dphist.anonymized.band import Band, holding
 from dphist.anonymized.mechanism import (
     EPSILON,
     SENSITIVITY,
@@ -112,7 +113,7 @@ class AdaptiveScan(GeometricMechanism):
         """
         ends, counts = np.array(columns.ends), np.array(columns.counts)
         heights = kept_heights(ends, counts, columns.epsilon, of_columns)
-        last = int(heights[-1]) if len(heights) else 0
+        last = round(heights[-1]) if len(heights) else 0
         return max(1, min(last, 4 * columns.position))
 
     def _scan_rows(
@@ -144,8 +145,9 @@ class AdaptiveScan(GeometricMechanism):
         columns = decode_curve(noisy["column_ends"], noisy["columns"], epsilon, of_columns, width)
         row_ends, row_counts = noisy["row_ends"], noisy["rows"]
         length = int(row_ends[_reaching(row_ends, row_counts, epsilon)])
-        rows = decode_curve(row_ends, row_counts, epsilon, of_rows, length)
-        return _joined(columns, rows)
+        rows = decode_curve(row_ends, row_counts, epsilon, of_rows, length, base=width)
+        columns, rows = agreeing(columns, rows)
+        return joined(level_start(columns, rows, epsilon), rows)
 
     def _draws_on(self, public: Profile) -> int:
         return 50 * math.isqrt(public.total)  # a run takes as long as so many
@@ -172,7 +174,7 @@ class AdaptiveScan(GeometricMechanism):
         columns = curve_between(noisy["column_ends"], noisy["columns"], epsilon, of_columns, z)
         rows = curve_between(noisy["row_ends"], noisy["rows"], epsilon, of_rows, z)
         width = int(noisy["column_ends"][-1])
-        low, high = (_joined(*curves) for curves in zip(_to(width, columns), rows, strict=True))
+        low, high = (joined(*curves) for curves in zip(_to(width, columns), rows, strict=True))
         return Band(*holding(low, high, release.value), level, "each point by itself")
 
     @property
@@ -198,14 +200,6 @@ def _right_of(profile: Profile, column: int) -> Profile:
     """Return the part of the diagram right of a column, as a diagram."""
     longer = profile.counts > column
     return Profile(profile.counts[longer] - column, profile.prevalences[longer])
-
-
-def _joined(columns: IntArray, rows: IntArray) -> Profile:
-    """Return the profile with these columns and, right of them all, rows of these lengths."""
-    rows = rows[rows > 0]
-    # A row reaches beyond the columns' end, less the columns that are not so high.
-    lower = np.searchsorted(columns[::-1], np.arange(1, len(rows) + 1), side="left")
-    return from_rows_and_columns(rows + len(columns) - lower, np.maximum(columns - len(rows), 0))
 
 
 def _to(width: int, curves: tuple[IntArray, IntArray]) -> list[IntArray]:

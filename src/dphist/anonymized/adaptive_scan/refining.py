@@ -20,9 +20,10 @@ from dphist.anonymized.adaptive_scan.trend import noise_variance
 from dphist.anonymized.adaptive_scan.walk import Walk, walk_of
 from dphist.arrays import FloatArray, IntArray
 
-# The largest epsilon of a cell's noise at which a second decoding is worth its time.
-LARGEST_EPSILON = 0.5
-_FEWEST_BLOCKS = 6
+# The largest epsilon of a cell's noise at which there is a second decoding, and the fewest blocks
+# that it needs: more above epsilon 1/2, where single counts say more than their neighbors.
+LARGEST_EPSILON = 1.0
+_FEWEST_BLOCKS, _SMALL_EPSILON, _FEWEST_IF_LARGER = 6, 0.5, 40
 # Standard deviation by which the power of the slope changes over one unit of the logarithm: the
 # first is assumed while slopes are sought, then the one that explains the counts best.
 _BENDINGS = (1.0, 3.0)
@@ -80,7 +81,8 @@ class Refined:
 
 def refined(scanned: Scanned) -> Refined | None:
     """Return the most likely curve; None where there are too few blocks, or no digits left."""
-    if len(scanned.counts) < _FEWEST_BLOCKS:
+    small = scanned.epsilon <= _SMALL_EPSILON
+    if len(scanned.counts) < (_FEWEST_BLOCKS if small else _FEWEST_IF_LARGER):
         return None
     usual = noise_variance(scanned.epsilon)
     falls = np.maximum(-np.diff(scanned.curve), 0)
