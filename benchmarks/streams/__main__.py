@@ -24,7 +24,8 @@ from benchmarks.streams.searching import Effort, buffered
 from dphist import ContinualHistogram, calibrate
 from dphist.errors import ParameterError
 from dphist.streams.counters.design import design
-from dphist.streams.mechanism import ContinualMechanism, Method
+from dphist.streams.mechanism import ContinualMechanism
+from dphist.streams.methods import Method
 
 METHODS: tuple[Method, ...] = ("toeplitz", "autoregressive", "binary")
 BITS = (8, 12, 16, 20)

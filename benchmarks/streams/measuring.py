@@ -9,7 +9,8 @@ from dphist import ContinualHistogram
 from dphist.streams.counters.counter import Counter
 from dphist.streams.counters.spectrum import responses
 from dphist.streams.counters.toeplitz import ToeplitzCounter
-from dphist.streams.mechanism import ContinualMechanism, Method
+from dphist.streams.mechanism import ContinualMechanism
+from dphist.streams.methods import Method
 
 # So small that rounding to whole records adds nothing to be seen: sigma_1 is 10 records and more.
 EPSILON = "0.02"

@@ -33,7 +33,7 @@ import pyarrow as pa
 from benchmarks.data import ROOT
 from benchmarks.markdown import print_table
 from dphist import ContinualHistogram
-from dphist.streams.mechanism import Method
+from dphist.streams.methods import Method
 
 EVENTS, LABELS, TURNS = 10**6, 20_000, 3
 EPSILON, DELTA = "0.1", "1e-6"

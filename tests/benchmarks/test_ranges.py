@@ -4,6 +4,7 @@ import csv
 import gzip
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from benchmarks.ranges.data import OWN, SIDE, Shape, read_shapes
 from benchmarks.ranges.journal import Journal
 from benchmarks.ranges.measuring import Cell, Effort, Measured, measure
 from benchmarks.ranges.privelet import inverse, privelet, sensitivity, transformed, weights_of
-from benchmarks.ranges.tables import Results, number_text, print_ratios
+from benchmarks.ranges.tables import Results, number_text, print_published, print_ratios
 
 
 def made_up(*shape: int, seed: int = 0) -> np.ndarray:
@@ -271,6 +272,30 @@ def test_means_are_geometric_and_the_best_has_the_lowest(capsys) -> None:
     printed = capsys.readouterr().out
     assert "| x | 1.50 (" in printed
     assert "| y | 1.00 (" in printed
+
+
+def test_ours_is_held_against_each_published_mechanism(capsys) -> None:
+    """Means over shapes and single shapes at worst, with standard errors of independent runs."""
+    made = results()
+    for shape, error in (("x", 6.0), ("y", 1.0)):
+        for workload in ("prefixes", "ranges"):
+            made.errors["HB", shape, workload, "1", OWN] = error
+            made.errors[OURS, shape, workload, "1", OWN] = 3.0
+            made.doubts["HB", shape, workload, "1", OWN] = 0.3
+            made.doubts[OURS, shape, workload, "1", OWN] = 0.4
+    both = [Contender(name, off_by(0).estimate) for name in ("HB", OURS)]
+    print_published(replace(made, contenders=both))
+    printed = capsys.readouterr().out
+    # sqrt(1/2 * 3) = 1.22; each shape has a doubt of 1/2, their mean 1 / sqrt(8).
+    assert "| HB | 1.22 ± 0.43 (ranges, own) | 3.00 ± 1.50 (y, ranges, own) | 2 of 4 |" in printed
+    print_published(made)
+    assert capsys.readouterr().out == ""
+
+
+def test_the_doubt_of_a_mean() -> None:
+    """Errors 1 and 3 have the mean 2, the deviation sqrt(2), and so a standard error of 1."""
+    assert Measured(2, math.sqrt(5), 2.0, 0.0).doubt == pytest.approx(0.5)
+    assert Measured(1, 2.0, 2.0, 0.0).doubt == 0
 
 
 def test_numbers_are_short() -> None:

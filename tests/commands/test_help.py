@@ -13,7 +13,7 @@ from dphist.streams import ContinualMechanism
 # Options of the command line that are totals, where the mechanism's own are for a single label.
 TOTALS = {"epsilon", "delta"}
 # A flag says what it does; the metadata say "whether".
-FLAGS = {"count_cut_users"}
+FLAGS = {"count_cut_users", "correlated"}
 COMMANDS: dict[str, tuple[list[type[Any]], set[str], set[str]]] = {
     "anonymize": ([dh.AdaptiveScan], {"epsilon", "sensitivity"}, set()),
     "ranges": (
@@ -23,13 +23,21 @@ COMMANDS: dict[str, tuple[list[type[Any]], set[str], set[str]]] = {
     ),
     "labels": (
         [dh.ThresholdHistogram],
-        {"max_labels", "max_count", "noise", "labels"},
+        {"max_labels", "max_count", "noise", "labels", "sums_of"},
         TOTALS | FLAGS,
     ),
     "top": ([dh.TopLabels], {"max_labels", "max_count", "k", "candidates"}, TOTALS),
     "stream": (
         [ContinualMechanism],
-        {"horizon", "max_labels", "method", "labels", "max_events_per_user", "readings"},
+        {
+            "horizon",
+            "max_labels",
+            "method",
+            "labels",
+            "label_type",
+            "max_events_per_user",
+            "readings",
+        },
         TOTALS,
     ),
 }

@@ -80,7 +80,7 @@ def test_a_profile_is_called_not_private(butterflies: Path, capsys) -> None:
     assert run("properties", butterflies) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "computed from the data themselves, so what is printed is not private" in text
-    assert "New labels in n further records 75 " in text
+    assert "New labels in n further records 74.2 " in text
     assert "New labels in 2n further records " in text
     assert "noise of the release" not in text
     assert "further releases" not in text

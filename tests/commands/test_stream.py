@@ -410,7 +410,7 @@ def test_a_new_state_needs_all_and_an_old_one_nothing_else(monkeypatch, capsys) 
         (["--epsilon", 1], "--delta and --horizon"),
         (["--epsilon", 1, "--horizon", 9], "--delta"),
         (["--epsilon", 0, "--delta", "1e-6", "--horizon", 9], "epsilon must be"),
-        (["--epsilon", 1, "--delta", 0, "--horizon", 9], "delta must be"),
+        (["--epsilon", 1, "--delta", 0, "--horizon", 9], "--delta 0 needs --known-labels"),
         (["--epsilon", 1, "--delta", 1, "--horizon", 9], "delta must be"),
         (["--epsilon", 1, "--delta", "1e-6", "--horizon", 0], "horizon must be"),
         (["--epsilon", 1, "--delta", "1e-6", "--horizon", 2.5], "whole number"),

@@ -194,6 +194,8 @@ def test_calibration_chooses_the_noise_too() -> None:
     assert (chosen(20, 1).noise, chosen(20, 1).correlated) == ("laplace", False)
     assert (chosen(20, 20).noise, chosen(20, 20).correlated) == ("gaussian", True)
     assert (chosen(3000, 30).noise, chosen(3000, 30).correlated) == ("gaussian", False)
+    with pytest.raises(dh.ParameterError, match="epsilon"):
+        chosen(20, 20, epsilon="1e-15")
     pure = chosen(20, 20, delta=0)
     assert (pure.noise, pure.epsilon_guarantee.epsilon) == ("laplace", 1)
     assert chosen(20, 1, correlated=True).correlated

@@ -171,10 +171,10 @@ def test_guesses_that_are_none_are_refused(guess):
     [
         (None, PREFIXES, {"epsilon": "0.1", "bins": 4096, "workload": "prefix"}),
         (1900, PREFIXES, {"epsilon": "0.1", "bins": 4096, "workload": "prefix"}),
-        (20_000, FEW_PREFIXES, {"epsilon": "0.1", "bins": 4096, "workload": "prefix"}),
+        (10_000, FEW_PREFIXES, {"epsilon": "0.1", "bins": 4096, "workload": "prefix"}),
         (20_000, ONE_AXIS, {"epsilon": "0.1", "bins": 4096}),
         (200_000, PREFIXES, {"epsilon": "0.1", "bins": 4096, "workload": "prefix"}),
-        (200_000, FEW_PREFIXES, {"epsilon": "1/10", "bins": 4096, "workload": "prefix",
+        (100_000, FEW_PREFIXES, {"epsilon": "1/10", "bins": 4096, "workload": "prefix",
                                  "sensitivity": 10}),
         (0, FEW_PREFIXES_GAUSSIAN, {"rho": "0.0025", "bins": 4096, "workload": "prefix"}),
         (0, ONE_AXIS_GAUSSIAN, {"rho": "0.0025", "bins": 4096}),
@@ -182,7 +182,7 @@ def test_guesses_that_are_none_are_refused(guess):
         (20_000, FEW_MORE_AXES, {"epsilon": "0.1", "bins": (64, 64)}),
         (200_000, MORE_AXES, {"epsilon": "0.1", "bins": (64, 64)}),
         (20_000, MORE_AXES_GAUSSIAN, {"rho": "0.0025", "bins": (64, 64)}),
-        (20_000, FEW_PREFIXES, {"epsilon": "0.1", "bins": (1, 64), "workload": "prefix"}),
+        (10_000, FEW_PREFIXES, {"epsilon": "0.1", "bins": (1, 64), "workload": "prefix"}),
     ],
 )  # fmt: skip
 def test_rules_follow_from_the_guess_and_the_budget_of_a_record(guess, rules, parameters):

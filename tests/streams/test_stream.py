@@ -235,7 +235,8 @@ def test_a_total_can_be_calibrated() -> None:
         ({"labels": []}, "delta"),
         ({"labels": [], "delta": None}, "labels"),
         ({"labels": ["a", "a"], "delta": None}, "labels"),
-        ({"labels": [1], "delta": None}, "labels"),
+        ({"labels": [1.5], "delta": None}, "labels"),
+        ({"labels": [1, "a"], "delta": None}, "labels"),
         ({"labels": "abc", "delta": None}, "labels"),
         ({"max_events_per_user": 0}, "max_events_per_user"),
         ({"windows": 0}, "windows"),
@@ -448,6 +449,7 @@ def test_noise_goes_on_under_the_law_it_was_begun_with(
     stream.save(path)
     monkeypatch.setattr(binary, "_GRID_BITS", 18)
     monkeypatch.setattr(autoregressive, "_ROUNDING_SHARE", Fraction(1, 2**10))
+    monkeypatch.setattr(toeplitz, "_ROUNDING_SHARE", Fraction(1, 2**12))
     autoregressive.autoregressive_counter.cache_clear()
     toeplitz.toeplitz_counter.cache_clear()
     with pytest.raises(dh.StateError, match="draws different noise"):

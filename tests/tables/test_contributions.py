@@ -225,6 +225,11 @@ def most_changed(without: dict[str, int], with_user: dict[str, int]) -> tuple[in
     return max(labels.values(), default=0), largest
 
 
+def falls(without: dict[str, int], with_user: dict[str, int]) -> bool:
+    """Whether a count is smaller with the user, which correlated noise could not protect."""
+    return any(with_user.get(label, 0) < number for label, number in without.items())
+
+
 BOUNDS = [(1, 1), (2, 1), (1, 2), (2, 3)]
 
 
@@ -240,6 +245,7 @@ def test_a_user_changes_no_more_than_the_bounds(
     with_user = as_dict(count(engine.make(table_of(WITH), tmp_path / "with"), KEYS[0], **options))
     # Equal, as some world has a user who uses up either bound.
     assert most_changed(without, with_user) == (max_labels, max_count)
+    assert not falls(without, with_user)
 
 
 Bounding = Callable[[Rows, int, int, int], dict[str, int]]
@@ -292,6 +298,8 @@ def test_a_planted_bug_is_noticed(wrong: Bounding) -> None:
     ]
     assert changes[0][0] > 2 or changes[0][1] > 1
     assert changes[1] == (2, 1)
+    fallen = [falls(bound(without, 2, 1, 0), bound(with_user, 2, 1, 1)) for bound in (wrong, sound)]
+    assert fallen == [wrong is not count_by_row, False]
 
 
 def test_of_equal_hashes_no_more_are_kept_than_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -85,25 +85,34 @@ def histories(
         )
         noisy = float(counts[box].sum()) + generator.laplace(scale=2 * rounds / epsilon)
         measured.append((box, noisy))
+        weights = weights.copy()
+        scale = 1.0
         for _ in range(max(passes, 1)):
             for one in measured if passes else measured[-1:]:
-                weights = updated(weights, *one, total)
+                scale = update(weights, scale, *one, total)
+        weights *= scale
         found.append(weights)
     return found
 
 
-def updated(
-    weights: FloatArray, box: tuple[slice, ...], measured: float, total: float
-) -> FloatArray:
-    """Return the histogram after one update by multiplicative weights, with the same total."""
+def update(
+    weights: FloatArray,
+    scale: float,
+    box: tuple[slice, ...],
+    measured: float,
+    total: float,
+) -> float:
+    """Move a histogram, `scale` times `weights`, by multiplicative weights; its total stays.
+
+    `weights` change in the box alone; returned is the new scale.
+    """
     if total == 0:
-        return weights
-    inside = float(weights[box].sum())
-    factor = math.exp(min((measured - inside) / (2 * total), 700.0))
-    moved = weights.copy()
-    moved[box] *= factor
-    moved *= total / max(total + (factor - 1) * inside, 1e-300)
-    return moved
+        return scale
+    part = weights[box]
+    inside = scale * float(part.sum())
+    factor = math.exp(min((measured - inside) / (2 * total), 100.0))
+    part *= factor
+    return scale * total / (total + (factor - 1) * inside)
 
 
 def error_bound(total: float, bins: int, queries: int, epsilon: float, rounds: int) -> float:

@@ -26,6 +26,7 @@ COMMANDS = {
         "add_properties",
     ),
     "show": ("summarize a saved release", "show", "add_show"),
+    "cite": ("what to cite for a release, as BibTeX", "cite", "add_cite"),
     "disclose": ("draft an entry for the registry of deployments", "disclose", "add_disclose"),
 }
 

@@ -16,7 +16,7 @@ from dphist.noise.enclosures import (
     sqrt_two_pi,
 )
 from dphist.noise.inversion import MORE_BYTES, Source, count_thresholds_above, sample_shape
-from dphist.noise.strips import UNSURE, Cell, Strips, Undecided, largest_scale, samples
+from dphist.noise.strips import WORDS, Cell, Strips, Undecided, largest_scale, samples
 from dphist.parameters import Exact, positive_number
 
 LARGEST_SIGMA = 2**40
@@ -82,7 +82,8 @@ class GaussianLaw:
     step: int  # the same in units of 2**-44, rounded down
     scale: int
     strips: Strips
-    curve: FloatArray  # by cell's distance from zero: its height at the end away from zero
+    curve: FloatArray  # by side: its height at the end of the cell away from zero, or the tail's
+    rejected: float  # the share of proposals that are rejected
 
     def sample(self, size: int, source: Source) -> IntArray:
         """Draw (size,) int64 samples."""
@@ -95,24 +96,22 @@ class GaussianLaw:
         # The last part of a number is its word; the others are the place in the word's cell.
         words = drawn[parts - 1 :: parts]
         points = drawn.copy()
-        cells = points.view("<i2")[parts - 1 :: parts]
         numbers = points.view(f"<i{2 * parts}")
-        cells[:] = np.take(self.strips.sure, words, mode="clip")
+        points.view("<i2")[parts - 1 :: parts] = np.take(self.strips.cells, words, mode="clip")
         unsure = self._round(numbers, block)
-        unsure |= cells == UNSURE
+        unsure |= words >= self.strips.sure
         open_ = np.flatnonzero(unsure)
-        cells[open_] = self.strips.cells[words[open_]]
         return Undecided(open_, words[open_], numbers[open_].astype(np.int64))
 
     def _round(self, numbers: AnyArray, block: IntArray) -> BoolArray:
         """Round sigma x to the nearest integer for each number; return which are uncertain."""
         if self.place_bits == _FIRST_BITS:
             # In units of 2**-44: the interval of sigma x begins at x, up to an error of 2**25.
-            x = numbers * np.int64(self.step)
-            x += (1 << 2 * _FIXED_BITS - 1) - _FIXED_ERROR
-            np.right_shift(x, 2 * _FIXED_BITS, out=block)
-            x &= (1 << 2 * _FIXED_BITS) - 1
-            return x >= (1 << 2 * _FIXED_BITS) - self.step - 2 * _FIXED_ERROR
+            np.multiply(numbers, np.int64(self.step), out=block)
+            block += (1 << 2 * _FIXED_BITS - 1) - _FIXED_ERROR
+            rest = block & (1 << 2 * _FIXED_BITS) - 1
+            block >>= 2 * _FIXED_BITS
+            return rest >= (1 << 2 * _FIXED_BITS) - self.step - 2 * _FIXED_ERROR
         middle = numbers * self.unit
         middle += self.unit / 2
         rounded = np.rint(middle)
@@ -198,7 +197,8 @@ def _law(sigma: Fraction) -> GaussianLaw:
     place_bits = _FIRST_BITS if sigma <= _FINE_SIGMA else _FINE_BITS
     unit = float(sigma) * 2.0 ** -(_CELL_BITS + place_bits)
     step = math.floor(sigma * (1 << _FIXED_BITS))
-    return GaussianLaw(sigma, place_bits, unit, step, scale, strips, curve)
+    rejected = 1 - scale * math.sqrt(2 * math.pi) * (1 << _CELL_BITS) / WORDS
+    return GaussianLaw(sigma, place_bits, unit, step, scale, strips, curve, rejected)
 
 
 @functools.cache

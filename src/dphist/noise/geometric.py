@@ -11,19 +11,19 @@ from dphist.arrays import BoolArray, IntArray
 from dphist.errors import ParameterError
 from dphist.noise.enclosures import Enclosure, ceil_shift, exp_negative
 from dphist.noise.inversion import MORE_BYTES, Source, sample_shape
-from dphist.noise.strips import UNSURE, WORDS, Cell, Strips, Undecided, largest_scale, samples
+from dphist.noise.strips import WORDS, Cell, Strips, Undecided, largest_scale, samples
 from dphist.parameters import Exact, positive_number
 
 SMALLEST_EPSILON = Fraction(1, 10**9)
 """Below this epsilon the noise could exceed int64."""
 
 _ONE_A_CELL = Fraction(1, 256)  # from this epsilon on, a cell is one integer
-_WIDTH = Fraction(1, 64)  # below it, cells are the largest power of 2 with width * epsilon <= this
+_WIDTH = Fraction(1, 50)  # below it, cells are the largest power of 2 with width * epsilon <= this
 _POWER_BITS = 32  # of exp(-epsilon r), the height of the curve in a cell relative to its left end
 _RATE_BITS = 56
 _DOUBT = 8  # a larger difference of height and curve, in units of `height_bits`, decides
 _HEIGHT_BITS = 32  # drawn at first
-_CURVE_BITS = 28  # of the largest height of the curve
+_CURVE_BITS = 30  # of the largest height of the curve
 _ENCLOSED_BITS = 96
 
 
@@ -82,6 +82,7 @@ class GeometricLaw:
     height_bits: int  # of heights and of `curve`
     curve: IntArray  # by cell: the curve's largest height in it, or the tail's, rounded down
     rate: int  # epsilon in units of 2**-56, rounded down; 0 if cells are single integers
+    rejected: float  # the share of proposals that are rejected
 
     @property
     def place_type(self) -> str:
@@ -95,18 +96,14 @@ class GeometricLaw:
     def first(self, block: IntArray, source: Source) -> Undecided:
         """Fill a block with proposals; return those that need a height, with their values."""
         words = np.frombuffer(source(2 * len(block)), "<u2")
-        cells = np.take(self.strips.sure, words, mode="clip")
-        block[:] = cells
-        open_ = np.flatnonzero(cells == UNSURE)
-        numbers = self.strips.cells[words[open_]].astype(np.int64)
+        block[:] = np.take(self.strips.cells, words, mode="clip")
         if self.shift:
             kind = np.dtype(self.place_type)
             drawn = np.frombuffer(source(kind.itemsize * len(block)), kind)
-            places = drawn >> kind.type(8 * kind.itemsize - self.shift)
             block <<= self.shift
-            block ^= places
-            numbers = (numbers << self.shift) ^ places[open_]
-        return Undecided(open_, words[open_], numbers)
+            block ^= drawn >> kind.type(8 * kind.itemsize - self.shift)
+        open_ = np.flatnonzero(words >= self.strips.sure)
+        return Undecided(open_, words[open_], block[open_])
 
     def decide(self, undecided: Undecided, source: Source) -> tuple[IntArray, BoolArray]:
         """Return the values of words that need a height, and which of them are accepted."""
@@ -136,11 +133,11 @@ class GeometricLaw:
         return values, kept
 
     def _power(self, places: IntArray) -> IntArray:
-        """Return 2**32 exp(-epsilon r), for epsilon r < 1/64, to 2**4 units."""
+        """Return 2**32 exp(-epsilon r), for epsilon r < 1/50, to 8 units."""
         u = (places * self.rate) >> (_RATE_BITS - _POWER_BITS)
         square = (u * u) >> _POWER_BITS
-        cube = (square * u) >> _POWER_BITS
-        power: IntArray = (1 << _POWER_BITS) - u + (square >> 1) - cube // 6
+        rest = (square * ((1 << _POWER_BITS) * 4 - u)) >> (_POWER_BITS + 2)
+        power: IntArray = (1 << _POWER_BITS) - u + (square >> 1) - ((rest * u) >> _POWER_BITS) // 6
         return power
 
     def _is_below(self, height: int, exponent: int | None, s: int, source: Source) -> bool:
@@ -184,7 +181,8 @@ def _law(epsilon: Fraction) -> GeometricLaw:
             curve[~side if s else side] = scale * low >> (_ENCLOSED_BITS - height_bits)
     rate = 0 if shift == 0 else math.floor(epsilon * (1 << _RATE_BITS))
     strips = Strips.build(cells)
-    return GeometricLaw(epsilon, shift, last, scale, strips, height_bits, curve, rate)
+    rejected = 1 - scale / (WORDS * math.tanh(epsilon / 2) * 2**shift)
+    return GeometricLaw(epsilon, shift, last, scale, strips, height_bits, curve, rate, rejected)
 
 
 def _words(scale: int, end: Enclosure) -> int:

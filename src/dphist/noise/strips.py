@@ -7,6 +7,7 @@ is accepted as it is. Any other word needs a height within its rectangle, which 
 the curve. `docs/proofs/noise.md`, Lemma 1.
 """
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
@@ -18,11 +19,7 @@ from dphist.arrays import BoolArray, IntArray
 from dphist.noise.inversion import Source
 
 WORDS = 1 << 16
-UNSURE = -(1 << 15)
-"""Stands for the cell of a word that is not accepted as it is."""
-
 _NOWHERE = 1 << 30  # the height of words without a rectangle: above every curve
-_SPARE = 5  # one proposal in 2**5 is spare: more than are rejected
 _BLOCK = 1 << 15  # proposals made at once, so that they stay in the processor's cache
 _PIECE = 1 << 18  # samples whose undecided proposals are decided at once
 
@@ -49,12 +46,12 @@ class Strips:
 
     Attributes
     ----------
-    sure : (65536,) int16, the cell of a word that is accepted as it is, `UNSURE` for the others.
+    sure : words below this one are accepted as they are.
     cells : (65536,) int16, the cell of each word.
     heights : (65536,) int32, the lower end of the rectangle of each word.
     """
 
-    sure: npt.NDArray[np.int16]
+    sure: int
     cells: npt.NDArray[np.int16]
     heights: npt.NDArray[np.int32]
 
@@ -72,8 +69,8 @@ class Strips:
         owners[:used] = np.repeat(numbers, words)
         limits = np.zeros(WORDS, np.int64)
         limits[:used] = np.repeat(sure, words)
-        chosen = np.where(heights < limits, owners, np.int16(UNSURE))
-        return Strips(chosen, owners, heights)
+        order = np.argsort(heights >= limits, kind="stable")
+        return Strips(int(np.count_nonzero(heights < limits)), owners[order], heights[order])
 
 
 def largest_scale(words: Callable[[int], int], likely: int) -> int:
@@ -88,6 +85,11 @@ def largest_scale(words: Callable[[int], int], likely: int) -> int:
 
 class Law(Protocol):
     """A law whose samples are proposed by words, and accepted by their heights."""
+
+    @property
+    def rejected(self) -> float:
+        """The share of proposals that are rejected."""
+        ...
 
     def first(self, block: IntArray, source: Source) -> Undecided:
         """Fill a block with independent proposals; return those that need more bits."""
@@ -110,9 +112,9 @@ def fill(law: Law, out: IntArray, size: int, source: Source) -> None:
     out[undecided.places], kept = law.decide(undecided, source)
     rejected = undecided.places[~kept]
     missing = int(np.searchsorted(rejected, size))
-    spare = np.delete(np.arange(size, len(out)), rejected[missing:] - size)[:missing]
-    out[rejected[: len(spare)]] = out[spare]
-    rest = rejected[len(spare) : missing]
+    others = np.delete(np.arange(size, len(out)), rejected[missing:] - size)[:missing]
+    out[rejected[: len(others)]] = out[others]
+    rest = rejected[len(others) : missing]
     if len(rest):
         out[rest] = samples(law, len(rest), source)
 
@@ -121,11 +123,17 @@ def _moved(undecided: Undecided, start: int) -> Undecided:
     return undecided._replace(places=undecided.places + start)
 
 
+def spare(law: Law, size: int) -> int:
+    """Return how many proposals are made besides `size`: usually, more than are rejected."""
+    expected = size * law.rejected
+    return int(expected + 4 * math.sqrt(expected))
+
+
 def samples(law: Law, size: int, source: Source) -> IntArray:
     """Return (size,) independent samples."""
-    result = np.empty(size + (min(size, _PIECE) >> _SPARE), np.int64)
+    result = np.empty(size + spare(law, min(size, _PIECE)), np.int64)
     for start in range(0, size, _PIECE):
         length = min(_PIECE, size - start)
         # The spare proposals of a piece stand where the next piece begins.
-        fill(law, result[start : start + length + (length >> _SPARE)], length, source)
+        fill(law, result[start : start + length + spare(law, length)], length, source)
     return result[:size]

@@ -1,5 +1,6 @@
 """Calibration: from a total guarantee to the parameters of a mechanism."""
 
+import contextlib
 import functools
 import math
 from collections.abc import Callable, Sequence
@@ -60,7 +61,7 @@ class Choosing(Protocol):
     Its mechanisms have a `spread`, of which the smallest is taken.
     """
 
-    def forms(self, delta: Exact, **parameters: Any) -> list[dict[str, Any]]: ...
+    def calibration_forms(self, delta: Exact, **parameters: Any) -> list[dict[str, Any]]: ...
 
 
 M = TypeVar("M", bound=Guaranteeing)
@@ -133,8 +134,10 @@ def calibrate(
     forms = _forms(mechanism, delta, parameters)
     if len(forms) > 1:
         asked: dict[str, Any] = {"releases": releases, "accounting": accounting}
-        tried = (calibrate(mechanism, epsilon=epsilon, delta=delta, **asked, **f) for f in forms)
-        return min(tried, key=_spread)
+        again: Callable[..., M] = functools.partial(
+            calibrate, mechanism, epsilon=epsilon, delta=delta, **asked
+        )
+        return _least_spread(again, forms)
     (parameters,) = forms
     aim = _Aim(
         positive_number(epsilon, "epsilon"),
@@ -349,12 +352,20 @@ def _forms(
     """Return the parameters to choose from."""
     asked: object = mechanism
     if isinstance(asked, Choosing):
-        return asked.forms(delta, **parameters)
+        return asked.calibration_forms(delta, **parameters)
     return [parameters]
 
 
-def _spread(made: Any) -> float:
-    return float(made.spread)
+def _least_spread(make: Callable[..., M], forms: Sequence[dict[str, Any]]) -> M:
+    """Return the mechanism of the least spread, of those that the total suffices for."""
+    found: list[Any] = []
+    for form in forms:
+        with contextlib.suppress(ParameterError):
+            found.append(make(**form))
+    if not found:
+        return make(**forms[0])  # says why not
+    least: M = min(found, key=lambda made: float(made.spread))
+    return least
 
 
 def _needs_delta(mechanism: Callable[..., Any], parameters: dict[str, Any]) -> bool:

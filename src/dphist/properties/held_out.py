@@ -38,18 +38,44 @@ def held_out_share(profile: Profile, tries: int) -> float:
 def held_out_interval(profile: Profile, tries: int) -> tuple[float, float]:
     """Return Clopper and Pearson's 95 % interval of the held-out share.
 
-    It is that for as many independent records as would give the variance that the share has in
-    samples from the maximum-likelihood population, where that is larger than a binomial one.
+    It is that for as many independent records as would give the share's own variance, where that
+    is larger than a binomial one.
     """
     n, share = profile.total, held_out_share(profile, tries)
-
-    def weigh(counts: IntArray) -> FloatArray:
-        return _chance(profile, np.maximum(counts - 1, 0), tries, without=0) * counts / n
-
-    spread = sampling(profile, weigh, chao1(profile), lambda population: 0.0).spread
-    binomial = share * (1 - share)
+    spread, binomial = _spread(profile, tries), share * (1 - share)
     independent = min(n, binomial / spread**2) if spread > 0 and binomial > 0 else n
     return clopper_pearson(share, independent)
+
+
+def _spread(profile: Profile, tries: int) -> float:
+    """Return the standard deviation of the held-out share, the smaller of two approximations.
+
+    Both are for samples from the maximum-likelihood population. The first keeps the count that a
+    label needs to be in the dictionary, which is right where many labels have about that count. The
+    second is right where few have: another label then takes the place of one that leaves, so only
+    the excess over that count c varies, and how many others have c or c + 1 records themselves.
+    """
+    n, most = profile.total, chao1(profile)
+    ends = np.cumsum(profile.prevalences[::-1])
+    place = int(np.searchsorted(ends, tries))
+    if place == len(ends):
+        return 0.0  # all labels are in the dictionary
+    needed = int(profile.counts[::-1][place])
+
+    def all_records(counts: IntArray) -> FloatArray:
+        return _chance(profile, np.maximum(counts - 1, 0), tries, without=0) * counts / n
+
+    def excess(counts: IntArray) -> FloatArray:
+        return np.maximum(counts - needed, 0) / n
+
+    fixed, moving = (
+        sampling(profile, weigh, most, lambda population: 0.0).spread
+        for weigh in (all_records, excess)
+    )
+    away = (profile.counts - needed) / math.sqrt(needed)
+    others = profile.prevalences - (profile.counts == needed)
+    beside = float(others @ np.exp(-(away**2) / 2)) / math.sqrt(2 * math.pi * needed)
+    return min(fixed, math.hypot(moving, needed * math.sqrt(2 * beside) / n))
 
 
 def clopper_pearson(share: float, n: float) -> tuple[float, float]:

@@ -26,8 +26,8 @@ METHODS = ("plug-in", "unbiased")
 # The method of `entropy` that answers order 1.
 _SHANNON = {None: "wu-yang", "plug-in": "plug-in"}
 MAX_ORDER = 1000
-# Relative error of the sum up to which there is an interval; that of some three pairs.
-_MOST_ERROR = 0.6
+# Relative error of the sum up to which there is an interval: that of about one pair.
+_MOST_ERROR = 1.0
 _MOST_POWER = 20
 
 
@@ -69,7 +69,7 @@ def renyi_entropy(
     the jackknife's over records, by the delta method, and that for the maximum-likelihood
     population (`dphist.properties.sampling`). Orders 0 and infinity have none: they depend on
     which labels were seen, and on the largest count. For the unbiased sum there is an interval
-    (`dphist.properties.power_sum_interval`), if the relative error of the sum is at most 0.6.
+    (`dphist.properties.power_sum_interval`), if the relative error of the sum is at most 1.
 
     >>> profile = Profile.from_counts([2, 2])
     >>> [round(renyi_entropy(profile, order=2, method=m), 6) for m in ("plug-in", "unbiased")]

@@ -1,10 +1,10 @@
 """ContinualMechanism: the parameters of a stream, and what they guarantee before any event."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
@@ -25,18 +25,19 @@ from dphist.parameters import (
     whole_number,
 )
 from dphist.privacy import ZCDP, ApproxZCDP, PrivacyUnit, PureDP
-from dphist.release.label_types import IN_WORDS, LABEL_TYPES, LabelType, text_of, type_of
+from dphist.release.label_types import LabelType
 from dphist.release.mechanisms import savable
 from dphist.release.release import Release
 from dphist.release.running_counts import RunningCounts
 from dphist.streams.counters.autoregressive import LARGEST_DISTANCE, autoregressive_counter
 from dphist.streams.counters.binary import BinaryCounter, levels
 from dphist.streams.counters.counter import Counter
+from dphist.streams.counters.design import UNBOUNDED
 from dphist.streams.counters.laplace import LaplaceCounter, laplace_counter, laplace_half_width
-from dphist.streams.counters.toeplitz import toeplitz_counter
+from dphist.streams.counters.toeplitz import toeplitz_counter, unbounded_counter
+from dphist.streams.listed import checked_type, listed_labels
+from dphist.streams.methods import IN_WORDS, Method, checked_method
 from dphist.streams.threshold import threshold_units
-
-Method: TypeAlias = Literal["toeplitz", "autoregressive", "binary", "laplace"]
 
 LEVEL = 0.95
 """Probability of the counts and intervals that are stated."""
@@ -60,11 +61,13 @@ class ContinualMechanism(MechanismBase):
     delta : number above 0 and below 1
         Required unless `labels` are listed; then there is none. With `labels`, 0 asks for a pure
         guarantee: ``method="laplace"``.
-    horizon : int
-        How many events there may be (L).
+    horizon : int or None
+        How many events there may be (L). None if no horizon is to be chosen: then the noise grows
+        with time (``method="unbounded"``), the stream ends after 2**40 events, and `readings` is
+        required.
     max_labels : int
         How many labels an event keeps at most (Delta_0).
-    method : "toeplitz", "autoregressive", "binary" or "laplace", optional
+    method : "toeplitz", "autoregressive", "binary", "laplace" or "unbounded", optional
         How the noise of a label's running counts is correlated over time. The default, "toeplitz",
         has the smallest error at every time; streams of earlier versions continue with
         "autoregressive". "laplace" is pure, for listed labels, and the default if `delta` is 0.
@@ -141,7 +144,7 @@ class ContinualMechanism(MechanismBase):
         *,
         epsilon: Exact,
         delta: Exact | None = None,
-        horizon: int,
+        horizon: int | None,
         max_labels: int = 1,
         method: Method | None = None,
         labels: Sequence[Any] | None = None,
@@ -150,27 +153,20 @@ class ContinualMechanism(MechanismBase):
         readings: int | None = None,
         label_type: LabelType | None = None,
     ) -> None:
-        if method is None:
-            method = "toeplitz" if labels is None or delta is None else "laplace"
-        if method not in get_args(Method):
-            raise ParameterError(
-                "method must be 'toeplitz', 'autoregressive', 'binary' or 'laplace'"
-            )
+        chosen = checked_method(method, horizon, labels, delta, readings)
         if labels is not None and delta not in (None, 0):
             raise ParameterError("delta must be left out where labels are listed: there is none")
-        if method == "laplace" and labels is None:
-            raise ParameterError(
-                "labels must be listed for method 'laplace': labels from the data need a delta"
-            )
-        kind = _label_type(label_type, labels)
-        most = whole_number(horizon, "horizon", 1, LARGEST_HORIZON)
+        kind = checked_type(label_type, labels)
+        most = UNBOUNDED
+        if horizon is not None:
+            most = whole_number(horizon, "horizon", 1, LARGEST_HORIZON)
         self._hold(
             epsilon=privacy_parameter(epsilon, "epsilon"),
             delta=positive_delta(delta, "labels come from the data") if labels is None else None,
             horizon=most,
             max_labels=whole_number(max_labels, "max_labels", 1, LARGEST_BOUND),
-            method=method,
-            labels=None if labels is None else _listed(labels, kind),
+            method=chosen,
+            labels=None if labels is None else listed_labels(labels, kind),
             max_events_per_user=optional_whole(max_events_per_user, "max_events_per_user", 1, most),
             windows=optional_whole(windows, "windows", 1, most),
             readings=optional_whole(readings, "readings", 1, most),
@@ -211,6 +207,8 @@ class ContinualMechanism(MechanismBase):
             return laplace_counter(self.epsilon / (events * self.changed_labels), self.horizon)
         marks = 0 if self.windows is None else self.horizon // self.windows
         times = min(self.horizon, self.most_readings + marks)
+        if self.method == "unbounded":
+            return unbounded_counter(levels(self.horizon) * self.epsilon**2, times)
         made = toeplitz_counter if self.method == "toeplitz" else autoregressive_counter
         return made(levels(self.horizon) * self.epsilon**2, self.horizon, times)
 
@@ -240,16 +238,28 @@ class ContinualMechanism(MechanismBase):
 
     @property
     def threshold(self) -> Fraction | None:
-        """Noisy counts above it are released, in records; None where labels are listed."""
+        """Noisy counts above it are released, in records; None where labels are listed.
+
+        Without a horizon it grows with time, and this is the last one: see `threshold_at`.
+        """
+        return self.threshold_at(self.horizon)
+
+    def threshold_at(self, time: int) -> Fraction | None:
+        """Return the threshold at a time, 1 to horizon: the same at all times if there is one."""
+        units = self.threshold_units_at(time)
+        return None if units is None else Fraction(units, 2**self.counter.unit_bits)
+
+    def threshold_units_at(self, time: int) -> int | None:
+        """Return `threshold_at` in units of the noise."""
         counter = self.counter
         if self.delta is None:
             return None
-        units = threshold_units(
+        return threshold_units(
             counter,
             self.delta / (self.max_labels * self.most_readings),
             self.max_events_per_user or 1,
+            time if self.method == "unbounded" else None,
         )
-        return Fraction(units, 2**counter.unit_bits)
 
     @property
     def standard_error(self) -> float:
@@ -268,22 +278,35 @@ class ContinualMechanism(MechanismBase):
         """`standard_error`, by the name all mechanisms have."""
         return self.standard_error
 
-    def likely_count(self, chance: float) -> int:
+    def likely_count(self, chance: float, time: int | None = None) -> int:
         """Return the count from which a label is in a reading with this probability or more.
 
-        By the largest noise; 1 where all labels are listed.
+        By the noise of a time, or the largest; 1 where all labels are listed.
         """
         checked_level(chance, "chance")
-        if self.threshold is None:
+        limit = self.threshold if time is None else self.threshold_at(time)
+        if limit is None:
             return 1
-        return math.ceil(float(self.threshold) + float(ndtri(chance)) * self.standard_error)
+        error = self.standard_error if time is None else self.standard_error_at(time)
+        return math.ceil(float(limit) + float(ndtri(chance)) * error)
 
-    def half_width(self, level: float = LEVEL) -> int:
-        """Return the smallest q at which a count's noise, rounded, is within q at any time."""
+    def stated_until(self, time: int) -> int | None:
+        """Return the last of these times if the noise is stated up to it; None if for all times.
+
+        Without a horizon, what is stated of the end of the stream would say little of its readings.
+        """
+        return max(time, 1) if self.method == "unbounded" else None
+
+    def half_width(self, level: float = LEVEL, time: int | None = None) -> int:
+        """Return the smallest q at which a count's noise, rounded, is within q at any time.
+
+        With a `time`, at that one and, unless the method is binary or laplace, those before.
+        """
         counter = self.counter
         if isinstance(counter, LaplaceCounter):
             return laplace_half_width(counter.rate, counter.most_blocks, level)
-        return gaussian_half_width(self.standard_error, level)
+        error = self.standard_error if time is None else self.standard_error_at(time)
+        return gaussian_half_width(error, level)
 
     def expected_error(self) -> ExpectedError:
         """Return the count from which a label is in a reading with 95 %, and the noise's scale."""
@@ -300,7 +323,8 @@ class ContinualMechanism(MechanismBase):
         They reach `half_width` to both sides, and not below 1 unless labels are listed.
         """
         self._check_asked(release, level)
-        counts, width = release.value.latest.counts, self.half_width(level)
+        until = self.stated_until(int(release.value.times[-1]))
+        counts, width = release.value.latest.counts, self.half_width(level, until)
         low, high = counts - width, counts + width
         if self.threshold is not None:
             low, high = np.maximum(low, 1), np.maximum(high, 1)
@@ -362,38 +386,7 @@ class ContinualMechanism(MechanismBase):
     @property
     def description(self) -> str:
         """How the counts are made."""
-        noise = {
-            "binary": "sums over dyadic blocks of events, each with Gaussian noise of its own "
-            "(binary mechanism)",
-            "autoregressive": "a running count with Gaussian noise that is a sum of "
-            "autoregressive processes",
-            "laplace": "sums over blocks of events of a tree, added and subtracted, each with "
-            "integer Laplace noise of its own",
-            "toeplitz": "a running count with Gaussian noise that is a sum of autoregressive "
-            "processes without a past (a Toeplitz factorization with few buffers)",
-        }[self.method]
+        noise = IN_WORDS[self.method]
         if self.labels is not None:
             return f"Each listed label has {noise}."
         return f"Each label has {noise}; it is listed while its noisy count is above the threshold."
-
-
-def _label_type(wanted: LabelType | None, labels: Sequence[Any] | None) -> LabelType:
-    """Return the type that was asked for, or that of the first listed label, or text."""
-    if wanted is None:
-        first = next(iter(labels), None) if isinstance(labels, Sequence) else None
-        return type_of(first) or "text"
-    if wanted not in LABEL_TYPES:
-        raise ParameterError(f"label_type must be one of {', '.join(LABEL_TYPES)}")
-    return wanted
-
-
-def _listed(labels: Sequence[Any], kind: LabelType) -> tuple[str, ...]:
-    """Return the listed labels as text."""
-    listed = isinstance(labels, Iterable) and not isinstance(labels, str | bytes | Mapping)
-    held = [text_of(label, kind) for label in labels] if listed else []
-    texts = tuple(text for text in held if text is not None)
-    if not held or len(texts) < len(held) or len(set(texts)) < len(texts):
-        raise ParameterError(
-            f"labels must list at least one label, as {IN_WORDS[kind]}, and each once"
-        )
-    return texts

@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, SupportsIndex
 
@@ -10,11 +10,12 @@ from dphist.errors import ParameterError, StateError
 from dphist.noise import Source
 from dphist.parameters import Exact, whole_number
 from dphist.privacy import ApproxDP, Target
-from dphist.release.label_types import LabelType, label_of
+from dphist.release.label_types import LabelType
 from dphist.release.release import Release
 from dphist.release.running_counts import RunningCounts
 from dphist.streams.events.reading import one_event, read_events
-from dphist.streams.mechanism import ContinualMechanism, Method
+from dphist.streams.mechanism import ContinualMechanism
+from dphist.streams.methods import Method
 from dphist.streams.state.live import LiveState, load_or_begin, load_state, with_budget
 from dphist.streams.state.state import StreamState
 from dphist.streams.store.store import Store
@@ -36,8 +37,10 @@ class ContinualHistogram(StreamProperties):
         computes it from a total.
     delta : number above 0 and below 1
         Required if `labels` are not listed. With `labels`, 0 asks for a pure guarantee.
-    horizon : int
-        Maximum number of events; further events are refused.
+    horizon : int or None
+        Maximum number of events; further events are refused. None if no horizon is to be chosen:
+        the noise then grows slowly with time, and `readings` is required. The stream ends after
+        2**40 events.
     max_labels : int
         Maximum number of labels of an event; if there are more, that many are kept, chosen at
         random.
@@ -90,7 +93,7 @@ class ContinualHistogram(StreamProperties):
         *,
         epsilon: Exact,
         delta: Exact | None = None,
-        horizon: int,
+        horizon: int | None,
         max_labels: int = 1,
         method: Method | None = None,
         labels: Sequence[Any] | None = None,
@@ -163,13 +166,7 @@ class ContinualHistogram(StreamProperties):
         StateError
             If the stream was saved to a file or closed, the process is a fork, or writing failed.
         """
-        bounded = self.mechanism.max_events_per_user is not None
-        if bounded != (user is not None):
-            raise ParameterError(
-                "user must be given: the stream bounds events a user (max_events_per_user)"
-                if bounded
-                else "user must be left out: the stream was made without max_events_per_user"
-            )
+        self._check_user(user is not None)
         kind = self.mechanism.label_type
         self._live.count(one_event(labels, user, label_type=kind), source)
 
@@ -230,11 +227,6 @@ class ContinualHistogram(StreamProperties):
         """
         with self._live.ready():
             return self._typed(self._live.read(record=False, source=source))
-
-    def _typed(self, counts: Mapping[str, int]) -> dict[Any, int]:
-        """Return counts by label, of counts by the labels' texts."""
-        kind = self.mechanism.label_type
-        return {label_of(text, kind): count for text, count in counts.items()}
 
     def top(self, k: int, *, source: Source | None = None) -> dict[Any, int]:
         """Return the k largest of `counts`, or all of them if there are fewer."""

@@ -1,11 +1,13 @@
 """The guarantee and the parameters of a stream, independent of its events."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from dphist.errors import ParameterError
 from dphist.parameters import Exact
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PureDP
+from dphist.release.label_types import label_of
 from dphist.release.release import FOR_TESTS
 from dphist.streams.mechanism import ContinualMechanism
 from dphist.streams.state.live import LiveState
@@ -37,6 +39,21 @@ class StreamProperties:
     def for_tests(self) -> bool:
         """Whether any random bits came from a caller; then the stream protects nobody."""
         return self._live.state.for_tests
+
+    def _typed(self, counts: Mapping[str, int]) -> dict[Any, int]:
+        """Return counts by label, of counts by the labels' texts."""
+        kind = self.mechanism.label_type
+        return {label_of(text, kind): count for text, count in counts.items()}
+
+    def _check_user(self, given: bool) -> None:
+        """Refuse an event without a user where users are bounded, and with one where not."""
+        bounded = self.mechanism.max_events_per_user is not None
+        if bounded != given:
+            raise ParameterError(
+                "user must be given: the stream bounds events a user (max_events_per_user)"
+                if bounded
+                else "user must be left out: the stream was made without max_events_per_user"
+            )
 
     def _promise(self) -> str:
         """Return the guarantee in words, for a repr."""

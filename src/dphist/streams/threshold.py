@@ -9,7 +9,9 @@ from dphist.streams.counters.counter import Counter
 _ROOT_BITS = 64
 
 
-def threshold_units(counter: Counter, chance: Fraction, events: int) -> int:
+def threshold_units(
+    counter: Counter, chance: Fraction, events: int, time: int | None = None
+) -> int:
     """Return the smallest threshold proved to keep the probability, in the counter's units.
 
     One user has at most `events` events. Labels of this user only have counts j from 1 to
@@ -19,10 +21,12 @@ def threshold_units(counter: Counter, chance: Fraction, events: int) -> int:
     at most delta over all readings. The T required by j is convex in j, so the first and the last
     j decide (`docs/proofs/streams.md`, Lemma 7).
 
+    At one `time`, its variance decides; else the largest of all times.
+
     For one event it is 1 + sigma sqrt(ceil(log2(L + 1)) + 1) Phi^-1(1 - delta / (Delta_0 L))
     with the binary counter and L readings (Rogers 2023, sec. 4.3), plus rounding.
     """
-    deviation = _root_above(counter.variance)
+    deviation = _root_above(counter.variance if time is None else counter.variance_at(time))
     needed = (
         count + deviation * normal_quantile_above(chance * count / events) for count in (1, events)
     )

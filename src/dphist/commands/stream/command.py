@@ -29,7 +29,7 @@ from dphist.release.label_types import LABEL_TYPES, LabelType, text_of
 from dphist.report.counted import how_many
 from dphist.report.guarantees import in_all, total_of
 from dphist.streams import ContinualHistogram, ContinualMechanism
-from dphist.streams.mechanism import Method
+from dphist.streams.methods import Method
 
 _EPILOG = (
     "Events are read from standard input, one per line, and counted as soon as their line is "
@@ -45,6 +45,7 @@ _EPILOG = (
     "without further readings. The exit code is 0 only if the whole input was counted and the last "
     "reading was made."
 )
+NO_HORIZON = "none"
 _NEW = ("epsilon", "delta", "horizon")
 _OTHERS = ("max_labels", "method", "max_events_per_user", "readings", "label_type")
 
@@ -82,7 +83,14 @@ def add_stream(commands: Commands, summary: str) -> None:
         help="total delta of the stream, such as 1e-6; 0 for a pure guarantee, with --known-labels",
     )
     command.add_argument(
-        "--horizon", type=whole, metavar="N", help=help_of(ContinualMechanism, "horizon")
+        "--horizon",
+        type=_horizon,
+        metavar="N",
+        help=help_of(
+            ContinualMechanism,
+            "horizon",
+            ', or "none" for a stream whose noise grows slowly with time; needs --readings',
+        ),
     )
     command.add_argument(
         "--max-labels",
@@ -96,8 +104,8 @@ def add_stream(commands: Commands, summary: str) -> None:
         help=help_of(
             ContinualMechanism,
             "method",
-            "; toeplitz has the lowest error, laplace a pure guarantee (default: toeplitz, or "
-            "laplace with --delta 0)",
+            "; toeplitz has the lowest error (default: toeplitz, laplace with --delta 0, "
+            "unbounded with --horizon none)",
         ),
     )
     command.add_argument(
@@ -238,7 +246,7 @@ def _check_options(options: argparse.Namespace) -> None:
         "expect_events",
     ):
         value = getattr(options, name)
-        if value is not None and value < 1:
+        if value not in (None, NO_HORIZON) and value < 1:
             raise ParameterError(f"{name} must be at least 1")
     given = [name for name in _NEW if getattr(options, name) is not None]
     missing = [f"--{name}" for name in _NEW if name not in given]
@@ -274,7 +282,10 @@ def _made(options: argparse.Namespace) -> ContinualMechanism:
             "--epsilon 1 --delta 1e-6 --horizon 1000000"
         )
     epsilon = positive_number(options.epsilon, "epsilon")
-    shared = {"horizon": options.horizon, **_given(options)}
+    horizon = None if options.horizon == NO_HORIZON else options.horizon
+    shared = {"horizon": horizon, **_given(options)}
+    if horizon is None and options.readings is None:
+        raise UsageError("--horizon none needs --readings: how often the stream is read at most")
     if _is_pure(options):
         made = calibrate(
             ContinualMechanism, epsilon=epsilon, delta=0, **{**shared, "method": "laplace"}
@@ -349,6 +360,11 @@ def _form(options: argparse.Namespace, kind: LabelType) -> Form:
 
 def _label(options: argparse.Namespace) -> str:
     return "label" if options.label is None else str(options.label)
+
+
+def _horizon(text: str) -> int | str:
+    """Read a whole number, or that there is no horizon."""
+    return NO_HORIZON if text == NO_HORIZON else whole(text)
 
 
 def _seconds(text: str) -> float:

@@ -18,6 +18,8 @@ from dphist.report.streams import words as streams_words
 from dphist.report.words import plural_of
 from dphist.streams import ContinualMechanism
 
+_USUAL_EVENTS = 10**6
+
 
 def print_dry_run(mechanism: ContinualMechanism, options: argparse.Namespace) -> None:
     """State guarantee, threshold and error; nothing is read or made."""
@@ -26,11 +28,15 @@ def print_dry_run(mechanism: ContinualMechanism, options: argparse.Namespace) ->
     named = None if options.unit is None else user_unit(options)
     quoted = quote(mechanism, options, Protected(named, None))
     threshold, guess = mechanism.threshold, options.expect_events
+    # Without a horizon errors grow with time: stated for the number expected, or a usual one.
+    until = mechanism.stated_until(guess or _USUAL_EVENTS)
+    if threshold is not None and until is not None:
+        threshold = mechanism.threshold_at(until)
     said = {"unit": unit}
     number = Number(noun=plural_of(streams_words.user_of(mechanism, said)))
     if mechanism.max_events_per_user is None:
         number = Number(guess or mechanism.horizon, "events")
-    likely = None if threshold is None else streams_words.likely_count(mechanism)
+    likely = None if threshold is None else streams_words.likely_count(mechanism, until)
     if options.quiet:
         return
     goes_on = Path(options.state).exists()  # with outputs that it may replace
@@ -42,7 +48,9 @@ def print_dry_run(mechanism: ContinualMechanism, options: argparse.Namespace) ->
             "method": mechanism.method,
             "horizon": mechanism.horizon,
             "threshold": None if threshold is None else float_up(threshold),
-            "standard_error": mechanism.standard_error,
+            "standard_error": mechanism.standard_error
+            if until is None
+            else mechanism.standard_error_at(until),
             "noise_bytes_per_label": 8 * mechanism.counter.width,
             "released_with_chance": {} if likely is None else {"0.95": likely},
             **quoted.shown,
@@ -60,12 +68,14 @@ def print_dry_run(mechanism: ContinualMechanism, options: argparse.Namespace) ->
     for line in streams_words.bounding_in_words(mechanism, said):
         print(line)
     print(mechanism.description)
-    print(streams_words.threshold_in_words(mechanism))
+    print(streams_words.threshold_in_words(mechanism, until))
     if guess is not None and likely is not None:
         share = plain(up(Fraction(100 * likely, guess), 2))
         print(f"  {likely:,} of {guess:,} events are {share} % of them.")
-    error, width = streams_words.error_text(mechanism), streams_words.half_width(mechanism)
-    print(f"Standard error of a count: at most {error}, so ± {width:,} with probability 95 %.")
+    error = streams_words.error_text(mechanism, until)
+    width = streams_words.half_width(mechanism, until)
+    when = "at most" if until is None else f"after {until:,} events"
+    print(f"Standard error of a count: {when} {error}, so ± {width:,} with probability 95 %.")
     width = mechanism.counter.width
     print(f"Noise kept for a label: {width:,} numbers, {8 * width:,} bytes.")
     for line in quoted.said:

@@ -118,9 +118,10 @@ class Objects(Form):
                 continue
             labels, user = self._read(text)
             if labels is None:
+                one, some = ("text", "texts") if self._kind == "text" else ("label", "labels")
                 raise DataError(
                     f"line {self.lines:,} must be a JSON object whose field {self._label!r} is a "
-                    "label, a list of labels or null"
+                    f"{one}, a list of {some} or null"
                 )
             if self._user is not None and user is None:
                 raise DataError(

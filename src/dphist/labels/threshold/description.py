@@ -40,11 +40,11 @@ def shared_in_words(noise: CorrelatedNoise) -> str:
     >>> from fractions import Fraction
     >>> from dphist.labels.threshold.correlation import best_correlation
     >>> shared_in_words(CorrelatedNoise(Fraction(4), best_correlation(4, 4)))
-    'a part of which all have in common (variance 16, covariance of two counts 5.34375)'
+    'a part of which all share (Lebeda 2024; variance 16, covariance of two counts 5.34375)'
     """
     variance = plain(down(noise.scale**2))
     covariance = plain(up(noise.scale**2 * noise.correlation.ratio / (1 + noise.correlation.ratio)))
     return (
-        f"a part of which all have in common (variance {variance}, covariance of two counts "
+        f"a part of which all share (Lebeda 2024; variance {variance}, covariance of two counts "
         f"{covariance})"
     )

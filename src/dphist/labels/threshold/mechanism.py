@@ -202,7 +202,7 @@ class ThresholdHistogram(ThresholdCost):
         return geometric_delta(1 / self.noise_scale, threshold, *bounds)
 
     @classmethod
-    def forms(cls, delta: Exact, **parameters: Any) -> list[dict[str, Any]]:
+    def calibration_forms(cls, delta: Exact, **parameters: Any) -> list[dict[str, Any]]:
         """Return the parameters among which `dphist.calibrate` takes those of the least noise."""
         return forms(delta, **parameters)
 

@@ -112,7 +112,7 @@ FEW_PREFIXES = replace(PREFIXES, first_level=2, first_share=0.45)
 FEW_PREFIXES_GAUSSIAN = replace(ONE_AXIS_GAUSSIAN, first_level=0, first_share=0.2)
 FEW_MORE_AXES = replace(MORE_AXES, merge=8)
 # Strengths of the whole domain above and up to which these rules are used.
-_FEW_PREFIXES = 200, 5000
+_FEW_PREFIXES = 200, 2000
 _FEW_PREFIXES_GAUSSIAN = -1, 2000
 _FEW_MORE_AXES = -1, 5000
 

@@ -30,8 +30,8 @@ _ROUNDED = (
 _SHARED = (
     "Each label's own part and the part in common are whole numbers of small units, so sums are "
     "exact, and rounding costs nothing. Floating point proposes each part, and integer arithmetic "
-    "decides where it is uncertain. This assumes that SciPy's inverse normal distribution function "
-    "errs by less than 2^-45 (1 + |x|)."
+    "decides where it is uncertain. This assumes that float64 is added and multiplied with "
+    "relative errors of at most 2^-53 (IEEE 754)."
 )
 _STREAM = (
     "Noise is a whole number of small units, so sums and comparisons are exact, and what rounding "

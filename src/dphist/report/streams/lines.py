@@ -7,7 +7,7 @@ import numpy as np
 from dphist.arrays import BoolArray, FloatArray
 from dphist.release.release import Release
 from dphist.report.streams.rows import least_count
-from dphist.report.streams.words import half_width, mechanism_of
+from dphist.report.streams.words import half_width, mechanism_of, until
 
 MOST_LINES = 8
 _POINTS = 200  # readings that are drawn; a figure is some 400 units wide
@@ -60,7 +60,7 @@ def lines_of(release: Release) -> list[Line]:
 
 
 def _band(release: Release, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
-    width, least = half_width(mechanism_of(release)), least_count(release)
+    width, least = half_width(mechanism_of(release), until(release)), least_count(release)
     low, high = counts - width, counts + width
     return (low, high) if least is None else (np.maximum(low, least), np.maximum(high, least))
 

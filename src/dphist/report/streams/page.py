@@ -40,6 +40,7 @@ class StreamsPage(Page):
     error, half_width, intervals : standard error, reach of an interval, and what it means.
     method : how the noise goes on from one event to the next.
     pure : whether the guarantee is pure.
+    endless : whether no horizon was chosen.
     """
 
     coverage: str
@@ -56,12 +57,13 @@ class StreamsPage(Page):
     intervals: str
     method: str
     pure: bool
+    endless: bool
 
 
 def content(release: Release) -> StreamsPage:
     """Return what the page says."""
     mechanism, value = words.mechanism_of(release), release.value
-    threshold = mechanism.threshold
+    threshold, last = words.threshold_of(release), words.until(release)
     return StreamsPage(
         coverage=words.coverage_in_words(mechanism),
         bounding=" ".join(words.bounding_in_words(mechanism, release.provenance)),
@@ -71,12 +73,13 @@ def content(release: Release) -> StreamsPage:
         tables=_tables(release),
         left_out=max(len(value.latest) - _MOST_ROWS, 0),
         threshold=None if threshold is None else words.threshold_text(threshold),
-        threshold_words=words.threshold_in_words(mechanism),
-        error=words.error_text(mechanism),
-        half_width=words.half_width(mechanism),
-        intervals=words.intervals_in_words(mechanism),
+        threshold_words=words.threshold_in_words(mechanism, last),
+        error=words.error_text(mechanism, last),
+        half_width=words.half_width(mechanism, last),
+        intervals=words.intervals_in_words(mechanism, last),
         method=words.method_in_words(mechanism),
         pure=mechanism.method == "laplace",
+        endless=mechanism.method == "unbounded",
         figures=[_figure(release)],
         parameters=mechanism_facts.parameters(mechanism),
         paper=mechanism_facts.paper(mechanism),
@@ -103,14 +106,14 @@ def _figure(release: Release) -> Figure:
 
 def _caption(release: Release) -> str:
     """Say what the lines are, and what a missing line means."""
-    labels, mechanism = release.value.labels, words.mechanism_of(release)
+    labels = release.value.labels
     which = "Released counts of the labels" if len(labels) <= MOST_LINES else (
         f"Released counts of the {MOST_LINES} labels with the largest last counts"
     )  # fmt: skip
     text = f"{which}, over the events read so far; around each its 95 % band."
     if not band_seen(release):
         text += " Here it is narrower than the lines."
-    threshold = mechanism.threshold
+    threshold = words.threshold_of(release)
     if threshold is None:
         return text
     return (

@@ -26,7 +26,7 @@ from dphist.report.streams.colors import DASHES, LIGHT
 from dphist.report.streams.counted import counted_by
 from dphist.report.streams.lines import Line, apart, lines_of
 from dphist.report.streams.rows import least_count
-from dphist.report.streams.words import mechanism_of
+from dphist.report.streams.words import mechanism_of, threshold_of
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -45,7 +45,7 @@ def plot(release: Release) -> Panels:
 def chart_of(release: Release, colors: Sequence[str] = LIGHT) -> Chart:
     """Return the chart of a release: the lines of its top labels, in these colors."""
     lines = lines_of(release)
-    threshold = mechanism_of(release).threshold
+    threshold = threshold_of(release)
     limit = None if threshold is None else float(threshold)
     mechanism, end = mechanism_of(release), float(release.value.times[-1])
     of = counted_by(mechanism, release.provenance)
@@ -63,7 +63,7 @@ def chart_of(release: Release, colors: Sequence[str] = LIGHT) -> Chart:
 
 def band_seen(release: Release) -> bool:
     """Whether the band of any line can be told from it."""
-    lines, threshold = lines_of(release), mechanism_of(release).threshold
+    lines, threshold = lines_of(release), threshold_of(release)
     limits = _limits(lines, None if threshold is None else float(threshold), least_count(release))
     span = limits[1] - limits[0]
     return any(

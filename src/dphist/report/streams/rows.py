@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from dphist.release.release import Release
 from dphist.report.labels_shown import label_texts
-from dphist.report.streams.words import half_width, mechanism_of
+from dphist.report.streams.words import half_width, mechanism_of, until
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ def rows_of(release: Release, most: int) -> list[Row]:
 
 def interval(release: Release, count: int) -> tuple[int, int]:
     """Return the 95 % interval of a released count."""
-    width, least = half_width(mechanism_of(release)), least_count(release)
+    width, least = half_width(mechanism_of(release), until(release)), least_count(release)
     low, high = count - width, count + width
     return (low, high) if least is None else (max(low, least), max(high, least))
 

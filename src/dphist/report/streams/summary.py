@@ -17,7 +17,8 @@ _LABEL_COLUMNS = 40
 def summary_of(release: Release, promise: Promise) -> Summary:
     """Return what a reader wants to know first, and the first rows of the last reading."""
     mechanism, value = words.mechanism_of(release), release.value
-    error, width = words.error_text(mechanism), words.half_width(mechanism)
+    last = words.until(release)
+    error, width = words.error_text(mechanism, last), words.half_width(mechanism, last)
     facts = [
         ("Guarantee", f"{promise.cost}, for {promise.unit}"),
         *([] if mechanism.method == "laplace" else [("In zCDP", str(promise.guarantee))]),
@@ -25,7 +26,7 @@ def summary_of(release: Release, promise: Promise) -> Summary:
         ("Readings", f"{len(value):,}; {len(value.latest):,} labels in the last one"),
         ("Bounds", " ".join(words.bounding_in_words(mechanism, release.provenance))),
         ("Counts", counted_by(mechanism, release.provenance).sentence),
-        ("Threshold", words.threshold_in_words(mechanism).removeprefix("Threshold: ")),
+        ("Threshold", words.threshold_in_words(mechanism, last).removeprefix("Threshold: ")),
         (
             "Error",
             f"standard error of a count at most {error}, so ± {width:,} with probability 95 %",

@@ -19,6 +19,7 @@ _METHODS = {
     "autoregressive": "noise that is a sum of a few processes, slow and fast ones",
     "toeplitz": "noise that is a sum of a few processes, slow and fast ones, without a past",
     "laplace": "integer Laplace noise on sums over blocks of events, added and subtracted",
+    "unbounded": "noise that is a sum of processes, from fast to very slow ones, and grows slowly",
     "binary": "noise on each sum over a dyadic block of events",
 }
 
@@ -48,10 +49,10 @@ def coverage_in_words(mechanism: ContinualMechanism) -> str:
     readings = "however many there are"
     if mechanism.readings is not None:
         readings = f"at most {mechanism.readings:,}"
-    return (
-        f"This holds for all readings together, {readings}, over the whole stream of up to "
-        f"{how_many(mechanism.horizon, 'event')}."
-    )
+    events = "the whole stream of up to " + how_many(mechanism.horizon, "event")
+    if mechanism.method == "unbounded":
+        events = f"the whole stream, however long (it ends after {mechanism.horizon:,} events)"
+    return f"This holds for all readings together, {readings}, over {events}."
 
 
 def neighbors_in_words(mechanism: ContinualMechanism, provenance: Mapping[str, str]) -> str:
@@ -90,16 +91,33 @@ def method_in_words(mechanism: ContinualMechanism) -> str:
     return f"{name}, {_METHODS[name]}" if name in _METHODS else name
 
 
-def threshold_in_words(mechanism: ContinualMechanism) -> str:
-    """Say where the threshold lies, and which counts are above it."""
-    threshold = mechanism.threshold
+def threshold_in_words(mechanism: ContinualMechanism, until: int | None = None) -> str:
+    """Say where the threshold lies, and which counts are above it.
+
+    Parameters
+    ----------
+    until : the last time, if the threshold grows with time: see `stated_until`.
+    """
+    threshold = mechanism.threshold if until is None else mechanism.threshold_at(until)
     if threshold is None:
         return "There is no threshold: all listed labels are in each reading."
+    after = "" if until is None else f" after {how_many(until, 'event')}, less before"
     return (
-        f"Threshold: {threshold_text(threshold)}; labels with a noisy count above it are in a "
-        f"reading. From a count of {likely_count(mechanism):,} on, a label is in it with a chance "
-        "of 95 % or more."
+        f"Threshold: {threshold_text(threshold)}{after}; labels with a noisy count above it are in "
+        f"a reading. From a count of {likely_count(mechanism, until):,} on, a label is in it with "
+        "a chance of 95 % or more."
     )
+
+
+def until(release: Release) -> int | None:
+    """Return the time up to which errors are stated; None where they are for all times."""
+    return mechanism_of(release).stated_until(int(release.value.times[-1]))
+
+
+def threshold_of(release: Release) -> Fraction | None:
+    """Return the threshold at the last reading."""
+    mechanism, last = mechanism_of(release), until(release)
+    return mechanism.threshold if last is None else mechanism.threshold_at(last)
 
 
 def threshold_text(threshold: Fraction) -> str:
@@ -107,27 +125,28 @@ def threshold_text(threshold: Fraction) -> str:
     return f"{math.ceil(threshold * 10) / 10:,.1f}"
 
 
-def likely_count(mechanism: ContinualMechanism) -> int:
+def likely_count(mechanism: ContinualMechanism, until: int | None = None) -> int:
     """Return the count from which on a label is released with 95 %, by the largest noise."""
-    return int(mechanism.likely_count(LEVEL))
+    return int(mechanism.likely_count(LEVEL, until))
 
 
-def half_width(mechanism: ContinualMechanism) -> int:
+def half_width(mechanism: ContinualMechanism, until: int | None = None) -> int:
     """Return the least q at which a count's noise, rounded, is within q with 95 % at any time."""
-    return int(mechanism.half_width(LEVEL))
+    return int(mechanism.half_width(LEVEL, until))
 
 
-def error_text(mechanism: ContinualMechanism) -> str:
+def error_text(mechanism: ContinualMechanism, until: int | None = None) -> str:
     """Write the largest standard error in three digits, rounded up."""
-    return plain(up(mechanism.standard_error, 3))
+    error = mechanism.standard_error if until is None else mechanism.standard_error_at(until)
+    return plain(up(error, 3))
 
 
-def intervals_in_words(mechanism: ContinualMechanism) -> str:
+def intervals_in_words(mechanism: ContinualMechanism, until: int | None = None) -> str:
     """Say what the error bands mean."""
     multiple = "" if mechanism.method == "laplace" else "That is 1.96 standard errors, and a"
     start = (
-        f"Bands and intervals reach {half_width(mechanism):,} to both sides of a released count. "
-        f"{multiple or 'A'} standard error is at most {error_text(mechanism)}. "
+        f"Bands and intervals reach {half_width(mechanism, until):,} to both sides of a released "
+        f"count. {multiple or 'A'} standard error is at most {error_text(mechanism, until)}. "
         "The noise stays within that with a probability of 95 % or more, for each label and each "
         "time by itself. At times that are close together the noise is partly the same: a line "
         "that is too high now is likely too high a little later."
@@ -190,4 +209,6 @@ def reached_in_words(release: Release) -> str:
     The horizon is the last event the guarantee covers.
     """
     time, horizon = int(release.value.times[-1]), mechanism_of(release).horizon
+    if mechanism_of(release).method == "unbounded":
+        return f"{time:,}; no horizon was chosen"
     return f"{time:,} of at most {horizon:,} (the horizon)"

@@ -28,8 +28,8 @@ _SIGMA_BITS = 24
 _MOST_BITS = 37
 # Below this, the float64 error of a product is less than 2**-7.
 _FAR = 2**45
-# Share of the distance of neighbors reserved for rounding, if possible, and the maximum share; with
-# more, another method would have a lower error.
+# Share of the distance of neighbors reserved for rounding, if possible, and the maximum share, of
+# all counters; with more, another method would have a lower error.
 _ROUNDING_SHARE, _MOST_SHARE = Fraction(1, 256), Fraction(1, 8)
 # Maximum difference of neighbors that rounding adds to a part's next value, in units (Lemma 5).
 _SHIFT, _FIRST_SHIFT = Fraction(9, 4), Fraction(5, 4)
@@ -158,11 +158,13 @@ def autoregressive_counter(
     """
     chosen = design(horizon)
     added = _rounding_distance(chosen, horizon if times is None else times)
-    return AutoregressiveCounter(chosen.decays, *scaled(chosen, squared_distance, added))
+    return AutoregressiveCounter(
+        chosen.decays, *scaled(chosen, squared_distance, added, _ROUNDING_SHARE)
+    )
 
 
 def scaled(
-    chosen: Design, squared_distance: Fraction, added: Fraction
+    chosen: Design, squared_distance: Fraction, added: Fraction, share: Fraction
 ) -> tuple[tuple[Fraction, ...], int]:
     """Return variances and `unit_bits` for which one event moves paths by at most the distance.
 
@@ -171,6 +173,7 @@ def scaled(
     chosen : the design.
     squared_distance : mu**2.
     added : the distance that rounding adds if each step's deviation is at least one unit.
+    share : of the distance that is reserved for rounding, if possible.
 
     Raises
     ------
@@ -184,7 +187,7 @@ def scaled(
     # Bits of the largest deviation minus bits of the smallest step's deviation.
     spread = (_floor_log2(max(chosen.weights) / min(steps)) + 3) // 2 + 1
     # Choose units for which rounding adds at most its share, or the smallest possible units.
-    step_bits = max(8, _bits_above(added / (distance * _ROUNDING_SHARE)))
+    step_bits = max(8, _bits_above(added / (distance * share)))
     step_bits = min(step_bits, _MOST_BITS - spread)
     left = distance - added / Fraction(2) ** step_bits
     if left < distance * (1 - _MOST_SHARE):

@@ -86,6 +86,28 @@ def toeplitz_designs(horizon: int) -> tuple[Design, ...]:
     return stationary, _of_parts(WITHOUT_PAST, len(stationary.decays), horizon)
 
 
+UNBOUNDED = 2**40
+"""Number of events after which streams without a horizon end."""
+
+# Decay times, in events, and weights, of parts for all horizons at once. Up to about a thousand
+# events the weights are equal, from then on they grow as fast as the variance of the best noise for
+# a horizon, so that its ratio to that stays about the same.
+_UNBOUNDED = (
+    *(("0.898", "1"), ("11.16", "1"), ("138.7", "1"), ("1725", "1.054"), ("21440", "1.842")),
+    *(("266500", "2.664"), ("3.313e6", "3.522"), ("4.118e7", "4.415"), ("5.119e8", "5.344")),
+    *(("6.363e9", "6.307"), ("7.909e10", "7.306"), ("9.832e11", "8.339")),
+)
+
+
+@functools.lru_cache(maxsize=1)
+def unbounded_design() -> Design:
+    """Return the design for parts without a past, where no horizon was chosen."""
+    times = [Fraction(time) for time, _ in _UNBOUNDED]
+    decays = tuple((2 * time - 1) / (2 * time + 1) for time in times)
+    weights = tuple(Fraction(weight) for _, weight in _UNBOUNDED)
+    return Design(decays, weights, squared_sensitivity(decays, weights, UNBOUNDED))
+
+
 def _of_parts(shape: Shape, parts: int, horizon: int) -> Design:
     times = _decay_times(shape, parts, horizon)
     # About exp(-1 / time), and a fraction.

@@ -23,11 +23,18 @@ from dphist.streams.counters.autoregressive import (
     squared_shifts,
     times_factor,
 )
-from dphist.streams.counters.design import Design, toeplitz_designs
+from dphist.streams.counters.design import (
+    UNBOUNDED,
+    Design,
+    toeplitz_designs,
+    unbounded_design,
+)
 from dphist.streams.counters.first_draw import first_draw, variance_without_past
 
 # More than half a unit: with the float64 error of a product that is rounded.
 _HALF = Fraction(52, 100)
+# Share of the distance of neighbors reserved for rounding, if possible.
+_ROUNDING_SHARE = Fraction(1, 512)
 # Relative bound of what rounded factors and deviations add to a variance (Lemma 7).
 _VARIANCE_ROOM = 1 + Fraction(1, 2**20)
 
@@ -39,9 +46,11 @@ class ToeplitzCounter(AutoregressiveCounter):
     Attributes
     ----------
     horizon : the last time.
+    times : maximum number of times at which noise is drawn.
     """
 
     horizon: int
+    times: int
 
     @property
     def variance(self) -> Fraction:
@@ -55,11 +64,12 @@ class ToeplitzCounter(AutoregressiveCounter):
 
     @property
     def rounding(self) -> Fraction:
-        """Rounding at each reading, and at the first that of the products as well."""
+        """1.01 units per reading, each decaying with its part, and the products of the first."""
         parts = self.width
-        first = _HALF * Fraction(parts * (parts + 1) * (parts + 2), 6) / (1 << self.unit_bits)
-        later: Fraction = AutoregressiveCounter.rounding.fget(self)  # type: ignore[attr-defined]
-        return first + later
+        units = _HALF * Fraction(parts * (parts + 1) * (parts + 2), 6)
+        for theta in self.decays:
+            units += Fraction(101, 100) * min(Fraction(self.times), 1 / (1 - theta))
+        return units / (1 << self.unit_bits)
 
     @property
     def _scaled_weights(self) -> tuple[Fraction, tuple[Fraction, ...]]:
@@ -101,13 +111,19 @@ def toeplitz_counter(
     return min(found, key=lambda counter: counter.variance)
 
 
+@functools.lru_cache(maxsize=1024)
+def unbounded_counter(squared_distance: Fraction, times: int) -> ToeplitzCounter:
+    """Return the counter of a stream without a horizon: see `toeplitz_counter`."""
+    return _counter(unbounded_design(), squared_distance, UNBOUNDED, times)
+
+
 def _counter(
     chosen: Design, squared_distance: Fraction, horizon: int, times: int
 ) -> ToeplitzCounter:
     parts = len(chosen.decays)
     shifts = (times - 1) * squared_shifts(parts) + first_squared_shifts(parts)
-    variances, unit_bits = scaled(chosen, squared_distance, root_above(shifts))
-    return ToeplitzCounter(chosen.decays, variances, unit_bits, horizon)
+    variances, unit_bits = scaled(chosen, squared_distance, root_above(shifts), _ROUNDING_SHARE)
+    return ToeplitzCounter(chosen.decays, variances, unit_bits, horizon, times)
 
 
 def first_squared_shifts(parts: int) -> Fraction:

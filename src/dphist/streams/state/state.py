@@ -150,8 +150,11 @@ class StreamState:
         exact = np.array(self.counts, np.int64)
         units = noise.total()[: len(exact)]
         above: BoolArray = np.ones(len(exact), np.bool_)
-        if self.threshold is not None:
-            above = are_above(exact, units, self.threshold, bits)
+        limit = self.threshold
+        if self.mechanism.method == "unbounded":  # it grows with time
+            limit = self.mechanism.threshold_units_at(self.time)
+        if limit is not None:
+            above = are_above(exact, units, limit, bits)
         chosen = np.flatnonzero(above).tolist()
         values = (exact + rounded(units, bits)).tolist()
         counts = in_order({self.labels[place]: values[place] for place in chosen})

@@ -1,0 +1,54 @@
+"""The methods of a stream: which there are, and which one its parameters ask for."""
+
+from typing import Any, Literal, TypeAlias, get_args
+
+from dphist.errors import ParameterError
+from dphist.parameters import Exact
+from dphist.streams.counters.design import UNBOUNDED
+
+Method: TypeAlias = Literal["toeplitz", "autoregressive", "binary", "laplace", "unbounded"]
+
+IN_WORDS: dict[Method, str] = {
+    "binary": "sums over dyadic blocks of events, each with Gaussian noise of its own "
+    "(binary mechanism)",
+    "autoregressive": "a running count with Gaussian noise that is a sum of "
+    "autoregressive processes",
+    "toeplitz": "a running count with Gaussian noise that is a sum of autoregressive "
+    "processes without a past (a Toeplitz factorization with few buffers)",
+    "unbounded": "a running count with Gaussian noise that is a sum of autoregressive "
+    "processes without a past, and grows slowly with time",
+    "laplace": "sums over blocks of events of a tree, added and subtracted, each with "
+    "integer Laplace noise of its own",
+}
+"""The noise of a label."""
+
+
+def checked_method(
+    method: Any, horizon: int | None, labels: object, delta: Exact | None, readings: int | None
+) -> Method:
+    """Return the method, or the default: pure for a delta of 0, and by whether there is a horizon.
+
+    Raises
+    ------
+    ParameterError
+        If it does not exist, or does not suit the other parameters.
+    """
+    if method is None:
+        pure = labels is not None and delta is not None
+        method = "laplace" if pure else "unbounded" if horizon is None else "toeplitz"
+    if method not in get_args(Method):
+        raise ParameterError(f"method must be one of {', '.join(get_args(Method))}")
+    if method == "laplace" and labels is None:
+        raise ParameterError(
+            "labels must be listed for method 'laplace': labels from the data need a delta"
+        )
+    if method != "unbounded" and horizon is None:
+        raise ParameterError(f"horizon must be given for method {method!r}")
+    if method == "unbounded" and horizon not in (None, UNBOUNDED):
+        raise ParameterError("horizon must be None for method 'unbounded'")
+    if method == "unbounded" and readings is None:
+        raise ParameterError(
+            "readings must be given where there is no horizon: how often the stream is read at most"
+        )
+    found: Method = method
+    return found
