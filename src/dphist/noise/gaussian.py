@@ -209,10 +209,10 @@ def _standard() -> tuple[int, Strips, FloatArray]:
         for side in range(_LAST + 1)
     ]
 
-    def words(scale: int) -> int:
-        return 2 * (1 + sum(ceil_shift(scale * high, _ENCLOSED_BITS) for _, high in ends[:-1]))
-
-    scale = largest_scale(words, 400)
+    one = 1 << _ENCLOSED_BITS
+    tallest = np.array([high / one for _, high in ends[:-1]])
+    area = math.sqrt(2 * math.pi) * (1 << _CELL_BITS)
+    scale = largest_scale(np.concatenate([tallest, tallest, [0.001] * 2]), int(WORDS / area))
     cells = []
     for side in range(_LAST):
         sure = scale * ends[side + 1][0] >> _ENCLOSED_BITS

@@ -166,13 +166,16 @@ def _law(epsilon: Fraction) -> GeometricLaw:
     last = max(1, math.ceil(math.log(max(likely, 1)) / (epsilon * 2**shift)))
     left = _left_ends(epsilon, shift, last)
     right = left if shift == 0 else _right_ends(epsilon, shift, last)
-    scale = largest_scale(lambda a: sum(_words(a, x) for side in left for x in side), likely)
-    cells = [
-        Cell(~side if s else side, scale * right[s][side][0] >> _ENCLOSED_BITS, words)
-        for s in (0, 1)
-        for side, words in enumerate(_words(scale, x) for x in left[s][:-1])
-    ]
-    cells += [Cell(~last if s else last, 0, _words(scale, left[s][-1])) for s in (0, 1)]
+    one = 1 << _ENCLOSED_BITS
+    scale = largest_scale(np.array([high / one for _, high in left[0] + left[1]]), likely)
+    cells = []
+    for s in (0, 1):
+        words = [ceil_shift(scale * high, _ENCLOSED_BITS) for _, high in left[s]]
+        sure = [scale * low >> _ENCLOSED_BITS for low, _ in right[s][:last]] + [0]  # of the tail
+        cells += [
+            Cell(~side if s else side, *of_side)
+            for side, of_side in enumerate(zip(sure, words, strict=True))
+        ]
     highest = max(cell.words for cell in cells)
     height_bits = _CURVE_BITS - highest.bit_length()
     curve = np.zeros(2 * last + 2, np.int64)
@@ -183,11 +186,6 @@ def _law(epsilon: Fraction) -> GeometricLaw:
     strips = Strips.build(cells)
     rejected = 1 - scale / (WORDS * math.tanh(epsilon / 2) * 2**shift)
     return GeometricLaw(epsilon, shift, last, scale, strips, height_bits, curve, rate, rejected)
-
-
-def _words(scale: int, end: Enclosure) -> int:
-    """Return the rectangles that cover a cell."""
-    return ceil_shift(scale * end[1], _ENCLOSED_BITS)
 
 
 def _left_ends(epsilon: Fraction, shift: int, last: int) -> list[list[Enclosure]]:

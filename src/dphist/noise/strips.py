@@ -8,14 +8,14 @@ the curve. `docs/proofs/noise.md`, Lemma 1.
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from dphist.arrays import BoolArray, IntArray
+from dphist.arrays import BoolArray, FloatArray, IntArray
 from dphist.noise.inversion import Source
 
 WORDS = 1 << 16
@@ -58,27 +58,33 @@ class Strips:
     @staticmethod
     def build(cells: Iterable[Cell]) -> "Strips":
         """Give words to the cells; what is left over is rejected."""
-        numbers, sure, words = (np.array(side) for side in zip(*cells, strict=True))
+        numbers, sure, words = np.array(list(cells), np.int32).T
         used = int(words.sum())
         if used > WORDS:
             raise ValueError("the rectangles are more than the words")
         starts = np.repeat(np.cumsum(words) - words, words)
         heights = np.full(WORDS, _NOWHERE, np.int32)
-        heights[:used] = np.arange(used) - starts
+        heights[:used] = np.arange(used, dtype=np.int32) - starts
         owners = np.zeros(WORDS, np.int16)
         owners[:used] = np.repeat(numbers, words)
-        limits = np.zeros(WORDS, np.int64)
+        limits = np.zeros(WORDS, np.int32)
         limits[:used] = np.repeat(sure, words)
-        order = np.argsort(heights >= limits, kind="stable")
-        return Strips(int(np.count_nonzero(heights < limits)), owners[order], heights[order])
+        sure_first = [np.flatnonzero(heights < limits), np.flatnonzero(heights >= limits)]
+        order = np.concatenate(sure_first)
+        return Strips(len(sure_first[0]), owners[order], heights[order])
 
 
-def largest_scale(words: Callable[[int], int], likely: int) -> int:
-    """Return the largest scale of a curve whose rectangles are at most as many as the words."""
-    scale = max(likely, 1)
-    while words(scale + 1) <= WORDS:
-        scale += 1
-    while words(scale) > WORDS:
+def largest_scale(ends: FloatArray, likely: int) -> int:
+    """Return nearly the largest scale of a curve whose rectangles are at most as many as the words.
+
+    Parameters
+    ----------
+    ends : (cells,) float64, the largest height of a curve of scale 1 in each cell.
+    likely : at least the largest scale.
+    """
+    above = ends * (1 + 2.0**-40)  # more than the errors of floating point
+    scale = likely
+    while np.ceil(scale * above).sum() > WORDS:
         scale -= 1
     return scale
 
