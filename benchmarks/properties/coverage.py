@@ -126,7 +126,8 @@ def questions(names: Sequence[str] | None) -> tuple[Question, ...]:
 def measure(runs: int, questions: Sequence[Question] = QUESTIONS) -> Held:
     """Return whether each interval held the truth; None where there was no interval."""
     held: Held = {}
-    random = np.random.default_rng(SEED)
+    # Not the stream of `draw`: further records would repeat those of the samples.
+    random = np.random.default_rng([SEED, 1])
     for records in RECORDS:
         for law, name in zip(LAWS, NAMES, strict=True):
             for place, sample in enumerate(draw(law, records, runs)):

@@ -80,12 +80,12 @@ def test_intervals_hold_for_flat_laws(
     records: int, guesses: int, epsilon: int | str | None
 ) -> None:
     """Seeded. With peaks that noise made taken for real, 60 to 88 of 100 did at epsilon 0.1."""
-    random, law, held, runs = np.random.default_rng(11), np.full(1000, 1e-3), 0, 60
+    random, law, held, runs = np.random.default_rng(11), np.full(1000, 1e-3), 0, 40
     for _ in range(runs):
         profile = Profile.from_counts(random.multinomial(records, law))
         source = (
             profile if epsilon is None else anonymize(profile, epsilon=epsilon, source=random.bytes)
         )
-        low, high = estimate_guessing(source, guesses=guesses, resamples=30).interval or (1, 0)
+        low, high = estimate_guessing(source, guesses=guesses, resamples=20).interval or (1, 0)
         held += low <= guesses / 1000 <= high
-    assert held >= 0.9 * runs - 3  # two standard deviations of 60 runs at 95 %
+    assert held >= 0.9 * runs - 3  # 33 of 40: above it but once in 500, if 95 % hold
