@@ -48,6 +48,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     chosen = parser.parse_args(arguments)
     if chosen.runs is not None and chosen.runs < 1:
         parser.error("--runs must be at least 1")
+    asked = coverage.questions(chosen.ask)
+    if not asked:
+        parser.error("--ask must name properties of the part coverage, such as guessing")
     if chosen.figure is not None and not {"entropy", "noise"} <= set(chosen.only):
         parser.error("--figure needs the parts entropy and noise")
     errors, noises = None, None
@@ -71,7 +74,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         elif part == "scales":
             scales.print_scales()
         else:
-            asked = coverage.questions(chosen.ask)
             coverage.print_coverage(coverage.measure(runs, asked), runs, asked)
     if chosen.figure is not None and errors is not None and noises is not None:
         chosen.figure.mkdir(parents=True, exist_ok=True)

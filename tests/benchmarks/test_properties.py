@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from benchmarks.properties import coverage, entropy_errors, noise_errors
+from benchmarks.properties import coverage, entropy_errors, new_labels, noise_errors
 from benchmarks.properties.__main__ import PARTS, main
 from benchmarks.properties.populations import (
     LABELS,
@@ -40,7 +40,8 @@ def test_every_part_runs_and_is_drawn(few, tmp_path, capsys) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--runs", "0"], ["--only", "none"], ["--only", "words", "--figure", "x"]]
+    "arguments",
+    [["--runs", "0"], ["--only", "none"], ["--only", "words", "--figure", "x"], ["--ask", "all"]],
 )
 def test_what_cannot_be_meant_is_refused(arguments) -> None:
     with pytest.raises(SystemExit):
@@ -106,3 +107,24 @@ def test_shares_outside_of_what_is_asked_for_are_named(capsys) -> None:
     printed = capsys.readouterr().out
     assert "Of 2 shares 1 are below 90 % and 1 above 99 %" in printed
     assert "- b, Zipf, 300 records, ε = 1: 50" in printed
+
+
+def test_questions_are_those_named() -> None:
+    assert coverage.questions(None) == coverage.QUESTIONS
+    some = coverage.questions(["guessing", "renyi_entropy"])
+    assert {question.name.split(",")[0] for question in some} == {"guessing", "renyi_entropy"}
+
+
+def test_new_labels_of_known_draws() -> None:
+    """All records are in one of both parts; the ratio's error is the jackknife's."""
+    random = np.random.default_rng(1)
+    whole = new_labels.Population("whole", np.array([1] * 400 + [5] * 100))
+    seen, extra, new = whole.draw(Fraction(2), random)
+    assert seen.total * (1 + extra) == 900
+    assert seen.labels + new == 500
+    made = new_labels.Population("made", law=np.ones(50), records=40)
+    first, extra, new = made.draw(Fraction(1, 2), random)
+    assert (first.total, extra) == (40, Fraction(1, 2))
+    assert 0 <= new <= min(20, 50 - first.labels)
+    ratio, spread = new_labels._ratio(np.array([4.0, 4.0, 4.0]), np.array([16.0, 16.0, 16.0]))
+    assert (ratio, spread) == (0.5, 0)

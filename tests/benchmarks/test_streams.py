@@ -11,6 +11,7 @@ from benchmarks.streams import design as continual_design
 from benchmarks.streams import published
 from benchmarks.streams import real_streams as streams
 from benchmarks.streams import speed as continual_speed
+from benchmarks.streams import unbounded as continual_unbounded
 from benchmarks.streams.measuring import claimed, simulate
 from benchmarks.streams.searching import Effort, buffered, stationary
 
@@ -120,6 +121,15 @@ def test_errors_are_printed(data, capsys, monkeypatch) -> None:
     for line in ("| dphist, autoregressive | ", "| 2^4, binary | 5 | ", "| (1, 1e-6), 2^7, 10 | "):
         assert line in printed
     assert "| seattle_pets, animal_name | 901 | 3 | 1 | 2.0 | " in printed
+
+
+def test_streams_without_a_horizon_are_printed(capsys, monkeypatch) -> None:
+    monkeypatch.setattr(continual_unbounded, "BITS", (6,))
+    monkeypatch.setattr(continual_unbounded, "PURE_BITS", (8,))
+    continual_unbounded.main()
+    printed = capsys.readouterr().out
+    assert "| 2^6 | 11.47 | 5.87 | 5.95 | 5.71 | 1.95 | 2.01 |" in printed
+    assert "| 2^8 | 23 | 2 | 90 | 176 | 648 | 22 |" in printed
 
 
 def test_missing_streams_are_said(tmp_path, monkeypatch, capsys) -> None:

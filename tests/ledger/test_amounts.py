@@ -7,6 +7,7 @@ from fractions import Fraction
 import pytest
 
 import dphist as dh
+from dphist.labels.threshold.cost import ThresholdCost
 from dphist.ledger.amounts import PLACES, Cost, Totals
 from dphist.ledger.units import DataUnit, cost_for
 from dphist.mechanism import MechanismBase
@@ -51,7 +52,9 @@ def test_only_threshold_histograms_state_an_epsilon_beside_rho() -> None:
         for each in subclasses(MechanismBase) - {MechanismBase}
         if "epsilon_guarantee" in vars(each) and each.__module__.startswith("dphist.")
     }
-    assert own == {"ThresholdHistogram"}
+    assert own == {"ThresholdCost"}  # of which it is the only one
+    claims = {each.__name__ for each in subclasses(ThresholdCost)}
+    assert claims == {"ThresholdCost", "ThresholdHistogram"}
 
 
 @pytest.mark.parametrize("noise", ["laplace", "gaussian"])

@@ -91,6 +91,12 @@ CASES: dict[str, tuple[Make, object]] = {
         lambda epsilon: dh.ContinualMechanism(epsilon=epsilon, horizon=100, labels=["x", "q"]),
         None,
     ),
+    "ContinualMechanism, known, pure": (
+        lambda epsilon: dh.ContinualMechanism(
+            epsilon=epsilon, delta=0, horizon=100, labels=["x", "q"]
+        ),
+        None,
+    ),
 }
 WITHOUT_DELTA = {"PartitionSampler", "TopThreshold", "TopLabels", "DiscoverLabels"}
 KEEPING_NOISY = {

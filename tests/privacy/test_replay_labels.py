@@ -18,7 +18,15 @@ from dphist.data.label_counts import LabelCounts
 from dphist.labels.threshold.law import grid
 from dphist.labels.threshold.noise import GeometricNoise
 from dphist.tables.counting import stores
-from tests.support.replay import DivergedError, Told, loss, loss_of_neighbours, record, replay
+from tests.support.replay import (
+    SAMPLERS,
+    DivergedError,
+    Told,
+    loss,
+    loss_of_neighbours,
+    record,
+    replay,
+)
 from tests.support.replay_lazy import (
     THRESHOLD,
     Counts,
@@ -99,9 +107,17 @@ def test_noise_on_every_count(noise: Any, parameters: dict[str, Any]) -> None:
         replay(transcript, released(mechanism), far, told=sight)
 
 
+def _first_of_many(sampler: str, parameter: Any, size: int, source: Any) -> Any:
+    """What is drawn for the first labels does not depend here on how many there are."""
+    return SAMPLERS[sampler](parameter, 10_000, source)[:size]
+
+
 @pytest.mark.parametrize("noise", ["laplace", "gaussian"])
-def test_a_label_of_one_user_shows_above_the_threshold_alone(noise: Any) -> None:
+def test_a_label_of_one_user_shows_above_the_threshold_alone(
+    noise: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The neighbour's own label comes last, and gets a draw that the others do not share."""
+    monkeypatch.setattr("tests.support.replay.sampled", _first_of_many)
     mechanism = ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=1, noise=noise)
     counts = long_tail(5000)
     shown = []

@@ -210,12 +210,12 @@ def lowered(steps: int) -> Callable[[pytest.MonkeyPatch], None]:
 
 
 def weak_noise(patch: pytest.MonkeyPatch) -> None:
-    def wrong(self: ThresholdHistogram) -> GeometricNoise | GaussianNoise:
+    def wrong(self: ThresholdHistogram, change: int) -> GeometricNoise | GaussianNoise:
         if self.noise == "laplace":
-            return GeometricNoise(1 / self.noise_scale * Fraction(13, 10))
-        return GaussianNoise(self.noise_scale * Fraction(7, 10))
+            return GeometricNoise(self.epsilon / change * Fraction(13, 10))
+        return GaussianNoise(change / self.epsilon * Fraction(7, 10))
 
-    patch.setattr(ThresholdHistogram, "noise_law", wrong)
+    patch.setattr(ThresholdHistogram, "_noise_for", wrong)
 
 
 def unmultiplied_rho(patch: pytest.MonkeyPatch) -> None:

@@ -242,12 +242,12 @@ def test_numbers_of_blocks_are_those_of_all_times() -> None:
 
 
 def test_the_variance_is_far_below_that_of_the_binary_tree() -> None:
-    """Of Laplace noise on dyadic blocks: 2 (B / epsilon)**2 for each of B / 2 blocks."""
-    for bits, least in ((8, 7), (16, 7.5), (20, 8)):
+    """Of Laplace noise on dyadic blocks: 2 (bits + 1)**2 for each of bits / 2 blocks."""
+    for bits, least in ((8, 7), (16, 7.4), (20, 7.6)):
         counter = laplace_counter(Fraction(1), 2**bits)
         blocks = sum_of_blocks(counter.base, counter.levels, 2**bits) / 2**bits
         mean = blocks * geometric_standard_deviation(counter.rate) ** 2
-        assert least * mean < (bits + 1) ** 3
+        assert least * mean < bits * (bits + 1) ** 2
 
 
 @pytest.mark.parametrize(("rate", "blocks"), [(Fraction(1, 3), 1), (Fraction(1, 10), 7), (2, 20)])

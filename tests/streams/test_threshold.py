@@ -189,7 +189,7 @@ def lower(units: Fraction, patch: pytest.MonkeyPatch) -> None:
     patch.setattr(ContinualMechanism, "threshold", property(wrong))
 
 
-BUGS: dict[str, Callable[[Any, Fraction, int], int]] = {
+BUGS: dict[str, Callable[[Any, Fraction, int, Any], int]] = {
     "one event a user": lambda counter, chance, events, _time: threshold_units(counter, chance, 1),
     "its share for all events": lambda counter, chance, events, _time: threshold_units(
         counter, chance * events, events

@@ -36,6 +36,11 @@ Told = Callable[[Any], IntArray]
 SAMPLERS = {"geometric": two_sided_geometric, "gaussian": rounded_gaussian}
 
 
+def sampled(sampler: str, parameter: Any, size: int, source: Any) -> IntArray:
+    """Return noise of a sampler, which `record` keeps."""
+    return SAMPLERS[sampler](parameter, size, source)
+
+
 class DivergedError(AssertionError):
     """Two runs that published the same asked for something else."""
 
@@ -182,7 +187,7 @@ class _Session:
         length = int(np.prod(size))
         uses, exact = np.zeros(length, np.int8), np.zeros(length, np.int64)
         if self.recorded is None:
-            drawn = SAMPLERS[sampler](parameter, length, self.source)
+            drawn = sampled(sampler, parameter, length, self.source)
         else:
             if number >= len(self.recorded.entries):
                 raise DivergedError("more requests are made")
