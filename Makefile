@@ -9,6 +9,9 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test coverage check verify chromium audit mutants bench format clean
 
+# Two workers use both cores; threads of theirs would wait for each other.
+test coverage verify: export OPENBLAS_NUM_THREADS = 1
+
 demo: $(VENV)/.run
 	@mkdir -p demo
 	$(BIN)/dphist anonymize $(DEMO_DATA) --epsilon 1 \

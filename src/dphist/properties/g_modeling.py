@@ -19,6 +19,7 @@ import numpy as np
 from scipy.interpolate import BSpline
 from scipy.linalg import solve_triangular
 from scipy.special import gammaln
+from threadpoolctl import ThreadpoolController
 
 from dphist.arrays import FloatArray
 from dphist.data.profile import Profile
@@ -116,6 +117,18 @@ def _small_counts(profile: Profile) -> FloatArray:
 
 
 def _fitted(seen: FloatArray) -> Rates:
+    # The matrices are so small that further threads only wait for each other: on a busy machine a
+    # fit then takes a hundred times as long.
+    with _threads().limit(limits=1, user_api="blas"):
+        return _fitted_alone(seen)
+
+
+@lru_cache(maxsize=1)
+def _threads() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def _fitted_alone(seen: FloatArray) -> Rates:
     design = _design()
     scale = max(float(seen.sum()) / _MOST_LABELS, 1.0)
     seen = seen / scale
