@@ -266,6 +266,7 @@ def test_guessing_curve_refuses_what_it_cannot_read(tmp_path: Path) -> None:
     assert "one account" in run("guessing_curve.py", "--help").stdout
 
 
+@pytest.mark.verify
 def test_unseen_species_of_butterflies() -> None:
     done = run("unseen_species.py")
     assert (done.returncode, done.stderr) == (0, "")
@@ -297,6 +298,7 @@ def test_unseen_species_of_a_file(tmp_path: Path) -> None:
         assert SENTINEL not in done.stderr
 
 
+@pytest.mark.verify
 def test_ledger_of_the_shop(tmp_path: Path) -> None:
     """Run twice it spends once; a release that is too large is refused and changes nothing."""
     folder = tmp_path / "new" / "folder"

@@ -141,6 +141,7 @@ def test_quiet_prints_nothing(capsys, tmp_path) -> None:
     assert run("anonymize", SHAKESPEARE, "--epsilon", 1, "--quiet") == 2
 
 
+@pytest.mark.verify
 def test_show_summarises_and_writes_again(capsys, tmp_path) -> None:
     saved, page = tmp_path / "r.json", tmp_path / "r.html"
     assert run("anonymize", SHAKESPEARE, "--epsilon", 1, "--quiet", "--output", saved) == 0

@@ -42,6 +42,7 @@ def test_a_function_is_refuted(capsys) -> None:
     assert json.loads(capsys.readouterr().out)["event"].startswith("the outcome is")
 
 
+@pytest.mark.verify
 def test_a_program_is_refuted(capsys) -> None:
     Path("leak.sh").write_text("cat\n")
     claim = ["--epsilon", "1", "--neighbours", "pairs.json"]

@@ -52,6 +52,7 @@ def test_no_more_is_lost_than_claimed(name, seeded) -> None:
     assert lower_bound(make(), one, other, runs, seeded, looked_at(name)) <= 1
 
 
+@pytest.mark.verify
 def test_a_budget_spent_on_every_level_is_caught(monkeypatch, seeded) -> None:
     noise = Budget.noise
     monkeypatch.setattr(Budget, "noise", lambda self, share, *args: noise(self, Fraction(1), *args))

@@ -595,6 +595,7 @@ def test_one_release_of_top_counts_keeps_its_deltas(parameters: dict) -> None:
     assert {0, 1} <= reached  # so nothing smaller holds of the distance
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("parameters", ONE_RELEASE[1:])
 def test_wrong_distances_of_top_counts_are_caught(parameters: dict) -> None:
     mechanism = TopThreshold(**parameters)

@@ -273,25 +273,26 @@ def test_totals_that_no_data_have_are_refused(count: int) -> None:
         further_releases(endless, 10)
 
 
+@pytest.mark.verify
 def test_samples_are_as_rough_as_data() -> None:
-    """Seeded: spread 1.05 of the true one, 0.71 if the release itself were released again."""
+    """Spread 0.98 to 1.01 of the true one, 0.82 to 0.85 if the release were released again."""
 
     def smoothed(source: dh.Profile | dh.Release) -> float:
         return support_coverage(source, extra=2, method="smoothed")
 
     bytes_of = random.Random(9).randbytes
     rough, smooth, true = [], [], []
-    for place, (profile, _) in enumerate(samples(LAWS[0], 1000, 100)):
+    for place, (profile, _) in enumerate(samples(LAWS[0], 1000, 400)):
         release = dh.anonymize(profile, epsilon="0.1", source=bytes_of)
         true.append(smoothed(release) - smoothed(profile))
-        if place < 15:
+        if place < 60:
             pairs = further_releases(release, 20, bytes_of)
             new = [[smoothed(other) for other in pair] for pair in pairs]
             rough.append(np.std([released - sample for sample, released in new]))
             again = [release.mechanism.release(release.value, bytes_of).value for _ in range(20)]
             smooth.append(np.std([smoothed(other) for other in again]))
-    assert 0.85 < math.sqrt(np.mean(np.square(rough))) / np.std(true) < 1.15
-    assert math.sqrt(np.mean(np.square(smooth))) / np.std(true) < 0.85
+    assert 0.9 < math.sqrt(np.mean(np.square(rough))) / np.std(true) < 1.1
+    assert math.sqrt(np.mean(np.square(smooth))) / np.std(true) < 0.9
 
 
 def test_samples_are_poisson() -> None:
