@@ -6,7 +6,7 @@ Pure functions of noisy numbers (`docs/adaptive-scan.md#error-bars`).
 
 import numpy as np
 
-from dphist.anonymized.adaptive_scan.decoding import decode_with_model, kept_heights
+from dphist.anonymized.adaptive_scan.decoding import decode_curve, kept_heights
 from dphist.anonymized.adaptive_scan.roughness import Roughness
 from dphist.anonymized.adaptive_scan.smoothing import block_heights, chance_of_falls
 from dphist.anonymized.adaptive_scan.spread import deviations as modelled_deviations
@@ -42,10 +42,11 @@ def curve_between(
     # The curve beyond is not higher, however noisy its own count.
     some = np.flatnonzero(np.minimum.accumulate(heights + z * deviations) >= 0.5)
     length = int(ends[some[-1] + 1]) if len(some) else 0
-    curve, model = decode_with_model(ends, counts, epsilon, roughness, length)
+    curve, model, trust = decode_curve(ends, counts, epsilon, roughness, length)
     spread = np.repeat(deviations, np.diff(np.minimum(ends, length)))
     if model is not None:
-        spread[: len(model.values)] = _TRUSTED * modelled_deviations(model)
+        n = len(model.values)
+        spread[:n] += trust * (_TRUSTED * modelled_deviations(model) - spread[:n])
     reach = z * spread
     low = np.maximum.accumulate(np.ceil(curve - reach)[::-1])[::-1]
     high = np.minimum.accumulate(np.floor(curve + reach))
