@@ -147,17 +147,17 @@ def _clues(
     Unknown 2 b is the height where block b begins, 2 b + 1 the logarithm of the slope in it over
     the drift. The slope changes falls to first order; it is solved for again.
     """
-    blocks = np.arange(len(noise))
-    at = (2 * blocks, 2 * blocks + 1, 2 * blocks + 2)
+    k = len(noise)
+    at = tuple(slice(first, 2 * k + first, 2) for first in range(3))
     start, following, drift = walk.weights()
-    one = np.ones(len(blocks))
+    one = np.ones(k)
     slopes, gaps = np.log(walk.falls / walk.widths), np.diff(places)
     left, right = 1 / gaps[:-1], 1 / gaps[1:]
-    three = (at[1][:-2], at[1][1:-1], at[1][2:])
+    three = tuple(slice(first, 2 * (k - 2) + first, 2) for first in (1, 3, 5))
     return [
         Clue(at, (start, drift, following), scanned.counts - drift, noise + walk.bridges),
         Clue(at, (one, -walk.falls, -one), walk.falls, walk.variances),
-        Clue(at[1:2], (one,), np.zeros(len(blocks)), np.full(len(blocks), _LOOSE**2)),
+        Clue(at[1:2], (one,), np.zeros(k), np.full(k, _LOOSE**2)),
         Clue(
             three,
             (left, -left - right, right),
