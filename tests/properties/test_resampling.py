@@ -352,6 +352,7 @@ def test_intervals_hold_the_truth(law: int) -> None:
     assert without <= held - 0.1 * many
 
 
+@pytest.mark.quick("1-True", "0.4-False")
 @pytest.mark.parametrize(("factor", "agrees"), [("1", True), ("2.5", False), ("0.4", False)])
 def test_the_spread_is_that_of_releases(factor: str, agrees: bool) -> None:
     """Resampled and true standard deviation are alike, but not if epsilon is another one."""
