@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         OutputFileError,
         ParameterError,
         ReleaseFileError,
+        SizeError,
         StateError,
     )
     from dphist.labels import (
@@ -102,6 +103,7 @@ __all__ = [
     "Release",
     "ReleaseFileError",
     "RunningCounts",
+    "SizeError",
     "SortedCounts",
     "StateError",
     "ThresholdHistogram",
@@ -156,6 +158,7 @@ _HOMES = {
         "OutputFileError",
         "ParameterError",
         "ReleaseFileError",
+        "SizeError",
         "StateError",
     ),
     "data.label_counts": ("LabelCounts",),
