@@ -82,16 +82,15 @@ def audit(
     asked = _asked(layers)
     subject = subject_of(mechanism)
     claim = claim_of(subject.mechanism, epsilon, delta)
+    begun = time.monotonic()
     pairs = given_pairs(neighbours) if neighbours is not None else _own_pairs(subject.mechanism)
 
     def tell(text: str) -> None:
         if progress is not None:
             progress(text)
 
-    begun = time.monotonic()
-    found = in_layers(
-        subject, pairs, claim, asked, seconds=float(seconds), error=1 - confidence, tell=tell
-    )
+    left = max(seconds - (time.monotonic() - begun), seconds / 2)
+    found = in_layers(subject, pairs, claim, asked, seconds=left, error=1 - confidence, tell=tell)
     taken = time.monotonic() - begun
     names = "; ".join(pair.name for pair in pairs[:20])
     covered = f"{len(pairs)} pairs of neighbors in {found.runs.rounds} rounds ({names})."

@@ -18,12 +18,17 @@ from dphist.auditing.replay.standing_in import asked, standing_in
 from dphist.auditing.subject import Run
 from dphist.errors import DphistError
 from dphist.mechanism import Mechanism
+from dphist.streams import ContinualMechanism
 
 _MISSING = Fraction(1, 10**4)
 _TOO_MUCH = Fraction(1, 4)  # a law of which more is not reached is left out
 _HOPELESS = Fraction(4, 5)  # and not gone on with, if that much is left after a first look
 _LITTLE = Fraction(1, 100)  # not reached: what is said to hold holds up to this
 _AT_ONCE = 4  # a pair gets one part in so many of the time that is left
+
+
+Sourced = Callable[[Any, PathSource], Any]
+"""Takes data, and randomness along a path."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +98,8 @@ def enumeration(
     deltas : at which the curve is found.
     seconds : for all laws together.
     """
-    if not (takes_source(run) or isinstance(mechanism, Mechanism)):
+    sourced = _sourced(run, mechanism)
+    if sourced is None:
         return _without("It takes no source of randomness: a parameter named source.")
     seen, end = _Seen(), time.monotonic() + seconds
     try:
@@ -103,7 +109,7 @@ def enumeration(
                 if left <= 0:
                     break
                 share = left / min(len(pairs) - number, _AT_ONCE)
-                _compare(run, pair, share, seen, epsilon, delta, deltas)
+                _compare(sourced, pair, share, seen, epsilon, delta, deltas)
                 if seen.refuted:
                     break
     except KeyboardInterrupt:
@@ -126,7 +132,7 @@ def _without(text: str) -> Enumeration:
 
 
 def _compare(
-    run: Run,
+    run: Sourced,
     pair: Pair,
     seconds: float,
     seen: _Seen,
@@ -163,12 +169,21 @@ def _compare(
             return
 
 
-def _law(run: Run, data: Any, seconds: float) -> Law:
+def _sourced(run: Callable[..., Any], mechanism: Any) -> Sourced | None:
+    """Return a callable of data and a path, or None where no source of randomness is taken."""
+    if isinstance(mechanism, ContinualMechanism):
+        return lambda data, _: run(data)  # all of its noise is from samplers
+    if isinstance(mechanism, Mechanism):
+        return lambda data, path: run(data, source=path.refused)
+    return (lambda data, path: run(data, source=path)) if takes_source(run) else None
+
+
+def _law(run: Sourced, data: Any, seconds: float) -> Law:
     """Enumerate a law; what is far too large is given up early."""
 
     def shown(path: PathSource) -> Hashable:
         with asked(path):
-            return whole_of_run(lambda held: run(held, source=path), data)  # type: ignore[call-arg]
+            return whole_of_run(lambda held: run(held, path), data)
 
     begun = time.monotonic()
     first = enumerated(shown, missing=_MISSING, until=begun + seconds / 10)

@@ -19,6 +19,10 @@ class TooLongError(DphistError):
     """A path through the tree is too long for its laws to be enumerated."""
 
 
+class NotEnumerableError(DphistError):
+    """Randomness is asked for in a form whose law is not known, or has no end."""
+
+
 class PathSource:
     """Randomness along a path: given ranks first, then the likeliest value of each draw.
 
@@ -39,6 +43,11 @@ class PathSource:
     def bits(self, number: int) -> int:
         """Return a random whole number of so many bits."""
         return self.one(Uniform(1 << number))
+
+    def refused(self, number: int) -> bytes:
+        """Refuse to give bytes: a mechanism of dphist that asks for them draws real numbers."""
+        del number
+        raise self._ended(NotEnumerableError("its noise is no whole number with a known law"))
 
     def one(self, draw: Draw) -> int:
         """Return the next draw of the path."""
@@ -63,7 +72,7 @@ class PathSource:
     def draw_with(self, request: Request, sample: Callable[[], Any]) -> Any:
         """Refuse a caller's sampler, whose law is not known."""
         del request, sample
-        raise self._ended(TooLongError("the law of a wrapped sampler is not known"))
+        raise self._ended(NotEnumerableError("the law of a wrapped sampler is not known"))
 
     def _ended(self, error: DphistError) -> DphistError:
         self.failed = self.failed or error

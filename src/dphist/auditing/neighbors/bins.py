@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dphist.arrays import IntArray
-from dphist.auditing.neighbors.pair import Pair
+from dphist.auditing.neighbors.pair import HUGE, Pair
 from dphist.errors import ParameterError
 
 _MOST_CELLS = 4096
@@ -30,7 +30,7 @@ class BinsKind:
         flat = np.zeros(self.size, np.int64)
         bases = {"no records": flat, "a few in each bin": flat + 3, "many in one bin": flat.copy()}
         bases["many in one bin"][self.size // 3] = 10**6
-        bases["counts next to 2**62 in all"] = flat + (_LARGEST // self.size - self.by)
+        bases[f"counts {HUGE} in all"] = flat + (_LARGEST // self.size - self.by)
         draw = np.random.default_rng(3)
         bases["random counts"] = draw.geometric(0.1, self.size) * draw.integers(0, 2, self.size)
         places = {"the first bin": 0, "the last bin": self.size - 1}

@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Any
 
-from dphist.auditing.neighbors.pair import Pair
+from dphist.auditing.neighbors.pair import HUGE, Pair
 from dphist.data.label_counts import LabelCounts
 
 _MOST_LABELS = 50
@@ -32,7 +32,7 @@ class LabelsKind:
             "new labels": 0,
             "labels as frequent as the threshold": max(self.line - self.by // 2, 0),
             "frequent labels": self.line + 100 * self.by,
-            "counts next to 2**62": _HUGE,
+            f"counts {HUGE}": _HUGE,
         }
         for said, level in levels.items():
             for many in sorted({1, self.most}):

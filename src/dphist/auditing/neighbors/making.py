@@ -7,7 +7,7 @@ from typing import Any
 from dphist.anonymized.mechanism import AnonymizedMechanism
 from dphist.auditing.neighbors.bins import BinsKind
 from dphist.auditing.neighbors.labels import LabelsKind
-from dphist.auditing.neighbors.pair import Kind, Pair, Variants
+from dphist.auditing.neighbors.pair import HUGE, Kind, Pair, Variants
 from dphist.auditing.neighbors.profiles import ProfilesKind
 from dphist.auditing.neighbors.streams import StreamsKind
 from dphist.errors import DphistError, ParameterError
@@ -60,9 +60,9 @@ def _kind_of(mechanism: Any) -> Kind | None:
 
 
 def _usable(pairs: Iterator[Pair], mechanism: Any) -> Iterator[Pair]:
-    """Leave out pairs that the mechanism refuses, both data sets alike."""
+    """Leave out huge counts that the mechanism refuses, in both data sets alike."""
     for pair in pairs:
-        if isinstance(mechanism, ContinualMechanism) or not all(
+        if HUGE not in pair.name or not all(
             _refuses(mechanism, data) for data in (pair.one, pair.other)
         ):
             yield pair

@@ -25,6 +25,9 @@ class Pair:
     raw: Any = field(default=None, compare=False)
 
 
+HUGE = "next to 2**62"
+"""In the names of pairs with counts that large: some mechanisms refuse these."""
+
 Variants = Callable[[Pair, random.Random], Iterator[Pair]]
 """Returns neighbors that are like a pair, both data sets changed alike."""
 
