@@ -7,6 +7,7 @@ from dphist.auditing.result import AuditResult
 from dphist.release.release import VERSION
 from dphist.report.audit.chart import curve_chart
 from dphist.report.html import template_of
+from dphist.report.labels_shown import harmless
 from dphist.report.page import Figure
 from dphist.report.svg import figure
 
@@ -17,6 +18,9 @@ _LAYERS = {
 }
 
 
+_LONGEST = 600  # letters of an event
+
+
 @dataclass(frozen=True)
 class Shown:
     """A result as the page shows it.
@@ -24,7 +28,7 @@ class Shown:
     Attributes
     ----------
     result : what was found.
-    claim, verdict, least, power : in words.
+    claim, verdict, least, power, event, neighbors : in words.
     figure : the curve; None where nothing above 0 was shown.
     layers : heading, verdict and what was covered, of each.
     """
@@ -34,6 +38,8 @@ class Shown:
     verdict: str
     least: str
     power: str
+    event: str
+    neighbors: str
     figure: Figure | None
     layers: list[tuple[str, str, str]]
 
@@ -49,6 +55,7 @@ def audit_html(results: Sequence[AuditResult]) -> str:
         samples=sum(each.samples for each in results),
         seconds=round(sum(each.seconds for each in results)),
         confidence=f"{min((each.confidence for each in results), default=1):g}",
+        wrong=f"{1 - min((each.confidence for each in results), default=1):.3g}",
         version=VERSION,
     )
 
@@ -74,6 +81,8 @@ def _shown(result: AuditResult, number: int) -> Shown:
         _verdict(result),
         f"{result.epsilon_lower:.3g}",
         "" if result.power is None else f"{result.power:.3g}",
+        harmless(result.event, _LONGEST),
+        harmless(result.neighbours, _LONGEST),
         drawn,
         [(_LAYERS[each.layer], each.verdict, each.covered) for each in result.layers],
     )
