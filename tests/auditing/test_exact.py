@@ -144,8 +144,8 @@ def cut_off(count: int, source: Any) -> int:
 
 
 def tells_seldom(count: int, source: Any) -> Any:
-    """Once in 4,096 runs the truth."""
-    return ("truth", count) if source.bits(12) == 77 else "nothing"
+    """Once in 1,024 runs the truth."""
+    return ("truth", count) if source.bits(10) == 77 else "nothing"
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_planted_faults_are_refuted(run: Any, epsilon: int, lower: float) -> Non
 
 def test_delta_is_told_from_no_delta() -> None:
     pair = [(0, 1)]
-    delta = Fraction(1, 2**12)
+    delta = Fraction(1, 2**10)
     covered = dh.audit(tells_seldom, pair, epsilon=1, delta=delta, seconds=60, layers=EXACT)
     assert not covered.refuted
     less = dh.audit(tells_seldom, pair, epsilon=1, delta=delta / 2, seconds=60, layers=EXACT)

@@ -16,6 +16,8 @@ from dphist.auditing.subject import subject_of
 from dphist.errors import ParameterError
 from dphist.parameters import Exact
 
+_MOST_NAMED = 8  # pairs that `covered` names
+
 
 def audit(
     mechanism: Any,
@@ -92,7 +94,9 @@ def audit(
     left = max(seconds - (time.monotonic() - begun), seconds / 2)
     found = in_layers(subject, pairs, claim, asked, seconds=left, error=1 - confidence, tell=tell)
     taken = time.monotonic() - begun
-    names = "; ".join(pair.name for pair in pairs[:20])
+    names = "; ".join(pair.name for pair in pairs[:_MOST_NAMED])
+    if len(pairs) > _MOST_NAMED:
+        names += f"; and {len(pairs) - _MOST_NAMED} more"
     covered = f"{len(pairs)} pairs of neighbors in {found.runs.rounds} rounds ({names})."
     return _result(subject.name, found, claim, float(confidence), covered, taken)
 

@@ -1,5 +1,6 @@
 """Running the layers of an audit, one after the other, within its time."""
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,7 +15,8 @@ from dphist.auditing.statistical.repetition import repetitions
 from dphist.auditing.statistical.rounds import Progress, in_rounds
 from dphist.auditing.subject import Subject
 
-_EXACT_SHARE, _REPLAY_SHARE, _REPEATING_SHARE = 0.25, 0.1, 0.03
+_SHARES = {"exact": 0.25, "replay": 0.1}  # of the time that is left; the last layer gets all
+_REPEATING_SHARE = 0.03
 DELTAS = (0.0, 1e-9, 1e-6, 1e-5, 1e-4, 1e-3, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3)
 
 
@@ -58,10 +60,10 @@ def in_layers(
         if found.refuted_exactly or _interrupted(found):
             break
         left = max(end - time.monotonic(), 0.0)
+        share = left * (_SHARES[layer] if layer != asked[-1] else 1)
         if layer == "exact":
-            _exact(subject, pairs, claim, left * _EXACT_SHARE, found)
+            _exact(subject, pairs, claim, share, found)
         elif layer == "replay":
-            share = left * _REPLAY_SHARE
             setup = setup_of(subject.mechanism)
             found.reports.append(replayed(subject.run, pairs, claim.covers, setup, share))
         else:
@@ -108,7 +110,7 @@ def _statistical(
         subject.run,
         pairs,
         epsilon=claim.epsilon,
-        delta=claim.delta,
+        delta=math.nextafter(claim.delta, 1) if claim.delta else 0.0,
         error=error,
         seconds=seconds * (1 - _REPEATING_SHARE),
         tell=told,
@@ -130,5 +132,6 @@ def _report(now: Progress, claim: Claim, pairs: tuple[Pair, ...]) -> LayerReport
     verdict = "refuted" if refuted else "not refuted"
     if now.stopped == "interrupted" and not refuted:
         verdict = "interrupted"
-    said = f"{now.runs:,} runs on {len(pairs)} pairs of neighbors, in {now.rounds} rounds."
+    most = f"{now.pairs} of {len(pairs)}" if now.pairs < len(pairs) else f"{len(pairs)}"
+    said = f"{now.runs:,} runs on {most} pairs of neighbors, in {now.rounds} rounds."
     return LayerReport("statistical", verdict, said)

@@ -22,7 +22,7 @@ from dphist.streams import ContinualMechanism
 
 _MISSING = Fraction(1, 10**4)
 _TOO_MUCH = Fraction(1, 4)  # a law of which more is not reached is left out
-_HOPELESS = Fraction(4, 5)  # and not gone on with, if that much is left after a first look
+_HOPELESS = Fraction(9, 10)  # and not gone on with, if that much is left after a first look
 _LITTLE = Fraction(1, 100)  # not reached: what is said to hold holds up to this
 _AT_ONCE = 4  # a pair gets one part in so many of the time that is left
 
@@ -186,10 +186,8 @@ def _law(run: Sourced, data: Any, seconds: float) -> Law:
             return whole_of_run(lambda held: run(held, path), data)
 
     begun = time.monotonic()
-    first = enumerated(shown, missing=_MISSING, until=begun + seconds / 10)
-    if first.unreached <= _MISSING or first.unreached > _HOPELESS:
-        return first
-    return enumerated(shown, missing=_MISSING, until=begun + seconds)
+    look = begun + seconds / 8, _HOPELESS
+    return enumerated(shown, missing=_MISSING, until=begun + seconds, look=look)
 
 
 def _curve(one: Law, other: Law, deltas: tuple[float, ...]) -> tuple[tuple[float, float], ...]:

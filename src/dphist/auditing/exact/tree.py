@@ -12,7 +12,7 @@ from dphist.auditing.exact.source import PathSource, TooLongError
 from dphist.errors import DphistError
 from dphist.noise.enclosures import Enclosure, ceil_shift
 
-_TOO_LONG = 64  # paths, if no other was followed
+_TOO_LONG = 16  # paths, if no other was followed
 _REPEATED = 32  # of the first runs, each is made twice
 
 
@@ -58,6 +58,7 @@ def enumerated(
     missing: Fraction = Fraction(1, 10**6),
     most_runs: int = 100_000,
     until: float | None = None,
+    look: tuple[float, Fraction] | None = None,
 ) -> Law:
     """Return the law of what a run shows, from its likeliest paths.
 
@@ -67,6 +68,7 @@ def enumerated(
     missing : a bound on the probability of what is not reached, at which to stop where a draw has
         infinitely many values; otherwise all paths are followed.
     most_runs, until : a number of paths, and a time of `time.monotonic`, to stop at before.
+    look : a time from which on nothing is gone on with of which more than this is not reached.
 
     Raises
     ------
@@ -85,8 +87,13 @@ def enumerated(
     waiting: list[tuple[int, tuple[int, ...]]] = [(-ONE, ())]
     endless, too_long = False, 0
     while waiting and (reached < least or not endless) and law.runs < most_runs:
-        if until is not None and time.monotonic() > until:
+        now = time.monotonic()
+        if until is not None and now > until:
             break
+        if look is not None and now > look[0]:
+            if Fraction(ONE - reached, ONE) > look[1]:
+                break
+            look = None
         _, ranks = heapq.heappop(waiting)
         try:
             shown, path = _followed(run, ranks)

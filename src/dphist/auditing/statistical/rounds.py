@@ -16,6 +16,7 @@ from dphist.auditing.subject import Run
 
 _FEWEST, _MOST_AT_FIRST = 25, 200  # runs on each of two neighbors, to choose by, at first
 _FIRST_SHARE = 0.1  # of the time, for the first choice
+_SHARE_OF_ALL = 0.3  # if it takes more, some pairs are left out
 _MOST_KEPT = 20_000  # features of older runs are dropped beyond this
 _MOST_VARIANTS = 2  # of the pair that showed most, for the next round
 _BOUNDING_SHARE = 2  # runs that bound, for each that chooses
@@ -51,6 +52,7 @@ class Progress:
 
     runs: int = 0
     rounds: int = 0
+    pairs: int = 0
     found: tuple[Found, ...] = ()
     stopped: str = ""
 
@@ -98,7 +100,10 @@ def in_rounds(
     }
     alive = list(seen)
     try:
-        size = _first_size(run, pairs, clock, progress, seconds)
+        size, affordable = _first_size(run, pairs, clock, progress, seconds)
+        if affordable < len(alive):
+            alive = sorted(random.SystemRandom().sample(alive, affordable))
+        progress.pairs = len(alive)
         while True:
             for number in alive:
                 _more(run, pairs[number], seen[number], size, clock, progress)
@@ -150,14 +155,16 @@ def _new_pairs(variants: Variants, pair: Pair, pairs: tuple[Pair, ...]) -> tuple
 
 def _first_size(
     run: Run, pairs: tuple[Pair, ...], clock: _Clock, progress: Progress, seconds: float
-) -> int:
-    """Return how many runs the first choice gets, of each pair; the slower, the fewer."""
+) -> tuple[int, int]:
+    """Return how many runs the first choice gets, the slower, the fewer, and of how many pairs."""
     begun = time.monotonic()
     for pair in pairs:
         _both(run, pair, clock)
         progress.runs += 2
     each = max(time.monotonic() - begun, 1e-9)
-    return min(max(int(_FIRST_SHARE * seconds / each), _FEWEST), _MOST_AT_FIRST)
+    size = min(max(int(_FIRST_SHARE * seconds / each), _FEWEST), _MOST_AT_FIRST)
+    affordable = int(_SHARE_OF_ALL * seconds / (size * each / len(pairs)))
+    return size, min(max(affordable, 2), len(pairs))
 
 
 def _both(run: Run, pair: Pair, clock: _Clock) -> tuple[Features, Features]:
