@@ -40,7 +40,8 @@ class Audited:
 
 def everything(*, slow: bool = False) -> dict[str, Audited]:
     """Return what there is to audit by name; with `slow`, also engines that take long to start."""
-    return {each.name: each for each in (*_mechanisms(), *_tables(slow), _ledger())}
+    all_of_them = (*_mechanisms(), *_small(), *_tables(slow), _ledger())
+    return {each.name: each for each in all_of_them}
 
 
 def _mechanisms() -> Iterator[Audited]:
@@ -54,16 +55,40 @@ def _mechanisms() -> Iterator[Audited]:
     yield _mechanism("ContinualMechanism of users", "ContinualMechanism", _USERS)
 
 
+def _small() -> Iterator[Audited]:
+    """So small that laws can be enumerated, at an epsilon that makes them short."""
+    for name, (kind, parameters) in _TINY.items():
+        yield _mechanism(name, kind, parameters, epsilon=3, layers=("exact",))
+
+
+_TINY: dict[str, tuple[str, dict[str, Any]]] = {
+    "SortedCounts of 1 label": ("SortedCounts", {"labels": 1}),
+    "SortedCounts of 2 labels": ("SortedCounts", {"labels": 2}),
+    "CumulativeCounts up to 1": ("CumulativeCounts", {"largest": 1}),
+    "RankSplit of 1 record": ("RankSplit", {"total": 1}),
+    "LeafCounts of 1 bin": ("LeafCounts", {"bins": 1}),
+    "LeafCounts of 2 bins": ("LeafCounts", {"bins": 2}),
+    "HierarchicalTree of 2 bins": ("HierarchicalTree", {"bins": 2}),
+    "AdaptiveTree of 2 bins": ("AdaptiveTree", {"bins": 2}),
+    "ThresholdHistogram of 1 label": ("ThresholdHistogram", {"max_labels": 1}),
+}
 _NORMAL = {"noise": "gaussian"}
 _LISTED = {"labels": ["a", "b"], "max_labels": 1}
 _USERS = {"labels": ["a", "b"], "max_labels": 1, "max_events_per_user": 2}
 
 
-def _mechanism(name: str, kind: str, parameters: dict[str, Any]) -> Audited:
+def _mechanism(
+    name: str,
+    kind: str,
+    parameters: dict[str, Any],
+    epsilon: int = 1,
+    layers: tuple[str, ...] = LAYERS,
+) -> Audited:
     def make() -> tuple[Any, Pairs, Fraction | None, Fraction]:
-        return named(kind, epsilon=1, delta=None, parameters=parameters), None, None, Fraction(0)
+        made = named(kind, epsilon=epsilon, delta=None, parameters=parameters)
+        return made, None, None, Fraction(0)
 
-    return Audited(name, make)
+    return Audited(name, make, layers)
 
 
 def _tables(slow: bool) -> Iterator[Audited]:
