@@ -26,6 +26,7 @@ MECHANISMS = [
 LEAST_FROM_LABELS, MOST_FROM_LABELS = 0.1, 6.0  # told the number of labels only
 
 
+@pytest.mark.quick("-1]", "AdaptiveScan-0.01]")
 @pytest.mark.parametrize("epsilon", ["2", "1", "0.1", "0.01"])
 @pytest.mark.parametrize("kind", [dh.RankSplit, dh.PrivHist, dh.AdaptiveScan])
 def test_it_is_as_foretold_on_real_data(kind, epsilon, yahoo, shakespeare, seeded) -> None:
