@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from dphist.auditing.line_program import SilentProgramError
 from dphist.data.profile import Profile
 from dphist.release.label_table import LabelTable
 from dphist.release.range_histogram import RangeHistogram
@@ -39,6 +40,8 @@ def shown_by_run(run: Callable[[Any], Any], data: Any) -> Features:
         warnings.simplefilter("always")
         try:
             result = run(data)
+        except SilentProgramError:  # no outcome: the program cannot be audited so
+            raise
         except Exception as error:  # whatever it is, it was shown
             found["the error"] = f"{type(error).__name__}: {error}"
         else:
