@@ -55,10 +55,13 @@ def _regression(rows: Any) -> list[float]:
     return [float(each) for each in fitted.coef_.ravel()]
 
 
-LINES = (
-    ("a record replaced", [[0.0, 0.0], [0.0, 0.0]], [[0.0, 0.0], [1.0, 1.0]]),
-    ("another", [[0.0, 0.0], [1.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]]),
-)
+def _naive_bayes(rows: Any) -> list[Any]:
+    x, y = np.array(rows)[:, :1], np.array(rows)[:, 1]
+    fitted = models.GaussianNB(epsilon=1, bounds=(0.0, 1.0)).fit(x, y)
+    return [fitted.classes_.tolist(), fitted.class_count_.tolist()]
+
+
+LINES = (("a record replaced", [[0.0, 0.0]] * 3 + [[1.0, 0.0]], [[0.0, 0.0]] * 3 + [[0.1, 0.0]]),)
 
 CASES = {
     "Geometric": Case(
@@ -162,7 +165,12 @@ CASES = {
         lambda values: tools.histogram(values, epsilon=1, bins=2, range=(0, 1), density=True)[0],
         pure, (("a record more", [0.1] * 3, [0.1] * 4),), "shares",
     ),
-    "LinearRegression": Case(_regression, pure, LINES, "issue 104: bounds of features"),
+    "GaussianNB": Case(
+        _naive_bayes, pure,
+        (("a record of another class", [[0.5, 0.0]] * 5, [[0.5, 0.0]] * 4 + [[0.5, 1.0]]),),
+        "classes, and how many records each has",
+    ),
+    "LinearRegression": Case(_regression, pure, LINES, "issue 104: the upper bound of a feature is not used"),
 }  # fmt: skip
 
 if __name__ == "__main__":
