@@ -8,7 +8,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dphist import noise, properties
+    from dphist import noise, properties, sql
     from dphist.anonymized import (
         AdaptiveScan,
         CumulativeCounts,
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from dphist.data.axis.axis import Axis
     from dphist.data.binned_counts import BinnedCounts, bin_counts
     from dphist.data.label_counts import LabelCounts
+    from dphist.data.partial import Partial
     from dphist.data.profile import Profile
     from dphist.errors import (
         BoundsError,
@@ -91,6 +92,7 @@ __all__ = [
     "Mechanism",
     "OutputFileError",
     "ParameterError",
+    "Partial",
     "PartitionSampler",
     "PayWhatYouGet",
     "Plan",
@@ -123,6 +125,7 @@ __all__ = [
     "plot",
     "properties",
     "register",
+    "sql",
     "write_report",
 ]
 
@@ -160,6 +163,7 @@ _HOMES = {
     ),
     "data.label_counts": ("LabelCounts",),
     "privacy": ("ZCDP", "ApproxDP", "ApproxZCDP", "PrivacyUnit", "PureDP", "compose"),
+    "data.partial": ("Partial",),
     "data.profile": ("Profile",),
     "ledger.ledger": ("Ledger",),
     "mechanism": ("Mechanism", "register"),
@@ -181,7 +185,7 @@ _HOMES = {
         "TopThreshold",
     ),
 }
-_SUBMODULES = ("noise", "properties")
+_SUBMODULES = ("noise", "properties", "sql")
 
 if not TYPE_CHECKING:  # to a type checker any name would exist
 
