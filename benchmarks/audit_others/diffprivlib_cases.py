@@ -170,7 +170,9 @@ CASES = {
         (("a record of another class", [[0.5, 0.0]] * 5, [[0.5, 0.0]] * 4 + [[0.5, 1.0]]),),
         "classes, and how many records each has",
     ),
-    "LinearRegression": Case(_regression, pure, LINES, "issue 104: the upper bound of a feature is not used"),
+    "LinearRegression": Case(
+        _regression, pure, LINES, "issue 104: the upper bound of a feature is not used"
+    ),
 }  # fmt: skip
 
 if __name__ == "__main__":
