@@ -115,6 +115,14 @@ def test_a_result_says_what_it_saw() -> None:
     assert result.curve[0] == (0.0, pytest.approx(result.epsilon_lower))
 
 
+def test_lists_may_have_what_is_no_number() -> None:
+    def run(one: float) -> list[float]:
+        return [one + random.randrange(3), random.choice([1.0, float("nan"), float("inf")]), one]
+
+    assert dh.audit(run, [(0.0, float("nan"))], epsilon=1, seconds=LONG).refuted
+    assert dh.audit(run, [(0.0, float("inf"))], epsilon=1, seconds=LONG).refuted
+
+
 def test_what_is_not_refuted_says_what_would_have_been() -> None:
     result = dh.audit(BY_NAME["a count"].run, [(0, 1)], epsilon=1, seconds=1)
     assert not result.refuted
