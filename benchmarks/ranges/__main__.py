@@ -23,7 +23,6 @@ from benchmarks.ranges.contenders import Contender, contenders
 from benchmarks.ranges.data import OWN, Shape, read_shapes
 from benchmarks.ranges.journal import Journal
 from benchmarks.ranges.measuring import Cell, Effort, measure
-from benchmarks.ranges.queries import WORKLOADS
 from benchmarks.ranges.tables import (
     Results,
     number_text,
@@ -32,6 +31,7 @@ from benchmarks.ranges.tables import (
     print_ratios,
     scale_text,
 )
+from dphist.comparing.ranges.queries import WORKLOADS
 from dphist.errors import DphistError
 from dphist.parameters import positive_number
 

@@ -8,9 +8,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from benchmarks.ranges.data import IntArray, Shape
-from benchmarks.ranges.queries import FloatArray
 from dphist import HierarchicalTree, LeafCounts
-from dphist.arrays import NumberArray
+from dphist.arrays import FloatArray, NumberArray
 from dphist.noise import Source
 
 # What the paper calls them.

@@ -8,13 +8,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from benchmarks.ranges.data import IntArray
-from benchmarks.ranges.privelet import privelet
-from benchmarks.ranges.published.dawa import dawa
-from benchmarks.ranges.published.hb import hb
-from benchmarks.ranges.published.mwem import mwem
-from benchmarks.ranges.published.priv_tree import priv_tree
-from benchmarks.ranges.queries import Estimate
 from dphist import AdaptiveTree, HierarchicalTree, LeafCounts
+from dphist.comparing.ranges.published.dawa import dawa
+from dphist.comparing.ranges.published.hb import hb
+from dphist.comparing.ranges.published.mwem import mwem
+from dphist.comparing.ranges.published.priv_tree import priv_tree
+from dphist.comparing.ranges.published.privelet import privelet
+from dphist.comparing.ranges.queries import Estimate
 
 LEAST_SQUARES = "best uniform tree"
 PROJECTED = "best tree + projection"

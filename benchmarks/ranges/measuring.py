@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from benchmarks.ranges.contenders import Contender
 from benchmarks.ranges.data import Shape
-from benchmarks.ranges.queries import squared_errors
+from dphist.comparing.ranges.queries import squared_errors
 
 FEWEST = 2  # runs in any case, unless only one is asked for
 

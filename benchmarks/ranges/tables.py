@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.markdown import print_table
 from benchmarks.ranges.contenders import OURS, PUBLISHED, Contender, yardstick
 from benchmarks.ranges.data import OWN
-from benchmarks.ranges.queries import WORKLOADS
+from dphist.comparing.ranges.queries import WORKLOADS
 
 Place = tuple[str, str, str]  # workload, epsilon, scale
 ALLOWED = 1.1  # how far ours may be behind a published mechanism on one shape

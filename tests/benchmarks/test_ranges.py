@@ -11,14 +11,22 @@ import pytest
 from benchmarks.data import folder
 from benchmarks.hay2010 import ranges as hay2010_ranges
 from benchmarks.ranges import __main__ as universal
-from benchmarks.ranges import queries, theorem4
 from benchmarks.ranges import speed as universal_speed
+from benchmarks.ranges import theorem4
 from benchmarks.ranges.contenders import FIXED, LEAST_SQUARES, OURS, Contender, contenders
 from benchmarks.ranges.data import OWN, SIDE, Shape, read_shapes
 from benchmarks.ranges.journal import Journal
 from benchmarks.ranges.measuring import Cell, Effort, Measured, measure
-from benchmarks.ranges.privelet import inverse, privelet, sensitivity, transformed, weights_of
 from benchmarks.ranges.tables import Results, number_text, print_published, print_ratios
+
+from dphist.comparing.ranges import queries
+from dphist.comparing.ranges.published.privelet import (
+    inverse,
+    privelet,
+    sensitivity,
+    transformed,
+    weights_of,
+)
 
 
 def made_up(*shape: int, seed: int = 0) -> np.ndarray:

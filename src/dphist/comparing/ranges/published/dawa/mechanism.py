@@ -4,11 +4,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from benchmarks.ranges.data import IntArray
-from benchmarks.ranges.published.dawa.partition import bucket_costs, cheapest
-from benchmarks.ranges.published.dawa.tree import estimate, weights_for
-from benchmarks.ranges.published.dawa.workloads import Gram, ranges
-from dphist.arrays import FloatArray
+from dphist.arrays import FloatArray, IntArray
+from dphist.comparing.ranges.published.dawa.partition import bucket_costs, cheapest
+from dphist.comparing.ranges.published.dawa.tree import estimate, weights_for
+from dphist.comparing.ranges.published.dawa.workloads import Gram, ranges
 
 PARTITION_SHARE = 0.25  # of epsilon, as in the paper's experiments
 

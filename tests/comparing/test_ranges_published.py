@@ -5,10 +5,11 @@ import math
 
 import numpy as np
 import pytest
-from benchmarks.ranges.published import hb, mwem, priv_tree
-from benchmarks.ranges.published.dawa import dawa, partition, tree, workloads
-from benchmarks.ranges.published.dawa.deviations import Deviations
-from benchmarks.ranges.published.dawa.mechanism import hilbert_curve
+
+from dphist.comparing.ranges.published import hb, mwem, priv_tree
+from dphist.comparing.ranges.published.dawa import dawa, partition, tree, workloads
+from dphist.comparing.ranges.published.dawa.deviations import Deviations
+from dphist.comparing.ranges.published.dawa.mechanism import hilbert_curve
 
 NONE = 1e15  # an epsilon of practically no noise
 

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from benchmarks.ranges.data import IntArray
-from dphist.arrays import FloatArray
+from dphist.arrays import FloatArray, IntArray
 
 
 class Deviations:

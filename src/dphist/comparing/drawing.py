@@ -1,24 +1,45 @@
-"""What the plots have in common: mechanisms' colours, logarithmic axes, legends.
+"""What pictures of comparisons have in common: mechanisms' colors, logarithmic axes, legends.
 
 Only matplotlib's objects are used, never pyplot, so no backend has to be chosen.
 """
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.textpath import TextPath
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
-
-from benchmarks.comparison.contenders import Contender
 
 GREY = "#8a94a0"
 _MARKERS = {False: "o", True: "s"}
+_TEXT = 9.5  # points, of a legend
+_LINE = 0.215  # inches, of a line of it
+_HANDLE, _GAP = 0.62, 0.3  # inches, beside a name
 
 
-def line_style(contender: Contender) -> dict[str, Any]:
+class Drawn(Protocol):
+    """What is drawn: a contender, or a mechanism of a comparison."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def told(self) -> str: ...
+
+    @property
+    def colour(self) -> str: ...
+
+    @property
+    def dashed(self) -> bool: ...
+
+
+D = TypeVar("D", bound=Drawn)
+
+
+def line_style(contender: Drawn) -> dict[str, Any]:
     """Return how a mechanism is drawn everywhere: a variant is dashed, with hollow squares."""
     return {
         "color": contender.colour,
@@ -36,30 +57,45 @@ def new_figure(width: float, height: float) -> Figure:
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def marker_style(contender: Contender) -> dict[str, Any]:
+def marker_style(contender: Drawn) -> dict[str, Any]:
     """Return the same without a line, for values that do not follow the x axis smoothly."""
     return {**line_style(contender), "linestyle": "none"}
 
 
 def legend(
     figure: Figure,
-    contenders: Iterable[Contender],
-    style: Callable[[Contender], dict[str, Any]] = line_style,
+    contenders: Iterable[D],
+    style: Callable[[D], dict[str, Any]] = line_style,
     extra: Sequence[Line2D] = (),
 ) -> None:
-    """Name the mechanisms above all panels, with what each was given."""
+    """Name the mechanisms above all panels, with what each was given.
+
+    As many stand side by side as the figure is wide enough for. For each line of them the figure
+    becomes taller, and for a name that does not fit wider, so that nothing is cut.
+    """
     lines = [
         Line2D([], [], label=f"{c.name} (given {c.told})", **style(c))
         for c in dict.fromkeys(contenders)
     ]
+    handles = [*lines, *extra]
+    widest = max((_width(str(handle.get_label())) for handle in handles), default=0.0)
+    figure.set_figwidth(max(figure.get_figwidth(), widest + _HANDLE + 2 * _GAP))
+    fitting = int((figure.get_figwidth() - _GAP) / (widest + _HANDLE + _GAP))
+    columns = max(1, min(fitting, len(handles)))
+    figure.set_figheight(figure.get_figheight() + _LINE * math.ceil(len(handles) / columns))
     figure.legend(
-        handles=[*lines, *extra],
+        handles=handles,
         loc="outside upper left",
-        ncols=3,
+        ncols=columns,
         frameon=False,
-        fontsize=9.5,
+        fontsize=_TEXT,
         handlelength=3.2,
     )
+
+
+def _width(text: str) -> float:
+    """Return the width of a text in a legend, in inches."""
+    return float(TextPath((0, 0), text, size=_TEXT).get_extents().width) / 72 if text else 0.0
 
 
 def clean(ax: Axes, title: str = "") -> None:

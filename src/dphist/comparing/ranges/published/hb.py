@@ -6,8 +6,7 @@ one with the smallest mean variance that the paper derives.
 
 import numpy as np
 
-from benchmarks.ranges.data import IntArray
-from dphist.arrays import FloatArray
+from dphist.arrays import FloatArray, IntArray
 from dphist.ranges.consistency import consistent
 from dphist.ranges.shape import TreeShape
 

@@ -1,6 +1,6 @@
 """How far estimates are from the truth: mean squared errors over many ranges at once.
 
-One axis: over all n prefixes, and over all n (n + 1) / 2 ranges. Two: over 2,000 rectangles
+One axis: over all n prefixes, and over all n (n + 1) / 2 ranges. Several: over 2,000 rectangles
 between pairs of cells drawn uniformly, the same for every estimate.
 """
 
@@ -8,15 +8,12 @@ from functools import cache
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from benchmarks.ranges.data import IntArray
-from dphist.arrays import NumberArray
+from dphist.arrays import IntArray, NumberArray
 from dphist.release.range_histogram.boxes import box_sums, summed
 
-FloatArray: TypeAlias = npt.NDArray[np.float64]
-
 WORKLOADS = {1: ("prefixes", "ranges"), 2: ("rectangles",)}
+"""What is asked, by the number of axes; of more than two as of two."""
 RECTANGLES = 2_000
 # Of estimates whose ranges are not the sums of their bins.
 RANDOM_RANGES = 20_000
@@ -25,8 +22,11 @@ RANDOM_RANGES = 20_000
 class Answers(Protocol):
     """Estimates that are not sums of bins."""
 
-    def count(self, lo: IntArray, hi: IntArray) -> Any:
-        """Return the estimates of the records in bins lo, ..., hi - 1."""
+    def count(self, lo: Any, hi: Any) -> Any:
+        """Return the estimates of the records in bins lo, ..., hi - 1.
+
+        The ends are arrays, or of several axes tuples of arrays.
+        """
 
 
 Estimate: TypeAlias = NumberArray | Answers
@@ -37,7 +37,7 @@ def squared_errors(counts: IntArray, estimate: Estimate) -> dict[str, float]:
     if not isinstance(estimate, np.ndarray):
         return _of_answers(counts, estimate)
     errors = summed(np.asarray(estimate, np.float64) - counts)
-    if counts.ndim == 2:
+    if counts.ndim > 1:
         lo, hi = rectangles(counts.shape)
         return {"rectangles": float(np.square(box_sums(errors, list(lo.T), list(hi.T))).mean())}
     return {"prefixes": float(np.square(errors[1:]).mean()), "ranges": over_all_ranges(errors)}
@@ -45,6 +45,10 @@ def squared_errors(counts: IntArray, estimate: Estimate) -> dict[str, float]:
 
 def _of_answers(counts: IntArray, estimate: Answers) -> dict[str, float]:
     true: Any = summed(counts)
+    if counts.ndim > 1:
+        lo, hi = (list(ends.T) for ends in rectangles(counts.shape))
+        found = estimate.count(tuple(lo), tuple(hi))
+        return {"rectangles": _squares(found, box_sums(true, lo, hi))}
     ends = np.arange(1, len(true))
     starts, stops = random_ranges(len(counts))
     return {
@@ -67,10 +71,10 @@ def over_all_ranges(errors: NumberArray) -> float:
 
 
 @cache
-def rectangles(shape: tuple[int, int]) -> tuple[IntArray, IntArray]:
-    """Return lo and hi, each (RECTANGLES, 2), half open: corner cells uniform, both included."""
+def rectangles(shape: tuple[int, ...]) -> tuple[IntArray, IntArray]:
+    """Return lo and hi, each (RECTANGLES, axes), half open: corner cells uniform, both included."""
     generator = np.random.default_rng(2010)
-    corners = generator.integers(0, shape, size=(2, RECTANGLES, 2))
+    corners = generator.integers(0, shape, size=(2, RECTANGLES, len(shape)))
     return corners.min(axis=0), corners.max(axis=0) + 1
 
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from benchmarks.ranges.published.dawa.workloads import Gram
 from dphist.arrays import FloatArray
+from dphist.comparing.ranges.published.dawa.workloads import Gram
 
 _STEPS = 100  # of the search for a node's share
 

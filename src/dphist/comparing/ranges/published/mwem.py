@@ -10,9 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks.ranges.data import IntArray
-from benchmarks.ranges.queries import random_ranges, rectangles
-from dphist.arrays import FloatArray
+from dphist.arrays import FloatArray, IntArray
+from dphist.comparing.ranges.queries import random_ranges, rectangles
 from dphist.release.range_histogram.boxes import box_sums, summed
 
 RANGES = 2_000

@@ -11,8 +11,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.ranges.data import IntArray
-from dphist.arrays import BoolArray, FloatArray, NumberArray
+from dphist.arrays import BoolArray, FloatArray, IntArray, NumberArray
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 

@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks.ranges.data import IntArray
-from dphist.arrays import FloatArray
+from dphist.arrays import FloatArray, IntArray
 
 
 class Gram(NamedTuple):

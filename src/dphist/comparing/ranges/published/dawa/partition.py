@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from benchmarks.ranges.data import IntArray
-from benchmarks.ranges.published.dawa.deviations import Deviations
-from dphist.arrays import FloatArray
+from dphist.arrays import FloatArray, IntArray
+from dphist.comparing.ranges.published.dawa.deviations import Deviations
 
 
 def bucket_costs(

@@ -1,0 +1,304 @@
+"""`dphist.compare`: mechanisms side by side on the caller's own data."""
+
+import math
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import cycle
+from pathlib import Path
+from typing import Any
+
+from dphist.atomic_files import check_output_path, write_text
+from dphist.comparing.case import Case
+from dphist.comparing.cases import case_of
+from dphist.comparing.cell import Cell, measure_all
+from dphist.comparing.comparison import ComparedRow, Comparison, LeftOut, Style
+from dphist.comparing.contender import (
+    BLACK,
+    BLUE,
+    GREEN,
+    ORANGE,
+    PURPLE,
+    SKY,
+    VERMILION,
+    YELLOW,
+    Contender,
+)
+from dphist.comparing.measuring import Effort, Tally
+from dphist.comparing.own import contenders_of
+from dphist.comparing.results_file import FORMAT, Earlier, kept_of, read_earlier, stated, text_of
+from dphist.comparing.text import epsilon_text, number_text, seconds_text
+from dphist.errors import ParameterError
+from dphist.parameters import Exact, exact_number, positive_number, probability, whole_number
+from dphist.release.release import VERSION
+
+_FREE = (VERMILION, BLUE, GREEN, PURPLE, ORANGE, SKY, YELLOW, BLACK)
+_BETWEEN_WRITES = 0.25  # seconds
+
+
+def compare(
+    mechanisms: Any,
+    data: Any,
+    epsilons: Iterable[Exact] | Exact = (1, "0.1"),
+    *,
+    delta: Exact | None = None,
+    published: bool = False,
+    seconds: float = 60,
+    target: float = 0.05,
+    most: int = 400,
+    output: str | Path | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Comparison:
+    """Measure error and time of mechanisms on the same data.
+
+    **Not private.** A comparison looks at the data. Use public data, or data of your own where
+    looking is allowed; do not publish the result if the data are secret, and do not choose a
+    mechanism for secret data by it.
+
+    Parameters
+    ----------
+    mechanisms : sequence, or mapping of names
+        Each a class of mechanisms, such as ``dh.AdaptiveScan``; a mechanism, whose epsilon is
+        replaced; ``functools.partial`` of a class; or a function that takes epsilon and returns a
+        mechanism. A mechanism of your own needs a method `release`. Parameters that a class
+        requires, such as the number of labels, are taken from the data, and the result says so.
+    data : Profile (anonymized), BinnedCounts or array of counts (ranges), LabelCounts (labels), or
+        a sequence of events, each a sequence of labels (streams).
+    epsilons : totals of a release; of labels and streams with `delta`.
+    delta : total delta; required for labels and streams (anonymized: 1e-9 where one is needed).
+    published : also compare with every mechanism of this kind that dphist has or that was
+        implemented for comparison only.
+    seconds : time for everything. A run that does not end in time is cut, and the result lists
+        what was left out. (Runs are cut in the main thread only, and not on Windows.)
+    target : a cell is finished when the standard error is this share of the error,
+    most : or after so many runs.
+    output : a CSV file, written after each cell. If it exists, the comparison goes on from it;
+        a file of other data, delta or version of dphist is refused.
+    progress : called with a sentence after each cell.
+
+    Returns
+    -------
+    Comparison
+        Ctrl-C returns what was measured so far.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is out of range, a class needs a parameter that is unknown, or `output`
+        is of other settings.
+    LedgerError
+        If a ledger guards the data.
+
+    Notes
+    -----
+    Noise is fresh in each run, as in releases, and all mechanisms get equal data. Mechanisms for
+    labels and streams are calibrated to the total.
+
+    >>> import dphist as dh
+    >>> profile = dh.Profile.from_counts([9, 7, 4, 2, 1, 1])
+    >>> found = compare([dh.AdaptiveScan, dh.SortedCounts], profile, [1], seconds=5, most=20)
+    >>> sorted(row.mechanism for row in found), found.measures[0].name
+    (['AdaptiveScan', 'SortedCounts'], 'sorted L1 error')
+    """
+    if not (isinstance(seconds, int | float) and 0 < seconds < math.inf):
+        raise ParameterError("seconds must be a number above 0")
+    if not (isinstance(target, int | float) and target >= 0):
+        raise ParameterError("target must be a number of at least 0")
+    effort = Effort(float(target), most=whole_number(most, "most", 2))
+    asked = _asked(epsilons)
+    if delta is not None:
+        probability(delta, "delta")
+    case = case_of(data, delta)
+    contenders = _all_of(contenders_of(mechanisms, case), case, published)
+    settings = {
+        "format": FORMAT,
+        "dphist": VERSION,
+        "kind": case.kind,
+        "data": case.digest,
+        "delta": None if delta is None else str(delta),
+    }
+    earlier = Earlier()
+    if output is not None:
+        check_output_path(output)
+        earlier = read_earlier(output, settings)
+    cells = [
+        _cell(contender, exact, given, case, earlier)
+        for exact, given in asked
+        for contender in contenders
+    ]
+    return _measured(cells, case, contenders, effort, seconds, settings, earlier, output, progress)
+
+
+def _measured(
+    cells: Sequence[Cell],
+    case: Case,
+    contenders: Sequence[Contender],
+    effort: Effort,
+    seconds: float,
+    settings: dict[str, Any],
+    earlier: Earlier,
+    output: str | Path | None,
+    progress: Callable[[str], None] | None,
+) -> Comparison:
+    begun = time.perf_counter()
+    written = -math.inf
+
+    def write() -> None:
+        nonlocal written
+        if output is not None:
+            mine = _rows(cells, case)
+            own = {(row.mechanism, row.epsilon) for row in mine}
+            others = [row for row in earlier.rows if (row.mechanism, row.epsilon) not in own]
+            write_text(output, text_of([*mine, *others], settings, _left_out(cells, effort)))
+        written = time.perf_counter()
+
+    def done(cell: Cell) -> None:
+        if time.perf_counter() - written > _BETWEEN_WRITES:
+            write()
+        if progress is not None:
+            enough = sum(bool(one.failure) or one.tally.is_enough(effort) for one in cells)
+            progress(f"{enough} of {len(cells)} cells finished; {_said(cell, case)}")
+
+    try:
+        stopped = measure_all(cells, case, effort, seconds, done)
+    finally:
+        write()
+    return Comparison(
+        kind=case.kind,
+        measures=case.measures,
+        rows=tuple(_rows(cells, case)),
+        left_out=tuple(_left_out(cells, effort)),
+        facts=dict(case.facts),
+        stopped=stopped,
+        seconds=time.perf_counter() - begun,
+        styles=tuple(_styles(contenders)),
+        settings=settings,
+    )
+
+
+def _asked(epsilons: Any) -> list[tuple[Fraction, Any]]:
+    """Return exact epsilons, largest first, with each as mechanisms get it."""
+    each = [epsilons] if isinstance(epsilons, str | float | int | Fraction) else list(epsilons)
+    found = {positive_number(one, "epsilons"): _as_number(one) for one in each}
+    if not found:
+        raise ParameterError("epsilons must hold at least one number above 0")
+    return sorted(found.items(), key=lambda pair: pair[0], reverse=True)
+
+
+def _as_number(epsilon: Any) -> Any:
+    """Return text as a number: a float, if that means the same; mechanisms get the rest as given.
+
+    >>> _as_number("0.1"), _as_number("1/3"), _as_number(2)
+    (0.1, Fraction(1, 3), 2)
+    """
+    if not isinstance(epsilon, str):
+        return epsilon
+    exact = exact_number(epsilon, "epsilons")
+    return float(exact) if exact_number(float(exact), "epsilons") == exact else exact
+
+
+def _all_of(own: list[Contender], case: Case, published: bool) -> list[Contender]:
+    """Return the caller's contenders and, if asked for, all others."""
+    known = {one.name: one for one in case.published()}
+    names = {one.name for one in own}
+    others = [one for one in known.values() if one.name not in names] if published else []
+    own = [_styled_as(one, known.get(one.name)) for one in own]
+    if not own and not others:
+        raise ParameterError("mechanisms must name at least one, or published must be True")
+    return [*own, *others]
+
+
+def _styled_as(one: Contender, other: Contender | None) -> Contender:
+    """Return a contender that is drawn as another one of its name is."""
+    return one if other is None else replace(one, colour=other.colour, dashed=other.dashed)
+
+
+def _cell(
+    contender: Contender, epsilon: Fraction, asked: Any, case: Case, earlier: Earlier
+) -> Cell:
+    rows = earlier.of(contender.name, epsilon)
+    if any(row.parameters != contender.parameters for row in rows):
+        raise ParameterError(
+            f"output must be of the same mechanisms, and holds another one named {contender.name}: "
+            "name another output, or give it another name in a mapping"
+        )
+    tally = Tally(len(case.measures), kept_of(rows, case.measures))
+    return Cell(contender, epsilon, asked, tally, rows[0].guarantee if rows else "")
+
+
+def _rows(cells: Sequence[Cell], case: Case) -> list[ComparedRow]:
+    """Return what is known, by measure and epsilon, the best mechanism first."""
+    found = []
+    for place, measure in enumerate(case.measures):
+        some = []
+        for cell in cells:
+            one = cell.tally.measured(place)
+            if one is None:
+                continue
+            error, doubt = stated(one, measure.root)
+            contender = cell.contender
+            some.append(
+                ComparedRow(
+                    contender.name,
+                    contender.told,
+                    cell.guarantee,
+                    cell.epsilon,
+                    measure.name,
+                    measure.unit,
+                    error,
+                    doubt,
+                    one.runs,
+                    one.seconds,
+                    contender.parameters,
+                )
+            )
+        sign = -1 if measure.larger_is_better else 1
+        found += sorted(some, key=lambda row: (-row.epsilon, sign * row.error))
+    return found
+
+
+def _left_out(cells: Sequence[Cell], effort: Effort) -> list[LeftOut]:
+    return [
+        LeftOut(cell.contender.name, cell.epsilon, _reason(cell))
+        for cell in cells
+        if cell.failure or not cell.tally.runs
+    ]
+
+
+def _reason(cell: Cell) -> str:
+    if cell.failure:
+        return cell.failure
+    if cell.tally.cut:
+        return f"no run ended within {seconds_text(cell.tally.cut)}"
+    return "the time was up before its turn"
+
+
+def _said(cell: Cell, case: Case) -> str:
+    """Say what is known of a cell."""
+    what = f"{cell.contender.name}, ε = {epsilon_text(cell.epsilon)}"
+    known = next(
+        ((one, found) for place, one in enumerate(case.measures)
+         if (found := cell.tally.measured(place)) is not None), None,
+    )  # fmt: skip
+    if cell.failure or known is None:
+        return f"{what}: {_reason(cell)}"
+    measure, measured = known
+    error, doubt = stated(measured, measure.root)
+    about = "" if doubt is None else f" ± {number_text(doubt)}"
+    return (
+        f"{what}: {number_text(error)}{about} {measure.unit} ({measured.runs} runs, "
+        f"{seconds_text(measured.seconds)} each)"
+    )
+
+
+def _styles(contenders: Sequence[Contender]) -> list[Style]:
+    """Give each contender a line of its own."""
+    used = {(one.colour, one.dashed) for one in contenders}
+    free = [(colour, dashed) for dashed in (False, True) for colour in _FREE]
+    left = cycle([one for one in free if one not in used] or free)
+    found = []
+    for one in contenders:
+        colour, dashed = (one.colour, one.dashed) if one.colour else next(left)
+        found.append(Style(one.name, one.told, colour, dashed))
+    return found
