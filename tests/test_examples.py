@@ -159,6 +159,18 @@ def test_common_items_refuses_what_it_cannot_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.verify
+@pytest.mark.parametrize("scheduler", [[], ["--dask"]], ids=["processes", "dask"])
+def test_count_in_parts(scheduler: list[str], tmp_path: Path) -> None:
+    done = run("count_in_parts.py", PURCHASES, tmp_path / "out", "--parts", "3", *scheduler)
+    assert (done.returncode, done.stderr) == (0, "")
+    release = dh.Release.load(tmp_path / "out" / "items.json")
+    assert 110 < len(release.value) < 175
+    assert f"Items listed: {len(release.value)}\n" in done.stdout
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["items.json"]
+    assert run("count_in_parts.py", tmp_path / "none.csv", tmp_path).returncode == 1
+
+
+@pytest.mark.verify
 def test_ranges_of_made_up_visits(tmp_path: Path) -> None:
     folder = tmp_path / "new" / "folder"
     done = run("ranges.py", folder)

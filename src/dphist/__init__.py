@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from dphist.data.axis.axis import Axis
     from dphist.data.binned_counts import BinnedCounts, bin_counts
     from dphist.data.label_counts import LabelCounts
+    from dphist.data.partial import Partial
     from dphist.data.profile import Profile
     from dphist.errors import (
         BoundsError,
@@ -94,6 +95,7 @@ __all__ = [
     "Mechanism",
     "OutputFileError",
     "ParameterError",
+    "Partial",
     "PartitionSampler",
     "PayWhatYouGet",
     "Plan",
@@ -166,6 +168,7 @@ _HOMES = {
     ),
     "data.label_counts": ("LabelCounts",),
     "privacy": ("ZCDP", "ApproxDP", "ApproxZCDP", "PrivacyUnit", "PureDP", "compose"),
+    "data.partial": ("Partial",),
     "data.profile": ("Profile",),
     "ledger.ledger": ("Ledger",),
     "mechanism": ("Mechanism", "register"),

@@ -4,26 +4,30 @@ The counts are secret, for mechanisms only: no repr and no error shows them.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from dphist.arrays import AnyArray, IntArray
 from dphist.data.axis.axis import Axis
 from dphist.data.axis.edges import MOST_BINS, edges_of, public_only, regular_edges
 from dphist.data.guard import Guarding, guarded, unit_of_users
+from dphist.data.partial import Partial, all_parts, partial_of
 from dphist.data.uhi import read_uhi
-from dphist.errors import ParameterError
+from dphist.errors import DataError, ParameterError
 from dphist.parameters import whole_number
 from dphist.privacy import PrivacyUnit
 from dphist.shown import shown_by
 from dphist.stopping import stoppable
-from dphist.tables.binning.slots import Grid, bin_rows, value_roles
+from dphist.tables import LARGEST
+from dphist.tables.binning.slots import OTHER_SLOTS, Grid, bin_rows, value_roles
 from dphist.tables.binning.users import bin_rows_bounded
+from dphist.tables.counting.cuts import cut_of
 from dphist.tables.reading.columns import check_name
 
 __all__ = ["BinnedCounts", "bin_counts"]
@@ -126,6 +130,95 @@ class BinnedCounts:
         bound = whole_number(sensitivity, "sensitivity", 1)
         counts, axes, outside = read_uhi(h)
         return cls(counts, axes, outside, bound, None if unit is None else str(PrivacyUnit(unit)))
+
+    @classmethod
+    @stoppable
+    def partial(
+        cls,
+        frame: Any,
+        *,
+        column: Any,
+        user: str,
+        max_records: int,
+        part: int,
+        parts: int,
+        others: str = "drop",
+        edges: Any = None,
+        width: Any = None,
+        start: Any = None,
+        stop: Any = None,
+        count: str | None = None,
+        progress: Callable[[float], None] | None = None,
+        delimiter: str | None = None,
+        unit: str | None = None,
+    ) -> Partial:
+        """Bound and count one part of the users, for `merge`.
+
+        Parameters
+        ----------
+        part, parts, others : as for `LabelCounts.partial`.
+        frame, column, user, max_records, edges, width, start, stop, count, progress, delimiter,
+        unit
+            As for `bin_counts`.
+
+        Raises
+        ------
+        ParameterError, ColumnError, DataError, InputFileError
+
+        >>> import pandas as pd
+        >>> rows = pd.DataFrame({"who": [1, 1, 2, 3], "age": [3, 17, 18, 64]})
+        >>> given = {"column": "age", "edges": [0, 18, 65], "user": "who", "max_records": 2}
+        >>> cut = [BinnedCounts.partial(rows, **given, part=k, parts=2) for k in range(2)]
+        >>> BinnedCounts.merge(cut).counts
+        array([2, 2])
+        """
+        cut = cut_of(part, parts, others)
+        most = whole_number(max_records, "max_records", 1)
+        protected = unit_of_users(user, unit)
+        grid = _grid(column, edges, width, start, stop)
+        slots = bin_rows_bounded(
+            frame,
+            grid,
+            user=user,
+            count=count,
+            max_records=most,
+            cut=cut,
+            progress=progress,
+            delimiter=delimiter,
+        )
+        kept = np.flatnonzero(slots)
+        axes = [axis.to_content() for axis in map(Axis, grid.names, grid.edges)]
+        said = {"max_records": most, "unit": protected, "axes": axes, "count": count is not None}
+        return partial_of("bins", cut, said, pa.table({"slot": kept, "count": slots[kept]}))
+
+    @classmethod
+    @stoppable
+    def merge(cls, parts: Iterable[Any], *, ledger: Guarding | None = None) -> "BinnedCounts":
+        """Add the counts of all parts of the users; see `LabelCounts.merge`.
+
+        Raises
+        ------
+        DataError, InputFileError, ParameterError
+        """
+        found = all_parts("bins", cls.__name__, parts)
+        head = found[0].head
+        axes = tuple(map(Axis.from_content, head["axes"]))
+        most = whole_number(head["max_records"], "max_records", 1)
+        slots = np.zeros(math.prod(axis.bins for axis in axes) + OTHER_SLOTS, np.int64)
+        for each in found:
+            places, counts = (each.table[name].to_numpy() for name in ("slot", "count"))
+            if len(places) and not (
+                places.min() >= 0
+                and places.max() < len(slots)
+                and counts.min() >= 0
+                and counts.max() <= LARGEST
+                and len(np.unique(places)) == len(places)
+            ):
+                raise DataError("parts must hold counts of the bins of their axes: count it again")
+            # Clamping never increases a difference; a sum of two clamped counts cannot wrap.
+            slots[places] = np.minimum(slots[places] + counts, LARGEST)
+        merged: BinnedCounts = guarded(_of_slots(slots, axes, most, str(head["unit"])), ledger)
+        return merged
 
     @property
     def bins(self) -> tuple[int, ...]:
@@ -284,28 +377,13 @@ def bin_counts(
     >>> bin_counts(by_age, column="age", edges=[0, 18, 65], count="n").counts
     array([300,   5])
     """
-    names = tuple(column) if isinstance(column, list | tuple) else (column,)
-    single = not isinstance(column, list | tuple)
-    if not names:
-        raise ParameterError("column must be the name of a column, or a list of names")
-    for name, role in zip(names, value_roles(len(names)), strict=True):
-        check_name(name, role)
     if user is not None and max_records is None:
         raise ParameterError("user and max_records must be given together, or neither")
     if user is None and count is None and max_records is not None:
         raise ParameterError("max_records needs user, a column of users, or count, one of counts")
     most = 1 if max_records is None else whole_number(max_records, "max_records", 1)
     one = unit_of_users(user, unit)
-    if single:
-        parts = [_edges_of_axis(edges, width, start, stop)]
-    else:
-        given = {"edges": edges, "width": width, "start": start, "stop": stop}
-        each = [_for_each(name, value, len(names)) for name, value in given.items()]
-        parts = [_edges_of_axis(*values) for values in zip(*each, strict=True)]
-    grid = Grid(names, tuple(part[0] for part in parts), tuple(part[1] for part in parts))
-    if math.prod(grid.shape) > MOST_BINS:
-        raise ParameterError(f"all axes together must have at most {MOST_BINS} bins")
-    axes = tuple(map(Axis, names, grid.edges))
+    grid = _grid(column, edges, width, start, stop)
     if user is None and count is None:
         slots = bin_rows(frame, grid, progress, delimiter)
     else:
@@ -318,13 +396,39 @@ def bin_counts(
             progress=progress,
             delimiter=delimiter,
         )
+    protected = one if user is not None else None if max_records is None else ONE_ROW
+    axes = tuple(map(Axis, grid.names, grid.edges))
+    found: BinnedCounts = guarded(_of_slots(slots, axes, most, protected), ledger)
+    return found
+
+
+def _grid(column: Any, edges: Any, width: Any, start: Any, stop: Any) -> Grid:
+    """Return the columns and their edges, checked."""
+    single = not isinstance(column, list | tuple)
+    names = (column,) if single else tuple(column)
+    if not names:
+        raise ParameterError("column must be the name of a column, or a list of names")
+    for name, role in zip(names, value_roles(len(names)), strict=True):
+        check_name(name, role)
+    if single:
+        parts = [_edges_of_axis(edges, width, start, stop)]
+    else:
+        given = {"edges": edges, "width": width, "start": start, "stop": stop}
+        each = [_for_each(name, value, len(names)) for name, value in given.items()]
+        parts = [_edges_of_axis(*values) for values in zip(*each, strict=True)]
+    grid = Grid(names, tuple(part[0] for part in parts), tuple(part[1] for part in parts))
+    if math.prod(grid.shape) > MOST_BINS:
+        raise ParameterError(f"all axes together must have at most {MOST_BINS} bins")
+    return grid
+
+
+def _of_slots(slots: IntArray, axes: tuple[Axis, ...], most: int, unit: str | None) -> BinnedCounts:
+    """Return the counts of slots; see `dphist.tables.binning.slots`."""
     below, above, nulls = (int(slots[place]) for place in (0, -2, -1))
     several = {"outside": below, "null": nulls}
     outside = {"below": below, "above": above, "null": nulls} if len(axes) == 1 else several
-    protected = one if user is not None else None if max_records is None else ONE_ROW
-    counts = BinnedCounts(slots[1:-2].reshape(grid.shape), axes, outside, most, protected)
-    found: BinnedCounts = guarded(counts, ledger)
-    return found
+    shape = tuple(axis.bins for axis in axes)
+    return BinnedCounts(slots[1:-2].reshape(shape), axes, outside, most, unit)
 
 
 def _for_each(name: str, value: Any, axes: int) -> list[Any]:

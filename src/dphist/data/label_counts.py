@@ -4,7 +4,7 @@ The counts are secret and never shown. Mechanisms read them only through `filter
 `largest` and `counts_of`, so the counts can stay in any engine.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,8 +12,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from dphist.arrays import AnyArray
-from dphist.data.guard import Guarding, asserted_unit, guarded, or_one_row, unit_of_users
-from dphist.errors import DataError, ParameterError
+from dphist.data.guard import Guarding, asserted_unit, guarded, unit_of_users
+from dphist.data.label_input import held_pairs, label_array, label_bounds, label_unit, unheld
+from dphist.data.partial import Partial, all_parts, as_it_is, partial_of
+from dphist.errors import ParameterError
 from dphist.noise import Source
 from dphist.noise.for_tests import is_for_tests
 from dphist.parameters import optional_whole, whole_number
@@ -21,8 +23,9 @@ from dphist.shown import shown_by
 from dphist.stopping import stoppable
 from dphist.tables import LARGEST, check_counts, redact_errors
 from dphist.tables.counting.contributions import Bounds, bounded_pairs, count_labels
-from dphist.tables.counting.sets import Sets, sets_of
-from dphist.tables.counting.stores import ArrowStore, Keep, Store, counts_of
+from dphist.tables.counting.cuts import cut_of
+from dphist.tables.counting.sets import Sets
+from dphist.tables.counting.stores import Keep, Store, counts_of
 
 __all__ = ["Keep", "LabelCounts"]
 
@@ -157,17 +160,177 @@ class LabelCounts:
         >>> counts.counts_of(["a", "b", "c"])
         [1, 2, 0]
         """
-        bounds = _bounds(user, count, max_labels, max_count, null_users, null_labels)
+        bounds = label_bounds(user, count, max_labels, max_count, null_users, null_labels)
+        if keep_sets and (count_users or bounds.max_count > 1):
+            raise ParameterError("keep_sets needs max_count 1, and no count_users")
+        counts = cls._counted(
+            frame,
+            {"label": label, "user": user, "count": count},
+            bounds,
+            count_users=count_users,
+            keep_sets=keep_sets,
+            unit=unit,
+            source=source,
+            progress=progress,
+            delimiter=delimiter,
+        )
+        found: LabelCounts = guarded(counts, ledger)
+        return found
+
+    @classmethod
+    @stoppable
+    def partial(
+        cls,
+        frame: Any,
+        *,
+        label: str,
+        user: str,
+        part: int,
+        parts: int,
+        others: str = "drop",
+        count: str | None = None,
+        max_labels: int | None = None,
+        max_count: int = 1,
+        null_users: str = "refuse",
+        null_labels: str = "refuse",
+        progress: Callable[[float], None] | None = None,
+        delimiter: str | None = None,
+        count_users: bool = False,
+        unit: str | None = None,
+        source: Source | None = None,
+    ) -> Partial:
+        """Bound and count one part of the users, for `merge`.
+
+        Each process or machine counts a part; no user is in two parts. The counts of a part are
+        held in the memory of this process.
+
+        Parameters
+        ----------
+        part : number of the part, from 0 to `parts` - 1.
+        parts : number of parts, the same for all.
+        others : "drop" the rows of users of other parts, so that every process may read the whole
+            table; or "refuse" them, if the table was cut by the part of each user beforehand.
+        frame, label, user, count, max_labels, max_count, null_users, null_labels, progress,
+        delimiter, count_users, unit, source
+            As for `from_table`. `user` must hold text, integers or bytes. Rows without a user
+            belong to part 0.
+
+        Raises
+        ------
+        ParameterError, ColumnError, DataError, InputFileError
+            As for `from_table`; also if `part` is not below `parts`, or if `others` is "refuse" and
+            a user belongs to another part.
+
+        Notes
+        -----
+        The part of a user is the first 15 hexadecimal digits of MD5 of the user's text (UTF-8;
+        digits of an integer), as a number, modulo `parts`. A user must be written alike in every
+        file: "007" and 7 are two users.
+
+        >>> import pandas as pd
+        >>> rows = pd.DataFrame({"who": [1, 1, 2, 3], "word": ["a", "b", "b", "b"]})
+        >>> cut = [
+        ...     LabelCounts.partial(rows, label="word", user="who", max_labels=2, part=k, parts=2)
+        ...     for k in range(2)
+        ... ]
+        >>> LabelCounts.merge(cut).counts_of(["a", "b"])
+        [1, 3]
+        """
+        cut = cut_of(part, parts, others)
+        if not isinstance(user, str):
+            raise ParameterError("user must name the column of users: it decides about the part")
+        bounds = label_bounds(user, count, max_labels, max_count, null_users, null_labels)
+        counts = cls._counted(
+            frame,
+            {"label": label, "user": user, "count": count},
+            replace(bounds, cut=cut),
+            count_users=count_users,
+            unit=unit,
+            source=source,
+            progress=progress,
+            delimiter=delimiter,
+        )
+        said = {
+            "max_labels": counts.max_labels,
+            "max_count": counts.max_count,
+            "unit": counts.unit,
+            "null_users": null_users,
+            "null_labels": null_labels,
+            "count_users": counts.users is not None,
+            "users": counts.users,
+            "for_tests": counts.for_tests,
+        }
+        return partial_of("labels", cut, said, counts.filter_batches(as_it_is))
+
+    @classmethod
+    @stoppable
+    def merge(cls, parts: Iterable[Any], *, ledger: Guarding | None = None) -> "LabelCounts":
+        """Add the counts of all parts of the users.
+
+        Parameters
+        ----------
+        parts : every part once, in any order: what `partial` returned, Arrow tables of
+            `Partial.to_arrow`, or paths of files of `Partial.save`.
+        ledger : as for `from_table`.
+
+        Raises
+        ------
+        ParameterError
+            If a part is missing or is there twice, or two were counted with other arguments.
+        DataError, InputFileError
+            If a table or file is no part.
+
+        Notes
+        -----
+        **Guarantee.** As for `from_table`, because each user adds to the counts of one part only:
+        docs/proofs/bounding.md, Lemma 8. dphist cannot check that all parts were cut from the same
+        data.
+        """
+        found = all_parts("labels", cls.__name__, parts)
+        head = found[0].head
+        table = pa.concat_tables([each.table for each in found])
+        store, _ = count_labels(table, {"label": "label", "count": "count"}, Bounds(None, LARGEST))
+        users = [each.head["users"] for each in found if head["count_users"]]
+        counts = cls(
+            store,
+            optional_whole(head["max_labels"], "max_labels", 1),
+            whole_number(head["max_count"], "max_count", 1, most=LARGEST),
+            unit=str(head["unit"]),
+            null_users=head["null_users"],
+            null_labels=head["null_labels"],
+            _users=(sum(each[0] for each in users), sum(each[1] for each in users))
+            if users
+            else None,
+            _is_cut=True,
+            for_tests=any(each.head["for_tests"] for each in found),
+            only_adds=True,
+        )
+        merged: LabelCounts = guarded(counts, ledger)
+        return merged
+
+    @classmethod
+    def _counted(
+        cls,
+        frame: Any,
+        columns: Mapping[str, str | None],
+        bounds: Bounds,
+        *,
+        count_users: bool = False,
+        keep_sets: bool = False,
+        unit: str | None,
+        source: Source | None,
+        progress: Callable[[float], None] | None,
+        delimiter: str | None,
+    ) -> "LabelCounts":
+        """Bound users, or rows, and count labels; see `from_table`."""
+        user, null_users = columns["user"], bounds.null_users
         if count_users and (user is None or null_users == "separate"):
             raise ParameterError(
                 'count_users needs user, and null_users other than "separate": it counts users, '
                 "not rows"
             )
-        if keep_sets and (count_users or bounds.max_count > 1):
-            raise ParameterError("keep_sets needs max_count 1, and no count_users")
         bounds = replace(bounds, count_users=bool(count_users))
-        protected = _unit(user, null_users, unit_of_users(user, unit))
-        columns = {"label": label, "user": user, "count": count}
+        protected = label_unit(user, null_users, unit_of_users(user, unit))
         names = {role: name for role, name in columns.items() if name is not None}
         key = None if source is None else source(_KEY_BYTES).hex()
         opened: dict[str, Any] = {"key": key, "progress": progress, "delimiter": delimiter}
@@ -175,24 +338,22 @@ class LabelCounts:
         store: Store
         if keep_sets:
             pairs = bounded_pairs(frame, names, bounds, **opened)
-            sets, store = redact_errors(lambda: _held(*pairs), _unheld())
+            sets, store = redact_errors(lambda: held_pairs(*pairs), unheld())
         else:
             store, users = count_labels(frame, names, bounds, **opened)
-        counts = cls(
+        return cls(
             store,
             bounds.max_labels,
             bounds.max_count,
             unit=protected,
             null_users=None if user is None else null_users,
-            null_labels=null_labels,
+            null_labels=bounds.null_labels,
             _users=users,
-            _is_cut=user is not None or count is not None,
+            _is_cut=user is not None or columns["count"] is not None,
             for_tests=is_for_tests(source),
             _sets=sets,
             only_adds=True,  # docs/proofs/bounding.md, Lemma 2
         )
-        found: LabelCounts = guarded(counts, ledger)
-        return found
 
     def bounds_in_text(self) -> dict[str, str]:
         """Return the bounds applied to users, or rows, for a release to state; empty if none.
@@ -248,7 +409,7 @@ class LabelCounts:
         ------
         ParameterError, DataError
         """
-        column = _labels(labels, label_type)
+        column = label_array(labels, label_type)
         values = check_counts(counts, "counts")
         if len(column) != len(values):
             raise ParameterError("labels and counts must have the same length")
@@ -314,74 +475,3 @@ class LabelCounts:
             If a label is repeated, missing, or not of the type of these labels.
         """
         return counts_of(self._store, labels)
-
-
-def _bounds(
-    user: str | None,
-    count: str | None,
-    max_labels: int | None,
-    max_count: int,
-    null_users: str,
-    null_labels: str,
-) -> Bounds:
-    """Return the bounds, checked."""
-    if null_users not in ("refuse", "drop", "separate"):
-        raise ParameterError('null_users must be "refuse", "drop" or "separate"')
-    if null_labels not in ("refuse", "drop"):
-        raise ParameterError('null_labels must be "refuse" or "drop"')
-    most_labels = optional_whole(max_labels, "max_labels", 1)
-    most = whole_number(max_count, "max_count", 1, most=LARGEST)
-    if user is None:
-        if most_labels not in (None, 1):
-            raise ParameterError(
-                "max_labels must be 1 without user, because each row is then a separate user with "
-                "one label: name the column of users"
-            )
-        if null_users != "refuse":
-            raise ParameterError("null_users needs user: name the column of users")
-        if count is None and most != 1:
-            raise ParameterError(
-                "max_count must be 1 without user and count, because each row is then a separate "
-                "user that counts 1: name the column of users, or of counts"
-            )
-        most_labels = 1
-    return Bounds(most_labels, most, null_users, null_labels)
-
-
-def _held(pairs: pa.Table, kind: pa.DataType) -> tuple[Sets, Store]:
-    """Return who has which label, and how many have each."""
-    sets = sets_of(pairs, kind)
-    return sets, ArrowStore(sets.counts())
-
-
-def _unheld() -> DataError:
-    return DataError(
-        "the pairs of user and label could not be held in memory: lower max_labels, or count the "
-        "labels without keep_sets; nothing was released"
-    )
-
-
-def _unit(user: str | None, null_users: str, one: str) -> str:
-    """Return the privacy unit, in words."""
-    if user is None:
-        return "one row"
-    if null_users == "separate":
-        return or_one_row(one)
-    return one
-
-
-def _labels(labels: Any, label_type: pa.DataType | None) -> Any:
-    """Return labels as an Arrow array of a type that does not depend on them."""
-    typed = isinstance(labels, pa.Array | pa.ChunkedArray)
-    if typed and label_type is None:
-        return labels
-    kind = pa.string() if label_type is None else label_type
-    unfit = ParameterError(
-        f"labels must be a sequence of type {kind}; name another one as label_type, such as "
-        "pyarrow.int64()"
-    )
-    if isinstance(labels, str | bytes):
-        raise unfit
-    if typed:  # Arrow would crash on invalid offsets
-        redact_errors(lambda: labels.validate(full=True), unfit)
-    return redact_errors(lambda: labels.cast(kind) if typed else pa.array(labels, kind), unfit)

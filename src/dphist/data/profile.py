@@ -1,22 +1,25 @@
 """An anonymized histogram, with whom it protects: made of counts, tables, files and graphs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from dphist import tables
 from dphist.arrays import AnyArray, IntArray
 from dphist.data.diagram import Diagram, merged
 from dphist.data.guard import Guarding, asserted_unit, guarded, unit_of_users
+from dphist.data.partial import Partial, all_parts, as_it_is, partial_of
 from dphist.errors import DataError, ParameterError
 from dphist.parameters import whole_number
 from dphist.shown import shown_by
 from dphist.stopping import stoppable
-from dphist.tables.counting.contributions import count_bounded_records
+from dphist.tables.counting.contributions import count_bounded_records, label_bounded_records
+from dphist.tables.counting.cuts import cut_of
 
 ONE_EDGE = "one edge"
 """Privacy unit of the degrees of a graph; edges are never dropped to meet a bound."""
@@ -241,6 +244,71 @@ class Profile(Diagram):
                 frame, label=label, count=count, progress=progress, delimiter=delimiter
             )
         return cast("Profile", guarded(cls(*pairs, sensitivity), ledger))
+
+    @classmethod
+    @stoppable
+    def partial(
+        cls,
+        frame: Any,
+        *,
+        label: str,
+        user: str,
+        max_records: int,
+        part: int,
+        parts: int,
+        others: str = "drop",
+        progress: Callable[[float], None] | None = None,
+        delimiter: str | None = None,
+        unit: str | None = None,
+    ) -> Partial:
+        """Bound and count one part of the users, for `merge`.
+
+        Parameters
+        ----------
+        part, parts, others : as for `LabelCounts.partial`.
+        frame, label, user, max_records, progress, delimiter, unit : as for `from_table`.
+
+        Raises
+        ------
+        ColumnError, DataError, InputFileError, ParameterError
+
+        >>> import pandas as pd
+        >>> rows = pd.DataFrame({"who": [1, 1, 2, 3], "word": ["a", "b", "b", "b"]})
+        >>> cut = [
+        ...     Profile.partial(rows, label="word", user="who", max_records=2, part=k, parts=2)
+        ...     for k in range(2)
+        ... ]
+        >>> Profile.merge(cut).sorted_counts()
+        array([3, 1])
+        """
+        cut = cut_of(part, parts, others)
+        most = whole_number(max_records, "max_records", 1)
+        store = label_bounded_records(
+            frame,
+            label=label,
+            user=user,
+            max_records=most,
+            cut=cut,
+            progress=progress,
+            delimiter=delimiter,
+        )
+        said = {"max_records": most, "unit": unit_of_users(user, unit)}
+        return partial_of("records", cut, said, store.filter_batches(as_it_is))
+
+    @classmethod
+    @stoppable
+    def merge(cls, parts: Iterable[Any], *, ledger: Guarding | None = None) -> "Profile":
+        """Add the counts of all parts of the users; see `LabelCounts.merge`.
+
+        Raises
+        ------
+        DataError, InputFileError, ParameterError
+        """
+        found = all_parts("records", cls.__name__, parts)
+        head, table = found[0].head, pa.concat_tables([each.table for each in found])
+        pairs = tables.sum_counts(table, label="label", count="count")
+        bound = whole_number(head["max_records"], "max_records", 1)
+        return cast("Profile", guarded(cls(*pairs, bound, str(head["unit"])), ledger))
 
     @classmethod
     @stoppable

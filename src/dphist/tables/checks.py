@@ -32,6 +32,7 @@ class Problem(IntEnum):
     MISSING = 1
     NEGATIVE = 2
     TOO_LARGE = 3
+    OTHER_PART = 4
 
     def error(self, name: str, things: str = "counts", missing: str | None = None) -> DataError:
         """Return the error for a parameter or column.
@@ -46,6 +47,8 @@ class Problem(IntEnum):
             Problem.MISSING: missing or _MISSING_IN_ARRAY,
             Problem.NEGATIVE: f"must not be negative: remove or correct such {things}",
             Problem.TOO_LARGE: f"must be at most 2**62 - 1: remove or correct such {things}",
+            Problem.OTHER_PART: "has users of another part: cut the table by the part of each "
+            'user, or drop their rows with others="drop"',
         }
         return DataError(f"{name} {messages[self]}")
 

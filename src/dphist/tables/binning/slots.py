@@ -24,6 +24,9 @@ from dphist.tables.reading.gate import open_source
 from dphist.tables.reading.source import Source
 from dphist.tables.reading.spark import SparkSource
 
+OTHER_SLOTS = 3
+"""Slots beside those of bins: below, above and null."""
+
 # With at most this many bins per row, a batch is counted by `bincount` into a new array.
 _BINS_PER_ROW = 4
 
@@ -153,7 +156,7 @@ class Tally:
 
 def number_of_slots(grid: Grid) -> int:
     """Return the number of slots."""
-    return math.prod(grid.shape) + 3
+    return math.prod(grid.shape) + OTHER_SLOTS
 
 
 def bin_rows(

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from dphist.arrays import IntArray
 from dphist.tables.binning.slots import Grid, Slotting, number_of_slots, raise_unreadable
+from dphist.tables.counting.cuts import Cut, check_users
 from dphist.tables.counting.terms import count_bounded_terms
 from dphist.tables.engine.interruptible import interruptible
 from dphist.tables.engine.private_duckdb import open_private_connection
@@ -34,6 +35,7 @@ def bin_rows_bounded(
     count: str | None = None,
     max_records: int | None = None,
     key: str | None = None,
+    cut: Cut | None = None,
     progress: Progress | None = None,
     delimiter: str | None = None,
 ) -> IntArray:
@@ -49,6 +51,7 @@ def bin_rows_bounded(
         row if there is no `user`; None for no maximum, without `user`.
     key : 32 hexadecimal digits
         Key for the choice of records (default: drawn at random).
+    cut : the part of the users that is counted; None for all of them.
 
     Returns
     -------
@@ -65,11 +68,13 @@ def bin_rows_bounded(
         2**62 - 1.
     """
     others = [] if count is None else [count_column("amount", count, "count")]
-    others += [] if user is None else [key_column("who", user, "user")]
+    if user is not None:
+        others.append(key_column("who", user, "user", only_text=cut is not None))
     with ExitStack() as stack:
         wanted = [*grid.wanted(), *others]
         source = open_source(stack, frame, wanted, progress=progress, delimiter=delimiter)
         grid.check(source)
+        check_users(source, cut)
         if isinstance(source, SparkSource):
             found = count_bounded_terms(
                 lambda: _find_in_spark(source, grid, others),
@@ -78,9 +83,10 @@ def bin_rows_bounded(
                 wanted=others,
                 max_records=max_records,
                 key=key,
+                cut=cut,
             )
         else:
-            found = _count_in_duckdb(stack, source, grid, others, max_records, key)
+            found = _count_in_duckdb(stack, source, grid, others, max_records, key, cut)
     slots = np.zeros(number_of_slots(grid), np.int64)
     # A slot out of range means that the engine mixed up rows.
     if len(found[0]) and not (found[0].min() >= 0 and found[0].max() < len(slots)):
@@ -96,6 +102,7 @@ def _count_in_duckdb(
     others: Sequence[Wanted],
     max_records: int | None,
     key: str | None,
+    cut: Cut | None,
 ) -> tuple[IntArray, IntArray]:
     """Stream slots and other columns into a private DuckDB; return the slots and their counts."""
     slotting = Slotting(grid, source.from_text)
@@ -111,7 +118,7 @@ def _count_in_duckdb(
         return interruptible(connection, lambda: source.run(call))
 
     found = count_bounded_terms(
-        opened, run, source, wanted=others, max_records=max_records, key=key
+        opened, run, source, wanted=others, max_records=max_records, key=key, cut=cut
     )
     raise_unreadable(grid, slotting)
     return found

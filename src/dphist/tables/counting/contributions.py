@@ -11,7 +11,7 @@ the choice is uniform; nothing else is required of the hash.
 """
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
@@ -19,8 +19,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dphist.arrays import IntArray
-from dphist.tables.checks import LARGEST
-from dphist.tables.counting.problems import MISSING, WORST, problem_expression, raise_problem
+from dphist.tables.checks import LARGEST, Problem
+from dphist.tables.counting.cuts import Cut, check_users
+from dphist.tables.counting.problems import (
+    MISSING,
+    WORST,
+    problem_expression,
+    problem_number,
+    raise_problem,
+)
 from dphist.tables.counting.profiles import count_prevalences, fetch_checked, to_arrays
 from dphist.tables.counting.stores import Store, hold_counts
 from dphist.tables.engine.progress import Progress
@@ -42,6 +49,7 @@ class Bounds:
     count_users : whether to count the users within the bounds and the users over them. A user is
         over the bounds with more labels than `max_labels` or, if `max_count` is above 1, with more
         records of one label than `max_count`. Rows without a user are not counted.
+    cut : the part of the users that is counted; None for all of them.
     """
 
     max_labels: int | None
@@ -49,6 +57,7 @@ class Bounds:
     null_users: str = "refuse"
     null_labels: str = "refuse"
     count_users: bool = False
+    cut: Cut | None = None
 
 
 def fresh_key() -> str:
@@ -92,21 +101,77 @@ def count_labels(
         If a user or label is missing and `bounds` does not allow it, if a count is missing,
         negative or above 2**62 - 1, or if the engine fails.
     """
-    wanted = _wanted(names)
+    wanted, salt = _wanted(names, cut=bounds.cut), key or fresh_key()
+
+    def bounded(rows: Rows) -> Rows:
+        return bound_labels(check_rows(rows, wanted, bounds), "user" in names, bounds, salt)
+
+    store, users = _held(
+        frame,
+        wanted,
+        bounded,
+        bounds.cut,
+        summed=USERS if bounds.count_users else (),
+        missing=_MISSING,
+        progress=progress,
+        delimiter=delimiter,
+    )
+    return store, (users[0], users[1]) if users else None
+
+
+def label_bounded_records(
+    frame: object,
+    *,
+    label: str,
+    user: str,
+    max_records: int,
+    cut: Cut,
+    key: str | None = None,
+    progress: Progress | None = None,
+    delimiter: str | None = None,
+) -> Store:
+    """Bound each user of a part to `max_records` rows, then count the labels.
+
+    Parameters and errors are those of `count_bounded_records`; `cut` says which users are counted.
+
+    Returns
+    -------
+    The labels with their counts, as `count_labels` returns them.
+    """
+    wanted = _wanted({"label": label, "user": user}, cut=cut)
+
+    def counted(rows: Rows) -> Rows:
+        kept = keep_records(rows, wanted, max_records, key, cut)
+        counts = kept.group(["term"], "count(*) AS records", WORST)
+        return counts.where("term IS NOT NULL OR problem > 0")
+
+    store, _ = _held(
+        frame, wanted, counted, cut, missing=MISSING_USERS, progress=progress, delimiter=delimiter
+    )
+    return store
+
+
+def _held(
+    frame: object,
+    wanted: Sequence[Wanted],
+    counted: Callable[[Rows], Rows],
+    cut: Cut | None,
+    *,
+    missing: Mapping[str, str],
+    summed: Sequence[str] = (),
+    progress: Progress | None,
+    delimiter: str | None,
+) -> tuple[Store, list[int]]:
+    """Open a table, hold the counts of its labels, and raise the error for the worst problem."""
     with ExitStack() as stack:
         source = open_source(stack, frame, wanted, progress=progress, delimiter=delimiter)
-        rows = source.rows()
-        salt, summed = key or fresh_key(), USERS if bounds.count_users else ()
-
-        def bounded() -> Rows:
-            return bound_labels(check_rows(rows, wanted, bounds), "user" in names, bounds, salt)
-
-        kind = source.kinds["term"]
-        store, worst, users = source.run(lambda: hold_counts(bounded(), kind, summed))
+        check_users(source, cut)
+        rows, kind = source.rows(), source.kinds["term"]
+        store, worst, sums = source.run(lambda: hold_counts(counted(rows), kind, summed))
         raise_problem(
-            worst, wanted, source.wall.problem, from_text=source.from_text, missing=_MISSING
+            worst, wanted, source.wall.problem, from_text=source.from_text, missing=missing
         )
-        return store.settle(stack.pop_all()), (users[0], users[1]) if users else None
+        return store.settle(stack.pop_all()), sums
 
 
 def bounded_pairs(
@@ -204,21 +269,30 @@ _MISSING = {
 }
 
 
-def _wanted(names: Mapping[str, str], *, only_text: bool = True) -> list[Wanted]:
+def _wanted(
+    names: Mapping[str, str], *, only_text: bool = True, cut: Cut | None = None
+) -> list[Wanted]:
     """Return the columns of counts, labels and users.
 
-    If several columns have a problem, the last of them is reported.
+    If several columns have a problem, the last of them is reported. Users that decide about a part
+    are compared with those of other tables, so that Python objects must then be text.
     """
     wanted = [count_column("amount", names["count"], "count")] if "count" in names else []
     wanted.append(key_column("term", names["label"], "label", only_text=only_text))
     if "user" in names:
-        wanted.append(key_column("who", names["user"], "user"))
+        wanted.append(key_column("who", names["user"], "user", only_text=cut is not None))
     return wanted
 
 
-def keep_records(rows: Rows, wanted: Sequence[Wanted], max_records: int, key: str | None) -> Rows:
+def keep_records(
+    rows: Rows,
+    wanted: Sequence[Wanted],
+    max_records: int,
+    key: str | None,
+    cut: Cut | None = None,
+) -> Rows:
     """From (term, who) to (who, term, problem): the rows kept, and the rows with a problem."""
-    checked = check_rows(rows, wanted, Bounds(None, LARGEST))
+    checked = check_rows(rows, wanted, Bounds(None, LARGEST, cut=cut))
     return _bound_records(checked, max_records, key or fresh_key())
 
 
@@ -234,11 +308,19 @@ def check_rows(rows: Rows, wanted: Sequence[Wanted], bounds: Bounds) -> Rows:
     if "who" in roles and bounds.null_users == "drop":
         rows = rows.where("who IS NOT NULL")
     allowed = {"who"} if bounds.null_users != "refuse" else set()
+    problem = problem_expression(wanted, allowed)
+    if bounds.cut is not None:
+        own = bounds.cut.condition(rows)
+        if bounds.cut.others == "drop":
+            rows = rows.where(own)
+        else:
+            number = problem_number(wanted, "who", Problem.OTHER_PART)
+            problem = f"greatest({problem}, CASE WHEN {own} THEN 0 ELSE {number} END)"
     rows = rows.project(
         "term",
         "who" if "who" in roles else "CAST(NULL AS BIGINT) AS who",
         "amount" if "amount" in roles else "CAST(1 AS BIGINT) AS amount",
-        f"{problem_expression(wanted, allowed)} AS problem",
+        f"{problem} AS problem",
     )
     return rows.project(
         "CASE WHEN problem = 0 THEN who END AS who",

@@ -37,6 +37,12 @@ def problem_expression(columns: Sequence[Wanted], allowed: Iterable[str] = ()) -
     return f"CASE {' '.join(cases)} ELSE {NO_PROBLEM} END" if cases else str(NO_PROBLEM)
 
 
+def problem_number(columns: Sequence[Wanted], role: str, problem: Problem) -> int:
+    """Return the number of a problem in the column with a role."""
+    place = next(place for place, column in enumerate(columns) if column.role == role)
+    return place * _KINDS + problem
+
+
 def raise_problem(
     worst: int | None,
     columns: Sequence[Wanted],
@@ -62,7 +68,7 @@ def raise_problem(
         raise engine
     column = columns[place]
     name = f"column {column.name!r}"
-    if from_text and kind != Problem.MISSING:
+    if from_text and kind in (Problem.NEGATIVE, Problem.TOO_LARGE):
         raise DataError(
             f"{name} must hold whole numbers from 0 to 2**62 - 1 in decimal digits, without a "
             "point, an exponent or a separator"

@@ -19,6 +19,7 @@ from dphist.tables.counting.contributions import (
     fresh_key,
     keep_records,
 )
+from dphist.tables.counting.cuts import Cut
 from dphist.tables.counting.problems import WORST, raise_problem
 from dphist.tables.engine.rows import Rows
 from dphist.tables.reading.columns import Wanted
@@ -35,6 +36,7 @@ def count_bounded_terms(
     wanted: Sequence[Wanted],
     max_records: int | None,
     key: str | None = None,
+    cut: Cut | None = None,
 ) -> tuple[IntArray, IntArray]:
     """Bound each user, or each row, to `max_records` records, then count the terms.
 
@@ -51,6 +53,7 @@ def count_bounded_terms(
     max_records : maximum number of records; None for no maximum, without ``who``.
     key : 32 hexadecimal digits
         Key for the choice of records (default: drawn at random).
+    cut : the part of the users that is counted; None for all of them.
 
     Returns
     -------
@@ -69,12 +72,12 @@ def count_bounded_terms(
     def counted() -> pa.Table:
         rows = opened()
         if "amount" not in roles:
-            terms = keep_records(rows, wanted, most, key).group(
+            terms = keep_records(rows, wanted, most, key, cut).group(
                 ["term"], "count(*) AS records", WORST
             )
         else:
             if "who" in roles:
-                checked = check_rows(rows, wanted, Bounds(None, LARGEST))
+                checked = check_rows(rows, wanted, Bounds(None, LARGEST, cut=cut))
                 rows = _share_records(checked, most, key or fresh_key())
             else:
                 rows = check_rows(rows, wanted, Bounds(None, most))

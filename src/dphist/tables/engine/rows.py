@@ -16,6 +16,8 @@ from typing import Any, Protocol
 import duckdb
 import pyarrow as pa
 
+_DIGITS = 15  # hexadecimal digits of a hash that decide about a part
+
 
 class Rows(Protocol):
     """A table in an engine, with columns of plain lower-case names."""
@@ -39,6 +41,12 @@ class Rows(Protocol):
         """Return the expression of a hash, under a key of 32 hexadecimal digits, of who and term.
 
         If `turn` names a column of whole numbers, it is hashed as well.
+        """
+
+    def part(self, name: str, parts: int) -> str:
+        """Return the expression of the part, from 0, of a column of text, bytes or integers.
+
+        It is the same in every engine; null for a null.
         """
 
     def wide(self, expression: str) -> str:
@@ -94,6 +102,12 @@ class DuckRows:
         who, term = self._hashable("who"), self._hashable("term")
         mixed = f"hash(xor(hash(xor(hash({who}), {first})), hash(xor(hash({term}), {second}))))"
         return mixed if turn is None else f"hash(xor({mixed}, {turn}::UBIGINT))"
+
+    def part(self, name: str, parts: int) -> str:
+        """Return a part, from the first 60 bits of MD5."""
+        kinds = dict(zip(self.relation.columns, self.relation.types, strict=True))
+        value = name if kinds[name].id == "blob" else f"CAST({name} AS VARCHAR)"
+        return f"CAST('0x' || substr(md5({value}), 1, {_DIGITS}) AS BIGINT) % {parts}"
 
     def wide(self, expression: str) -> str:
         """Return a number of 128 bits."""
@@ -169,6 +183,11 @@ class SparkRows:
         parts = [f"CAST('{key}' AS BINARY)", *lengths, *values, *turned]
         # Spark's concat is null if a part is: for rows without a user, which need no hash.
         return f"md5(concat({', '.join(parts)}))"
+
+    def part(self, name: str, parts: int) -> str:
+        """Return a part, from the first 60 bits of MD5."""
+        digits = f"substr(md5({_bytes_of(name, dict(self.frame.dtypes)[name])}), 1, {_DIGITS})"
+        return f"CAST(conv({digits}, 16, 10) AS BIGINT) % {parts}"
 
     def wide(self, expression: str) -> str:
         """Return a number of 38 decimal digits."""

@@ -1,0 +1,84 @@
+"""What `LabelCounts` is made from, checked: bounds, the unit of users, labels without a table."""
+
+from typing import Any
+
+import pyarrow as pa
+
+from dphist.data.guard import or_one_row
+from dphist.errors import DataError, ParameterError
+from dphist.parameters import optional_whole, whole_number
+from dphist.tables import LARGEST, redact_errors
+from dphist.tables.counting.contributions import Bounds
+from dphist.tables.counting.sets import Sets, sets_of
+from dphist.tables.counting.stores import ArrowStore, Store
+
+
+def label_bounds(
+    user: str | None,
+    count: str | None,
+    max_labels: int | None,
+    max_count: int,
+    null_users: str,
+    null_labels: str,
+) -> Bounds:
+    """Return the bounds, checked."""
+    if null_users not in ("refuse", "drop", "separate"):
+        raise ParameterError('null_users must be "refuse", "drop" or "separate"')
+    if null_labels not in ("refuse", "drop"):
+        raise ParameterError('null_labels must be "refuse" or "drop"')
+    most_labels = optional_whole(max_labels, "max_labels", 1)
+    most = whole_number(max_count, "max_count", 1, most=LARGEST)
+    if user is None:
+        if most_labels not in (None, 1):
+            raise ParameterError(
+                "max_labels must be 1 without user, because each row is then a separate user with "
+                "one label: name the column of users"
+            )
+        if null_users != "refuse":
+            raise ParameterError("null_users needs user: name the column of users")
+        if count is None and most != 1:
+            raise ParameterError(
+                "max_count must be 1 without user and count, because each row is then a separate "
+                "user that counts 1: name the column of users, or of counts"
+            )
+        most_labels = 1
+    return Bounds(most_labels, most, null_users, null_labels)
+
+
+def held_pairs(pairs: pa.Table, kind: pa.DataType) -> tuple[Sets, Store]:
+    """Return who has which label, and how many have each."""
+    sets = sets_of(pairs, kind)
+    return sets, ArrowStore(sets.counts())
+
+
+def unheld() -> DataError:
+    return DataError(
+        "the pairs of user and label could not be held in memory: lower max_labels, or count the "
+        "labels without keep_sets; nothing was released"
+    )
+
+
+def label_unit(user: str | None, null_users: str, one: str) -> str:
+    """Return the privacy unit, in words."""
+    if user is None:
+        return "one row"
+    if null_users == "separate":
+        return or_one_row(one)
+    return one
+
+
+def label_array(labels: Any, label_type: pa.DataType | None) -> Any:
+    """Return labels as an Arrow array of a type that does not depend on them."""
+    typed = isinstance(labels, pa.Array | pa.ChunkedArray)
+    if typed and label_type is None:
+        return labels
+    kind = pa.string() if label_type is None else label_type
+    unfit = ParameterError(
+        f"labels must be a sequence of type {kind}; name another one as label_type, such as "
+        "pyarrow.int64()"
+    )
+    if isinstance(labels, str | bytes):
+        raise unfit
+    if typed:  # Arrow would crash on invalid offsets
+        redact_errors(lambda: labels.validate(full=True), unfit)
+    return redact_errors(lambda: labels.cast(kind) if typed else pa.array(labels, kind), unfit)

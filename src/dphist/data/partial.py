@@ -1,0 +1,188 @@
+"""Partial: exact counts of one part of the users, made somewhere, to be merged with the others.
+
+A table, or many files, may be too large for one machine, or may lie in several places. Each user
+belongs to one part, by a rule that needs nothing but the user (`dphist.tables.counting.cuts`). Each
+part is bounded and counted by itself, and the counts of all parts are added. Since no user is in
+two parts, the sums have the same bounds as the counts of the whole table.
+"""
+
+import io
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dphist.atomic_files import staged_outputs
+from dphist.errors import DataError, InputFileError, ParameterError
+from dphist.tables import redact_errors
+from dphist.tables.counting.cuts import MOST_PARTS, RULE, Cut
+
+_FORMAT = 1
+_KEY = b"dphist partial"
+_OWN = ("part", "users", "for_tests")
+"""What may differ between the parts of one table."""
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Partial:
+    """Exact counts of one part of the users; secret, like the table they come from.
+
+    Made by `LabelCounts.partial`, `Profile.partial` and `BinnedCounts.partial`, and added up by
+    `merge` of the same class. It can be pickled, saved as a Parquet file, or sent as an Arrow
+    table. It cannot be released by itself.
+
+    Attributes
+    ----------
+    head : mapping
+        Kind, rule, part, number of parts, and bounds.
+    table : Arrow table
+        The counts.
+    """
+
+    head: Mapping[str, Any]
+    table: pa.Table
+
+    def __repr__(self) -> str:
+        kind, part, parts = (self.head[name] for name in ("kind", "part", "parts"))
+        return f"Partial({kind}, part {part} of {parts}; not shown)"
+
+    def to_arrow(self) -> pa.Table:
+        """Return the counts as an Arrow table whose metadata is the head; secret."""
+        return self.table.replace_schema_metadata({_KEY: json.dumps(dict(self.head))})
+
+    @classmethod
+    def from_arrow(cls, table: Any) -> "Partial":
+        """Return the partial of an Arrow table that `to_arrow` made.
+
+        Raises
+        ------
+        DataError
+            If it is none, or was made by another version of the rule.
+        """
+        unfit = DataError(
+            "the part is no table that Partial.to_arrow or Partial.save made: count it again with "
+            "partial"
+        )
+
+        def read() -> dict[str, Any]:
+            table.validate(full=True)
+            head: dict[str, Any] = json.loads(table.schema.metadata[_KEY])
+            sound = (
+                isinstance(head, dict)
+                and (head["format"], head["rule"]) == (_FORMAT, RULE)
+                and 0 <= head["part"] < head["parts"] <= MOST_PARTS
+                and table.column_names[0] == _FIRST[head["kind"]]
+                and table.column_names[1] == "count"
+                and table.schema.field("count").type == pa.int64()
+                and table["count"].null_count == table[0].null_count == 0
+            )
+            if not sound:
+                raise unfit
+            return head
+
+        head = redact_errors(read, unfit)
+        return cls(head, table.replace_schema_metadata(None))
+
+    def save(self, path: str | Path) -> None:
+        """Write a Parquet file, whole or not at all, that its owner alone can read.
+
+        The file holds exact counts. Keep it as secret as the table.
+
+        Raises
+        ------
+        OutputFileError
+        """
+        content = io.BytesIO()
+        pq.write_table(self.to_arrow(), content, compression="zstd")
+        with staged_outputs() as outputs:
+            outputs.write_private(path, content.getvalue())
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Partial":
+        """Read a file that `save` wrote.
+
+        Raises
+        ------
+        InputFileError
+            If it is missing or no Parquet file.
+        DataError
+            If it is no partial.
+        """
+        unread = InputFileError(f"{path} could not be read: it must be a file of Partial.save")
+        return cls.from_arrow(redact_errors(lambda: pq.read_table(path, partitioning=None), unread))
+
+
+_FIRST = {"labels": "label", "records": "label", "bins": "slot"}
+"""The first column of each kind."""
+
+
+def partial_of(kind: str, cut: Cut, bounds: Mapping[str, Any], table: pa.Table) -> Partial:
+    """Return the counts of a part, with a head that says what they are."""
+    head = {"format": _FORMAT, "rule": RULE, "kind": kind, "part": cut.part, "parts": cut.parts}
+    return Partial({**head, **bounds}, table)
+
+
+def as_it_is(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return all rows: the counts of a part are for its owner."""
+    return batch
+
+
+def all_parts(kind: str, made_by: str, parts: Iterable[Any]) -> list[Partial]:
+    """Return the parts of one table, each once, checked against each other.
+
+    Parameters
+    ----------
+    kind : what must have been counted.
+    made_by : the class that counts this, for error messages.
+    parts : each a `Partial`, an Arrow table of one, or the path of a file.
+
+    Raises
+    ------
+    ParameterError
+        If there is none, one is no partial or of another kind, two are the same part, one is
+        missing, or two were made with other bounds or another number of parts.
+    InputFileError, DataError
+        As for `Partial.load`.
+    """
+    if isinstance(parts, str | Path | Partial | pa.Table) or not isinstance(parts, Iterable):
+        raise ParameterError("parts must be a list of partials, Arrow tables of them, or files")
+    found = [_partial(each) for each in parts]
+    if not found:
+        raise ParameterError("parts must hold at least one part")
+    if any(each.head["kind"] != kind for each in found):
+        raise ParameterError(f"parts must all be made by {made_by}.partial")
+    first = found[0]
+    for each in found[1:]:
+        if _shared(each) != _shared(first):
+            raise ParameterError(
+                "parts must all be counted with the same arguments: the same number of parts, "
+                "bounds, unit and treatment of missing values"
+            )
+        if each.table.schema.types != first.table.schema.types:
+            raise ParameterError("parts must have labels of one type: cast them alike")
+    times = Counter(each.head["part"] for each in found)
+    for number in range(first.head["parts"]):
+        if times[number] != 1:
+            said = "is missing" if times[number] == 0 else "is there more than once"
+            raise ParameterError(f"parts must hold each part once: part {number} {said}")
+    return found
+
+
+def _shared(partial: Partial) -> dict[str, Any]:
+    """Return what all parts of one table have alike."""
+    return {name: value for name, value in partial.head.items() if name not in _OWN}
+
+
+def _partial(given: Any) -> Partial:
+    if isinstance(given, Partial):
+        return given
+    if isinstance(given, str | Path):
+        return Partial.load(given)
+    if isinstance(given, pa.Table):
+        return Partial.from_arrow(given)
+    raise ParameterError("parts must be partials, Arrow tables of them, or paths of their files")
