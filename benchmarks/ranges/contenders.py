@@ -7,8 +7,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from benchmarks.ranges.data import IntArray
 from dphist import AdaptiveTree, HierarchicalTree, LeafCounts
+from dphist.arrays import IntArray
 from dphist.comparing.ranges.published.dawa import dawa
 from dphist.comparing.ranges.published.hb import hb
 from dphist.comparing.ranges.published.mwem import mwem

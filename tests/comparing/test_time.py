@@ -28,6 +28,7 @@ class Slow:
 
 
 def test_a_slow_run_is_cut_when_the_time_is_up() -> None:
+    dh.RankSplit(epsilon=1).release(PROFILE)  # imports what it needs
     begun = time.perf_counter()
     found = dh.compare(
         {"slow": lambda epsilon: Slow(60), "quick": dh.RankSplit}, PROFILE, [1, 0.1], seconds=1.2
@@ -66,9 +67,9 @@ def test_a_run_of_which_two_do_not_fit_is_too_slow() -> None:
         time.sleep(0.2)
         return (1.0,), 0.2
 
-    with pytest.raises(TooSlowError, match=r"one takes 0\.2"):
+    with pytest.raises(TooSlowError, match=r"1 of 2 runs ended in 0\.3"):
         measure(run, Effort(seconds=0.3))
-    with pytest.raises(TooSlowError, match="none in"):
+    with pytest.raises(TooSlowError, match="0 of 2 runs ended in"):
         measure(run, Effort(seconds=0.05))
     assert measure(run, Effort(seconds=0.05), 5).runs == 2
 

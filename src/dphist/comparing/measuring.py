@@ -98,9 +98,14 @@ class Tally:
 
     @property
     def cost(self) -> float:
-        """The time that a further run is expected to take, in seconds; 0 where nothing is known."""
+        """The time that a further run takes at least, in seconds; 0 where nothing is known.
+
+        A first run also makes the mechanism, and reads what it needs: a second may be far quicker.
+        """
+        if len(self._spent) == 1:
+            return self._spent[0] / 4
         if self._spent:
-            return statistics.median(self._spent[-9:])
+            return min(self._spent[-3:])
         return statistics.median(self._times) if self._times else self.cut
 
     def measured(self, place: int) -> Measured | None:
@@ -128,7 +133,7 @@ class Tally:
 def add_runs(tally: Tally, run: Run, effort: Effort, until: float) -> None:
     """Repeat `run` until that is enough, or until a time of `time.perf_counter`.
 
-    No run begins that is expected to end later. One that does not end in time is cut, and not
+    No run begins that certainly ends later. One that does not end in time is cut, and not
     counted. Stopping by an estimated standard error favors runs that happen to agree;
     `effort.fewest` keeps that small beside the error stated.
     """
@@ -164,6 +169,6 @@ def measure(run: Run, effort: Effort, limit: float | None = None) -> Measured:
     add_runs(tally, run, effort, min(begun + effort.seconds, last))
     found = tally.measured(0)
     if found is None or found.runs < FEWEST:
-        why = f"one takes {tally.cost:.2g} s" if tally.runs else f"none in {tally.cut:.2g} s"
-        raise TooSlowError(f"fewer than {FEWEST} runs ended in time: {why}")
+        spent = time.perf_counter() - begun
+        raise TooSlowError(f"{tally.runs} of {FEWEST} runs ended in {spent:.2g} s")
     return found

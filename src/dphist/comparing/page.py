@@ -66,7 +66,7 @@ def _figure(comparison: Comparison, measure: Measure, name: str, title: str, sai
         # One name a line: a phone has no room for two.
         ax.legend(
             loc="lower left", bbox_to_anchor=(0, 1), ncols=1, frameon=False, borderpad=0,
-            borderaxespad=0.4, handlelength=2.4, labelspacing=0.25,
+            borderaxespad=0.4, handlelength=2.4,
         )  # fmt: skip
         if palette.text is not None:
             color_text(ax, palette.text)
