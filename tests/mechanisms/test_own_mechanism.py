@@ -83,6 +83,20 @@ def test_a_fresh_process_loads_shows_and_reports_it(
     assert "GeometricBins" in told
 
 
+@pytest.mark.verify
+def test_it_stands_beside_others_on_real_data(installed: Path, tmp_path: Path) -> None:
+    script = PROJECT / "beside_others.py"
+    told = called(
+        [sys.executable, str(script), str(tmp_path / "out"), "--seconds", "20"], installed
+    )
+    assert "Error of ranges, records; smaller is better" in told
+    for name in ("GeometricBins", "AdaptiveTree", "HB", "DAWA"):
+        assert told.count(f" {name} ") >= 4  # two measures at two epsilons
+    held = (tmp_path / "out" / "compared.csv").read_text()
+    assert held.count("\nGeometricBins,") == 4
+    assert (tmp_path / "out" / "compared.png").read_bytes().startswith(b"\x89PNG")
+
+
 def test_without_the_package_it_says_which_to_install(saved: Path) -> None:
     said = run(REFUSED, saved)
     assert "made by GeometricBins of the package geometric-bins" in said
