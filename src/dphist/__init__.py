@@ -8,7 +8,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dphist import noise, properties
+    from dphist import noise, properties, sql
     from dphist.anonymized import (
         AdaptiveScan,
         CumulativeCounts,
@@ -129,6 +129,7 @@ __all__ = [
     "plot",
     "properties",
     "register",
+    "sql",
     "write_report",
 ]
 
@@ -190,7 +191,7 @@ _HOMES = {
         "TopThreshold",
     ),
 }
-_SUBMODULES = ("noise", "properties")
+_SUBMODULES = ("noise", "properties", "sql")
 
 if not TYPE_CHECKING:  # to a type checker any name would exist
 

@@ -3,6 +3,8 @@
 Needs the package: ``pip install 'dphist[opendp]'``.
 """
 
+import ctypes
+import math
 from dataclasses import fields
 from typing import Any
 
@@ -10,7 +12,7 @@ from dphist.data.binned_counts import BinnedCounts
 from dphist.data.guard import refuse_guarded
 from dphist.data.label_counts import LabelCounts
 from dphist.data.profile import Profile
-from dphist.errors import ParameterError
+from dphist.errors import DphistError, ParameterError
 from dphist.mechanism import Mechanism, MechanismBase
 from dphist.parameters import Exact, whole_number
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, Guarantee, PrivacyUnit, PureDP
@@ -20,7 +22,8 @@ from dphist.release.release import Release
 
 try:
     from opendp import domains, measurements, measures, metrics
-    from opendp.mod import OpenDPException
+    from opendp._lib import AnyMeasurement
+    from opendp.mod import Measurement, OpenDPException
 except ImportError:
     raise ParameterError("measurements need opendp: pip install 'dphist[opendp]'") from None
 
@@ -49,7 +52,9 @@ def measurement(mechanism: Mechanism, *, delta: Exact | None = None) -> Any:
         input metric counts privacy units of the mechanism's guarantee, and its name says which: 1
         is one user, or the records that one unit may have. The output measure is the divergence
         of the guarantee: pure and approximate max divergence, or (approximate) zCDP. For more
-        than one unit the cost is that of group privacy. All numbers are rounded up.
+        than one unit the cost is that of group privacy. All numbers are rounded up. If nothing
+        is guaranteed to so large a group, `map` raises a `ParameterError`, `check` is False, and
+        a Context refuses the measurement as too expensive.
 
     Raises
     ------
@@ -71,25 +76,80 @@ def measurement(mechanism: Mechanism, *, delta: Exact | None = None) -> Any:
         known = mechanism if isinstance(mechanism, MechanismBase) else mechanism.guarantee
         guarantee = known.to_approx_dp(delta)
 
-    def privacy_map(units: Any) -> Any:
-        members = whole_number(units, "the distance between inputs", 0)
-        if members == 0:
-            return 0.0 if isinstance(guarantee, PureDP | ZCDP) else (0.0, 0.0)
-        return _cost(guarantee if members == 1 else guarantee.for_group(members))
-
+    calls = _Calls(mechanism, guarantee)
     try:
         made = measurements.make_user_measurement(
             domains.user_domain("dphist data", _is_data),
             metrics.user_distance(f"dphist: number of units, each {guarantee.unit}"),
             _measure(guarantee),
-            lambda data: _answer(mechanism, data, guarantee.unit),
-            privacy_map,
+            calls.answer,
+            calls.cost_or_all,
         )
     except OpenDPException:
         made = None
     if made is None:
         raise ParameterError(_FEATURES)
-    return made
+    found = ctypes.cast(made, _Measurement)
+    found.made, found.calls = made, calls  # `made` frees the memory that both point to
+    return found
+
+
+class _Calls:
+    """What OpenDP calls, and the last error of ours that it has put into a text of its own."""
+
+    def __init__(self, mechanism: Mechanism, guarantee: Guarantee) -> None:
+        self.mechanism = mechanism
+        self.guarantee = guarantee
+        self.error: DphistError | None = None
+
+    def answer(self, data: Any) -> Release:
+        """Release data."""
+        self.error = None
+        try:
+            return _answer(self.mechanism, data, self.guarantee.unit)
+        except DphistError as error:
+            self.error = error
+            raise
+
+    def cost(self, units: Any) -> Any:
+        """Return what a release costs so many units; ParameterError if nothing is guaranteed."""
+        guarantee, members = self.guarantee, whole_number(units, "the distance between inputs", 0)
+        if members == 0:
+            return 0.0 if isinstance(guarantee, PureDP | ZCDP) else (0.0, 0.0)
+        return _cost(guarantee if members == 1 else guarantee.for_group(members))
+
+    def cost_or_all(self, units: Any) -> Any:
+        """Return the same, and where nothing is guaranteed that, in numbers: all is lost."""
+        try:
+            return self.cost(units)
+        except ParameterError:
+            return (math.inf, 1.0)
+
+
+class _Measurement(Measurement):
+    """A measurement of OpenDP that raises the errors of dphist as they are."""
+
+    _type_ = AnyMeasurement
+    made: Measurement
+    calls: _Calls
+
+    def map(self, d_in: Any) -> Any:
+        self.calls.cost(d_in)
+        return super().map(d_in)  # type: ignore[no-untyped-call]
+
+    def invoke(self, arg: Any) -> Any:
+        try:
+            return super().invoke(arg)  # type: ignore[no-untyped-call]
+        except OpenDPException:
+            found, self.calls.error = self.calls.error, None
+            if found is None:
+                raise
+        raise found.with_traceback(None) from None
+
+    __call__ = invoke
+
+    def __del__(self) -> None:
+        """Free nothing: `made` does."""
 
 
 class _Answer(Release):

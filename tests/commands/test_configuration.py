@@ -132,13 +132,49 @@ def test_nothing_is_released_if_one_section_is_wrong(old, new, message, write, c
     assert sorted(path.name for path in Path().iterdir()) == ["release.toml", "rows.csv"]
 
 
+CLICKS = """
+[clicks]
+command = "stream"
+state = "s.state"
+epsilon = 1
+delta = 1e-6
+horizon = 9
+"""
+
+
 def test_a_stream_is_run_by_itself(write, capsys) -> None:
-    path = write(
-        '[clicks]\ncommand = "stream"\nstate = "s.state"\nepsilon = 1\ndelta = 1e-6\nhorizon = 9\n'
-    )
-    assert main(["run", path]) == 2
-    assert "dphist stream --config release.toml --section clicks" in capsys.readouterr().err
+    path = write(CLICKS + AGES)
     assert main(["stream", "--config", path, "--dry-run"]) == 0
+    assert main(["run", path, "--dry-run"]) == 0
+    capsys.readouterr()
+    assert main(["run", path]) == 0
+    printed = capsys.readouterr()
+    assert "[clicks] was not run" in printed.err
+    assert "dphist stream --config release.toml --section clicks < EVENTS" in printed.err
+    assert "[clicks]" not in printed.out
+    assert Path("ages.json").exists()
+    assert not Path("s.state").exists()
+    for text, more in ((CLICKS, []), (CLICKS + AGES, ["--section", "clicks"])):
+        assert main(["run", write(text), *more]) == 2, "nothing is left to run"
+        assert "--section clicks < EVENTS" in capsys.readouterr().err
+
+
+def test_a_stream_is_checked_and_added_up_with_the_others(write, capsys) -> None:
+    path = write(AGES + CLICKS.replace("epsilon = 1", "epsilon = 0"))
+    assert main(["run", path]) == 2
+    assert "[clicks]: --epsilon must be greater than 0" in capsys.readouterr().err
+    paid = AGES.replace('user = "patient"', 'user = "patient"\nunit = "one user"')
+    text = '[defaults]\nledger = "l.ledger"\nby = "ana"\n'
+    text += paid.replace("[ages]", '[ages]\nkey = "ages-1"').replace('"1/2"', '"0.5"')
+    users = 'horizon = 9\nformat = "csv"\nuser = "u"\nmax-events-per-user = 2\nkey = "clicks-1"'
+    text += CLICKS.replace("horizon = 9", users)
+    ledger("1.2")  # each of the two fits by itself
+    assert main(["run", write(text)]) == 3
+    assert "[clicks] would not fit after the releases before it" in capsys.readouterr().err
+    assert not Path("ages.json").exists()
+    less = text.replace("epsilon = 1\n", "epsilon = 0.3\n").replace('"0.5"', '"0.05"')
+    assert main(["run", write(less)]) == 0
+    assert Path("ages.json").exists()
 
 
 def ledger(epsilon: str) -> None:

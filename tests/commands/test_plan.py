@@ -38,6 +38,38 @@ def test_a_plan_is_printed_written_and_loaded(tmp_path: Path, capsys) -> None:
     assert dh.Plan.from_json(capsys.readouterr().out).digest == plan.digest
 
 
+def test_a_public_list_of_labels_is_planned_as_it_is_released(tmp_path: Path, capsys) -> None:
+    genes = tmp_path / "genes.txt"
+    genes.write_text("".join(f"gene{n}\n" for n in range(50)))
+    shared = ["plan", "labels", "--epsilon", "1", "--max-labels", "50", "--delta", "1e-6"]
+    assert main([*shared, "--known-labels", str(genes), "--correlated", "--json"]) == 0
+    plan = dh.Plan.from_json(capsys.readouterr().out)
+    (row,) = plan
+    assert row["correlated"] is True
+    assert main([*shared, "--known-labels-count", "50", "--correlated", "--json"]) == 0
+    assert dh.Plan.from_json(capsys.readouterr().out).rows == plan.rows
+    assert main([*shared, "--known-labels", str(genes), "--correlated"]) == 0
+    printed = capsys.readouterr().out
+    assert "50 labels in a public list" in printed
+    assert "Labels that are not in the list are ignored" in printed
+    # The release has the error that was planned.
+    data = tmp_path / "rows.csv"
+    data.write_text("who,gene\n" + "".join(f"p{n},gene{n % 50}\n" for n in range(99)))
+    release = ["labels", str(data), "--user", "who", "--label", "gene", *shared[2:]]
+    release += ["--known-labels", str(genes), "--correlated"]
+    assert main([*release, "--output", str(tmp_path / "r.json"), "--quiet"]) == 0
+    made = dh.Release.load(tmp_path / "r.json")
+    assert made.mechanism.expected_error().half_width == row["half_width"]
+
+
+def test_the_command_of_a_prefix_plan_gives_the_total(capsys) -> None:
+    shared = ["--bins", "64", "--expect-total", "9000", "--workload", "prefix"]
+    assert main(["plan", "ranges", *shared, "--epsilon", "0.1"]) == 0
+    printed = capsys.readouterr().out
+    assert "Total given" in printed
+    assert "--expected-total 9000" in printed
+
+
 @pytest.mark.parametrize(
     "command",
     [
@@ -62,6 +94,11 @@ def test_the_other_kinds(command: list[str], capsys) -> None:
         (["ranges", "--bins", "8"], "--expect-total"),
         (["labels", "--criterion", "range error < 3"], "releases of labels have no range error"),
         (["labels", "--quiet"], "--quiet without --output"),
+        (["labels", "--known-labels", "none.txt"], "none.txt does not exist"),
+        (["labels", "--known-labels-count", "0"], "--known-labels-count must be at least 1"),
+        (["labels", "--correlated"], "--correlated needs --known-labels"),
+        (["labels", "--sums-of", "3"], "--sums-of needs --known-labels"),
+        (["labels", "--known-labels", "a", "--known-labels-count", "3"], "not allowed with"),
         (["labels", "--unit", "a\nb"], "--unit must be one line"),
         (["nothing"], "invalid choice"),
     ],

@@ -74,8 +74,26 @@ def test_costs_are_those_of_the_guarantee_rounded_up(mechanism, data, measure) -
             assert wanted <= found <= wanted * (1 + Fraction(1, 2**50))
     assert set(numbers_of(made.map(0))) == {0}
     for wrong in (-1, 0.5, "one"):
-        with pytest.raises((OpenDPException, TypeError)):
+        with pytest.raises(ParameterError, match="the distance between inputs must be"):
             made.map(wrong)
+
+
+def test_a_group_too_large_for_any_guarantee_is_refused_in_our_words() -> None:
+    mechanism = dh.ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=2)
+    for query in (measurement(mechanism), measurement(mechanism, delta="1e-5")):
+        with pytest.raises(ParameterError, match=r"group of 1000 .* use a smaller group"):
+            query.map(1000)
+        assert query.check(1, query.map(1))
+        assert not query.check(1000, (1e9, 0.999))
+    context = dp.Context.compositor(
+        data=LABELS,
+        privacy_unit=(query.input_metric, 1000),
+        privacy_loss=dp.loss_of(epsilon=1e6, delta=0.99),
+        domain=query.input_domain,
+        split_evenly_over=1,
+    )
+    with pytest.raises(OpenDPException, match="insufficient budget"):
+        context(query)
 
 
 def test_a_context_accounts_for_releases() -> None:
@@ -146,9 +164,12 @@ def test_data_without_bounds_or_with_larger_ones_are_refused() -> None:
     query = measurement(dh.LeafCounts(epsilon="0.5", bins=3))
     wide = dh.bin_counts(ROWS, column="x", edges=range(4), user="who", max_records=3)
     for data, said in ((wide, "sensitivity"), ([1, 2, 3], "which have bounds")):
-        with pytest.raises(OpenDPException, match=said) as caught:
+        with pytest.raises(dh.DphistError, match=said) as caught:
             query(data)
         assert "200" not in str(caught.value)
+        with pytest.raises(dh.DphistError, match=said):
+            query.invoke(data)
+    assert isinstance(query(BINS), dh.Release)
 
 
 def test_features_are_asked_for() -> None:
@@ -164,7 +185,7 @@ def test_data_of_rows_are_none_of_users() -> None:
     made = measurement(dh.ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=1))
     users = dh.LabelCounts.from_table(rows, label="label", user="user", max_labels=1)
     assert str(made(users).guarantee.unit) == "one user"
-    with pytest.raises(OpenDPException, match="data must be bounded for one user"):
+    with pytest.raises(ParameterError, match="data must be bounded for one user"):
         made(dh.LabelCounts.from_table(rows, label="label", max_labels=1))
     of_five = measurement(dh.LeafCounts(epsilon=1, bins=3, sensitivity=5))
     five = dh.bin_counts(

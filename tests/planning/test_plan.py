@@ -26,7 +26,14 @@ def made_by_hand(kind: str, row: dict[str, Any], asked: dict[str, Any]) -> Any:
     total = {"epsilon": row["epsilon"], "delta": row.get("delta", 0)}
     if kind == "labels":
         bounds = {name: row[name] for name in ("max_labels", "max_count", "noise")}
-        return dh.calibrate(dh.ThresholdHistogram, **total, **bounds)
+        listed: dict[str, Any] = {}
+        if "labels" in asked:
+            number = asked["labels"] if isinstance(asked["labels"], int) else len(asked["labels"])
+            listed = {"labels": [f"l{n}" for n in range(number)]}
+            listed |= {"sums_of": asked["sums_of"]} if "sums_of" in asked else {}
+            if asked.get("correlated") and row["noise"] == "gaussian":
+                listed["correlated"] = "auto"
+        return dh.calibrate(dh.ThresholdHistogram, **total, **bounds, **listed)
     if kind == "stream":
         return dh.calibrate(
             dh.ContinualMechanism,
@@ -37,14 +44,29 @@ def made_by_hand(kind: str, row: dict[str, Any], asked: dict[str, Any]) -> Any:
         )
     if kind == "ranges":
         return dh.AdaptiveTree(
-            epsilon=row["epsilon"], bins=asked["bins"], sensitivity=row["sensitivity"]
+            epsilon=row["epsilon"],
+            bins=asked["bins"],
+            sensitivity=row["sensitivity"],
+            workload=asked.get("workload", "ranges"),
+            expected_total=asked["total"] if row.get("total_given") else None,
         )
     return dh.AdaptiveScan(epsilon=row["epsilon"], sensitivity=row["sensitivity"])
 
 
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "labels": ("labels", {**LABELS, "users": 5000}),
+    "known labels": ("labels", {**LABELS, "users": 5000, "labels": ["a", "b", "c"]}),
+    "pure": ("labels", {**LABELS, "delta": 0, "labels": 12}),
+    "shared noise": (
+        "labels",
+        {"delta": "1e-6", "max_labels": [2, 30], "labels": 40, "correlated": True, "sums_of": 3},
+    ),
     "ranges": ("ranges", {"epsilon": ["0.2", 1], "bins": 64, "total": 9000, "sensitivity": [1, 4]}),
+    "prefixes": (
+        "ranges",
+        {"epsilon": ["0.1", 1], "bins": 64, "total": 9000, "workload": "prefix"},
+    ),
+    "small map": ("ranges", {"epsilon": ["0.1", 1], "bins": (8, 16), "total": 9000}),
     "map": ("ranges", {"epsilon": 1, "bins": (8, 16), "total": 9000}),
     "anonymized": ("anonymized", {"epsilon": [1, 4], "total": 3000}),
     "stream": (
@@ -59,22 +81,30 @@ def test_every_number_is_the_library_s_own(case: str) -> None:
     kind, asked = CASES[case]
     plan = dh.plan(kind, **asked)
     for row in plan:
-        made = made_by_hand(kind, row, asked)
+        made, name = made_by_hand(kind, row, asked), None
         delta = row.get("delta", 0)
         assert made.epsilon_at(delta) <= row["epsilon"], "it costs no more than is stated"
         assert row["guessed_right"] == guessed_right(row["epsilon"], Fraction(delta))
         if kind in ("labels", "stream"):
             expected = made.expected_error()
-            assert (row["appears_from"], row["half_width"]) == (
+            assert (row.get("appears_from"), row["half_width"]) == (
                 expected.appears_from,
                 expected.half_width,
             )
+            assert row.get("correlated", False) == getattr(made, "correlated", False)
+            assert row.get("sum_error") == (made.spread if "sums_of" in asked else None)
+        elif asked.get("workload") == "prefix":
+            name = "prefix_error"
+            assert row[name] == made.expected_error(asked["total"], prefixes=True)
+            assert "range_error" not in row
         else:
             name = {"ranges": "range_error", "anonymized": "profile_error"}[kind]
             assert row[name] == made.expected_error(asked["total"])
+        if name is not None:
             assert row["relative_error"] == row[name] / asked["total"]
         if "users" in asked:
-            assert row["share_of_users"] == row["appears_from"] / asked["users"]
+            if "appears_from" in row:
+                assert row["share_of_users"] == row["appears_from"] / asked["users"]
             assert row["delta_times_users"] == row["delta"] * asked["users"]
 
 
@@ -97,6 +127,34 @@ def test_the_noise_is_the_one_with_the_lower_threshold() -> None:
         assert thresholds[row["noise"]] == min(thresholds.values())
     given = dh.plan("labels", epsilon=1, max_labels=30, delta="1e-6", noise="laplace")
     assert given.column("noise") == ["laplace"]
+
+
+def test_of_a_public_list_only_the_number_counts_and_is_kept() -> None:
+    shared: dict[str, Any] = {"epsilon": 1, "max_labels": [1, 5], "delta": "1e-6"}
+    by_number, by_list = (
+        dh.plan("labels", **shared, labels=labels) for labels in (3, ["x", "y", "z"])
+    )
+    assert by_number.rows == by_list.rows
+    assert by_number.asked["labels"] == by_list.asked["labels"] == 3
+    assert "appears_from" not in by_list.columns, "all listed labels are released"
+    alone = dh.plan("labels", **shared)
+    assert max(by_list.column("half_width")) <= max(alone.column("half_width"))
+
+
+def test_shared_noise_is_planned_where_it_pays() -> None:
+    asked: dict[str, Any] = {"epsilon": 1, "max_labels": [1, 100], "delta": "1e-6", "labels": 100}
+    independent, shared = dh.plan("labels", **asked), dh.plan("labels", **asked, correlated=True)
+    assert shared.column("correlated") == [False, True]
+    assert shared.column("half_width")[0] == independent.column("half_width")[0]
+    assert shared.column("half_width")[1] < independent.column("half_width")[1]
+
+
+def test_a_guess_of_the_total_is_given_where_the_tree_follows_it() -> None:
+    """Strengths of 200 to 2,000 of prefixes: docs/ranges.md, What a guess of the total gains."""
+    asked: dict[str, Any] = {"epsilon": ["0.01", "0.1", 1], "bins": 64, "total": 9000}
+    prefixes = dh.plan("ranges", **asked, workload="prefix")
+    assert prefixes.column("total_given") == [False, True, False]
+    assert "total_given" not in dh.plan("ranges", **asked).columns
 
 
 def test_the_delta_follows_from_the_public_number_of_users() -> None:
@@ -173,6 +231,12 @@ def test_tables() -> None:
         ("labels", {"max_labels": 0}, "max_labels must be at least 1"),
         ("labels", {"delta": 0}, "delta must be above 0"),
         ("labels", {"users": 0}, "users must be at least 1"),
+        ("labels", {"labels": 0}, "labels must be at least 1"),
+        ("labels", {"labels": ["a", "a"]}, "labels must list at least one label, each once"),
+        ("labels", {"correlated": True}, "correlated needs labels"),
+        ("labels", {"sums_of": 2}, "sums_of needs labels"),
+        ("labels", {"labels": 3, "sums_of": 4}, "sums_of must be"),
+        ("labels", {"labels": 3, "correlated": "auto"}, "correlated must be True or False"),
         ("ranges", {"bins": 3, "total": 0}, "total must be at least 1"),
         ("labels", {"max_labels": list(range(1, 300))}, "at most 1,000 settings"),
         ("labels", {"criteria": ["range error < 3"]}, "releases of labels have no range error"),

@@ -31,6 +31,17 @@ COLUMNS = {
         Column("max_events", "Events kept", "Events of one user that count at most."),
         Column("noise", "Noise", "The law of the noise; the better one for these settings."),
         Column(
+            "correlated",
+            "Shared noise",
+            "Whether all listed labels share a part of the noise: where that lowers it.",
+        ),
+        Column(
+            "total_given",
+            "Total given",
+            "Whether the mechanism divides its budget by the guessed total. A wrong guess costs "
+            "accuracy, never privacy.",
+        ),
+        Column(
             "appears_from",
             "Appears from",
             "A label with this count, in records, is released with a probability of 95 % or more.",
@@ -45,6 +56,16 @@ COLUMNS = {
             "Count ±",
             "The noise of a released count is within this, in records, with a probability of 95 % "
             "or more.",
+        ),
+        Column(
+            "sum_error",
+            "Sum ±",
+            "Standard error of the noise of a sum of {sums} counts, in records.",
+        ),
+        Column(
+            "prefix_error",
+            "Prefix ±",
+            "Error to expect of a range from the first bin on, in records (root mean square).",
         ),
         Column(
             "range_error",

@@ -4,7 +4,8 @@ import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, TypeVar
+from inspect import Parameter, signature
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from dphist.anonymized.mechanism import AnonymizedMechanism
 from dphist.errors import ParameterError
@@ -146,17 +147,26 @@ def _directly(
     mechanism: Callable[..., M], parameters: dict[str, Any], epsilon: Fraction
 ) -> M | None:
     """Return the mechanism with this epsilon if it guarantees just that; None otherwise."""
+    if not _takes(mechanism, "epsilon", *parameters):
+        return None
     try:
-        made: Any = mechanism(epsilon=epsilon, **parameters)
-    except (ParameterError, TypeError):  # a delta is missing, or not taken
+        made = mechanism(epsilon=epsilon, **parameters)
+    except ParameterError:  # a delta is missing, or there is none for these parameters
         return None
     guarantee = made.guarantee
     stated = isinstance(guarantee, PureDP | ApproxDP) and guarantee.epsilon == epsilon
     asked = Fraction(0) if "delta" not in parameters else None
     if not stated or (asked is not None and delta_of(guarantee) != asked):
         return None
-    found: M = made
-    return found
+    return made
+
+
+def _takes(function: Callable[..., Any], *names: str) -> bool:
+    """Whether a function has parameters of all these names."""
+    known = signature(function).parameters
+    return all(name in known for name in names) or any(
+        each.kind is Parameter.VAR_KEYWORD for each in known.values()
+    )
 
 
 def _least(make: Callable[[Fraction], M], wanted: "_Wanted") -> tuple[int, M]:
@@ -261,13 +271,14 @@ class _Wanted:
         return cls(appears_from=None, half_width=None, most=most,
                    of_ranges=range_rmse is not None, total=records, shape=shape)  # fmt: skip
 
-    def reached_by(self, mechanism: Any) -> bool:
+    def reached_by(self, mechanism: object) -> bool:
         """Whether the error that the library predicts is at most this one."""
+        if not isinstance(mechanism, _Predicting):
+            raise _of_another_kind(self.names[0], mechanism)
         if self.most is not None:
-            if self.of_ranges and isinstance(mechanism, AnonymizedMechanism):
-                raise _of_another_kind("range_rmse", mechanism)
-            error = self._error_in_records(mechanism)
-            return Fraction(error) <= self.most
+            return Fraction(self._error_in_records(mechanism)) <= self.most
+        if _takes(mechanism.expected_error, "total"):
+            raise _of_another_kind(self.names[0], mechanism)
         expected = mechanism.expected_error()
         return all(
             self._holds(name, expected, mechanism)
@@ -275,43 +286,57 @@ class _Wanted:
             if getattr(self, name) is not None
         )
 
-    def _error_in_records(self, mechanism: Any) -> float:
-        if not hasattr(mechanism, "expected_error"):
-            raise _of_another_kind("the error", mechanism)
-        public: list[Any] = [self.total]
-        if self.shape is not None:
-            if not isinstance(mechanism, AnonymizedMechanism):
-                raise ParameterError("shape must be left out: it is for anonymized histograms")
-            public = [None if isinstance(self.shape, Release) else self.total, self.shape]
-        try:
-            error = mechanism.expected_error(*public)
-        except TypeError:  # labels and streams take no total
-            error = None
+    def _error_in_records(self, mechanism: "_Predicting") -> float:
+        """Return the error for the public guesses; refuse mechanisms that state no such error."""
+        if self.shape is not None and not isinstance(mechanism, AnonymizedMechanism):
+            raise ParameterError("shape must be left out: it is for anonymized histograms")
+        of_profiles = isinstance(mechanism, AnonymizedMechanism)
+        if (self.of_ranges and of_profiles) or not _takes(mechanism.expected_error, "total"):
+            raise _of_another_kind(self.names[0], mechanism)
+        if self.shape is None:
+            error = mechanism.expected_error(self.total)
+        else:
+            total = None if isinstance(self.shape, Release) else self.total
+            error = mechanism.expected_error(total, self.shape)
         if not isinstance(error, int | float):
-            name = "range_rmse" if self.of_ranges else "relative_error"
-            raise _of_another_kind(name, mechanism)
+            raise _of_another_kind(self.names[0], mechanism)
         return float(error)
 
-    def _holds(self, name: str, expected: Any, mechanism: Any) -> bool:
+    def _holds(self, name: str, expected: object, mechanism: object) -> bool:
         found = getattr(expected, name) if isinstance(expected, ExpectedError) else None
         if found is None:
             raise _of_another_kind(name, mechanism)
         return bool(found <= getattr(self, name))
 
     @property
+    def names(self) -> list[str]:
+        """The parameters by which the error was asked for."""
+        if self.most is not None:
+            return ["range_rmse" if self.of_ranges else "relative_error"]
+        return [n for n in ("appears_from", "half_width") if getattr(self, n) is not None]
+
+    @property
     def out_of_reach(self) -> str:
         """What to say where no epsilon is enough."""
-        names = [n for n in ("appears_from", "half_width") if getattr(self, n) is not None]
-        if not names:
-            names = ["range_rmse" if self.of_ranges else "relative_error"]
-        verb = "are" if len(names) > 1 else "is"
+        verb = "are" if len(self.names) > 1 else "is"
         return (
-            f"{' and '.join(names)} {verb} out of reach: no epsilon up to 100 is enough; ask for "
-            "a larger error, or lower the bounds of a user"
+            f"{' and '.join(self.names)} {verb} out of reach: no epsilon up to 100 is enough; ask "
+            "for a larger error, or lower the bounds of a user"
         )
 
 
-def _of_another_kind(name: str, mechanism: Any) -> ParameterError:
+@runtime_checkable
+class _Predicting(Protocol):
+    """A mechanism that predicts its error from public numbers alone.
+
+    Those whose errors depend on the number of records take a `total`, and return records; others
+    take nothing, and return an `ExpectedError`.
+    """
+
+    def expected_error(self, *public: Any) -> Any: ...
+
+
+def _of_another_kind(name: str, mechanism: object) -> ParameterError:
     return ParameterError(
         f"{name} must be left out: {type(mechanism).__name__} has no such error; see "
         "dphist.for_error for the errors of each kind"

@@ -6,6 +6,7 @@ from inspect import signature
 from typing import Any
 
 from dphist.errors import ParameterError
+from dphist.labels.threshold.known_labels import number_of
 from dphist.parameters import decimal_text
 from dphist.planning.criteria import criterion
 from dphist.planning.plan import Plan
@@ -36,12 +37,15 @@ def plan(kind: str, *, unit: str | None = None, criteria: Sequence[str] = (), **
 
         And one value each, all of them public guesses or choices:
 
-        - labels: `users`, how many there are; `noise` (default: the better of the two);
+        - labels: `users`, how many there are; `noise` (default: the better of the two); `labels`, a
+          public list, or how many labels it has, with `correlated` and `sums_of` as in
+          `ThresholdHistogram` (True is "auto" there);
         - ranges: `bins`, `total` number of records, `workload`;
         - anonymized: `total` number of records, `shape`, see `AdaptiveScan.expected_error`;
         - stream: `horizon`, events of the stream, `readings`, `users`.
 
-        `delta` is by default one that is small for `users` (times that, 0.01), or 1e-6.
+        `delta` is by default one that is small for `users` (times that, 0.01), or 1e-6. With
+        `labels` it may be 0.
 
     Returns
     -------
@@ -72,6 +76,8 @@ def plan(kind: str, *, unit: str | None = None, criteria: Sequence[str] = (), **
         raise ParameterError(f"a plan of {kind} needs {' and '.join(needed)}: a public number")
     checked = tuple(criterion(each, kind) for each in criteria)
     protected = _protected(_unit_of(kind, asked) if unit is None else unit)
+    if asked.get("labels") is not None:
+        asked["labels"] = number_of(asked["labels"])
     rows = list(settings(**asked))
     return Plan(
         kind=kind,

@@ -24,10 +24,12 @@ _EXACT = ("epsilon", "delta", "delta_times_users")
 _TYPES = {
     "noise": pa.string(),
     "bins": pa.string(),
+    "correlated": pa.bool_(),
+    "total_given": pa.bool_(),
     **dict.fromkeys(
         (
             *("epsilon", "delta", "share_of_users", "delta_times_users"),
-            *("range_error", "profile_error", "relative_error"),
+            *("range_error", "prefix_error", "profile_error", "sum_error", "relative_error"),
         ),
         pa.float64(),
     ),

@@ -7,7 +7,15 @@ from typing import Any
 
 from dphist.anonymized import AdaptiveScan
 from dphist.errors import ParameterError
-from dphist.parameters import Exact, optional_whole, positive_delta, privacy_parameter, whole_number
+from dphist.labels.threshold.known_labels import number_of
+from dphist.parameters import (
+    Exact,
+    optional_whole,
+    positive_delta,
+    privacy_parameter,
+    probability,
+    whole_number,
+)
 from dphist.planning.noise_choice import threshold_histogram
 from dphist.planning.odds import guessed_right
 from dphist.privacy.calibration import calibrate
@@ -31,18 +39,47 @@ def labels_settings(
     max_count: Any = 1,
     users: int | None = None,
     noise: Any = "auto",
+    labels: int | Sequence[Any] | None = None,
+    correlated: bool = False,
+    sums_of: int | None = None,
 ) -> Iterator[Row]:
     """Return what labels cost and are worth; see `dphist.plan`."""
     guess = optional_whole(users, "users", 1)
+    listed = _listed(labels, correlated, sums_of)
     grid = _grid(
         max_labels=(max_labels, _whole),
         max_count=(max_count, _whole),
-        delta=(_delta_or_advised(delta, guess), _delta),
+        delta=(_delta_or_advised(delta, guess), _delta if labels is None else probability),
         epsilon=(epsilon, privacy_parameter),
     )
     for setting in grid:
-        made = threshold_histogram(noise=noise, **setting)
-        yield {**setting, "noise": made.noise, **_worth_of_labels(made, setting, guess)}
+        made = threshold_histogram(noise=noise, **setting, **listed)
+        row = {**setting, "noise": made.noise}
+        if correlated:
+            row["correlated"] = made.correlated
+        row |= _worth_of_labels(made, setting, guess)
+        if sums_of is not None:
+            row["sum_error"] = made.spread
+        yield row
+
+
+def _listed(
+    labels: int | Sequence[Any] | None, correlated: bool, sums_of: int | None
+) -> dict[str, Any]:
+    """Return what a threshold histogram takes of a public list; only its length matters."""
+    if not isinstance(correlated, bool):
+        raise ParameterError("correlated must be True or False")
+    if labels is None:
+        if correlated or sums_of is not None:
+            name = "correlated" if correlated else "sums_of"
+            raise ParameterError(f"{name} needs labels: a public list, or how many labels it has")
+        return {}
+    found: dict[str, Any] = {"labels": range(number_of(labels))}
+    if correlated:
+        found["correlated"] = "auto"
+    if sums_of is not None:
+        found["sums_of"] = sums_of
+    return found
 
 
 def stream_settings(
@@ -82,9 +119,16 @@ def ranges_settings(
 ) -> Iterator[Row]:
     """Return what ranges cost and are worth; see `dphist.plan`."""
     records = whole_number(total, "total", 1)
-    for setting in _records_grid(epsilon, sensitivity):
-        made = AdaptiveTree(bins=bins, workload=workload, **setting)
-        yield _worth_of_records(setting, "range_error", made.expected_error(records), records)
+    prefixes = workload == "prefix"
+    name = "prefix_error" if prefixes else "range_error"
+    made = [
+        (AdaptiveTree(bins=bins, workload=workload, expected_total=records, **setting), setting)
+        for setting in _records_grid(epsilon, sensitivity)
+    ]
+    told = any(tree.follows_total for tree, _ in made)
+    for tree, setting in made:
+        row = {**setting, "total_given": tree.follows_total} if told else setting
+        yield _worth_of_records(row, name, tree.expected_error(records, prefixes=prefixes), records)
 
 
 def anonymized_settings(
@@ -111,13 +155,13 @@ SETTINGS: dict[str, Callable[..., Iterator[Row]]] = {
 
 def _worth_of_labels(made: Any, setting: Row, users: int | None) -> Row:
     expected = made.expected_error()
-    worth: Row = {"appears_from": expected.appears_from, "half_width": expected.half_width}
+    worth: Row = {"half_width": expected.half_width}
+    if expected.appears_from is not None:  # listed labels are all released
+        worth = {"appears_from": expected.appears_from, **worth}
+        if users is not None:
+            worth["share_of_users"] = expected.appears_from / users
     if users is not None:
-        share = expected.appears_from / users
-        worth |= {
-            "share_of_users": share,
-            "delta_times_users": setting["delta"] * users,
-        }
+        worth["delta_times_users"] = setting["delta"] * users
     return {**worth, "guessed_right": guessed_right(setting["epsilon"], setting["delta"])}
 
 

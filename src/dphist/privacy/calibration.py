@@ -69,6 +69,7 @@ Proof: TypeAlias = Literal["best", "cdp"]
 
 _SMALLEST = Fraction(1, 10**9)
 _COARSE, _FINE = 1e-4, 1e-13  # relative precision of the search for epsilon
+_MOST_STEPS = 12  # of a coarse search, which otherwise brackets
 _CLAIMED = 5e-13  # claims have 12 digits
 # Shares of delta tried for the mechanism's own: the threshold is flat near its minimum.
 _SHARES = [Fraction(n, 32) for n in (1, 2, 4, 8, 12, 16, 20, 24, 28, 30, 31)]
@@ -254,16 +255,27 @@ def _largest(
     near : where to search first, such as the epsilon found for another share of delta.
     """
 
+    claims: dict[Fraction, Fraction | None] = {}
+
+    def claim_of(candidate: Fraction) -> Fraction | None:
+        if candidate not in claims:
+            claims[candidate] = aim.claim(make(epsilon=candidate))
+        return claims[candidate]
+
     def fits(candidate: Fraction) -> bool:
-        claim = aim.claim(make(epsilon=candidate))
+        claim = claim_of(candidate)
         ratios[candidate] = None if claim is None else float(claim / aim.epsilon)
         return claim is not None and claim <= aim.epsilon
 
     ratios: dict[Fraction, float | None] = {}
-    first = _down(aim.epsilon / aim.releases)
-    if aim.claim(make(epsilon=first)) is None:  # for every epsilon: no delta is left to convert
+    first = near or _down(aim.epsilon / aim.releases)
+    if claim_of(first) is None:  # for every epsilon: no delta is left to convert
         return None
-    found = _bracket(fits, ratios, near or first, closeness, _SMALLEST * aim.epsilon)
+    if closeness == _COARSE:
+        close = _approached(fits, ratios, first, closeness)
+        if close is not None:
+            return make(epsilon=close)
+    found = _bracket(fits, ratios, first, closeness, _SMALLEST * aim.epsilon)
     if found is None:
         return None
     low, high = found
@@ -272,6 +284,35 @@ def _largest(
     while not _fits_if_possible(fits, chosen):
         chosen = _down(chosen * (1 - Fraction(1, 10**11)))
     return make(epsilon=chosen)
+
+
+def _approached(
+    fits: Callable[[Fraction], bool],
+    ratios: dict[Fraction, float | None],
+    first: Fraction,
+    closeness: float,
+) -> Fraction | None:
+    """Return an epsilon that fits with a claim this near to the aim; None if it is not found soon.
+
+    The secant method on logarithms, aimed between the aim and the smallest claim that is near
+    enough.
+    """
+    candidate, slope = first, 1.0
+    last: tuple[float, float] | None = None
+    for _ in range(_MOST_STEPS):
+        fitted = _fits_if_possible(fits, candidate)
+        ratio = ratios.get(candidate)
+        if not ratio:
+            return None
+        if fitted and ratio >= 1 - closeness:
+            return candidate
+        at, off = math.log(candidate), math.log(ratio)
+        if last is not None and abs(at - last[0]) > 1e-12:
+            slope = min(max((off - last[1]) / (at - last[0]), 0.25), 4.0)
+        last = at, off
+        step = min(max(-(off + closeness / 2) / slope, -3.0), 3.0)
+        candidate = (candidate * Fraction(math.exp(step))).limit_denominator(10**30)
+    return None
 
 
 def _bracket(

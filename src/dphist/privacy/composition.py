@@ -64,12 +64,14 @@ def least_epsilon(
     Deltas are added, which gives slightly more than `compose` does.
     """
     claims = []
+    rhos: dict[Fraction, Fraction] = {}  # the smallest for each delta that is left to convert
     for each in guarantees:
         left = delta - releases * delta_of(each)
         if isinstance(each, PureDP | ApproxDP) and left >= 0:
             claims.append(releases * each.epsilon)
         if left > 0:
-            claims.append(ZCDP(releases * rho_of(each)).to_approx_dp(left).epsilon)
+            rhos[left] = min(rho_of(each), rhos.get(left, rho_of(each)))
+    claims += [ZCDP(releases * rho).to_approx_dp(left).epsilon for left, rho in rhos.items()]
     return min(claims, default=None)
 
 

@@ -151,7 +151,7 @@ class RangesMechanism(MechanismBase):
     def answers(self, bins: NumberArray, noisy: Noisy) -> Answers:
         """Return what answers ranges of a release with these bins and noisy counts."""
 
-    def expected_error(self, total: int = 100_000) -> float:
+    def expected_error(self, total: int = 100_000, *, prefixes: bool = False) -> float:
         """Return the error to expect of a range, in records, from public numbers alone.
 
         The root of the mean squared error over ranges with uniformly random ends, when the
@@ -161,9 +161,12 @@ class RangesMechanism(MechanismBase):
         Parameters
         ----------
         total : a public guess of the number of records.
+        prefixes : whether the ranges begin at the first bin, of each axis.
         """
         public = bell(self.bins, whole_number(total, "total", 0))
         lo, hi = random_boxes(self.bins)
+        if prefixes:
+            lo = [np.zeros_like(start) for start in lo]
         exact = box_sums(summed(public), lo, hi)
         low, high = (ends[0] if len(ends) == 1 else tuple(ends) for ends in (lo, hi))
         source = repeatable_source()

@@ -1,12 +1,14 @@
 """A release of a version with a known privacy fault says so wherever it is shown."""
 
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 
 import pytest
 
 import dphist as dh
 from dphist import cli
+from dphist.release.presentation import Presentation
 from dphist.report.disclosure import errata
 from dphist.report.disclosure.errata import ERRATA, Erratum, errata_in_words, errata_of
 from dphist.report.summary import summary_text
@@ -46,6 +48,29 @@ def test_only_the_named_mechanisms_are_affected() -> None:
     assert errata_of(other, [MADE_UP]) == []
     of_all = replace(MADE_UP, mechanisms=())
     assert errata_of(other, [of_all]) == [of_all]
+
+
+@pytest.mark.parametrize(
+    ("day", "affected"),
+    [("2026-02-28", True), ("2026-03-01", True), ("2026-03-02", False), (None, True)],
+)
+def test_development_versions_are_told_by_the_day(day: str | None, affected: bool) -> None:
+    """They have the number of the version after them; a release without a day may be theirs."""
+    early = replace(MADE_UP, until=date(2026, 3, 1))
+    made = replace(release_of("0.1.0"), presentation=Presentation(date=day))
+    assert bool(errata_of(made, [early])) is affected
+    later = replace(made, version="0.1.3")
+    assert errata_of(later, [early]) == []
+
+
+def test_a_fault_of_early_development_versions_is_known() -> None:
+    made = dh.PartitionSampler(epsilon=1, delta="1e-6").release(dh.Profile.from_counts([3, 1]))
+    assert errata_of(made) == []
+    for day in ("2026-11-21", None):
+        early = replace(made, version="0.1.0", presentation=Presentation(date=day))
+        assert "did not keep small deltas" in errata_in_words(early)[0]
+        with pytest.raises(dh.ParameterError, match="known privacy fault"):
+            dh.disclose(early, about={})
 
 
 def test_a_mechanism_of_another_package_is_not_taken_for_ours() -> None:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dphist.atomic_files import check_distinct
@@ -38,6 +39,11 @@ class _Prepared:
     section: Section
     options: argparse.Namespace
 
+    @property
+    def is_stream(self) -> bool:
+        """Whether it is checked and added up, but not run: a stream goes on, a release ends."""
+        return self.section.command == "stream"
+
 
 def add_run(commands: Commands, summary: str) -> None:
     """Add the command; the list of commands shows the summary."""
@@ -49,8 +55,10 @@ def add_run(commands: Commands, summary: str) -> None:
             "checked before the first is run, and with a ledger, that all of them fit."
         ),
         epilog=(
-            "A section has a command (anonymize, ranges, labels or top), FILE as file, and the "
-            "options of that command by their long names. [defaults] holds what several share. "
+            "A section has a command (anonymize, ranges, labels, top or stream), FILE as file, and "
+            "the options of that command by their long names. [defaults] holds what several share. "
+            "Streams are checked and added up with the others, and run by themselves: 'dphist "
+            "stream --config TOML < events'. "
             "Each release names the SHA-256 hash of the file. The guide is docs/planning.md."
         ),
         allow_abbrev=False,
@@ -76,14 +84,17 @@ def _run(options: argparse.Namespace) -> None:
     found = read_configuration(options.config)
     check_defaults(found.path, found.sections)
     prepared = [_prepared(found, each, options) for each in _chosen(found, options.section)]
+    made = [each for each in prepared if options.dry_run or not each.is_stream]
+    if not made or (options.section and len(made) < len(prepared)):
+        raise UsageError(_by_itself(found, next(each for each in prepared if each.is_stream)))
     _check_outputs(found, prepared)
     if not options.dry_run:
         for each in prepared:
             with _named(found, each, []):
-                _check(each.options)
+                _check(each)
         _check_sums(found, prepared)
     done: list[str] = []
-    for each in prepared:
+    for each in made:
         if not (options.quiet or options.json):
             print(f"{'' if not done else chr(10)}[{each.section.name}]", flush=True)
         ending.go_on()
@@ -91,6 +102,17 @@ def _run(options: argparse.Namespace) -> None:
             run: Callable[[argparse.Namespace], None] = each.options.run
             run(each.options)
         done.append(each.section.name)
+    for each in prepared:
+        if each not in made:
+            print(f"dphist: {_by_itself(found, each)}", file=sys.stderr)
+
+
+def _by_itself(found: Configuration, each: _Prepared) -> str:
+    return (
+        f"{found.path}: [{each.section.name}] was not run: a stream reads events from standard "
+        f"input, and would count them again each time; run it by itself: dphist stream --config "
+        f"{found.path} --section {each.section.name} < EVENTS"
+    )
 
 
 def _chosen(found: Configuration, names: list[str] | None) -> list[Section]:
@@ -104,11 +126,6 @@ def _chosen(found: Configuration, names: list[str] | None) -> list[Section]:
 
 
 def _prepared(found: Configuration, section: Section, asked: argparse.Namespace) -> _Prepared:
-    if section.command == "stream":
-        raise UsageError(
-            f"{found.path}: [{section.name}] reads events from standard input; run it by itself: "
-            f"dphist stream --config {found.path} --section {section.name}"
-        )
     arguments = arguments_of(found.path, section, dry_run=asked.dry_run)
     flags = [
         f"--{flag}"
@@ -124,15 +141,18 @@ def _prepared(found: Configuration, section: Section, asked: argparse.Namespace)
     return _Prepared(section, options)
 
 
-def _check(options: argparse.Namespace) -> None:
+def _check(each: _Prepared) -> None:
     """Find what is wrong with a section: paths, options, mechanism. No data are read."""
-    check_paths(options)
-    check_purpose(options)
+    options = each.options
+    if not each.is_stream:
+        check_paths(options)
+        check_purpose(options)
     trial = copy.copy(options)
     trial.dry_run, trial.quiet, trial.json, trial.priced = True, True, False, []
     if hasattr(trial, "expect_total"):
         trial.expect_total = 1  # an error that nobody sees is computed for one record
-    trial.run(trial)
+    if not (each.is_stream and Path(options.state).exists()):  # such a stream was begun already
+        trial.run(trial)
     options.checked = trial.priced
     options.by = trial.by
 
@@ -140,13 +160,18 @@ def _check(options: argparse.Namespace) -> None:
 def _check_outputs(found: Configuration, prepared: list[_Prepared]) -> None:
     """Refuse two sections that write to one place, or one that writes to what another reads."""
     paths = [p for each in prepared for p in outputs_of(each.options).values()]
-    read = [each for one in prepared for each in inputs_of(one.options)]
+    read = [each for one in prepared for each in _read_by(one)]
     try:
         for path in paths:
             check_not_read(path, read)
         check_distinct(paths)
     except (UsageError, OutputFileError) as error:
         raise UsageError(f"{found.path}: {error}") from None
+
+
+def _read_by(each: _Prepared) -> list[str]:
+    options = each.options
+    return inputs_of(options, [options.state] if each.is_stream else None)
 
 
 def _check_sums(found: Configuration, prepared: list[_Prepared]) -> None:
@@ -205,7 +230,7 @@ def _is_paid(found: Configuration, ledger: "Ledger", each: _Prepared) -> bool:
         state = ledger.find(key).state
     except DphistError:
         return False
-    if state == entries.CHARGED:
+    if state == entries.CHARGED and not each.is_stream:
         raise LedgerError(
             f"{found.path}: [{each.section.name}]: the key {key!r} was charged and has not "
             "finished: it is running, or failed. If it failed, choose another key, which costs "

@@ -2,11 +2,9 @@
 
 import argparse
 import contextlib
-from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
-
+from dphist.commands.labels.known_labels import HOLDS_LABELS, known_labels
 from dphist.commands.labels.shared import (
     EPILOG,
     add_data_options,
@@ -16,12 +14,11 @@ from dphist.commands.labels.shared import (
 )
 from dphist.commands.meanings import help_of
 from dphist.commands.options import Commands, UsageError, add_outputs, whole
-from dphist.errors import InputFileError, ParameterError
+from dphist.errors import ParameterError
 from dphist.labels import DiscoverLabels, ThresholdHistogram
 from dphist.labels.mechanism import LabelsMechanism
 from dphist.planning.noise_choice import threshold_histogram
 from dphist.privacy.calibration import calibrate
-from dphist.tables import redact_errors
 
 
 def add_labels(commands: Commands, summary: str) -> None:
@@ -55,8 +52,7 @@ def add_labels(commands: Commands, summary: str) -> None:
         help=help_of(
             ThresholdHistogram,
             "labels",
-            ": a text file with one label per line, or a Parquet file of one column; --delta may "
-            "then be left out",
+            f": {HOLDS_LABELS}; --delta may then be left out",
         ),
     )
     command.add_argument(
@@ -159,31 +155,3 @@ def _mechanism(options: argparse.Namespace) -> LabelsMechanism:
     if options.known_labels is not None:
         parameters["labels"] = known_labels(options.known_labels)
     return threshold_histogram(noise=options.noise, **parameters)
-
-
-def known_labels(path: str) -> list[Any]:
-    """Read public labels: lines of text, or the one column of a Parquet file.
-
-    Raises
-    ------
-    InputFileError
-        If the file is not that.
-    """
-    if not Path(path).exists():
-        raise UsageError(f"{path} does not exist")
-    problem = InputFileError(
-        f"{path} must hold known labels: a text file (UTF-8), one label a line, or a Parquet file "
-        "of one column"
-    )
-
-    def listed() -> list[Any]:
-        if Path(path).suffix.lower() == ".parquet":
-            table = pq.read_table(path)
-            if table.num_columns != 1:
-                raise problem
-            return list(table.column(0).to_pylist())
-        text = Path(path).read_text(encoding="utf-8-sig")
-        return [line for line in (each.removesuffix("\r") for each in text.split("\n")) if line]
-
-    labels: list[Any] = redact_errors(listed, problem)
-    return labels

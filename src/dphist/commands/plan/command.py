@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dphist.atomic_files import staged_outputs
+from dphist.commands.labels.known_labels import HOLDS_LABELS, known_labels
 from dphist.commands.options import Commands, Parser, UsageError, add_outputs, whole
 from dphist.commands.publishing import check_paths, outputs_of, say_written
 from dphist.commands.user_unit import unit_of
@@ -77,6 +78,36 @@ def _add_labels(command: argparse.ArgumentParser) -> None:
         help="law of the noise; auto takes the better one (default: auto)",
     )
     _add_users(command)
+    _add_listed(command)
+
+
+def _add_listed(command: argparse.ArgumentParser) -> None:
+    known = command.add_mutually_exclusive_group()
+    known.add_argument(
+        "--known-labels",
+        metavar="FILE",
+        help=f"plan for a public list of labels, all of which are released: {HOLDS_LABELS}; "
+        "--delta may then be 0",
+    )
+    known.add_argument(
+        "--known-labels-count",
+        type=whole,
+        metavar="N",
+        help="the same, for a list of so many labels: the error depends on nothing else of it",
+    )
+    command.add_argument(
+        "--correlated",
+        action="store_true",
+        help="share a part of the noise between all known labels where that lowers it, as 'dphist "
+        "labels --correlated' does",
+    )
+    command.add_argument(
+        "--sums-of",
+        type=whole,
+        metavar="N",
+        help="also state the error of sums of so many counts of known labels; with --correlated "
+        "it is the smallest for these",
+    )
 
 
 def _add_ranges(command: argparse.ArgumentParser) -> None:
@@ -88,7 +119,10 @@ def _add_ranges(command: argparse.ArgumentParser) -> None:
         help="number of bins; of several axes, that of each",
     )
     command.add_argument(
-        "--workload", choices=("ranges", "prefix"), help="what is asked most (default: ranges)"
+        "--workload",
+        choices=("ranges", "prefix"),
+        help="what is asked most, and of what the error is stated: any ranges, or those from the "
+        "first bin on (default: ranges)",
     )
     _add_records(command)
 
@@ -186,7 +220,7 @@ def _several(read: Callable[[str], Any]) -> Callable[[str], list[Any]]:
 
 _PARAMETERS = (
     *("epsilon", "delta", "max_labels", "max_count", "noise", "users", "bins", "workload"),
-    *("shape", "total", "sensitivity", "horizon", "readings"),
+    *("shape", "total", "sensitivity", "horizon", "readings", "sums_of"),
 )
 
 
@@ -199,6 +233,9 @@ def _plan(options: argparse.Namespace) -> None:
     if asked["bins"] is not None:
         bins = asked["bins"]
         asked["bins"] = bins[0] if len(bins) == 1 else tuple(bins)
+    if getattr(options, "correlated", False):
+        asked["correlated"] = True
+    asked["labels"] = _listed(options)
     made = plan(
         options.kind,
         unit=None if options.unit is None else unit_of(options.unit),
@@ -211,6 +248,23 @@ def _plan(options: argparse.Namespace) -> None:
             staged.write_text(path, _text(kind, made), replace=options.overwrite)
         staged.commit()
     _announce(made, paths, options)
+
+
+def _listed(options: argparse.Namespace) -> Any:
+    """Return the public list of labels, or how many it has; None without one."""
+    path = getattr(options, "known_labels", None)
+    if path is not None:
+        return known_labels(path)
+    count = getattr(options, "known_labels_count", None)
+    if count is not None and count < 1:
+        raise UsageError("--known-labels-count must be at least 1")
+    for name in ("correlated", "sums_of"):
+        if count is None and getattr(options, name, None):
+            raise UsageError(
+                f"--{name.replace('_', '-')} needs --known-labels or --known-labels-count: only "
+                "listed labels can share noise and be added up"
+            )
+    return count
 
 
 def _text(kind: str, made: Plan) -> str:

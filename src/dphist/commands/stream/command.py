@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, get_args
 
-from dphist.commands.labels.command import known_labels
+from dphist.commands.labels.known_labels import known_labels
 from dphist.commands.ledger.options import add_payment, place_to_pay
 from dphist.commands.meanings import help_of
 from dphist.commands.options import Commands, UsageError, add_dry_run, add_outputs, whole
@@ -267,6 +267,8 @@ def _check_options(options: argparse.Namespace) -> None:
         raise UsageError("--max-events-per-user needs --user: the column or field of users")
     if options.expect_events is not None and not options.dry_run:
         raise UsageError("--expect-events is for --dry-run")
+    if options.dry_run:
+        return
     check_purpose(options)
     if options.quiet and options.top is not None:
         raise UsageError("--top is for what is printed: leave it or --quiet out")

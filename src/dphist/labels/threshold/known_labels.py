@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import ColumnError, ParameterError
+from dphist.parameters import whole_number
 
 
 def listed(labels: Sequence[Any]) -> tuple[Any, ...]:
@@ -18,6 +19,8 @@ def listed(labels: Sequence[Any]) -> tuple[Any, ...]:
         "labels must list at least one label, each once, all of one kind: text, whole numbers, "
         "truth values or dates"
     )
+    if isinstance(labels, range) and labels:  # many labels of which nothing but the number matters
+        return tuple(labels)
     if isinstance(labels, str | bytes) or not hasattr(labels, "__len__"):
         raise problem
     held = tuple(_plain(label) for label in labels)
@@ -26,6 +29,13 @@ def listed(labels: Sequence[Any]) -> tuple[Any, ...]:
     if len(set(held)) < len(held):
         raise problem
     return held
+
+
+def number_of(labels: int | Sequence[Any]) -> int:
+    """Return how many labels a public list has; the number itself may be given in its place."""
+    if isinstance(labels, int):
+        return whole_number(labels, "labels", 1)
+    return len(listed(labels))
 
 
 def number_listed(labels: Sequence[Any], known: tuple[Any, ...] | None) -> int:

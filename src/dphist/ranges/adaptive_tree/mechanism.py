@@ -125,9 +125,17 @@ class AdaptiveTree(RangesMechanism):
     @property
     def _rules(self) -> Rules:
         """Which nodes are counted; public."""
+        return self._rules_for(self.expected_total)
+
+    @property
+    def follows_total(self) -> bool:
+        """Whether `expected_total` divides the budget differently than no guess would; public."""
+        return self._rules != self._rules_for(None)
+
+    def _rules_for(self, total: int | None) -> Rules:
         strength = None
-        if self.expected_total is not None:
-            strength = self.expected_total * math.sqrt(2 / self.budget.variance(Fraction(1)))
+        if total is not None:
+            strength = total * math.sqrt(2 / self.budget.variance(Fraction(1)))
         return rules_for(
             several_axes=len([size for size in self.bins if size > 1]) > 1,
             gaussian=self.rho is not None,

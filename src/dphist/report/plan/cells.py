@@ -11,8 +11,9 @@ from dphist.privacy.rounding import readable
 from dphist.report.words import plural_of
 
 _SHARES = ("share_of_users", "relative_error")
-_SETTINGS = ("max_labels", "max_count", "sensitivity", "max_events", "delta", "noise")
-MEASURED = ("appears_from", "range_error", "profile_error")
+_BOUNDS = ("max_labels", "max_count", "sensitivity", "max_events", "delta")
+_SETTINGS = (*_BOUNDS, "noise", "correlated", "total_given")
+MEASURED = ("appears_from", "prefix_error", "range_error", "profile_error", "half_width")
 """The error that a chart shows, of each kind."""
 
 
@@ -24,6 +25,8 @@ def cell(name: str, value: Any) -> str:
     """
     if value is None:
         return "any"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     if isinstance(value, str):
         return value
     if isinstance(value, Fraction):
@@ -63,7 +66,9 @@ def title(plan: Plan, name: str) -> str:
 
 def meaning(plan: Plan, name: str) -> str:
     """Say what a column holds."""
-    return COLUMNS[name].meaning.format(one=PrivacyUnit(plan.unit).who, many=many(plan))
+    return COLUMNS[name].meaning.format(
+        one=PrivacyUnit(plan.unit).who, many=many(plan), sums=plan.asked.get("sums_of")
+    )
 
 
 def many(plan: Plan) -> str:
@@ -72,13 +77,13 @@ def many(plan: Plan) -> str:
 
 
 def measured(plan: Plan) -> str:
-    """Return the column of the error that a chart shows."""
+    """Return the column of the error that a chart shows; of listed labels, that of a count."""
     return next(name for name in MEASURED if name in plan.columns)
 
 
 def groups(plan: Plan) -> dict[str, list[tuple[Fraction, float]]]:
     """Return the error by epsilon, a line for each combination of the other settings."""
-    varied = [name for name in _SETTINGS if name in shown(plan) and name != "noise"]
+    varied = [name for name in _BOUNDS if name in shown(plan)]
     lines: dict[str, list[tuple[Fraction, float]]] = {}
     for row in plan:
         named = [_named(name, row[name]) for name in varied]

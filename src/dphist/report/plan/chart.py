@@ -23,6 +23,8 @@ def error_chart(plan: Plan) -> Chart:
     lines = dict(list(groups(plan).items())[:MOST_LINES])
     heading = {
         "appears_from": "Smallest count that appears",
+        "half_width": "Error of a count",
+        "prefix_error": "Error of a range from the first bin on",
         "range_error": "Error of a range",
         "profile_error": "Error of the whole profile",
     }[measured(plan)]

@@ -27,9 +27,9 @@ def plan_html(plan: Plan) -> str:
         rows=table[:_MOST_ROWS],
         left_out=max(len(table) - _MOST_ROWS, 0),
         meanings=[(title(plan, name), meaning(plan, name)) for name in shown(plan)],
-        limit=words.LIMITS[plan.kind].partition(". "),
+        limit=words.limit_of(plan).partition(". "),
         criteria=[each.text for each in plan.criteria],
-        command=words.command_of(plan, list(plan)[-1]),
+        command=words.command_of(plan, words.example_of(plan)),
         version=plan.version,
         digest=plan.digest,
     )

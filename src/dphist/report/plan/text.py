@@ -8,7 +8,7 @@ from typing import Any
 from dphist.parameters import decimal_text
 from dphist.planning.plan import Plan
 from dphist.report.plan.cells import shown, table_of, title
-from dphist.report.plan.words import CONDITION, LIMITS, head, notes
+from dphist.report.plan.words import CONDITION, command_of, example_of, head, limit_of, notes
 from dphist.report.text_table import beside, left, right
 
 
@@ -21,7 +21,9 @@ def plan_text(plan: Plan) -> str:
     ]
     lines = [*head(plan), "", *beside(*padded, gap="  ", width=None), ""]
     lines += [f"{title(plan, name)}: {meaning}" for name, meaning in notes(plan)]
-    lines += [CONDITION, LIMITS[plan.kind]]
+    lines += [CONDITION, limit_of(plan)]
+    lines += ["", "One setting as a command; put in your own file and columns:"]
+    lines += [f"  {command_of(plan, example_of(plan))}"]
     if plan.criteria:
         lines += ["", "Acceptance criteria, to be checked with 'dphist check RELEASE --plan PLAN':"]
         lines += [f"  {each.text}" for each in plan.criteria]

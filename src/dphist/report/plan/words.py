@@ -1,9 +1,13 @@
 """What a plan says, in sentences."""
 
+import math
+import shlex
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
 from dphist.planning.plan import Plan
+from dphist.privacy import PrivacyUnit
 from dphist.privacy.as_text import short_exact
 from dphist.report.plan.cells import fixed, many, meaning, shown
 
@@ -14,6 +18,7 @@ TITLES = {
     "stream": "Running counts of a stream",
 }
 _GUESSES = {
+    "labels": "labels in a public list",
     "users": "{many} (a public guess)",
     "total": "records (a public guess)",
     "horizon": "events of the stream at most",
@@ -24,7 +29,7 @@ _COMMANDS = {
     "labels": "dphist labels FILE --label COLUMN --user COLUMN",
     "ranges": "dphist ranges FILE --column COLUMN --edges EDGES",
     "anonymized": "dphist anonymize FILE --label COLUMN",
-    "stream": "dphist stream --state FILE",
+    "stream": "dphist stream --state STATE",
 }
 _NO_DATA = "Computed from public numbers alone: no data were read."
 
@@ -94,18 +99,58 @@ LIMITS = {
 }
 
 
+_LISTED = (
+    "What is not listed. Labels that are not in the list are ignored, and a user who has more of "
+    "them than are kept counts with some of them only. All listed labels are released, also those "
+    "that do not occur."
+)
+
+
+def limit_of(plan: Plan) -> str:
+    """Say what a plan of this kind does not know, with a heading."""
+    return _LISTED if plan.asked.get("labels") is not None else LIMITS[plan.kind]
+
+
+def example_of(plan: Plan) -> Mapping[str, Any]:
+    """Return a setting to show as a command: the middle one of those with an ε nearest to 1."""
+
+    def far(row: Mapping[str, Any]) -> float:
+        epsilon: Fraction = row["epsilon"]
+        return abs(math.log(epsilon.numerator) - math.log(epsilon.denominator))
+
+    nearest = min(map(far, plan))
+    near = [row for row in plan if far(row) == nearest]
+    return near[len(near) // 2]
+
+
 def command_of(plan: Plan, row: Mapping[str, Any]) -> str:
     """Return the command of a setting, to be completed."""
     options = [_COMMANDS[plan.kind], f"--epsilon {short_exact(row['epsilon'])}"]
-    if "delta" in row:
+    if row.get("delta"):
         options.append(f"--delta {short_exact(row['delta'])}")
+    if plan.asked.get("labels") is not None:
+        options.append("--known-labels LIST")
+        if plan.asked.get("correlated"):
+            options.append(f"--correlated --sums-of {plan.asked.get('sums_of') or 1}")
+    if plan.asked.get("workload") == "prefix":
+        options.append("--workload prefix")
+    if row.get("total_given"):
+        options.append(f"--expected-total {plan.asked['total']}")
     if plan.kind == "stream":
         options.append(f"--horizon {plan.asked['horizon']}")
-    for name in ("max_labels", "max_count", "sensitivity"):
+    for name in ("max_labels", "max_count"):
         if row.get(name, 1) != 1 or (name == "max_labels" and plan.kind == "labels"):
             options.append(f"--{name.replace('_', '-')} {row[name]}")
+    of_users = plan.kind == "labels"
+    if row.get("sensitivity", 1) != 1:
+        options.append(f"--user COLUMN --max-records {row['sensitivity']}")
+        of_users = True
     if row.get("max_events") is not None:
-        options.append(f"--user COLUMN --max-events-per-user {row['max_events']}")
+        options.append(f"--format csv --user COLUMN --max-events-per-user {row['max_events']}")
+        of_users = True
+    who = PrivacyUnit(plan.unit).who
+    if of_users and who != "user":
+        options.append(f"--unit {shlex.quote(who)}")
     return " ".join(options)
 
 

@@ -1,0 +1,195 @@
+"""SQL that bounds users and counts labels in a warehouse, from which only counts leave.
+
+`count_labels` returns the text of one query. A warehouse runs it, and its rows become a
+`LabelCounts` by `label_counts`:
+
+>>> import duckdb
+>>> import dphist as dh
+>>> rows = duckdb.sql("SELECT * FROM (VALUES (1, 'tea'), (1, 'ham'), (2, 'tea')) t(who, item)")
+>>> query = dh.sql.count_labels(
+...     dialect="duckdb", table="rows", label="item", user="who", max_labels=2
+... )
+>>> counts = dh.sql.label_counts(duckdb.sql(query).to_arrow_table(), max_labels=2)
+>>> counts.counts_of(["ham", "tea"])
+[1, 2]
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dphist.data.label_counts import LabelCounts
+from dphist.errors import ParameterError
+from dphist.parameters import whole_number
+from dphist.tables import LARGEST
+from dphist.tables.counting.contributions import fresh_key
+
+__all__ = ["DIALECTS", "count_labels", "label_counts"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Dialect:
+    """How a warehouse writes the few things that differ.
+
+    Attributes
+    ----------
+    quote : the character around an identifier.
+    escape : what stands for this character within an identifier.
+    octets : the bytes of any value's text; equal exactly if the texts are, whatever the collation.
+    text : the text of such bytes.
+    digest : MD5 of bytes, as hexadecimal digits.
+    texts_digest : MD5 of a text.
+    whole : type of whole numbers of 64 bits.
+    wide : type of sums of them.
+    """
+
+    quote: str
+    escape: str
+    octets: str
+    text: str
+    digest: str
+    texts_digest: str
+    whole: str
+    wide: str
+
+
+_DIALECTS = {
+    "duckdb": _Dialect(
+        '"', '""', "encode(CAST({} AS VARCHAR))", "decode({})", "md5({})", "md5({})",
+        "BIGINT", "HUGEINT",
+    ),
+    "postgres": _Dialect(
+        '"', '""', "convert_to(CAST({} AS TEXT), 'UTF8')", "convert_from({}, 'UTF8')",
+        "md5({})", "md5({})", "BIGINT", "NUMERIC",
+    ),
+    "snowflake": _Dialect(
+        '"', '""', "TO_BINARY(CAST({} AS VARCHAR), 'UTF-8')", "TO_VARCHAR({}, 'UTF-8')",
+        "MD5({})", "MD5({})", "NUMBER(38, 0)", "NUMBER(38, 0)",
+    ),
+    "bigquery": _Dialect(
+        "`", "\\`", "CAST(CAST({} AS STRING) AS BYTES)", "SAFE_CONVERT_BYTES_TO_STRING({})",
+        "TO_HEX(MD5({}))", "TO_HEX(MD5({}))", "INT64", "BIGNUMERIC",
+    ),
+}  # fmt: skip
+
+DIALECTS = tuple(_DIALECTS)
+"""The warehouses that `count_labels` writes for. DuckDB and PostgreSQL are tested by running it."""
+
+
+def count_labels(
+    *,
+    dialect: str,
+    table: str | Sequence[str],
+    label: str,
+    user: str,
+    max_labels: int,
+    count: str | None = None,
+    max_count: int = 1,
+) -> str:
+    """Return a query that bounds each user, then counts the labels of a table.
+
+    Parameters
+    ----------
+    dialect : "duckdb", "postgres", "snowflake" or "bigquery".
+    table : name of a table or view; for several parts, such as schema and table, a list of names.
+        Names are quoted: they are taken letter by letter.
+    label, user : columns of any type that the warehouse can write as text. Two values are one label
+        or user exactly if their texts have the same bytes: no collation of the warehouse merges
+        two. Rows without a user or a label are dropped.
+    max_labels : maximum number of labels of one user; each user keeps that many, chosen at random
+        and independently of other users.
+    count : column of whole numbers, if a row is that many records (default: each row is one).
+        Missing and negative ones are 0.
+    max_count : maximum that one user adds to a label. Rows of one user and label are added first.
+
+    Returns
+    -------
+    str
+        A query with the columns label (text) and count (whole numbers, at least 1). Its result is
+        as secret as the table. Each call draws a key for the choice of labels, so that no two
+        results need to be the same.
+
+    Raises
+    ------
+    ParameterError
+
+    Notes
+    -----
+    **Guarantee.** In the result of one run of the query, all rows of one user change at most
+    `max_labels` counts, each by at most `max_count` (docs/proofs/bounding.md, Lemma 9), if the
+    warehouse evaluates the query as SQL says, over one state of the table.
+    """
+    if dialect not in _DIALECTS:
+        raise ParameterError(f"dialect must be one of {', '.join(map(repr, DIALECTS))}")
+    used = _DIALECTS[dialect]
+    labels = whole_number(max_labels, "max_labels", 1, most=LARGEST)
+    most = whole_number(max_count, "max_count", 1, most=LARGEST)
+    names = [table] if isinstance(table, str) else list(table)
+    source = ".".join(_quoted(name, used, "table") for name in names)
+    if not source:
+        raise ParameterError("table must be the name of a table, or a list of names")
+    who, term = (
+        used.octets.format(_quoted(name, used, role))
+        for name, role in ((user, "user"), (label, "label"))
+    )
+    amount = "1"
+    if count is not None:
+        counted = f"CAST({_quoted(count, used, 'count')} AS {used.whole})"
+        amount = f"GREATEST(LEAST(COALESCE({counted}, 0), {most}), 0)"
+    hashed = used.texts_digest.format(
+        f"CONCAT('{fresh_key()}', {used.digest.format('who')}, {used.digest.format('term')})"
+    )
+    return f"""\
+WITH
+  -- Texts as bytes, so that no collation merges two users or labels.
+  dphist_given AS (
+    SELECT {who} AS who, {term} AS term, {amount} AS amount
+    FROM {source}
+  ),
+  dphist_pairs AS (
+    SELECT who, term, LEAST(SUM(CAST(amount AS {used.wide})), {most}) AS amount
+    FROM dphist_given
+    WHERE who IS NOT NULL AND term IS NOT NULL AND amount > 0
+    GROUP BY who, term
+  ),
+  -- Which labels a user keeps depends on the key and on this user's labels alone.
+  dphist_ranked AS (
+    SELECT term, amount, ROW_NUMBER() OVER (PARTITION BY who ORDER BY {hashed}, term) AS place
+    FROM dphist_pairs
+  ),
+  dphist_counted AS (
+    SELECT term, LEAST(SUM(amount), {LARGEST}) AS amount
+    FROM dphist_ranked
+    WHERE place <= {labels}
+    GROUP BY term
+  )
+SELECT {used.text.format("term")} AS label, CAST(amount AS {used.whole}) AS count
+FROM dphist_counted
+"""  # noqa: S608 - names are quoted, all else is ours
+
+
+def label_counts(
+    rows: Any, *, max_labels: int, max_count: int = 1, unit: str | None = None
+) -> LabelCounts:
+    """Return the rows of a query of `count_labels` as `LabelCounts`.
+
+    Parameters
+    ----------
+    rows : all rows of the result, as a table of pandas, Polars, Arrow or DuckDB with the columns
+        label and count.
+    max_labels, max_count : those of the query; dphist cannot check them.
+    unit : what a user is, such as "one patient" (default: "one user").
+
+    Raises
+    ------
+    ParameterError, ColumnError, DataError
+    """
+    bound = whole_number(max_labels, "max_labels", 1)
+    return LabelCounts.promised(rows, bound, max_count, unit, only_adds=True)
+
+
+def _quoted(name: Any, dialect: _Dialect, parameter: str) -> str:
+    """Return a name as an identifier; ParameterError if it cannot be one."""
+    if not isinstance(name, str) or not name or "\0" in name or "\\" in name:
+        raise ParameterError(f"{parameter} must be a name, without backslashes")
+    return f"{dialect.quote}{name.replace(dialect.quote, dialect.escape)}{dialect.quote}"

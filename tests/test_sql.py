@@ -1,0 +1,220 @@
+"""Queries that count in a warehouse: run in DuckDB and PostgreSQL, read by sqlglot elsewhere."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import duckdb
+import psycopg
+import pyarrow as pa
+import pytest
+import sqlglot
+
+import dphist as dh
+from dphist.errors import ParameterError
+from tests.support.postgres import Server, running_server
+from tests.tables.contribution_engines import Rows, table_of
+from tests.tables.test_contributions import (
+    BOUNDS,
+    FOUR,
+    LEVEL,
+    WITH,
+    WITHOUT,
+    choices_of,
+    falls,
+    laws,
+    most_changed,
+)
+
+RUN = ["duckdb", "postgres"]
+both = pytest.mark.parametrize("dialect", RUN)
+
+
+class Warehouse:
+    """A table of who, term and n, and queries over it."""
+
+    def __init__(self, dialect: str, connection: Any) -> None:
+        self.dialect, self._connection = dialect, connection
+
+    def hold(self, rows: Rows, kind: str = "TEXT") -> None:
+        """Make the table anew; `kind` is the type of its labels."""
+        self._connection.execute('DROP TABLE IF EXISTS "visits, ""all"""')
+        self._connection.execute(
+            f'CREATE TABLE "visits, ""all""" (who TEXT, "te""rm" {kind}, n BIGINT)'
+        )
+        if self.dialect == "duckdb":
+            self._connection.register("held", table_of(rows))
+            self._connection.execute('INSERT INTO "visits, ""all""" SELECT * FROM held')
+            return
+        with (
+            self._connection.cursor() as cursor,
+            cursor.copy('COPY "visits, ""all""" FROM STDIN') as copy,
+        ):
+            for row in rows:
+                copy.write_row(row)
+
+    def counts(
+        self, max_labels: int, max_count: int = 1, count: str | None = "n"
+    ) -> dict[str, int]:
+        query = dh.sql.count_labels(
+            dialect=self.dialect, table='visits, "all"', label='te"rm', user="who",
+            max_labels=max_labels, max_count=max_count, count=count,
+        )  # fmt: skip
+        found = self._connection.execute(query).fetchall()
+        assert all(isinstance(label, str) and type(n) is int and n > 0 for label, n in found)
+        assert len(dict(found)) == len(found)
+        return dict(found)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with running_server() as started:
+        yield started
+
+
+@pytest.fixture
+def warehouse(dialect: str, request: pytest.FixtureRequest) -> Iterator[Warehouse]:
+    if dialect == "duckdb":
+        with duckdb.connect() as connection:
+            yield Warehouse(dialect, connection)
+    else:
+        server: Server = request.getfixturevalue("server")
+        with psycopg.connect(server.new(), autocommit=True) as connection:
+            yield Warehouse(dialect, connection)
+
+
+@both
+def test_the_counts_are_those_of_dphist(warehouse: Warehouse) -> None:
+    rows = [(f"u{n % 7}", f"t{n % 5}", n % 4 - 1) for n in range(60)]
+    rows += [(None, "t0", 1), ("u", None, 1), ("u", "", 3), ("", "é", 1), ("v", "é", 1)]
+    rows += [("u", "big", 2**62 - 1), ("v", "big", 2**62 - 1), ("w", "big", 2**62 - 1)]
+    warehouse.hold(rows)
+    sound = [
+        (who, term, max(n, 0)) for who, term, n in rows if who is not None and term is not None
+    ]
+    for most in (1, 3, 2**62 - 1):
+        ours = dh.LabelCounts.from_table(
+            table_of(sound), label="term", user="who", count="n", max_labels=100, max_count=most
+        ).filter_batches(lambda batch: batch)
+        expected = dict(zip(ours["label"].to_pylist(), ours["count"].to_pylist(), strict=True))
+        assert warehouse.counts(100, most) == expected
+    each = Counter((who, term) for who, term, _ in sound)
+    several: Counter[str] = Counter()
+    for (_, term), n in each.items():
+        several[term] += min(n, 2)
+    assert warehouse.counts(100, 2, None) == several
+
+
+@both
+@pytest.mark.parametrize(("max_labels", "max_count"), BOUNDS)
+def test_a_user_changes_no_more_than_the_bounds(
+    warehouse: Warehouse, max_labels: int, max_count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dphist.sql.fresh_key", lambda: "5e" * 16)
+    warehouse.hold(WITHOUT)
+    without = warehouse.counts(max_labels, max_count)
+    warehouse.hold(WITH)
+    with_user = warehouse.counts(max_labels, max_count)
+    assert most_changed(without, with_user) == (max_labels, max_count)
+    assert not falls(without, with_user)
+
+
+@both
+def test_labels_are_kept_evenly_and_independently(
+    warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    warehouse.hold(FOUR)
+    monkeypatch.setattr("dphist.sql.fresh_key", lambda: "3c" * 16)
+    choices = choices_of(warehouse.counts(2))
+    assert {len(choice) for choice in choices} == {2}
+    assert min(laws(choices)) > LEVEL
+
+
+@both
+def test_each_query_draws_a_fresh_key(warehouse: Warehouse) -> None:
+    warehouse.hold(FOUR[:400])
+    assert warehouse.counts(2) != warehouse.counts(2)
+
+
+@both
+def test_labels_that_the_warehouse_calls_equal_stay_apart(warehouse: Warehouse) -> None:
+    """Equality is that of bytes, in whatever spelling the warehouse would have shown a group."""
+    kind, labels = "TEXT COLLATE NOCASE", ["a", "A", "á"]
+    if warehouse.dialect == "postgres":  # its wheel has neither ICU nor citext
+        kind, labels = "NUMERIC", ["1.0", "1.00", "2"]
+    warehouse.hold([(f"u{place}", label, 1) for place, label in enumerate(labels)], kind)
+    merged = warehouse._connection.execute(
+        'SELECT count(*) FROM "visits, ""all""" GROUP BY "te""rm" ORDER BY 1 DESC'
+    )
+    assert merged.fetchone() == (2,)
+    assert warehouse.counts(1) == dict.fromkeys(labels, 1)
+
+
+@pytest.mark.parametrize("dialect", dh.sql.DIALECTS)
+@pytest.mark.parametrize("count", [None, "n"])
+def test_the_query_is_one_of_its_dialect(dialect: str, count: str | None) -> None:
+    query = dh.sql.count_labels(
+        dialect=dialect,
+        table=["a shop", "visits"],
+        label="te rm",
+        user="who",
+        max_labels=3,
+        count=count,
+    )
+    (read,) = sqlglot.parse(query, dialect=dialect, error_level=sqlglot.ErrorLevel.RAISE)
+    assert read is not None
+    assert [column.alias for column in read.expressions] == ["label", "count"]
+    tables = {table.sql(dialect=dialect) for table in read.find_all(sqlglot.exp.Table)}
+    quote = "`" if dialect == "bigquery" else '"'
+    assert f"{quote}a shop{quote}.{quote}visits{quote}" in tables
+    assert len(tables) == 5
+    assert not list(read.find_all(sqlglot.exp.Join))
+    assert read.sql(dialect=dialect)
+
+
+@pytest.mark.parametrize("dialect", dh.sql.DIALECTS)
+def test_names_stay_names(dialect: str) -> None:
+    """A name that closes its quotes would be SQL of somebody else."""
+    for evil in ('x"; DROP TABLE t; --', "x`; DROP TABLE t; --", "x'; --"):
+        query = dh.sql.count_labels(
+            dialect=dialect, table=evil, label=evil, user=evil, max_labels=1, count=evil
+        )
+        parsed = sqlglot.parse(query, dialect=dialect)
+        assert len([statement for statement in parsed if statement is not None]) == 1
+        names = {name.this for name in parsed[0].find_all(sqlglot.exp.Identifier)}
+        assert evil in names
+        assert not list(parsed[0].find_all(sqlglot.exp.Drop))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"dialect": "oracle"}, "dialect must be one of 'duckdb', 'postgres'"),
+        ({"max_labels": 0}, "max_labels must be"),
+        ({"max_labels": None}, "max_labels must be"),
+        ({"max_count": 0}, "max_count must be"),
+        ({"label": ""}, "label must be a name"),
+        ({"user": None}, "user must be a name"),
+        ({"user": "a\\"}, "user must be a name"),
+        ({"table": []}, "table must be"),
+        ({"table": ["a", 1]}, "table must be a name"),
+        ({"count": 1}, "count must be a name"),
+    ],
+)
+def test_bad_arguments_are_refused(given: dict[str, Any], message: str) -> None:
+    kept = {"dialect": "duckdb", "table": "t", "label": "l", "user": "u", "max_labels": 1}
+    with pytest.raises(ParameterError, match=re.escape(message)):
+        dh.sql.count_labels(**{**kept, **given})
+
+
+def test_a_result_is_released_with_its_bounds() -> None:
+    rows = pa.table({"label": [f"t{n}" for n in range(5)], "count": [500] * 5})
+    counts = dh.sql.label_counts(rows, max_labels=2, unit="one patient")
+    assert (counts.max_labels, counts.max_count, counts.only_adds) == (2, 1, True)
+    mechanism = dh.ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=2)
+    release = mechanism.release(counts)
+    assert len(release.value) == 5
+    assert "one patient" in str(release.guarantee.unit)
+    with pytest.raises(dh.DphistError):
+        dh.ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=1).release(counts)
