@@ -27,6 +27,7 @@ def legend_is_inside(figure) -> bool:
     )
 
 
+@pytest.mark.quick("[names0-6]", "[names1-10]", "[names2-6]")
 @pytest.mark.parametrize("width", [6, 10, 16])
 @pytest.mark.parametrize("names", [["a"], ["a long name of a mechanism"] * 9, ["W" * 45] * 3])
 def test_legends_are_not_cut(width, names) -> None:

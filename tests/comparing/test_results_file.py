@@ -132,6 +132,7 @@ dh.compare(mechanisms, profile, [1], most=3, target=0, seconds=30, output=sys.ar
 """
 
 
+@pytest.mark.verify
 def test_a_killed_run_leaves_its_finished_cells(tmp_path) -> None:
     output = tmp_path / "found.csv"
     done = subprocess.run([sys.executable, "-c", KILLED, str(output)], check=False, env=os.environ)

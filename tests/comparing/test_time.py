@@ -149,3 +149,15 @@ def test_a_single_run_has_no_standard_error() -> None:
     again.add([4.0, None], 0.1, 0.1)
     assert again.measured(0).error == 3
     assert not tally.is_enough(Effort(fewest=1))
+
+
+def test_the_target_is_of_the_root_where_a_root_is_stated() -> None:
+    """Squares known to 8 % are a root known to 4 %."""
+    plain, root = Tally(1), Tally(1, squares=True)
+    for tally in (plain, root):
+        for place in range(100):
+            tally.add([1.8 if place % 2 else 0.2], 0.1, 0.1)
+    known = plain.measured(0)
+    assert known.standard_error == pytest.approx(0.08, rel=0.02)
+    assert not plain.is_enough(Effort(target=0.05))
+    assert root.is_enough(Effort(target=0.05))

@@ -223,7 +223,8 @@ def _cell(
             f"output must be of the same mechanisms, and holds another one named {contender.name}: "
             "name another output, or give it another name in a mapping"
         )
-    tally = Tally(len(case.measures), kept_of(rows, case.measures))
+    kept = kept_of(rows, case.measures)
+    tally = Tally(len(kept), kept, squares=case.measures[0].root)
     return Cell(contender, epsilon, asked, tally, rows[0].guarantee if rows else "")
 
 

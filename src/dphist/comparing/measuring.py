@@ -62,6 +62,7 @@ class Tally:
     ----------
     measures : number of measures.
     kept : what was measured earlier, one for each measure, to go on from; None for nothing.
+    squares : whether runs give squares, and the root of their mean is what is wanted.
 
     Attributes
     ----------
@@ -69,8 +70,12 @@ class Tally:
     cut : the longest time after which a run was cut, seconds; 0 if none was.
     """
 
-    def __init__(self, measures: int, kept: Sequence[Measured | None] = ()) -> None:
+    def __init__(
+        self, measures: int, kept: Sequence[Measured | None] = (), *, squares: bool = False
+    ) -> None:
         self.runs = 0
+        # A root has half the relative error of what it is the root of.
+        self._lenience = 2 if squares else 1
         self.cut = 0.0
         self._spent: list[float] = []
         self._times: list[float] = []
@@ -79,8 +84,8 @@ class Tally:
         for place, one in enumerate(kept):
             if one is None:
                 continue
-            squares = one.standard_error**2 * one.runs * (one.runs - 1) if one.runs > 1 else 0.0
-            self._sums[place] = one.runs, one.error, squares
+            away = one.standard_error**2 * one.runs * (one.runs - 1) if one.runs > 1 else 0.0
+            self._sums[place] = one.runs, one.error, away
             if one.runs > self.runs:
                 self.runs, self._times = one.runs, [one.seconds] * one.runs
 
@@ -122,7 +127,7 @@ class Tally:
         if runs < effort.fewest:
             return False
         # A mean of 0 says that errors are rare, not that they are known well.
-        return mean > 0 and error <= effort.target * mean
+        return mean > 0 and error <= self._lenience * effort.target * mean
 
     def _known(self, place: int) -> tuple[int, float, float]:
         """Return runs, the mean and its standard error."""
