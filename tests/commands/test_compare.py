@@ -192,18 +192,22 @@ def test_a_file_of_other_data_is_refused(capsys) -> None:
 
 
 @pytest.mark.verify
-def test_ctrl_c_keeps_what_is_in_the_file() -> None:
+def test_ctrl_c_keeps_what_was_measured() -> None:
     command = [sys.executable, "-m", "dphist", *PROFILE, "--seconds", "60", "--target", "0"]
     command += ["--epsilon", "1", "--output", "out.csv"]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=os.environ)
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ
+    )
     output = Path("out.csv")
     for _ in range(600):
         if output.exists():
             break
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    said = process.communicate(timeout=30)[1]
+    shown, said = process.communicate(timeout=30)
     assert process.returncode == 130
+    assert "s: interrupted.\n" in shown
+    assert "Sorted L1 error, records" in shown
     assert said.strip() == "dphist: interrupted; what was measured is in out.csv"
     assert len([line for line in output.read_text().splitlines() if line[:1] != "#"]) > 1
     assert not list(Path().glob(".*.part"))

@@ -235,6 +235,22 @@ def test_noise_is_fresh_and_data_are_the_same_for_all() -> None:
     assert not any(for_tests for _, _, for_tests in seen)
 
 
+def test_a_mechanism_cannot_change_the_data_of_others() -> None:
+    mine = LINE.copy()
+
+    class Careless:
+        def release(self, data):
+            data += 1
+            return data
+
+    mechanisms = {"careless": lambda epsilon: Careless(), "LeafCounts": dh.LeafCounts}
+    found = dh.compare(mechanisms, mine, [50], seconds=5, most=2)
+    assert mine.tolist() == LINE.tolist()
+    assert [one.mechanism for one in found.left_out] == ["careless"]
+    assert "read-only" in found.left_out[0].reason
+    assert all(row.error == 0 for row in found)
+
+
 def test_what_is_for_comparison_only_cannot_become_a_release() -> None:
     made = ForComparison(hb, epsilon=1)
     assert made.estimates(LINE).shape == LINE.shape

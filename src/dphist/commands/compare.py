@@ -1,10 +1,14 @@
 """dphist compare: error and time of mechanisms, side by side on data that may be looked at."""
 
 import argparse
+import contextlib
 import inspect
 import io
 import json
+import signal
 import sys
+import threading
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -149,17 +153,18 @@ def _compare(options: argparse.Namespace) -> None:
     mechanisms = _mechanisms(options)
     data = _data(options)
     try:
-        found = compare(
-            mechanisms,
-            data,
-            options.epsilon,
-            delta=options.delta,
-            published=not options.only,
-            seconds=options.seconds,
-            target=options.target,
-            output=options.output,
-            progress=partial(_tell, options),
-        )
+        with _interruptible():
+            found = compare(
+                mechanisms,
+                data,
+                options.epsilon,
+                delta=options.delta,
+                published=not options.only,
+                seconds=options.seconds,
+                target=options.target,
+                output=options.output,
+                progress=partial(_tell, options),
+            )
     except MissingParameterError as error:
         raise UsageError(
             f"{error.mechanism} needs {error.parameter}, which does not follow from the data: add "
@@ -175,7 +180,23 @@ def _compare(options: argparse.Namespace) -> None:
             if getattr(options, kind):
                 print(f"wrote {getattr(options, kind)}")
     if found.stopped == "interrupted":
-        raise ending.Interrupted("interrupted; the results so far were kept")
+        kept = f"in {options.output}" if options.output else "shown"
+        raise ending.Interrupted(f"interrupted; what was measured is {kept}")
+
+
+@contextlib.contextmanager
+def _interruptible() -> Iterator[None]:
+    """Have Ctrl-C end the measuring alone: what was measured is written and printed."""
+    before = signal.getsignal(signal.SIGINT)
+    here = threading.current_thread() is threading.main_thread()
+    if not here or before == signal.SIG_IGN:
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _check(options: argparse.Namespace) -> None:

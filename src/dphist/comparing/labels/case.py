@@ -16,7 +16,7 @@ from dphist.labels import DiscoverLabels, ThresholdHistogram, TopThreshold
 from dphist.privacy.calibration import calibrate
 from dphist.release.label_table import LabelTable
 
-_ALL = 2**62
+_ALL = 2**31 - 1  # as many rows as Spark can be asked for
 _TOP = 100  # largest counts that a mechanism for these releases
 
 

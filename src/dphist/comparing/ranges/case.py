@@ -34,11 +34,13 @@ class RangesCase(Case):
     kind = "ranges"
 
     def __init__(self, counts: Any, delta: Any = None) -> None:
-        self.data = counts
         shape = counts.counts.shape if isinstance(counts, BinnedCounts) else np.shape(counts)
         if not shape or 0 in shape:
             raise ParameterError("data must have at least one bin")
         self._loaded = load_counts(counts, shape)
+        # No mechanism may change what the next one gets.
+        self._loaded.counts.setflags(write=False)
+        self.data = counts if isinstance(counts, BinnedCounts) else self._loaded.counts
         self._delta = delta
         asked = ("ranges", "prefixes") if len(shape) == 1 else ("rectangles",)
         self.measures = tuple(
