@@ -90,3 +90,12 @@ def test_the_page_has_tables_and_pictures_without_a_network(tmp_path) -> None:
     assert not re.search(r"(src|href)=[\"']http", page)
     for drawing_ in re.findall(r"<svg.*?</svg>", page, re.DOTALL):
         ElementTree.fromstring(drawing_)  # noqa: S314 - written by us
+
+
+def test_what_is_put_beside_published_mechanisms_stands_out() -> None:
+    found = dh.compare({"mine": dh.RankSplit}, PROFILE, [1], published=True, seconds=20, most=2)
+    out = {style.name for style in found.styles if style.stands_out}
+    assert out == {"mine"}
+    assert len({(style.colour, style.dashed) for style in found.styles}) == len(found.styles)
+    alone = dh.compare({"mine": dh.RankSplit, "b": dh.RankSplit}, PROFILE, [1], most=2)
+    assert not any(style.stands_out for style in alone.styles)

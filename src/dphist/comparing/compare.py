@@ -172,7 +172,7 @@ def _measured(
         facts=dict(case.facts),
         stopped=stopped,
         seconds=time.perf_counter() - begun,
-        styles=tuple(_styles(contenders)),
+        styles=tuple(_styles(contenders, case)),
         settings=settings,
     )
 
@@ -293,13 +293,16 @@ def _said(cell: Cell, case: Case) -> str:
     )
 
 
-def _styles(contenders: Sequence[Contender]) -> list[Style]:
-    """Give each contender a line of its own."""
+def _styles(contenders: Sequence[Contender], case: Case) -> list[Style]:
+    """Give each contender a line of its own; those that nobody published stand out from others."""
+    known = {one.name for one in case.published()}
+    others = any(one.name in known for one in contenders)
     used = {(one.colour, one.dashed) for one in contenders}
     free = [(colour, dashed) for dashed in (False, True) for colour in _FREE]
     left = cycle([one for one in free if one not in used] or free)
     found = []
     for one in contenders:
         colour, dashed = (one.colour, one.dashed) if one.colour else next(left)
-        found.append(Style(one.name, one.told, colour, dashed))
+        out = others and one.name not in known
+        found.append(Style(one.name, one.told, colour, dashed, out))
     return found

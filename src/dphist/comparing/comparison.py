@@ -59,12 +59,13 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How a mechanism is drawn."""
+    """How a mechanism is drawn; what the caller put beside published ones stands out."""
 
     name: str
     told: str
     colour: str
     dashed: bool = False
+    stands_out: bool = False
 
 
 @dataclass(frozen=True, slots=True, repr=False)

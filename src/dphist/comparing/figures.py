@@ -1,6 +1,7 @@
 """A comparison in a picture: error against epsilon, and error against time."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -27,8 +28,16 @@ def draw(comparison: Comparison, measure: Measure) -> Panels:
         drawing.clean(ax, title)
         draw_panel(ax, lines, measure, by_time=by_time)
     if rows:
-        drawing.legend(figure, [style for style, _ in lines])
+        drawing.legend(figure, [style for style, _ in lines], _style)
     return np.asarray(axes, object).view(Panels)
+
+
+def _style(style: Style) -> dict[str, Any]:
+    """Return how a mechanism is drawn."""
+    drawn = drawing.line_style(style)
+    if style.stands_out:
+        drawn |= {"linewidth": 2.6, "marker": "D", "markersize": 6, "zorder": 3}
+    return drawn
 
 
 def lines_of(
@@ -59,9 +68,9 @@ def draw_panel(
         mine = [row for row in rows if row.error > 0]
         if not mine:
             continue
-        drawn = drawing.line_style(style)
+        drawn = _style(style)
         if by_time:
-            drawn["linewidth"] = 0.8
+            drawn["linewidth"] *= 0.55
         x = [row.seconds if by_time else float(row.epsilon) for row in mine]
         errors = [row.error for row in mine]
         bars = [_BARS * (row.standard_error or 0) for row in mine]

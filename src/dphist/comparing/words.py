@@ -76,11 +76,14 @@ def card_of(comparison: Comparison) -> Card:
     measure = comparison.measure()
     rows = comparison.of()
     shown = 4 * HEAD
+    caption = f"{heading(measure)}."
+    if len(rows) > shown:
+        caption += f" The first {shown} of {len(rows)} rows."
     table = Table(
         HEADINGS,
         [[Prose(cell) for cell in cells_of(row)] for row in rows[:shown]],
         len(rows),
-        caption=heading(measure),
+        caption=caption,
     )
     facts = [(capital(name), text) for name, text in comparison.facts.items()]
     notes = [measure.meaning, *ending(comparison)]
