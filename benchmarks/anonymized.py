@@ -25,10 +25,10 @@ from benchmarks.comparison.limits import MEMORY, memory_limit
 from benchmarks.comparison.ranking import rows_of
 from benchmarks.comparison.tables import summary_table, write_tables
 from benchmarks.data import ROOT, profile_paths
-from dphist.comparing.anonymized.case import one_run
+from dphist.comparing.anonymized.case import foreseen_seconds, one_run
 from dphist.comparing.anonymized.contenders import CONTENDERS
 from dphist.comparing.contender import Contender
-from dphist.comparing.measuring import Effort, TooSlowError, measure
+from dphist.comparing.measuring import FEWEST, Effort, TooSlowError, measure
 from dphist.comparing.text import epsilon_text, number_text
 from dphist.errors import DphistError
 from dphist.parameters import positive_number
@@ -75,6 +75,10 @@ def _measure_missing(
     slow: list[str] = []
     for number, cell in enumerate(missing, 1):
         what = f"{cell.dataset.name}, ε = {epsilon_text(cell.epsilon)}, {cell.contender.name}"
+        foreseen = foreseen_seconds(cell.mechanism, cell.dataset.profile)
+        if foreseen is not None and FEWEST * foreseen > limit:
+            slow.append(f"{what}: {FEWEST} runs take {FEWEST * foreseen:.2g} s or more")
+            continue
         try:
             measured = measure(
                 lambda c=cell: one_run(c.mechanism, c.dataset.profile),  # type: ignore[misc]

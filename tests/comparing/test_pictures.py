@@ -84,7 +84,7 @@ def test_the_page_has_tables_and_pictures_without_a_network(tmp_path) -> None:
     page = (tmp_path / "found.html").read_text()
     assert "&lt;b&gt;mine&lt;/b&gt;" in page
     assert "<b>mine" not in page
-    assert page.count("<svg") == 2
+    assert page.count("<svg") == 3
     assert page.count("<table") == 2
     assert "Not private" in page
     assert not re.search(r"(src|href)=[\"']http", page)

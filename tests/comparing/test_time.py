@@ -1,13 +1,16 @@
 """The time of a comparison is kept, also within a slow run, and what does not fit is named."""
 
+import functools
 import signal
 import threading
 import time
 
+import numpy as np
 import pytest
 
 import dphist as dh
 from dphist.comparing.measuring import Effort, Measured, Tally, TooSlowError, measure
+from dphist.comparing.ranges.case import RangesCase
 from dphist.comparing.time_limit import OutOfTimeError, within
 
 PROFILE = dh.Profile.from_counts([9, 5, 2, 1, 1])
@@ -47,6 +50,20 @@ def test_time_that_fast_mechanisms_leave_over_goes_to_slow_ones() -> None:
     found = dh.compare(mechanisms, PROFILE, [1], seconds=3, most=3)
     assert not found.left_out
     assert next(row.runs for row in found if row.mechanism == "slow") >= 1
+
+
+def test_what_draws_too_much_noise_is_not_begun() -> None:
+    """Such a release would be one call into NumPy, which nothing can cut."""
+    huge = functools.partial(dh.SortedCounts, labels=2**40)
+    begun = time.perf_counter()
+    found = dh.compare({"huge": huge, "quick": dh.RankSplit}, PROFILE, [1], seconds=20, most=2)
+    assert time.perf_counter() - begun < 5
+    assert [one.reason for one in found.left_out] == ["a release takes 109,951 s or more"]
+    assert [row.mechanism for row in found] == ["quick"]
+    bins = np.zeros(2**22, np.int64)
+    case = RangesCase(bins)
+    assert case.foreseen(dh.LeafCounts(epsilon=1, bins=2**22)) == pytest.approx(0.126, rel=0.01)
+    assert case.foreseen(object()) is None
 
 
 def test_no_run_begins_that_cannot_end_in_time() -> None:

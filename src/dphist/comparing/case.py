@@ -60,6 +60,10 @@ class Case(ABC):
     def run(self, mechanism: Any) -> Run:
         """Return what releases these data once."""
 
+    def foreseen(self, mechanism: Any) -> float | None:
+        """Return about how long a release takes at least, in seconds; None if nothing tells."""
+        return None
+
     def make(self, mechanism: Callable[..., Any], epsilon: Any, **parameters: Any) -> Any:
         """Return the mechanism that costs `epsilon` in all."""
         return mechanism(epsilon=epsilon, **parameters)

@@ -1,15 +1,20 @@
 """Cell: a contender at one epsilon, with its runs so far."""
 
+import contextlib
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from dphist.comparing.case import Case
 from dphist.comparing.contender import Contender, guarantee_text
 from dphist.comparing.measuring import Effort, Run, Tally, add_runs
+from dphist.comparing.time_limit import OutOfTimeError, within
 
+_UNKNOWN = 0.05  # seconds of a run, for the order, where nothing tells
+_PREPARING = 0.25  # of the time, at most, to make mechanisms in
 _ENOUGH_MORE = 1.5  # a run that was cut gets at least so much more time, or none
 
 
@@ -23,6 +28,7 @@ class Cell:
     tally : its runs.
     guarantee : of the mechanism, in a word or two; empty until it is made.
     failure : why it cannot be measured; empty if it can.
+    foreseen : time of a release at least, in seconds, as far as the mechanism tells.
     """
 
     contender: Contender
@@ -31,21 +37,29 @@ class Cell:
     tally: Tally
     guarantee: str = ""
     failure: str = ""
+    foreseen: float | None = None
     _run: Run | None = field(default=None, repr=False)
 
     @property
     def expected(self) -> float:
         """Time that the next run must be given, in seconds; 0 where nothing is known."""
-        return self.tally.cost if self.tally.runs else self.tally.cut * _ENOUGH_MORE
+        if self.tally.runs:
+            return self.tally.cost
+        return max(self.tally.cut * _ENOUGH_MORE, self.foreseen or 0.0)
 
-    def run(self, case: Case) -> tuple[Sequence[float | None], float]:
-        """Make the mechanism if that was not done, and release once."""
+    def prepare(self, case: Case) -> Run:
+        """Make the mechanism if that was not done; return what releases once."""
         if self._run is None:
             mechanism = self.contender.make(self.asked, case.data)
             stated = getattr(mechanism, "guarantee", None)
             self.guarantee = "" if stated is None else guarantee_text(stated)
+            self.foreseen = case.foreseen(mechanism)
             self._run = case.run(mechanism)
-        return self._run()
+        return self._run
+
+    def run(self, case: Case) -> tuple[Sequence[float | None], float]:
+        """Release once."""
+        return self.prepare(case)()
 
 
 def measure_all(
@@ -67,6 +81,7 @@ def measure_all(
     """
     until = time.perf_counter() + seconds
     try:
+        _foresee(cells, case, effort, seconds)
         while True:
             left = until - time.perf_counter()
             waiting = [
@@ -85,6 +100,15 @@ def measure_all(
         return "interrupted"
     unfinished = (not cell.failure and not cell.tally.is_enough(effort) for cell in cells)
     return "the time was up" if any(unfinished) else "all was measured"
+
+
+def _foresee(cells: Sequence[Cell], case: Case, effort: Effort, seconds: float) -> None:
+    """Make the mechanisms, as far as that is quick: what they tell decides the order."""
+    share = _PREPARING * seconds / max(len(cells), 1)
+    for cell in cells:
+        if not cell.tally.is_enough(effort):
+            with contextlib.suppress(OutOfTimeError, Exception):  # said when it is run
+                within(share, partial(cell.prepare, case))
 
 
 def _turn(
@@ -120,9 +144,9 @@ def _by_cost(waiting: Sequence[Cell], cells: Sequence[Cell]) -> list[Cell]:
     """Order cells by the time of a run, or of the mechanism's runs at other epsilons."""
 
     def cost(cell: Cell) -> float:
-        if cell.expected:
+        if cell.expected or cell.foreseen is not None:
             return cell.expected
         others = [one.expected for one in cells if one.contender is cell.contender]
-        return max(others, default=0.0)
+        return max(*others, _UNKNOWN)
 
     return sorted(waiting, key=cost)

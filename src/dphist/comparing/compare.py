@@ -272,6 +272,8 @@ def _reason(cell: Cell) -> str:
         return cell.failure
     if cell.tally.cut:
         return f"no run ended within {seconds_text(cell.tally.cut)}"
+    if cell.foreseen:
+        return f"a release takes {seconds_text(cell.foreseen)} or more"
     return "the time was up before its turn"
 
 

@@ -39,15 +39,20 @@ def comparison_html(comparison: Comparison) -> str:
 
 
 def _figures(comparison: Comparison) -> list[Figure]:
-    measure = comparison.measure()
-    if not comparison.of():
-        return []
-    bars = "Bars reach two standard errors to both sides; both axes are logarithmic."
-    said = f"{measure.meaning} {bars}"
-    return [
-        _figure(comparison, measure, "error", f"{capital(measure.name)} against ε", said),
-        _figure(comparison, measure, "time", f"{capital(measure.name)} against time", said),
-    ]
+    """Draw each measure against epsilon, and the first against time too."""
+    found = []
+    for place, measure in enumerate(comparison.measures):
+        if not comparison.of(measure.name):
+            continue
+        said = (
+            f"{measure.meaning} Bars reach two standard errors to both sides; both axes are "
+            "logarithmic."
+        )
+        what = capital(measure.name)
+        found.append(_figure(comparison, measure, f"error-{place}", f"{what} against ε", said))
+        if len(found) == 1:
+            found.append(_figure(comparison, measure, "time", f"{what} against time", said))
+    return found
 
 
 def _figure(comparison: Comparison, measure: Measure, name: str, title: str, said: str) -> Figure:

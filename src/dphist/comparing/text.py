@@ -33,7 +33,9 @@ def epsilon_text(epsilon: Fraction) -> str:
 def seconds_text(seconds: float) -> str:
     """Write a time.
 
-    >>> seconds_text(0.0012), seconds_text(32.1)
-    ('1.2 ms', '32 s')
+    >>> seconds_text(0.0012), seconds_text(32.1), seconds_text(1234)
+    ('1.2 ms', '32 s', '1,234 s')
     """
+    if seconds >= 100:
+        return f"{seconds:,.0f} s"
     return f"{seconds * 1000:.2g} ms" if seconds < 0.1 else f"{seconds:.2g} s"

@@ -17,6 +17,7 @@ from dphist.comparing.ranges.queries import Estimate, random_ranges, squared_err
 from dphist.data.binned_counts import BinnedCounts
 from dphist.errors import ParameterError
 from dphist.ranges.counts import load_counts
+from dphist.ranges.mechanism import RangesMechanism
 from dphist.release.range_histogram import RangeHistogram
 from dphist.release.range_histogram.boxes import summed
 
@@ -25,6 +26,7 @@ _ASKED = {
     "prefixes": "all ranges that begin at the first bin",
     "rectangles": "2,000 random boxes of bins",
 }
+_SECONDS_A_BIN = 3e-8
 _TRIED = 64  # ranges that show whether they are sums of bins
 
 
@@ -103,6 +105,11 @@ class RangesCase(Case):
             return [squares[one.name.removeprefix("error of ")] for one in self.measures], seconds
 
         return once
+
+    def foreseen(self, mechanism: Any) -> float | None:
+        """Return what noise on each bin takes."""
+        each = isinstance(mechanism, RangesMechanism)
+        return _SECONDS_A_BIN * self.counts.size if each else None
 
     def _estimate(self, released: Any) -> Estimate:
         """Return the bins, or the histogram itself if its ranges are not sums of them."""
