@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from benchmarks.markdown import print_table
-from benchmarks.ranges.contenders import OURS, PUBLISHED, Contender, yardstick
+from benchmarks.ranges.contenders import OURS, Contender, yardstick
 from benchmarks.ranges.data import OWN
+from dphist.comparing.ranges.contenders import PUBLISHED
 from dphist.comparing.ranges.queries import WORKLOADS
 from dphist.comparing.text import number_text
 
