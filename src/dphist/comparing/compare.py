@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 from itertools import cycle
 from pathlib import Path
@@ -144,13 +145,13 @@ def _measured(
     begun = time.perf_counter()
     written = -math.inf
 
-    def write() -> None:
+    def write(left_out: Sequence[LeftOut] = ()) -> None:
         nonlocal written
         if output is not None:
             mine = _rows(cells, case)
             own = {(row.mechanism, row.epsilon) for row in mine}
             others = [row for row in earlier.rows if (row.mechanism, row.epsilon) not in own]
-            write_text(output, text_of([*mine, *others], settings, _left_out(cells, effort)))
+            write_text(output, text_of([*mine, *others], settings, left_out))
         written = time.perf_counter()
 
     def done(cell: Cell) -> None:
@@ -163,12 +164,12 @@ def _measured(
     try:
         stopped = measure_all(cells, case, effort, seconds, done)
     finally:
-        write()
+        write(_left_out(cells))
     return Comparison(
         kind=case.kind,
         measures=case.measures,
         rows=tuple(_rows(cells, case)),
-        left_out=tuple(_left_out(cells, effort)),
+        left_out=tuple(_left_out(cells)),
         facts=dict(case.facts),
         stopped=stopped,
         seconds=time.perf_counter() - begun,
@@ -179,7 +180,11 @@ def _measured(
 
 def _asked(epsilons: Any) -> list[tuple[Fraction, Any]]:
     """Return exact epsilons, largest first, with each as mechanisms get it."""
-    each = [epsilons] if isinstance(epsilons, str | float | int | Fraction) else list(epsilons)
+    each = (
+        [epsilons]
+        if isinstance(epsilons, str | float | int | Fraction | Decimal)
+        else list(epsilons)
+    )
     found = {positive_number(one, "epsilons"): _as_number(one) for one in each}
     if not found:
         raise ParameterError("epsilons must hold at least one number above 0")
@@ -259,7 +264,7 @@ def _rows(cells: Sequence[Cell], case: Case) -> list[ComparedRow]:
     return found
 
 
-def _left_out(cells: Sequence[Cell], effort: Effort) -> list[LeftOut]:
+def _left_out(cells: Sequence[Cell]) -> list[LeftOut]:
     return [
         LeftOut(cell.contender.name, cell.epsilon, _reason(cell))
         for cell in cells
