@@ -2,7 +2,6 @@
 
 import argparse
 import contextlib
-import inspect
 import io
 import json
 import signal
@@ -14,17 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from dphist.atomic_files import check_distinct, check_output_path, staged_outputs
-from dphist.auditing.named import MECHANISMS, imported
 from dphist.commands import ending
+from dphist.commands.compare_inputs import data_of, mechanisms_of
 from dphist.commands.options import Commands, UsageError, whole
 from dphist.comparing.compare import compare
 from dphist.comparing.comparison import Comparison
 from dphist.comparing.making import MissingParameterError
-from dphist.comparing.reading import read_bins, read_events
 from dphist.comparing.words import comparison_text
-from dphist.data.label_counts import LabelCounts
-from dphist.data.profile import Profile
-from dphist.errors import OutputFileError, ParameterError
+from dphist.errors import OutputFileError
 from dphist.parameters import positive_number
 
 _DATA = ("profile", "bins", "labels", "events")
@@ -150,8 +146,8 @@ def _compare(options: argparse.Namespace) -> None:
     _check(options)
     for text in options.epsilon:
         positive_number(text, "epsilon")
-    mechanisms = _mechanisms(options)
-    data = _data(options)
+    mechanisms = mechanisms_of(options)
+    data = data_of(options)
     try:
         with _interruptible():
             found = compare(
@@ -224,67 +220,6 @@ def _check(options: argparse.Namespace) -> None:
     there = [path for path in (options.plot, options.report) if path and Path(path).exists()]
     if there and not options.overwrite:
         raise UsageError(f"{there[0]} exists; name another output, or replace it with --overwrite")
-
-
-def _mechanisms(options: argparse.Namespace) -> dict[str, Any]:
-    """Return what is named, with the parameters that are set."""
-    chosen = dict(map(_parameter, options.set))
-    found: dict[str, Any] = {}
-    used: set[str] = set()
-    for name in options.mechanism:
-        mechanism: Any = imported(name) if ":" in name else MECHANISMS.get(name)
-        if mechanism is None:
-            raise ParameterError(
-                f"mechanism must be one of {', '.join(MECHANISMS)}, or package.module:name"
-            )
-        own = {}
-        if inspect.isclass(mechanism):
-            accepted = inspect.signature(mechanism).parameters
-            own = {key: value for key, value in chosen.items() if key in accepted}
-            used |= set(own)
-        short = name.rpartition(":")[2]
-        found[short if short not in found else name] = (
-            partial(mechanism, **own) if own else mechanism
-        )
-    unused = [key for key in chosen if key not in used]
-    if unused:
-        raise UsageError(f"--set {unused[0]}: no --mechanism has that parameter")
-    return found
-
-
-def _parameter(text: str) -> tuple[str, Any]:
-    name, found, value = text.partition("=")
-    if not found or not name.isidentifier():
-        raise UsageError("--set must be NAME=VALUE, such as k=10")
-    try:
-        return name, json.loads(value)
-    except ValueError:
-        return name, value
-
-
-def _data(options: argparse.Namespace) -> Any:
-    if options.bins is not None:
-        return read_bins(options.bins)
-    if options.events is not None:
-        return read_events(options.events, options.label)
-    if options.labels is not None:
-        return LabelCounts.from_table(
-            options.labels,
-            label=options.label,
-            count=options.count,
-            user=options.user,
-            max_labels=options.max_labels,
-            max_count=options.max_count,
-        )
-    if options.label is None:
-        return Profile.read(options.profile)
-    return Profile.from_table(
-        options.profile,
-        label=options.label,
-        count=options.count,
-        user=options.user,
-        max_records=options.max_records,
-    )
 
 
 def _tell(options: argparse.Namespace, text: str) -> None:

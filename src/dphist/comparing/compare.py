@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
-from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -14,27 +13,16 @@ from dphist.atomic_files import check_output_path, write_text
 from dphist.comparing.case import Case
 from dphist.comparing.cases import case_of
 from dphist.comparing.cell import Cell, measure_all
-from dphist.comparing.comparison import ComparedRow, Comparison, LeftOut, Style
-from dphist.comparing.contender import (
-    BLACK,
-    BLUE,
-    GREEN,
-    ORANGE,
-    PURPLE,
-    SKY,
-    VERMILION,
-    YELLOW,
-    Contender,
-)
+from dphist.comparing.comparison import Comparison, LeftOut
+from dphist.comparing.contender import Contender
 from dphist.comparing.measuring import Effort, Tally
+from dphist.comparing.outcome import left_out_of, rows_of, said_of, styles_of
 from dphist.comparing.own import contenders_of
-from dphist.comparing.results_file import FORMAT, Earlier, kept_of, read_earlier, stated, text_of
-from dphist.comparing.text import epsilon_text, number_text, seconds_text
+from dphist.comparing.results_file import FORMAT, Earlier, kept_of, read_earlier, text_of
 from dphist.errors import ParameterError
 from dphist.parameters import Exact, exact_number, positive_number, probability, whole_number
 from dphist.release.release import VERSION
 
-_FREE = (VERMILION, BLUE, GREEN, PURPLE, ORANGE, SKY, YELLOW, BLACK)
 _BETWEEN_WRITES = 0.25  # seconds
 
 
@@ -148,7 +136,7 @@ def _measured(
     def write(left_out: Sequence[LeftOut] = ()) -> None:
         nonlocal written
         if output is not None:
-            mine = _rows(cells, case)
+            mine = rows_of(cells, case)
             own = {(row.mechanism, row.epsilon) for row in mine}
             others = [row for row in earlier.rows if (row.mechanism, row.epsilon) not in own]
             write_text(output, text_of([*mine, *others], settings, left_out))
@@ -159,21 +147,21 @@ def _measured(
             write()
         if progress is not None:
             enough = sum(bool(one.failure) or one.tally.is_enough(effort) for one in cells)
-            progress(f"{enough} of {len(cells)} cells finished; {_said(cell, case)}")
+            progress(f"{enough} of {len(cells)} cells finished; {said_of(cell, case)}")
 
     try:
         stopped = measure_all(cells, case, effort, seconds, done)
     finally:
-        write(_left_out(cells))
+        write(left_out_of(cells))
     return Comparison(
         kind=case.kind,
         measures=case.measures,
-        rows=tuple(_rows(cells, case)),
-        left_out=tuple(_left_out(cells)),
+        rows=tuple(rows_of(cells, case)),
+        left_out=tuple(left_out_of(cells)),
         facts=dict(case.facts),
         stopped=stopped,
         seconds=time.perf_counter() - begun,
-        styles=tuple(_styles(contenders, case)),
+        styles=tuple(styles_of(contenders, case)),
         settings=settings,
     )
 
@@ -231,85 +219,3 @@ def _cell(
     kept = kept_of(rows, case.measures)
     tally = Tally(len(kept), kept, squares=case.measures[0].root)
     return Cell(contender, epsilon, asked, tally, rows[0].guarantee if rows else "")
-
-
-def _rows(cells: Sequence[Cell], case: Case) -> list[ComparedRow]:
-    """Return what is known, by measure and epsilon, the best mechanism first."""
-    found = []
-    for place, measure in enumerate(case.measures):
-        some = []
-        for cell in cells:
-            one = cell.tally.measured(place)
-            if one is None:
-                continue
-            error, doubt = stated(one, measure.root)
-            contender = cell.contender
-            some.append(
-                ComparedRow(
-                    contender.name,
-                    contender.told,
-                    cell.guarantee,
-                    cell.epsilon,
-                    measure.name,
-                    measure.unit,
-                    error,
-                    doubt,
-                    one.runs,
-                    one.seconds,
-                    contender.parameters,
-                )
-            )
-        sign = -1 if measure.larger_is_better else 1
-        found += sorted(some, key=lambda row: (-row.epsilon, sign * row.error))
-    return found
-
-
-def _left_out(cells: Sequence[Cell]) -> list[LeftOut]:
-    return [
-        LeftOut(cell.contender.name, cell.epsilon, _reason(cell))
-        for cell in cells
-        if cell.failure or not cell.tally.runs
-    ]
-
-
-def _reason(cell: Cell) -> str:
-    if cell.failure:
-        return cell.failure
-    if cell.tally.cut:
-        return f"no run ended within {seconds_text(cell.tally.cut)}"
-    if cell.foreseen:
-        return f"a release takes {seconds_text(cell.foreseen)} or more"
-    return "the time was up before its turn"
-
-
-def _said(cell: Cell, case: Case) -> str:
-    """Say what is known of a cell."""
-    what = f"{cell.contender.name}, ε = {epsilon_text(cell.epsilon)}"
-    known = next(
-        ((one, found) for place, one in enumerate(case.measures)
-         if (found := cell.tally.measured(place)) is not None), None,
-    )  # fmt: skip
-    if cell.failure or known is None:
-        return f"{what}: {_reason(cell)}"
-    measure, measured = known
-    error, doubt = stated(measured, measure.root)
-    about = "" if doubt is None else f" ± {number_text(doubt)}"
-    return (
-        f"{what}: {number_text(error)}{about} {measure.unit} ({measured.runs} runs, "
-        f"{seconds_text(measured.seconds)} each)"
-    )
-
-
-def _styles(contenders: Sequence[Contender], case: Case) -> list[Style]:
-    """Give each contender a line of its own; those that nobody published stand out from others."""
-    known = {one.name for one in case.published()}
-    others = any(one.name in known for one in contenders)
-    used = {(one.colour, one.dashed) for one in contenders}
-    free = [(colour, dashed) for dashed in (False, True) for colour in _FREE]
-    left = cycle([one for one in free if one not in used] or free)
-    found = []
-    for one in contenders:
-        colour, dashed = (one.colour, one.dashed) if one.colour else next(left)
-        out = others and one.name not in known
-        found.append(Style(one.name, one.told, colour, dashed, out))
-    return found
