@@ -69,6 +69,13 @@ def test_a_file_of_other_settings_is_refused(tmp_path, data, settings, said) -> 
     assert output.read_bytes() == before
 
 
+def test_a_delta_is_the_same_however_it_is_written(tmp_path) -> None:
+    output = tmp_path / "found.csv"
+    for delta in ("1e-6", 1e-6, "0.000001"):
+        dh.compare([dh.RankSplit], PROFILE, [1], delta=delta, most=2, output=output)
+    assert len(rows_of(output)) == 1
+
+
 def test_a_file_of_another_version_or_mechanism_is_refused(tmp_path) -> None:
     output = tmp_path / "found.csv"
     dh.compare({"mine": dh.RankSplit}, PROFILE, [1], most=2, output=output)

@@ -110,6 +110,21 @@ def test_a_cut_call_cannot_swallow_it_and_handlers_are_restored() -> None:
     assert signal.getsignal(signal.SIGALRM) is before
 
 
+def test_a_timer_of_the_caller_goes_on() -> None:
+    rung = []
+    before = signal.signal(signal.SIGALRM, lambda *_: rung.append(1))
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.3)
+        assert within(5, lambda: 7) == 7
+        assert not rung
+        assert 0 < signal.getitimer(signal.ITIMER_REAL)[0] <= 0.3
+        time.sleep(0.5)
+        assert rung == [1]
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
 def test_in_other_threads_calls_run_to_their_end() -> None:
     found = []
     thread = threading.Thread(target=lambda: found.append(within(0.01, lambda: time.sleep(0.05))))

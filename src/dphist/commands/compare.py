@@ -50,8 +50,9 @@ def add_compare(commands: Commands, summary: str) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="a mechanism of dphist, such as AdaptiveScan, or package.module:name of a class of "
-        "mechanisms or of a function of epsilon; may be repeated",
+        help="a mechanism of dphist, such as AdaptiveScan, or one that an installed package "
+        "registers; package.module:name of a class of mechanisms or of a function of epsilon; may "
+        "be repeated",
     )
     command.add_argument(
         "--set",

@@ -3,6 +3,7 @@
 import argparse
 import inspect
 from functools import partial
+from importlib.metadata import entry_points
 from typing import Any
 
 from dphist.auditing.named import MECHANISMS, imported
@@ -11,6 +12,7 @@ from dphist.comparing.reading import read_bins, read_events
 from dphist.data.label_counts import LabelCounts
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
+from dphist.release.mechanisms import ENTRY_POINTS
 
 
 def mechanisms_of(options: argparse.Namespace) -> dict[str, Any]:
@@ -19,11 +21,7 @@ def mechanisms_of(options: argparse.Namespace) -> dict[str, Any]:
     found: dict[str, Any] = {}
     used: set[str] = set()
     for name in options.mechanism:
-        mechanism: Any = imported(name) if ":" in name else MECHANISMS.get(name)
-        if mechanism is None:
-            raise ParameterError(
-                f"mechanism must be one of {', '.join(MECHANISMS)}, or package.module:name"
-            )
+        mechanism: Any = imported(name) if ":" in name else _registered(name)
         own = {}
         if inspect.isclass(mechanism):
             accepted = inspect.signature(mechanism).parameters
@@ -37,6 +35,19 @@ def mechanisms_of(options: argparse.Namespace) -> dict[str, Any]:
     if unused:
         raise UsageError(f"--set {unused[0]}: no --mechanism has that parameter")
     return found
+
+
+def _registered(name: str) -> Any:
+    """Return a mechanism of dphist, or of an installed package that has an entry point for it."""
+    if name in MECHANISMS:
+        return MECHANISMS[name]
+    points = list(entry_points(group=ENTRY_POINTS, name=name))
+    if len(points) != 1:
+        raise ParameterError(
+            f"mechanism must be one of {', '.join(MECHANISMS)}, one that an installed package "
+            "registers, or package.module:name"
+        )
+    return points[0].load()
 
 
 def data_of(options: argparse.Namespace) -> Any:

@@ -20,7 +20,14 @@ from dphist.comparing.outcome import left_out_of, rows_of, said_of, styles_of
 from dphist.comparing.own import contenders_of
 from dphist.comparing.results_file import FORMAT, Earlier, kept_of, read_earlier, text_of
 from dphist.errors import ParameterError
-from dphist.parameters import Exact, exact_number, positive_number, probability, whole_number
+from dphist.parameters import (
+    Exact,
+    decimal_text,
+    exact_number,
+    positive_number,
+    probability,
+    whole_number,
+)
 from dphist.release.release import VERSION
 
 _BETWEEN_WRITES = 0.25  # seconds
@@ -96,8 +103,7 @@ def compare(
         raise ParameterError("target must be a number of at least 0")
     effort = Effort(float(target), most=whole_number(most, "most", 2))
     asked = _asked(epsilons)
-    if delta is not None:
-        probability(delta, "delta")
+    total_delta = None if delta is None else decimal_text(probability(delta, "delta"), 150)
     case = case_of(data, delta)
     contenders = _all_of(contenders_of(mechanisms, case), case, published)
     settings = {
@@ -105,7 +111,7 @@ def compare(
         "dphist": VERSION,
         "kind": case.kind,
         "data": case.digest,
-        "delta": None if delta is None else str(delta),
+        "delta": total_delta,
     }
     earlier = Earlier()
     if output is not None:

@@ -3,6 +3,7 @@
 import math
 import signal
 import threading
+import time
 from collections.abc import Callable
 from types import FrameType
 from typing import TypeVar
@@ -35,12 +36,17 @@ def within(seconds: float, call: Callable[[], T]) -> T:
             raise OutOfTimeError
 
     before = signal.signal(signal.SIGALRM, stop)
+    begun = time.monotonic()
+    others, again = 0.0, 0.0
     try:
         try:
-            signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-6))
+            others, again = signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-6))
             return stoppable(call)()
         finally:
             inside = False
             signal.setitimer(signal.ITIMER_REAL, 0)
     finally:
         signal.signal(signal.SIGALRM, before)
+        if others:  # a timer of the caller's goes on
+            left = max(others - (time.monotonic() - begun), 1e-6)
+            signal.setitimer(signal.ITIMER_REAL, left, again)
