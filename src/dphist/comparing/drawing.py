@@ -117,6 +117,17 @@ def epsilon_axis(ax: Axes, epsilons: Iterable[float]) -> None:
         ax.set_xlim(ticks[0] / 1.25, ticks[-1] * 1.25)
 
 
+def time_axis(ax: Axes, seconds: Iterable[float]) -> None:
+    """Make the x axis logarithmic, with plain numbers where a few decades are all there is."""
+    known = [value for value in seconds if value > 0]
+    ax.set_xscale("log")
+    ax.xaxis.set_minor_formatter(NullFormatter())
+    if known and max(known) / min(known) < 100:
+        ax.set_xlim(min(known) / 1.6, max(known) * 1.6)
+        ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+
+
 def log_y_axis(ax: Axes, values: Iterable[float], at_least: float = 1.0) -> None:
     """Make the y axis logarithmic, over `at_least` so many decades around the values."""
     known = [value for value in values if value > 0]

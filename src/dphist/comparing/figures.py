@@ -81,7 +81,7 @@ def draw_panel(
     drawing.log_y_axis(ax, _reached(seen))
     ax.set_ylabel(f"{capital(measure.name)}, {measure.unit}")
     if by_time:
-        ax.set_xscale("log")
+        drawing.time_axis(ax, (row.seconds for row in seen))
         ax.set_xlabel("Seconds of a release (median)")
     else:
         drawing.epsilon_axis(ax, {float(row.epsilon) for row in seen})

@@ -9,7 +9,7 @@ from dphist.comparing.comparison import NOTICE, Comparison
 from dphist.comparing.contender import BLACK
 from dphist.comparing.figures import draw_panel, lines_of
 from dphist.comparing.text import capital
-from dphist.comparing.words import HEADINGS, cells_of, ending, heading, title_of
+from dphist.comparing.words import cells_of, ending, heading, headings, title_of
 from dphist.report.html import template_of
 from dphist.report.page import Figure
 from dphist.report.plots import Chart, Palette, color_text
@@ -21,7 +21,12 @@ _LINE = 20  # of the legend, in the figure's units
 def comparison_html(comparison: Comparison) -> str:
     """Return the page as the text of an HTML file."""
     tables = [
-        (heading(measure), measure.meaning, list(map(cells_of, comparison.of(measure.name))))
+        (
+            heading(measure),
+            measure.meaning,
+            headings(measure),
+            list(map(cells_of, comparison.of(measure.name))),
+        )
         for measure in comparison.measures
         if comparison.of(measure.name)
     ]
@@ -30,7 +35,6 @@ def comparison_html(comparison: Comparison) -> str:
         notice=NOTICE,
         facts=list(comparison.facts.items()),
         figures=_figures(comparison),
-        headings=HEADINGS,
         tables=tables,
         ending=ending(comparison)[0],
         left_out=comparison.left_out,

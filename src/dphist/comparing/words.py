@@ -6,7 +6,6 @@ from dphist.comparing.text import capital, epsilon_text, number_text, seconds_te
 from dphist.report.notebook.card import HEAD, Card, Prose, Table
 from dphist.report.text_table import beside, left, right
 
-HEADINGS = ("ε", "mechanism", "given", "error", "standard error", "runs", "a release")
 _TITLES = {
     "anonymized": "Mechanisms for anonymized histograms",
     "ranges": "Mechanisms for ranges",
@@ -20,8 +19,14 @@ def title_of(comparison: Comparison) -> str:
     return f"{_TITLES[comparison.kind]}, compared"
 
 
+def headings(measure: Measure) -> tuple[str, ...]:
+    """Return the headings of a measure's table."""
+    value = "mean" if measure.larger_is_better else "error"
+    return ("ε", "mechanism", "given", value, "standard error", "runs", "a release")
+
+
 def cells_of(row: ComparedRow) -> list[str]:
-    """Return the cells of a row, in the order of `HEADINGS`."""
+    """Return the cells of a row, in the order of `headings`."""
     doubt = "–" if row.standard_error is None else number_text(row.standard_error)
     return [
         epsilon_text(row.epsilon),
@@ -49,10 +54,11 @@ def comparison_text(comparison: Comparison) -> str:
         if not rows:
             continue
         lines += ["", f"{heading(measure)}. {measure.meaning}"]
-        columns = list(zip(HEADINGS, *map(cells_of, rows), strict=True))
+        names = headings(measure)
+        columns = list(zip(names, *map(cells_of, rows), strict=True))
         padded = [
             (left if name in ("mechanism", "given") else right)(cells)
-            for name, cells in zip(HEADINGS, columns, strict=True)
+            for name, cells in zip(names, columns, strict=True)
         ]
         lines += beside(*padded, gap="  ", width=None)
     lines += ["", *ending(comparison)]
@@ -80,7 +86,7 @@ def card_of(comparison: Comparison) -> Card:
     if len(rows) > shown:
         caption += f" The first {shown} of {len(rows)} rows."
     table = Table(
-        HEADINGS,
+        headings(measure),
         [[Prose(cell) for cell in cells_of(row)] for row in rows[:shown]],
         len(rows),
         caption=caption,
