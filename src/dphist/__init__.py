@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         OutputFileError,
         ParameterError,
         ReleaseFileError,
+        SizeError,
         StateError,
     )
     from dphist.labels import (
@@ -107,6 +108,7 @@ __all__ = [
     "Release",
     "ReleaseFileError",
     "RunningCounts",
+    "SizeError",
     "SortedCounts",
     "StateError",
     "ThresholdHistogram",
@@ -165,6 +167,7 @@ _HOMES = {
         "OutputFileError",
         "ParameterError",
         "ReleaseFileError",
+        "SizeError",
         "StateError",
     ),
     "data.label_counts": ("LabelCounts",),
