@@ -58,7 +58,13 @@ def _row(name: str, about: Any, program: list[str], options: argparse.Namespace)
     if about["delta"]:
         claim = f"({claim}, {about['delta']:.3g})"
     times = sum(each.refuted for each in turns)
-    says = "**yes**" if times == len(turns) else "no" if not times else f"in {times} turns"
+    says = (
+        "**yes**"
+        if times == len(turns)
+        else "no"
+        if not times
+        else f"{times} of {len(turns)} times"
+    )
     bounds = ", ".join(f"{each.epsilon_lower:.2f}" for each in turns)
     runs = ", ".join(f"{each.samples:,}" for each in turns)
     best = max(turns, key=lambda each: each.epsilon_lower)

@@ -85,12 +85,14 @@ two_leaves = (
 )  # fmt: skip
 
 
-def _frame(columns: dict[str, Any], query: Any, margin: Any, bound: Any) -> tuple[Any, Any]:
+def _frame(
+    columns: dict[str, Any], query: Any, margin: Any, bound: Any, **more: Any
+) -> tuple[Any, Any]:
     """Return a measurement of a frame with these columns, and its claim."""
     domain = dp.lazyframe_domain([dp.series_domain(name, each) for name, each in columns.items()])
     measurement = dp.m.make_private_lazyframe(
         dp.with_margin(domain, margin), dp.frame_distance(dp.symmetric_distance()),
-        dp.max_divergence(), query,
+        dp.max_divergence(), query, **more,
     )  # fmt: skip
     return measurement, _pure(measurement, [bound])
 
@@ -114,9 +116,10 @@ total, total_claim = _frame(
 casts, casts_claim = _frame(
     {"x": dp.option_domain(dp.atom_domain(T=float))},
     pl.LazyFrame(schema={"x": pl.Float64}).select(
-        pl.col("x").fill_null(0.0).cast(pl.Int64, strict=False).count().dp.noise(scale=1.0)
+        pl.col("x").fill_null(0.0).cast(pl.Int64, strict=False).count().dp.noise()
     ),
     dp.polars.Margin(max_length=16, invariant="lengths"), dp.polars.Bound(per_group=2),
+    global_scale=1.0,
 )  # fmt: skip
 
 CASES = {
