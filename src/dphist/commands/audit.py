@@ -61,6 +61,11 @@ def add_audit(commands: Commands, summary: str) -> None:
         action="store_true",
         help="MECHANISM is a command line: it gets the data as JSON, and prints JSON",
     )
+    parser.add_argument(
+        "--lines",
+        action="store_true",
+        help="with --program: it is started once, and answers each line of JSON with a line",
+    )
     claim = parser.add_argument_group("the claim")
     claim.add_argument("--epsilon", metavar="E", help="claimed epsilon (default: the mechanism's)")
     claim.add_argument(
@@ -150,6 +155,8 @@ def _short(result: AuditResult) -> str:
 
 def _audited(options: argparse.Namespace, name: str, seconds: float) -> AuditResult:
     parameters = dict(_parameter(each) for each in options.set)
+    if options.lines and not options.program:
+        raise UsageError("--lines needs --program")
     shared: dict[str, Any] = {
         "seconds": seconds,
         "confidence": options.confidence,
@@ -167,7 +174,7 @@ def _audited(options: argparse.Namespace, name: str, seconds: float) -> AuditRes
     if options.program:
         if options.epsilon is None or options.neighbours is None:
             raise UsageError("--program needs --epsilon and --neighbours")
-        audited = command(shlex.split(name))
+        audited = command(shlex.split(name), lines=options.lines)
     else:
         audited = named(name, epsilon=options.epsilon, delta=options.delta, parameters=parameters)
     from_class = hasattr(audited, "guarantee")
