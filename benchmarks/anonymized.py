@@ -15,7 +15,7 @@ With --earlier, an earlier table.csv has the cells of the mechanisms that --mech
 name, so that those of one mechanism are made again after its code changed, and the tables hold all.
 The files must hold the same data. `docs/comparison.csv` is such a table:
 
-    python -m benchmarks.anonymized --seconds 40 --mechanisms AdaptiveScan \\
+    python -m benchmarks.anonymized --seconds 40 --limit 600 --mechanisms AdaptiveScan \\
         --earlier docs/comparison.csv
 """
 
@@ -68,9 +68,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not chosen.tables_only:
         limit = max(chosen.limit or 0.0, effort.seconds)
         with memory_limit(chosen.memory):
-            failures, slow = _measure_missing(
-                [c for c in cells if c.contender in asked], journal, effort, limit
-            )
+            wanted = [c for c in cells if c.contender in asked]
+            failures, slow = _measure_missing(wanted, journal, effort, limit)
     rows = rows_of(cells, journal)
     write_tables(chosen.output, rows, len(cells), effort)
     if rows:

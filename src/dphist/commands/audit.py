@@ -17,7 +17,7 @@ from dphist.auditing.pipelines import everything
 from dphist.auditing.result import AuditResult
 from dphist.auditing.subject import command
 from dphist.commands.ending import settle
-from dphist.commands.options import Commands, UsageError
+from dphist.commands.options import Commands, UsageError, named_value
 from dphist.errors import DphistError, ParameterError
 from dphist.report.audit.page import audit_html
 
@@ -157,7 +157,7 @@ def _short(result: AuditResult) -> str:
 def _audited(
     options: argparse.Namespace, name: str, seconds: float, confidence: float
 ) -> AuditResult:
-    parameters = dict(_parameter(each) for each in options.set)
+    parameters = dict(map(named_value, options.set))
     if options.lines and not options.program:
         raise UsageError("--lines needs --program")
     shared: dict[str, Any] = {
@@ -201,16 +201,6 @@ def _layers(text: str) -> list[str]:
 def _tell(text: str) -> None:
     if sys.stderr is not None and sys.stderr.isatty():
         print(text, file=sys.stderr)
-
-
-def _parameter(text: str) -> tuple[str, Any]:
-    name, found, value = text.partition("=")
-    if not found or not name.isidentifier():
-        raise UsageError("--set must be NAME=VALUE, such as max_labels=3")
-    try:
-        return name, json.loads(value)
-    except ValueError:
-        return name, value
 
 
 def _pairs(path: str | None) -> Any:
