@@ -2,15 +2,20 @@
 
 import json
 import random
+import signal
+import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import dphist as dh
 from dphist.auditing.line_program import LineProgram
 from dphist.auditing.neighbors import given_pairs
+from dphist.auditing.replay import replayable
 from dphist.auditing.statistical.rounds import in_rounds
 from dphist.auditing.subject import command
 from dphist.auditing.suite import ENTRIES, Entry
@@ -239,3 +244,57 @@ def test_programs_that_do_not_answer_end_the_audit() -> None:
     silent = LineProgram([sys.executable, "-c", "import sys; sys.stdin.read()"], patience=0.5)
     with pytest.raises(dh.ParameterError, match=r"has not in 0\.5 seconds"):
         dh.audit(silent, [(0, 1)], epsilon=1)
+
+
+def test_layers_are_some_of_three() -> None:
+    run = BY_NAME["a count"].run
+    for wrong in ("exact", [], ["exact", "guess"]):
+        with pytest.raises(dh.ParameterError, match="layers must be some of"):
+            dh.audit(run, [(0, 1)], epsilon=1, layers=wrong)
+
+
+@pytest.mark.parametrize("layer", ["exact", "replay"])
+def test_an_interrupt_ends_every_layer(layer: str) -> None:
+    calls = []
+
+    def counted() -> None:
+        calls.append(1)
+        if len(calls) == 5:
+            raise KeyboardInterrupt
+
+    def enumerated(count: int, source: Any) -> int:
+        counted()
+        return count + source.bits(4)
+
+    def replayed(count: int) -> int:
+        counted()
+        return count + noise(1)
+
+    noise = replayable(lambda scale: random.randrange(9), epsilon=lambda scale: 1 / scale)
+    run = enumerated if layer == "exact" else replayed
+    result = dh.audit(run, [(0, 1)], epsilon=9, seconds=LONG)
+    assert result.stopped == "interrupted"
+    assert result.layers[-1].layer == layer
+    assert result.layers[-1].verdict == "interrupted"
+    assert len(calls) == 5
+
+
+@pytest.mark.verify
+def test_ctrl_c_ends_a_command_with_what_was_found(tmp_path: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "dphist",
+        "audit",
+        "SortedCounts",
+        "--seconds",
+        "300",
+        "--json",
+    ]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+    time.sleep(6)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode in (0, 130)
+    if process.returncode == 0:
+        assert json.loads(out)["stopped"] == "interrupted"

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 import dphist as dh
+from dphist.report.audit.page import audit_html
 from dphist.report.plan.page import plan_html
 from tests.report import ranges_releases, releases
 from tests.report.chromium import Shown, chromium, printed_pages, shown
@@ -137,17 +138,38 @@ PLANS: dict[str, Callable[[], dh.Plan]] = {
 }
 
 
+def told(count: int) -> str:
+    """Tell all, at length, in what pages must not run."""
+    return f"<b>{count}</b> " + "w" * 300
+
+
+def one_bin() -> dh.AuditResult:
+    return dh.audit(dh.LeafCounts(epsilon=2, bins=1), seconds=3)
+
+
+AUDITS: dict[str, Callable[[], list[dh.AuditResult]]] = {
+    "audit": lambda: [one_bin()],
+    "audit of several": lambda: [
+        one_bin(),
+        dh.audit(told, [("<i>none</i>, and one " * 9, 0, 1)], epsilon=1, seconds=20),
+        dh.audit(dh.AdaptiveScan(epsilon=1), seconds=0.5, layers=["replay"]),
+    ],
+}
+
+
 @pytest.fixture(scope="module")
 def browser() -> "Iterator[Browser]":
     with chromium() as found:
         yield found
 
 
-@pytest.fixture(scope="module", params=[*PAGES, *PLANS])
+@pytest.fixture(scope="module", params=[*PAGES, *PLANS, *AUDITS])
 def path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("pages") / "page.html"
     if request.param in PLANS:
         place.write_text(plan_html(PLANS[request.param]()))
+    elif request.param in AUDITS:
+        place.write_text(audit_html(AUDITS[request.param]()))
     else:
         dh.write_report(PAGES[request.param](), place)
     return place
@@ -193,7 +215,9 @@ def test_text_and_tables_reach_the_right_edge(browser: "Browser", path: Path) ->
         assert edge >= 1150
         assert right >= edge - 32
         is_plan = not found.page.locator("#guarantee").count()
-        for at in ("#settings ~ dl" if is_plan else "#guarantee ~ p", "#limits ~ ul"):
+        is_audit = found.page.locator("#found, #found1").count()
+        first = "#settings ~ dl" if is_plan else "#guarantee ~ p"
+        for at in ("#found ~ dl, #found1 ~ dl" if is_audit else first, "#limits ~ ul"):
             box = found.page.locator(at).first.bounding_box()
             assert box is not None
             assert box["x"] + box["width"] >= edge - 32

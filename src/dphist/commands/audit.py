@@ -89,7 +89,8 @@ def add_audit(commands: Commands, summary: str) -> None:
         "--confidence",
         type=float,
         default=0.999,
-        help="probability that a correct mechanism is not refuted (default: 0.999)",
+        help="probability that a correct mechanism, or with --all any, is not refuted (default: "
+        "0.999)",
     )
     runs.add_argument(
         "--layers",
@@ -117,7 +118,7 @@ def _audit(options: argparse.Namespace) -> None:
     end = time.monotonic() + options.seconds
     for number, name in enumerate(names):
         share = max(end - time.monotonic(), 0.1) / (len(names) - number)
-        result = _audited(options, name, share)
+        result = _audited(options, name, share, 1 - (1 - options.confidence) / len(names))
         found.append(result)
         if not options.json and not options.quiet:
             print(f"{_short(result) if options.all else result}\n", flush=True)
@@ -153,13 +154,15 @@ def _short(result: AuditResult) -> str:
     return "\n".join([first, *(f"Layer {each}" for each in result.layers), result.warning]).rstrip()
 
 
-def _audited(options: argparse.Namespace, name: str, seconds: float) -> AuditResult:
+def _audited(
+    options: argparse.Namespace, name: str, seconds: float, confidence: float
+) -> AuditResult:
     parameters = dict(map(named_value, options.set))
     if options.lines and not options.program:
         raise UsageError("--lines needs --program")
     shared: dict[str, Any] = {
         "seconds": seconds,
-        "confidence": options.confidence,
+        "confidence": confidence,
         "progress": None if options.quiet or options.json else _tell,
     }
     layers = _layers(options.layers)

@@ -18,7 +18,7 @@ _FEWEST, _MOST_AT_FIRST = 25, 200  # runs on each of two neighbors, to choose by
 _FIRST_SHARE = 0.1  # of the time, for the first choice
 _SHARE_OF_ALL = 0.3  # if it takes more, some pairs are left out
 _MOST_KEPT = 20_000  # features of older runs are dropped beyond this
-_MOST_VARIANTS = 2  # of the pair that showed most, for the next round
+_MOST_VARIANTS = 4  # of the pair that showed most, for the next round
 _BOUNDING_SHARE = 2  # runs that bound, for each that chooses
 
 
