@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -46,7 +47,7 @@ def test_python_examples_run(page, folder) -> None:
         exec(compile(block, str(page), "exec"), names)  # noqa: S102 - our own documentation
 
 
-@pytest.mark.quick("[README.md]")
+@pytest.mark.quick("[ranges.md]")  # that of the README is `make demo`
 @pytest.mark.parametrize("page", WITH_SHELL, ids=lambda p: p.name)
 def test_shell_examples_run(page, folder) -> None:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -149,14 +150,18 @@ def test_anchors_lead_to_headings(page) -> None:
         assert anchor in anchors(page.parent / target if target else page), (target, anchor)
 
 
+@cache
+def every_test() -> str:
+    return "\n".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_tests_that_are_named_exist(page) -> None:
     """A proof page names the test that guards each lemma."""
     for name in re.findall(r"`(tests/[\w/]+\.py)", page.read_text()):
         assert (ROOT / name).exists(), name
-    every_test = "\n".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
     for function in re.findall(r"(?:`|::)(test_\w+)\*?`", page.read_text()):
-        assert f"def {function}" in every_test, function
+        assert f"def {function}" in every_test(), function
 
 
 @pytest.mark.verify

@@ -2,6 +2,7 @@
 
 from collections import UserList, deque
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,14 +19,17 @@ ROWS = pa.table({"who": [1] * 9 + [2], "x": [0, 1] * 5})
 MECHANISMS = [dh.LeafCounts, dh.HierarchicalTree, dh.AdaptiveTree]
 
 
+@cache  # none of them can be changed
 def binned() -> dh.BinnedCounts:
     return dh.bin_counts(ROWS, column="x", edges=[0, 1, 2], user="who", max_records=5)
 
 
+@cache
 def profile() -> dh.Profile:
     return dh.Profile.from_table(ROWS, label="x", user="who", max_records=5)
 
 
+@cache
 def labels() -> dh.LabelCounts:
     return dh.LabelCounts.from_table(ROWS, label="x", user="who", max_labels=5)
 

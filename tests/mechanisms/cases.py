@@ -20,7 +20,9 @@ from dphist.report import report_html
 from dphist.report.summary import summary_text
 
 ROOT = Path(__file__).parents[2]
-SCHEMA = json.loads((ROOT / "docs" / "release-1.schema.json").read_text())
+SCHEMA = jsonschema.Draft202012Validator(
+    json.loads((ROOT / "docs" / "release-1.schema.json").read_text())
+)
 PROFILE = dh.Profile.from_counts([200, 90, 90, 31, *range(1, 20), *[1] * 30])
 LABELS = pa.table({"label": ["x", "y", "z", "u"], "count": [400, 380, 3, 1]})
 GRID = np.arange(12).reshape(3, 4)
@@ -153,7 +155,7 @@ def check_saved(release: dh.Release, path: Path) -> dh.Release:
     assert hash(loaded.mechanism) == hash(release.mechanism)
     assert repr(loaded) == repr(release)
     assert summary_text(loaded) == summary_text(release)
-    jsonschema.validate(json.loads(release.to_json()), SCHEMA)
+    SCHEMA.validate(json.loads(release.to_json()))
     return loaded
 
 

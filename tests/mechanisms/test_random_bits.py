@@ -28,19 +28,6 @@ from tests.mechanisms.cases import (
 )
 
 
-@pytest.mark.quick(
-    "[AdaptiveTree",
-    "[PrivHist",
-    "[SortedCounts",
-    "[Hier",
-    "[Leaf",
-    "[Top",
-    "[Threshold",
-    "[Partition",
-    "[Cumul",
-    "[RankSplit]",
-    "[Contin",
-)
 @every_mechanism
 def test_a_release_drawn_with_a_callers_bits_says_so(
     name: str, seeded: Make, tmp_path: Path
@@ -48,10 +35,8 @@ def test_a_release_drawn_with_a_callers_bits_says_so(
     mechanism, data = made(name), CASES[name][1]
     real, drawn = released(mechanism, data), released(mechanism, data, seeded(1))
     assert (real.for_tests, drawn.for_tests) == (False, True)
-    for shown in (repr, summary_text, page, dh.Release.to_json):
-        assert "supplied by the caller: for tests" in " ".join(shown(drawn).split())
-        assert "for tests" not in shown(real)
-        assert "supplied by the caller" not in shown(real)
+    for shown in (repr, summary_text, dh.Release.to_json):
+        check_shown(shown(real), shown(drawn))
     assert kind_of(drawn).as_json(drawn)["random_bits"] == "supplied by the caller: for tests"
     assert "random_bits" not in kind_of(real).as_json(real)
     loaded = check_saved(drawn, tmp_path / "r.json")
@@ -60,6 +45,30 @@ def test_a_release_drawn_with_a_callers_bits_says_so(
     if drawn.noisy:
         assert loaded.redecode().for_tests
     assert drawn != replace(drawn, for_tests=False)
+
+
+@pytest.mark.quick(
+    "[RankSplit]",
+    "[AdaptiveTree]",
+    "[HierarchicalTree]",
+    "[LeafCounts]",
+    "[Threshold",
+    "[Top",
+    "[Discover",
+    "[Contin",
+)
+@every_mechanism
+def test_its_page_says_so(name: str, seeded: Make) -> None:
+    """One line for all mechanisms of a kind; a page of a profile takes a second."""
+    mechanism, data = made(name), CASES[name][1]
+    real, drawn = released(mechanism, data), released(mechanism, data, seeded(1))
+    check_shown(page(real), page(drawn))
+
+
+def check_shown(of_real: str, of_drawn: str) -> None:
+    assert "supplied by the caller: for tests" in " ".join(of_drawn.split())
+    assert "for tests" not in of_real
+    assert "supplied by the caller" not in of_real
 
 
 def test_a_file_that_names_other_bits_is_refused(seeded: Make) -> None:

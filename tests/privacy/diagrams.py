@@ -46,5 +46,6 @@ def pairs_within(cells: int, most: int) -> Iterator[tuple[Partition, Partition]]
                 yield one, other
 
 
+@cache  # the same few thousand diagrams again and again
 def profile(partition: Partition) -> Profile:
     return Profile.from_counts(list(partition))

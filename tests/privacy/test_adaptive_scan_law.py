@@ -194,7 +194,7 @@ def test_units_of_several_cells_are_protected(sensitivity: int) -> None:
 def test_equal_noisy_counts_give_equal_publications(pair) -> None:
     """Nothing but the noisy counts separates neighbours: no row count, no length, no message."""
     mechanism = AdaptiveScan(epsilon="0.5")
-    for wanted in sequences(0.5)[::3]:
+    for wanted in sequences(0.5)[::4]:  # one like real counts, and a wild one
         releases = [replayed(mechanism, data, wanted)[0] for data in pair]
         assert everything_published(releases[0]) == everything_published(releases[1])
 

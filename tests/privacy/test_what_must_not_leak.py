@@ -217,7 +217,7 @@ def test_shape_is_a_function_of_the_noisy_total(seeded) -> None:
             assert {k: len(v) for k, v in one_label.items()} == {k: len(v) for k, v in many.items()}
 
 
-@pytest.mark.quick("counts0", "counts1")
+@pytest.mark.quick("counts1]")
 @pytest.mark.parametrize("counts", [[], [1], [1] * 11, [1] * 12, [1] * 13, [2] * 40])
 def test_no_warning_or_error_depends_on_the_data(counts, seeded, recwarn) -> None:
     profile = dh.Profile.from_counts(counts)

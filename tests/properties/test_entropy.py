@@ -182,6 +182,7 @@ def test_errors_are_those_the_estimators_are_known_for() -> None:
         assert math.sqrt(np.mean(np.square(unknown))) < 1.35 * KNOWN["wu-yang"][place]
 
 
+@pytest.mark.quick("300-1000-wu-yang", "3000-1000-jvhw", "1000-None-wu-yang", "3000-None-jvhw")
 @pytest.mark.parametrize("method", ["wu-yang", "jvhw"])
 @pytest.mark.parametrize(
     ("n", "labels"), [(300, LABELS), (1000, LABELS), (3000, LABELS), (1000, None), (3000, None)]

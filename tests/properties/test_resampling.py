@@ -123,7 +123,7 @@ def test_a_profile_has_no_noise(
 ) -> None:
     assert not any("noise" in note for note in in_full(ask)(PROFILE, **asked).notes)
     without = dh.Release(PROFILE, dh.PureDP(1), Shifted())  # type: ignore[arg-type]
-    found, exact = (in_full(ask)(source, **asked) for source in (without, PROFILE))
+    found, exact = (in_full(ask)(source, resamples=12, **asked) for source in (without, PROFILE))
     assert found.standard_error == pytest.approx(exact.standard_error)
     if exact.interval is not None:
         assert found.interval == pytest.approx(exact.interval)
@@ -364,6 +364,7 @@ def test_intervals_hold_the_truth(law: int) -> None:
     assert without <= held - 0.1 * many
 
 
+@pytest.mark.quick("1-True", "0.4-False")
 @pytest.mark.parametrize(("factor", "agrees"), [("1", True), ("2.5", False), ("0.4", False)])
 def test_the_spread_is_that_of_releases(factor: str, agrees: bool) -> None:
     """Resampled and true standard deviation are alike, but not if epsilon is another one."""

@@ -161,6 +161,7 @@ def coefficients(release, lo, hi, which=None):
 GRIDS = [((7, 9), {"epsilon": "2"}), ((20, 24), {"epsilon": "0.3"}), ((16, 16), {"rho": "0.05"})]
 
 
+@pytest.mark.quick("bins0", "bins2")
 @pytest.mark.parametrize(("bins", "budget"), GRIDS)
 def test_variances_are_those_of_the_weights_that_sums_give_to_counts(bins, budget):
     release = released(bins, **budget)
@@ -419,7 +420,10 @@ def coverage(truth, bars, runs=RUNS, **budget):
     return {kind: float(np.mean(shares)) for kind, shares in held.items()}
 
 
-@pytest.mark.quick("-spikes]", "-slope]")
+@pytest.mark.quick(
+    *("epsilon-interval_of-spikes]", "epsilon-error_of-slope]"),
+    *("rho-interval_of-slope]", "rho-error_of-spikes]"),
+)
 @pytest.mark.parametrize("name", TRUTHS)
 @pytest.mark.parametrize("bars", [interval_of, error_of])
 @pytest.mark.parametrize("budget", [{"epsilon": "0.3"}, {"rho": "0.05"}], ids=["epsilon", "rho"])

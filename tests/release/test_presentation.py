@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
 import jsonschema
@@ -28,6 +29,7 @@ WORDED = {
 }
 
 
+@cache
 def of_users(unit: str | None = None) -> dh.Release:
     table = pa.table({"label": ["a"] * 50, "user": list(range(50))})
     counts = dh.LabelCounts.from_table(

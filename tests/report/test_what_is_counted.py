@@ -106,6 +106,9 @@ def test_what_users_were_cut_to_are_the_data_s_bounds(counted: dict, said: str) 
     asked = dh.ThresholdHistogram(epsilon=2, max_labels=9, max_count=5, labels=["1", "2"])
     release = dh.Release.from_json(asked.release(data).to_json())
     assert f"after each user was cut to {said}" in read(summary_text(release))
+
+
+def test_a_profile_s_users_were_cut_to_its_bound() -> None:
     profile = dh.Profile.from_table(TEXTS, label="w", user="who", max_records=2)
     wide = dh.AdaptiveScan(epsilon=1, sensitivity=10).release(profile)
     assert "each user was cut to at most 2 records" in read(summary_text(wide))

@@ -3,8 +3,8 @@
 import datetime
 import json
 import random
-import subprocess
 import sys
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ import pyarrow as pa
 import pytest
 
 import dphist as dh
+from dphist.cli import main
 from dphist.release.label_types import LABEL_TYPES, as_arrow, label_of, text_of, type_of
 from dphist.report.html import report_html
 
@@ -210,18 +211,25 @@ def test_ties_are_in_the_order_of_numbers() -> None:
     assert value.labels == sorted(rows)
 
 
-def run(*arguments: str, given: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", "from dphist.cli import main; main()", "stream", *arguments],
-        input=given,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return done.stdout + done.stderr
+Run = Callable[..., str]
 
 
-def test_the_command_line(tmp_path: Path) -> None:
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Return what runs `dphist stream` in this process, and gives all that it prints."""
+
+    def in_this_process(*arguments: str, given: str) -> str:
+        (tmp_path / "input").write_text(given)
+        with (tmp_path / "input").open() as file:
+            monkeypatch.setattr(sys, "stdin", file)
+            main(["stream", *arguments])
+        printed = capsys.readouterr()
+        return printed.out + printed.err
+
+    return in_this_process
+
+
+def test_the_command_line(run: Run, tmp_path: Path) -> None:
     """A state keeps the type; the input then needs no option."""
     state, output, table = (str(tmp_path / name) for name in ("s.state", "r.json", "t.csv"))
     new = ["--epsilon", "20", "--delta", "1e-3", "--horizon", "500", "--label-type", "integer"]

@@ -1,10 +1,12 @@
 """The DuckDB that labels are counted in: its own settings, within its share of memory."""
 
+import os
 import signal
 from contextlib import ExitStack
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 import pytest
 
 from dphist.tables.engine import private_duckdb
@@ -36,6 +38,88 @@ def test_it_takes_a_quarter_of_the_memory_at_most(monkeypatch: pytest.MonkeyPatc
     assert size(setting("memory_limit", large=True)) == pytest.approx(7 * 2**30, rel=0.01)
     monkeypatch.setattr(private_duckdb, "_quarter", lambda _: 2**30)
     assert size(setting("memory_limit", large=True)) == small
+
+
+@pytest.fixture(autouse=True)
+def none_idle() -> None:
+    private_duckdb.close_idle()
+
+
+def everything_in(connection: duckdb.DuckDBPyConnection) -> list[tuple[str]]:
+    return connection.execute(
+        "SELECT table_name FROM duckdb_tables() UNION SELECT database_name FROM duckdb_databases() "
+        "WHERE NOT internal UNION SELECT view_name FROM duckdb_views() WHERE NOT internal"
+    ).fetchall()
+
+
+def held_by(connection: duckdb.DuckDBPyConnection) -> int:
+    """Bytes of memory."""
+    query = "SELECT sum(memory_usage_bytes) FROM duckdb_memory()"
+    return int(connection.execute(query).fetchall()[0][0])
+
+
+def test_a_database_is_used_again_and_empty(temporary: Path) -> None:
+    databases = []
+    for _ in range(3):
+        with ExitStack() as stack:
+            connection = open_private_connection(stack, large=True)
+            (folder,) = temporary.iterdir()
+            assert everything_in(connection) == [("memory",)]
+            assert held_by(connection) < 2**20
+            found = connection.execute("SELECT current_setting('temp_directory')").fetchall()
+            assert found == [(str(folder),)]
+            connection.execute("CREATE TABLE users AS SELECT range AS n FROM range(1000000)")
+            connection.execute("CREATE TEMP TABLE more AS SELECT 1 AS n")
+            connection.register("wanted", pa.table({"label": ["a"]}))
+        databases.append(private_duckdb._idle[0][1])
+        assert everything_in(databases[-1]) == [("memory",)]
+        assert held_by(databases[-1]) < 2**20
+    assert all(database is databases[0] for database in databases)
+
+
+def test_what_is_in_use_is_not_shared() -> None:
+    with ExitStack() as first, ExitStack() as second:
+        one, two = open_private_connection(first), open_private_connection(second)
+        one.execute("CREATE TABLE counted AS SELECT 1 AS n")
+        two.execute("CREATE TABLE counted AS SELECT 2 AS n")
+        assert one.execute("FROM counted").fetchall() == [(1,)]
+        first.close()
+        assert two.execute("FROM counted").fetchall() == [(2,)]
+    assert len(private_duckdb._idle) == 1
+
+
+@pytest.mark.parametrize("ends", [KeyboardInterrupt, ValueError])
+def test_what_was_interrupted_is_not_used_again(ends: type[BaseException]) -> None:
+    with pytest.raises(ends), ExitStack() as stack:
+        open_private_connection(stack)
+        raise ends
+    assert private_duckdb._idle == []
+
+
+def test_what_has_spilled_is_not_used_again(temporary: Path) -> None:
+    with ExitStack() as stack:
+        connection = open_private_connection(stack)
+        connection.execute("SET memory_limit = '60MB'")
+        connection.execute(
+            "CREATE TABLE counted AS SELECT hash(range)::VARCHAR AS label FROM range(3000000)"
+        )
+        (folder,) = temporary.iterdir()
+        assert list(folder.iterdir())
+    assert private_duckdb._idle == []
+    assert list(temporary.iterdir()) == []
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # Python 3.12, where threads run
+def test_a_forked_process_has_none_of_its_parent() -> None:
+    with ExitStack() as stack:
+        open_private_connection(stack)
+    process = os.fork()
+    if process == 0:
+        with ExitStack() as stack:  # a database of the parent would wait for its threads forever
+            connection = open_private_connection(stack)
+            counted = connection.execute("SELECT count(*) FROM range(1000000)").fetchall()
+        os._exit(0 if counted == [(1000000,)] else 1)
+    assert os.waitpid(process, 0)[1] == 0
 
 
 def test_it_is_gone_with_its_folder(temporary: Path) -> None:

@@ -212,7 +212,7 @@ def _maximum(problem: _Problem, start: FloatArray) -> _Fit:
     for step in range(_STEPS + 1):
         jacobian = (problem.chances * labels) @ problem.basis
         curvature = (jacobian.T / means) @ jacobian + problem.penalty
-        curvature += np.diag(np.full(len(at), _ROUNDING * float(np.max(np.diag(curvature)))))
+        curvature.flat[:: len(at) + 1] += _ROUNDING * float(curvature.diagonal().max())
         gradient = (problem.seen / means - 1) @ jacobian
         gradient -= problem.penalty @ (at - problem.center)
         direction = np.linalg.solve(curvature, gradient)

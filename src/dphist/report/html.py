@@ -1,6 +1,7 @@
 """The report: one HTML file about one release that opens anywhere, without a network."""
 
 import re
+from functools import lru_cache
 from pathlib import Path
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, Template
@@ -51,8 +52,11 @@ def report_html(release: Release) -> str:
     )
 
 
+@lru_cache(maxsize=16)
 def template_of(package: str, nouns: Nouns | None = None) -> Template:
     """Return the page template of a package; what it extends may be in this one.
+
+    Compiling one takes 50 ms, as long as the rest of a small page.
 
     Parameters
     ----------
