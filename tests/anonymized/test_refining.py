@@ -331,7 +331,7 @@ def test_bars_of_large_counts_hold_the_truth_as_often_as_stated() -> None:
 
 @pytest.mark.parametrize("epsilon", ["0.1", "1"])
 def test_a_corner_is_not_smoothed_away(epsilon: str, monkeypatch) -> None:
-    """All labels have 200 records or more. Without the rule, errors are 1.4 and 1.2 times larger."""
+    """All labels have 200 records or more. Without the rule, errors are 1.4 and 1.2 times it."""
     profile = Profile.from_counts((20_000 / np.sqrt(np.arange(1, 10_001))).astype(np.int64))
     mechanism = AdaptiveScan(epsilon=epsilon)
     once, again = [], []
