@@ -29,7 +29,7 @@ _SECOND = 0.8
 # Above the first epsilon of a cell's noise the share shrinks with the logarithm of epsilon, to 0 at
 # the second.
 _ALL_UP_TO, _NONE_FROM = 1.0, 2.0
-# A corner or step is kept if the second decoding moves so many cells in its block, in 1 / epsilon.
+# A corner is kept if the second decoding moves so many cells in its block, in units of 1 / epsilon.
 _CORNER = 4.0
 
 
@@ -97,13 +97,15 @@ def decode_curve(
 def smoothed_away(
     ends: IntArray, change: FloatArray, turns: BoolArray, epsilon: float
 ) -> BoolArray:
-    """Return where the second decoding, whose slopes are smooth, lost a corner or step; (n,) bool.
+    """Return where the second decoding, whose slopes are smooth, lost a corner; (n,) bool.
+
+    A step is none: as a fall by chance it stays, and is found more exactly.
 
     Parameters
     ----------
     ends : (k + 1,) int64, where blocks end.
     change : (n,) float64, the second decoding minus the first.
-    turns : (k,) bool, blocks in which the first decoding found a corner or step.
+    turns : (k,) bool, blocks in which the first decoding found a bend.
     """
     blocks = int(np.searchsorted(ends, len(change)))
     moved = np.add.reduceat(np.abs(change), ends[:blocks])
@@ -172,7 +174,7 @@ def inside_blocks(
 ) -> tuple[FloatArray, BoolArray]:
     """Return the values at the first `length` positions, or at all if there are fewer.
 
-    Also returned is which blocks have a step or a bend; (k,) bool.
+    Also returned is which blocks have a bend; (k,) bool.
 
     Each block gets a step, a bend or a parabola, which keeps the block's number of cells. A
     parabola connects the heights at the block's edges; if it would rise, one of these is moved
@@ -199,7 +201,7 @@ def inside_blocks(
     smooth: FloatArray = a + b * (start + end) / 2 - c * (start**2 + start * end + end**2) / 3
     found = steps(ends, heights, noise, falls_to_zero)
     before, after = found[block].T
-    turns = ~(np.isnan(found[:, 0]) & np.isnan(late) & np.isnan(early))
+    turns = np.isnan(found[:, 0]) & ~(np.isnan(late) & np.isnan(early))
     place = widths[block] * (heights[block] - after) / np.maximum(before - after, 1e-12)
     stepped = after + (before - after) * np.clip(place - inside, 0, 1)
     # Mirrored, a block that falls and then is level is one that is level and then rises.
