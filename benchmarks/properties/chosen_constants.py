@@ -94,7 +94,7 @@ def turns(names: list[str]) -> Iterator[list[int]]:
 
     A kind is what stands before a comma and a number: a whole population, and draws from it.
     """
-    kinds = [name.rstrip("0123456789,").strip() for name in names]
+    kinds = [name.rstrip("0123456789,. ") for name in names]
     distinct = list(dict.fromkeys(kinds))
     for start in range(0, len(distinct), AT_ONCE):
         together = distinct[start : start + AT_ONCE]

@@ -327,3 +327,26 @@ def test_bars_of_large_counts_hold_the_truth_as_often_as_stated() -> None:
             )
             held.append(np.mean((low <= true) & (true <= high)))
     assert 0.945 < np.mean(held) < 0.97
+
+
+@pytest.mark.parametrize("epsilon", ["0.1", "1"])
+def test_a_corner_is_not_smoothed_away(epsilon: str, monkeypatch) -> None:
+    """All labels have 200 records or more. Without the rule, errors are 1.4 and 1.2 times it."""
+    profile = Profile.from_counts((20_000 / np.sqrt(np.arange(1, 10_001))).astype(np.int64))
+    mechanism = AdaptiveScan(epsilon=epsilon)
+    once, again = [], []
+    for run in range(4):
+        release = mechanism.release(profile, random.Random(run).randbytes)
+        again.append(profile.distance(release.value))
+        with monkeypatch.context() as patch:
+            patch.setattr(decoding, "_SECOND", 0.0)
+            once.append(profile.distance(release.redecode().value))
+    assert np.mean(again) < 1.02 * np.mean(once)
+
+
+def test_only_blocks_that_turn_and_are_moved_far_keep_the_first_decoding() -> None:
+    ends, change = np.array([0, 2, 5, 9]), np.array([5.0, -5, 3, 3, 3, 50, 50, 50, 50])
+    turns = np.array([True, True, False])
+    found = decoding.smoothed_away(ends, change, turns, 0.42)  # 4 / 0.42 is 9.5
+    assert found.tolist() == [True] * 2 + [False] * 7
+    assert decoding.smoothed_away(ends, change[:5], turns, 0.5).tolist() == [True] * 5

@@ -169,7 +169,7 @@ def test_each_block_keeps_its_number_of_cells(widths, to_zero, data) -> None:
         sorted(data.draw(st.lists(st.floats(0, 500), min_size=len(widths), max_size=len(widths))))
     )[::-1]
     ends = np.append(0, np.cumsum([1, *widths[1:]]))
-    values = inside_blocks(ends, heights, int(ends[-1]), 1.0, to_zero)
+    values = inside_blocks(ends, heights, int(ends[-1]), 1.0, to_zero)[0]
     sums = np.add.reduceat(values, ends[:-1])
     np.testing.assert_allclose(sums, heights * np.diff(ends), atol=1e-6)
     edges = edge_heights(ends, heights)
@@ -212,7 +212,7 @@ def test_bends_lessen_the_error_and_keep_the_cells(monkeypatch) -> None:
     heights = np.add.reduceat(FLAT_THEN_FALLING, ends[:-1]) / np.diff(ends)
 
     def error() -> float:
-        values = inside_blocks(ends, heights, 64, 1.0, falls_to_zero=False)
+        values = inside_blocks(ends, heights, 64, 1.0, falls_to_zero=False)[0]
         np.testing.assert_allclose(
             np.add.reduceat(values, ends[:-1]), heights * np.diff(ends), atol=1e-6
         )

@@ -4,7 +4,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from benchmarks.properties import coverage, entropy_errors, new_labels, noise_errors
+from benchmarks.properties import (
+    chosen_constants,
+    coverage,
+    entropy_errors,
+    new_labels,
+    noise_errors,
+)
 from benchmarks.properties.__main__ import PARTS, main
 from benchmarks.properties.populations import (
     LABELS,
@@ -16,6 +22,9 @@ from benchmarks.properties.populations import (
     distance,
     draw,
 )
+
+from dphist import Profile
+from dphist.properties import g_modeling
 
 
 @pytest.fixture
@@ -128,3 +137,19 @@ def test_new_labels_of_known_draws() -> None:
     assert 0 <= new <= min(20, 50 - first.labels)
     ratio, spread = new_labels._ratio(np.array([4.0, 4.0, 4.0]), np.array([16.0, 16.0, 16.0]))
     assert (ratio, spread) == (0.5, 0)
+
+
+def test_constants_are_changed_for_a_while_only() -> None:
+    profile = Profile.from_prevalences([1, 2, 3, 7], [300, 90, 40, 12])
+    before = g_modeling.new_labels(profile, 1.0)
+    with chosen_constants.constants({"_DEVIATIONS": np.array([0.005])}):
+        assert g_modeling.new_labels(profile, 1.0) != before
+    with pytest.raises(ZeroDivisionError), chosen_constants.constants({"LARGEST_COUNT": 20}):
+        assert len(g_modeling._small_counts(profile)) == 20
+        raise ZeroDivisionError
+    assert g_modeling.new_labels(profile, 1.0) == before
+
+
+def test_populations_of_one_kind_are_held_out_together() -> None:
+    names = ["Zipf 1", "uniform", "words, Brown", "Zipf 2", "words, Brown, 3,000", "bigrams"]
+    assert list(chosen_constants.turns(names)) == [[0, 1, 2, 3, 4], [5]]

@@ -15,7 +15,7 @@ from dphist.anonymized.adaptive_scan.roughness import Roughness
 from dphist.anonymized.adaptive_scan.smoothing import smoothed_heights
 from dphist.anonymized.adaptive_scan.steps import steps
 from dphist.anonymized.inference import isotonic_decreasing, whole_non_negative
-from dphist.arrays import FloatArray, IntArray
+from dphist.arrays import BoolArray, FloatArray, IntArray
 
 # Minimum average count, in units of 1 / epsilon, for which blocks at the end are kept: noise
 # alone, with mean 0, then rarely adds a tail.
@@ -29,6 +29,8 @@ _SECOND = 0.8
 # Above the first epsilon of a cell's noise the share shrinks with the logarithm of epsilon, to 0 at
 # the second.
 _ALL_UP_TO, _NONE_FROM = 1.0, 2.0
+# A corner is kept if the second decoding moves so many cells in its block, in units of 1 / epsilon.
+_CORNER = 4.0
 
 
 class Decoded(NamedTuple):
@@ -38,12 +40,12 @@ class Decoded(NamedTuple):
     ----------
     curve : (n,) int64, non-increasing, non-negative; its value at each position.
     model : of the curve's beginning, where that was decoded again.
-    trust : how much of the model is used, from 0 to 1.
+    trust : (m,) float64 for the positions of the model; how much of it is used, from 0 to 1.
     """
 
     curve: IntArray
     model: Refined | None
-    trust: float
+    trust: FloatArray
 
 
 def decode_curve(
@@ -69,18 +71,20 @@ def decode_curve(
     heights = kept_heights(ends, counts, epsilon, roughness)
     curve, kept = np.zeros(length, np.int64), len(heights)
     if kept == 0:
-        return Decoded(curve, None, 0.0)
+        return Decoded(curve, None, np.zeros(0))
     # A truncated curve is 0 afterwards; otherwise the last block continues its trend.
-    values = inside_blocks(
+    values, turns = inside_blocks(
         ends[: kept + 1], heights, length, 1 / epsilon, falls_to_zero=kept < len(counts)
     )
-    first, trust = isotonic_decreasing(values), trust_at(epsilon)
-    second = None
-    if _SECOND * trust > 0:
+    first, second, trust = isotonic_decreasing(values), None, np.zeros(0)
+    if _SECOND * trust_at(epsilon) > 0:
         second = _second(ends, counts[:kept], epsilon, roughness, first)
     if second is not None:
         n = len(second.values)
-        first[:n] += _SECOND * trust * (second.values - first[:n])
+        change = second.values - first[:n]
+        smoothed = smoothed_away(ends, change, turns, epsilon)
+        trust = np.where(smoothed, 0.0, trust_at(epsilon))
+        first[:n] += _SECOND * trust * change
     falling = np.maximum(isotonic_decreasing(first), 0)
     if base is None:
         curve[: len(first)] = whole_non_negative(falling)
@@ -88,6 +92,25 @@ def decode_curve(
         reach = halfway(ends[: kept + 1], counts[:kept] + base)
         curve[: len(first)] = whole_or_even(falling, base, reach)
     return Decoded(curve, second, trust)
+
+
+def smoothed_away(
+    ends: IntArray, change: FloatArray, turns: BoolArray, epsilon: float
+) -> BoolArray:
+    """Return where the second decoding, whose slopes are smooth, lost a corner; (n,) bool.
+
+    A step is none: as a fall by chance it stays, and is found more exactly.
+
+    Parameters
+    ----------
+    ends : (k + 1,) int64, where blocks end.
+    change : (n,) float64, the second decoding minus the first.
+    turns : (k,) bool, blocks in which the first decoding found a bend.
+    """
+    blocks = int(np.searchsorted(ends, len(change)))
+    moved = np.add.reduceat(np.abs(change), ends[:blocks])
+    lost = turns[:blocks] & (moved > _CORNER / epsilon)
+    return np.repeat(lost, np.diff(ends[: blocks + 1]))
 
 
 def trust_at(epsilon: float) -> float:
@@ -148,8 +171,10 @@ def kept_heights(
 
 def inside_blocks(
     ends: IntArray, heights: FloatArray, length: int, noise: float, falls_to_zero: bool
-) -> FloatArray:
+) -> tuple[FloatArray, BoolArray]:
     """Return the values at the first `length` positions, or at all if there are fewer.
+
+    Also returned is which blocks have a bend; (k,) bool.
 
     Each block gets a step, a bend or a parabola, which keeps the block's number of cells. A
     parabola connects the heights at the block's edges; if it would rise, one of these is moved
@@ -174,7 +199,9 @@ def inside_blocks(
     a, b, c = left[block], (right - left + bend)[block], bend[block]
     # The mean of a + b u - c u^2 over the unit's part of the block.
     smooth: FloatArray = a + b * (start + end) / 2 - c * (start**2 + start * end + end**2) / 3
-    before, after = steps(ends, heights, noise, falls_to_zero)[block].T
+    found = steps(ends, heights, noise, falls_to_zero)
+    before, after = found[block].T
+    turns = np.isnan(found[:, 0]) & ~(np.isnan(late) & np.isnan(early))
     place = widths[block] * (heights[block] - after) / np.maximum(before - after, 1e-12)
     stepped = after + (before - after) * np.clip(place - inside, 0, 1)
     # Mirrored, a block that falls and then is level is one that is level and then rises.
@@ -184,4 +211,4 @@ def inside_blocks(
     at_start = turned(back, widths[block], lower, upper, early[block])
     turning = np.where(np.isnan(at_end), at_start, at_end)
     smooth = np.where(np.isnan(turning), smooth, turning)
-    return np.where(np.isnan(before), smooth, stepped)
+    return np.where(np.isnan(before), smooth, stepped), turns
