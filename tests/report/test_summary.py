@@ -20,7 +20,7 @@ def test_fits_a_terminal_and_is_plain(make: object) -> None:
 
 
 def test_fits_a_terminal_with_the_longest_numbers() -> None:
-    mechanism = RankSplit(epsilon=Fraction(10**60 + 7, 3 * 10**60), total=2**61)
+    mechanism = RankSplit(epsilon=Fraction(10**60 + 7, 3 * 10**60), total=2**50)
     value = Profile.from_prevalences([1, 10**18], [3 * 10**18, 1])
     release = Release(value, mechanism.guarantee, mechanism, 2**62)
     lines = summary_text(release).splitlines()
