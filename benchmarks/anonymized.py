@@ -8,6 +8,13 @@ enough or its time is up. Finished cells are kept in `cells.jsonl` of the output
 measured again, so a killed run continues where it was; delete that file to measure anew after
 the library's code changed under one version number. Tables and plots go to the same folder and
 hold the cells asked for: run slow mechanisms apart, then all together with --tables-only.
+
+With --earlier, an earlier table.csv has the cells of the mechanisms that --mechanisms does not
+name, so that those of one mechanism are made again after its code changed, and the tables hold all.
+The files must hold the same data. `docs/comparison.csv` is such a table:
+
+    python -m benchmarks.anonymized --seconds 40 --mechanisms AdaptiveScan \\
+        --earlier docs/comparison.csv
 """
 
 import argparse
@@ -18,6 +25,7 @@ from pathlib import Path
 
 from benchmarks.comparison.cells import Cell, Dataset, file_name, plan, read_datasets
 from benchmarks.comparison.contenders import CONTENDERS, Contender
+from benchmarks.comparison.earlier import take_earlier
 from benchmarks.comparison.figures import write_figures
 from benchmarks.comparison.journal import Journal
 from benchmarks.comparison.limits import MEMORY, memory_limit
@@ -39,12 +47,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = _parser()
     chosen = parser.parse_args(arguments)
     effort = _effort(chosen)
-    cells = plan(_datasets(chosen, parser), _epsilons(chosen), _contenders(chosen, parser), effort)
+    asked = _contenders(chosen, parser)
+    if chosen.earlier and not chosen.earlier.is_file():
+        parser.error("--earlier must name a table.csv")
+    shown = list(CONTENDERS) if chosen.earlier else asked
+    cells = plan(_datasets(chosen, parser), _epsilons(chosen), shown, effort)
     journal = Journal(chosen.output / "cells.jsonl")
+    if chosen.earlier:
+        taken = take_earlier(
+            [c for c in cells if c.contender not in asked], chosen.earlier, journal
+        )
+        print(f"{taken} cells of {chosen.earlier}")
     failures: list[str] = []
     if not chosen.tables_only:
         with memory_limit(chosen.memory):
-            failures = _measure_missing(cells, journal, effort)
+            failures = _measure_missing([c for c in cells if c.contender in asked], journal, effort)
     rows = rows_of(cells, journal)
     write_tables(chosen.output, rows, len(cells), effort)
     if rows:
@@ -87,6 +104,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--epsilons", nargs="+", type=_epsilon, metavar="E", help=f"default {' '.join(EPSILONS)}")
     add("--mechanisms", nargs="+", metavar="NAME", help="only those whose name has this in it")
     add("--profiles", nargs="+", metavar="NAME", help="only those whose file name has this in it")
+    add("--earlier", type=Path, metavar="FILE", help="table.csv with the cells of all others")
     add("--output", type=Path, default=OUTPUT, metavar="FOLDER", help="default benchmarks/out/...")
     add("--target", type=float, help=f"standard error over mean, default {usual.target}")
     add("--fewest", type=int, metavar="RUNS", help=f"default {usual.fewest}; time may allow less")

@@ -1,12 +1,13 @@
 """Whether a mechanism of `dphist.for_error` reaches the error asked for, on real data.
 
-    python -m benchmarks.planning
+    python -m benchmarks.planning [anonymized] [ranges] [labels]
 
 The guess of the total is one digit, rounded up: nothing else of the data is used. Each ratio is
 the error measured over the error asked for. Data as `benchmarks.data` finds them.
 """
 
 import math
+import sys
 from collections.abc import Iterator
 
 import numpy as np
@@ -15,6 +16,7 @@ import dphist as dh
 from benchmarks.data import folder, profiles
 from benchmarks.markdown import print_table
 from benchmarks.ranges.data import read_shapes
+from dphist.release.range_histogram.boxes import box_sums, summed
 
 RUNS = 8
 SHARES = ("0.01", "0.001")
@@ -26,12 +28,16 @@ PLACES = (20, 100)  # of the label whose count is asked for
 
 
 def main() -> None:
-    """Print the tables."""
-    print_table(["profile", "asked for", "epsilon", "measured / asked"], anonymized())
-    print()
-    print_table(["histogram", "asked for", "epsilon", "measured / asked"], ranges())
-    print()
-    print_table(["labels", "asked for", "epsilon", "appeared"], labels())
+    """Print the tables, all of them or those named."""
+    tables = {
+        "anonymized": ("profile", "measured / asked", anonymized),
+        "ranges": ("histogram", "measured / asked", ranges),
+        "labels": ("labels", "appeared", labels),
+    }
+    for name in sys.argv[1:] or tables:
+        what, found, rows = tables[name]
+        print_table([what, "asked for", "epsilon", found], rows())
+        print()
 
 
 def anonymized() -> Iterator[list[str]]:
@@ -45,18 +51,19 @@ def anonymized() -> Iterator[list[str]]:
 
 
 def ranges() -> Iterator[list[str]]:
-    """Measure the root of the mean squared error of random ranges."""
-    for shape in read_shapes(1):
+    """Measure the root of the mean squared error of random ranges, and of boxes of grids."""
+    for shape in [*read_shapes(1), *read_shapes(2)]:
         counts, total = shape.counts, guess(int(shape.counts.sum()))
         rng = np.random.default_rng(1)
-        ends = np.sort(rng.integers(0, counts.size + 1, (2, 2000)), axis=0)
-        sums = np.append(0, np.cumsum(counts))
-        exact = sums[ends[1]] - sums[ends[0]]
+        ends = [np.sort(rng.integers(0, n + 1, (2, 2000)), axis=0) for n in counts.shape]
+        lo, hi = [low for low, _ in ends], [high for _, high in ends]
+        exact = box_sums(summed(counts), lo, hi)
+        low, high = (each[0] if len(each) == 1 else tuple(each) for each in (lo, hi))
         for share in SHARES:
             made = dh.for_error(
-                dh.AdaptiveTree, relative_error=share, total=total, bins=counts.size
+                dh.AdaptiveTree, relative_error=share, total=total, bins=counts.shape
             )
-            off = [made.release(counts).value.count(*ends) - exact for _ in range(RUNS)]
+            off = [made.release(counts).value.count(low, high) - exact for _ in range(RUNS)]
             rmse = math.sqrt(np.mean(np.square(np.array(off, float))))
             yield [
                 shape.name,

@@ -43,12 +43,10 @@ def remembered(scanned: refining.Scanned) -> refining.Refined | None:
 @contextmanager
 def decoder(bendings: tuple[float, ...], share: float) -> Iterator[None]:
     """Use these constants for a while; a share of 0 decodes once."""
-    largest = refining.LARGEST_EPSILON if share else 0.0
     with (
         patch.object(refining, "_BENDINGS", bendings),
         patch.object(decoding, "_SECOND", share),
         patch.object(decoding, "refined", remembered),
-        patch.object(decoding, "LARGEST_EPSILON", largest),
     ):
         yield
 

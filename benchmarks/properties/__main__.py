@@ -5,6 +5,7 @@
 
 Parts: "entropy", errors of its estimators; "words", unseen words of Hamlet and Shakespeare;
 "new", new labels of further records, on all populations;
+"constants", the same with other constants, chosen on all populations but three;
 "noise", one release for all properties beside noise on each estimate; "coverage", how many
 intervals hold the truth; "scales", the degree of Wu and Yang's polynomial. The figure
 shows entropy and noise.
@@ -15,6 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.properties import (
+    chosen_constants,
     coverage,
     entropy_errors,
     figure,
@@ -28,6 +30,7 @@ PARTS = {
     "entropy": entropy_errors.RUNS,
     "words": unseen_words.RUNS,
     "new": new_labels.RUNS,
+    "constants": chosen_constants.RUNS,
     "noise": noise_errors.RUNS,
     "coverage": coverage.RUNS,
     "scales": 1,
@@ -67,6 +70,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             unseen_words.print_words(runs)
         elif part == "new":
             new_labels.print_new_labels(runs)
+        elif part == "constants":
+            chosen_constants.print_choices(runs)
         elif part == "noise":
             noises = noise_errors.measure(runs)
             noise_errors.print_errors(noises, runs)

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         OutputFileError,
         ParameterError,
         ReleaseFileError,
+        SizeError,
         StateError,
     )
     from dphist.labels import (
@@ -104,6 +105,7 @@ __all__ = [
     "Release",
     "ReleaseFileError",
     "RunningCounts",
+    "SizeError",
     "SortedCounts",
     "StateError",
     "ThresholdHistogram",
@@ -159,6 +161,7 @@ _HOMES = {
         "OutputFileError",
         "ParameterError",
         "ReleaseFileError",
+        "SizeError",
         "StateError",
     ),
     "data.label_counts": ("LabelCounts",),

@@ -52,3 +52,7 @@ class BudgetError(LedgerError):
 
 class HorizonError(DphistError):
     """A stream has reached the number of events, or readings, that its guarantee covers."""
+
+
+class SizeError(DphistError):
+    """A private estimate asks for more noisy counts than memory is meant to hold."""

@@ -7,6 +7,8 @@ import dphist as dh
 from dphist.anonymized.reference import (
     power_profile,
     power_profile_of,
+    public_profile,
+    sampled,
     zipf_profile,
     zipf_profile_of,
 )
@@ -116,3 +118,19 @@ def test_zipf_profile_is_what_it_says(labels) -> None:
 @pytest.mark.parametrize("total", [100, 10**4, 10**8, 10**12])
 def test_zipf_profile_has_about_the_total_asked_for(total) -> None:
     assert zipf_profile_of(total).total == pytest.approx(total, rel=0.05)
+
+
+@pytest.mark.parametrize("total", [0, 1, 30, 10**4, 10**8, 10**12])
+@pytest.mark.parametrize("exponent", [0.5, 1, 2])
+def test_the_public_profile_is_a_sample_of_the_curve(total, exponent) -> None:
+    """Its mean is the curve, and it varies about it as counts do by chance."""
+    curve = zipf_profile_of(total) if exponent == 1 else power_profile_of(total, exponent)
+    public = public_profile(total, exponent)
+    assert public == sampled(curve) == public_profile(total, exponent)
+    assert abs(public.total - curve.total) <= 6 * curve.total**0.75 + 3
+    if total >= 10**4:
+        assert public != curve
+        ends = curve.counts[:20]
+        off = public.cumulative_prevalences(ends) - curve.cumulative_prevalences(ends)
+        assert (np.abs(off) <= 6 * np.sqrt(curve.cumulative_prevalences(ends)) + 3).all()
+        assert np.abs(off).sum() > 0

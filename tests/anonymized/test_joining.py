@@ -81,8 +81,8 @@ def test_equal_even_counts_are_kept() -> None:
     noisy[51::10] += 1  # the second of two
     ends = np.arange(len(counts) + 1)
     for base in (0, 5):
-        plain = decode_curve(ends, noisy - base, 4.0, of_rows, len(counts))
-        even = decode_curve(ends, noisy - base, 4.0, of_rows, len(counts), base)
+        plain = decode_curve(ends, noisy - base, 4.0, of_rows, len(counts)).curve
+        even = decode_curve(ends, noisy - base, 4.0, of_rows, len(counts), base).curve
         off = [np.abs(curve + base - counts).sum() for curve in (even, plain)]
         assert off[0] <= off[1]
         assert off[0] <= 4

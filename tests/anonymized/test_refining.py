@@ -1,5 +1,7 @@
 """The second decoding: its pieces against dense linear algebra, and what it gains."""
 
+import random
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,9 +10,10 @@ from hypothesis import strategies as st
 from dphist import AdaptiveScan, Profile
 from dphist.anonymized.adaptive_scan import decoding, refining
 from dphist.anonymized.adaptive_scan.banded import Clue, solved
-from dphist.anonymized.adaptive_scan.decoding import decode_curve, decode_with_model
+from dphist.anonymized.adaptive_scan.decoding import decode_curve, trust_at
 from dphist.anonymized.adaptive_scan.drift import smooth_drift
-from dphist.anonymized.adaptive_scan.refining import Scanned, refined
+from dphist.anonymized.adaptive_scan.pointwise import curve_between
+from dphist.anonymized.adaptive_scan.refining import Scanned, fewest_blocks, refined
 from dphist.anonymized.adaptive_scan.roughness import of_columns, of_rows
 from dphist.anonymized.adaptive_scan.spread import band_of_inverse, deviations
 from dphist.anonymized.adaptive_scan.walk import walk_of
@@ -79,11 +82,11 @@ def test_a_walk_between_the_ends_of_blocks_is_as_dense_algebra_says() -> None:
 
 
 def some_clues() -> list[Clue]:
-    rng, at = np.random.default_rng(4), np.arange(7)
+    rng = np.random.default_rng(4)
     return [
-        Clue((at,), (np.ones(7),), rng.normal(size=7), rng.uniform(1, 2, 7)),
+        Clue((slice(0, 7),), (np.ones(7),), rng.normal(size=7), rng.uniform(1, 2, 7)),
         Clue(
-            (at[:5], at[1:6], at[2:]),
+            (slice(0, 5), slice(1, 6), slice(2, 7)),
             tuple(rng.normal(size=(3, 5))),
             rng.normal(size=5),
             rng.uniform(1, 2, 5),
@@ -98,7 +101,7 @@ def dense(clues: list[Clue], size: int) -> tuple[np.ndarray, np.ndarray]:
         for k, variance in enumerate(clue.variance):
             row = np.zeros(size)
             for at, by in zip(clue.at, clue.by, strict=True):
-                row[at[k]] = by[k]
+                row[np.arange(size)[at][k]] = by[k]
             rows.append(row / np.sqrt(variance))
             right.append(clue.equals[k] / np.sqrt(variance))
     return np.array(rows), np.array(right)
@@ -120,7 +123,7 @@ def test_banded_equations_are_solved_as_dense_ones() -> None:
 
 
 def test_equations_without_a_factor_have_no_solution() -> None:
-    at = np.arange(3)
+    at = slice(0, 3)
     clue = Clue((at,), (np.array([1.0, 0.0, 1.0]),), np.ones(3), np.ones(3))
     assert solved([clue], 3, 1) is None
     assert solved([clue._replace(by=(np.full(3, np.inf),))], 3, 1) is None
@@ -187,9 +190,10 @@ def gains(monkeypatch, epsilon: float) -> float:
     for seed in range(60):
         curve, ends, counts = noisy_scan(epsilon, seed)
         row = []
-        for largest in (0.5, 0.0):
-            monkeypatch.setattr(decoding, "LARGEST_EPSILON", largest)
-            found = decode_curve(ends, counts, epsilon, of_columns, len(curve))
+        for second in (decoding._SECOND, 0.0):
+            with monkeypatch.context() as patch:
+                patch.setattr(decoding, "_SECOND", second)
+                found = decode_curve(ends, counts, epsilon, of_columns, len(curve)).curve
             row.append(np.abs(found - curve).sum())
         errors.append(row)
     second, first = np.mean(errors, axis=0)
@@ -218,7 +222,7 @@ def test_what_explains_the_counts_best_is_chosen() -> None:
             curve = np.append(np.cumsum(falls[::-1])[::-1], 0.0)
             ends = blocks_of(curve, 1.1)
             counts = np.rint(np.add.reduceat(curve[: ends[-1]], ends[:-1])).astype(np.int64)
-            first = decode_curve(ends, counts, 0.1, of_columns, int(ends[-1])).astype(float)
+            first = decode_curve(ends, counts, 0.1, of_columns, int(ends[-1])).curve.astype(float)
             curve_and_after = np.append(first, curve[ends[-1]])
             model = refined(Scanned(ends, counts, 0.1, of_columns, curve_and_after))
             assert model is not None
@@ -227,13 +231,46 @@ def test_what_explains_the_counts_best_is_chosen() -> None:
 
 
 def test_small_noise_is_decoded_once(monkeypatch) -> None:
-    curve, ends, counts = noisy_scan(1.1, 1)
+    curve, ends, counts = noisy_scan(2.0, 1)
     with monkeypatch.context() as patch:
         patch.setattr(decoding, "refined", lambda *_: pytest.fail("decoded again"))
-        assert decode_with_model(ends, counts, 1.1, of_columns, len(curve))[1] is None
+        assert decode_curve(ends, counts, 2.0, of_columns, len(curve)).model is None
     assert len(counts) < 40  # enough for noise that is larger
-    assert decode_with_model(ends, counts, 1.0, of_columns, len(curve))[1] is None
-    assert decode_with_model(ends, counts, 0.5, of_columns, len(curve))[1] is not None
+    assert decode_curve(ends, counts, 1.0, of_columns, len(curve)).model is None
+    assert decode_curve(ends, counts, 0.5, of_columns, len(curve)).model is not None
+
+
+def test_the_second_decoding_fades_out_as_noise_gets_small() -> None:
+    """No epsilon at which the error would jump: at each, next ones have about the same rules."""
+    epsilons = np.geomspace(1e-9, 1e3, 20_001)
+    trusts = np.array([trust_at(epsilon) for epsilon in epsilons])
+    blocks = np.array([fewest_blocks(epsilon) for epsilon in epsilons])
+    assert trusts[epsilons <= 1].min() == 1
+    assert trusts[epsilons >= 2].max() == 0
+    assert -0.01 < np.diff(trusts).min() <= np.diff(trusts).max() <= 0
+    assert set(np.diff(blocks).tolist()) == {0, 1}
+    assert (blocks[0], blocks[-1]) == (6, 40)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
+@pytest.mark.parametrize("roughness", [of_columns, of_rows])
+def test_decoding_is_continuous_in_epsilon(epsilon: float, roughness) -> None:
+    """The same noisy counts, on either side of where rules change; also for error bars."""
+    curve = 60 + 3e6 / np.arange(1.0, 400) ** 2
+    ends = np.append(np.arange(40), np.arange(40, 400, 9))
+    rng = np.random.default_rng(6)
+    counts = np.add.reduceat(curve[: ends[-1]], ends[:-1])
+    counts = np.rint(counts + rng.laplace(0, 1 / epsilon, len(counts))).astype(np.int64)
+    assert len(counts) > 40
+    below, above = (
+        [
+            decode_curve(ends, counts, epsilon * by, roughness, int(ends[-1])).curve,
+            *curve_between(ends, counts, epsilon * by, roughness, 1.96),
+        ]
+        for by in (1 - 1e-9, 1 + 1e-9)
+    )
+    for one, other in zip(below, above, strict=True):
+        assert np.abs(one - other).sum() <= 1  # where a half is rounded
 
 
 @given(
@@ -247,7 +284,7 @@ def test_any_counts_are_decoded_again(blocks, epsilon, roughness) -> None:
     ends = np.append(0, np.cumsum([width for width, _ in blocks]))
     length = int(ends[-1])
     counts = np.array([count for _, count in blocks])
-    curve, model = decode_with_model(ends, counts, epsilon, roughness, length)
+    curve, model = decode_curve(ends, counts, epsilon, roughness, length)[:2]
     assert np.all(np.diff(curve) <= 0)
     assert np.all(curve >= 0)
     if model is not None:
@@ -260,7 +297,7 @@ def test_time_and_memory_are_linear() -> None:
     ends = np.append(0, np.cumsum(np.repeat([1, 4, 16], 15_000)))
     curve = 1e9 / np.arange(10.0, 10 + int(ends[-1]))
     counts = np.rint(np.add.reduceat(curve, ends[:-1])).astype(np.int64)
-    decoded, model = decode_with_model(ends, counts, 0.5, of_columns, len(curve))
+    decoded, model, _ = decode_curve(ends, counts, 0.5, of_columns, len(curve))
     assert model is not None
     assert np.abs(decoded - curve).max() < 0.01 * curve[0]
 
@@ -270,5 +307,23 @@ def test_a_release_is_decoded_again(seeded, monkeypatch) -> None:
     profile = Profile.from_counts((2000 / np.arange(1, 400)).astype(np.int64))
     release = AdaptiveScan(epsilon="0.05").release(profile, seeded(1))
     assert release.redecode() == release
-    monkeypatch.setattr(decoding, "LARGEST_EPSILON", 0.0)
+    monkeypatch.setattr(decoding, "_SECOND", 0.0)
     assert release.redecode().value != release.value
+
+
+def test_bars_of_large_counts_hold_the_truth_as_often_as_stated() -> None:
+    """Seeded, log-normal counts, of which nothing was chosen. With columns' scale 93.8 % hold."""
+    held, mechanism = [], AdaptiveScan(epsilon="0.1")
+    ranks = np.unique(np.geomspace(1, 400, 300).astype(np.int64))
+    for seed in (1, 2, 3):
+        counts = np.rint(np.exp(np.random.default_rng(seed).normal(7, 2, 400))).astype(int) + 1
+        profile = Profile.from_counts(counts)
+        for run in range(12):
+            release = mechanism.release(profile, random.Random(run).randbytes)
+            bars = mechanism.pointwise_band(release)
+            low, true, high = (
+                each.conjugate().cumulative_prevalences(ranks)
+                for each in (bars.lower, profile, bars.upper)
+            )
+            held.append(np.mean((low <= true) & (true <= high)))
+    assert 0.945 < np.mean(held) < 0.97

@@ -156,7 +156,7 @@ counts_of_blocks = st.lists(
 @given(counts_of_blocks, st.sampled_from([0.05, 1.0, 4.0]), st.integers(0, 120))
 def test_decoded_curves_are_whole_non_negative_and_fall(blocks, epsilon, length) -> None:
     ends = np.append(0, np.cumsum([width for width, _ in blocks]))
-    curve = decode_curve(ends, np.array([c for _, c in blocks]), epsilon, of_rows, length)
+    curve = decode_curve(ends, np.array([c for _, c in blocks]), epsilon, of_rows, length).curve
     assert len(curve) == length
     assert curve.dtype == np.int64
     assert np.all(np.diff(curve) <= 0)
@@ -181,7 +181,7 @@ def test_a_step_is_placed_by_the_cells() -> None:
     ends = np.array([0, 1, 2, 4, 8, 16, 24, 40, 48, 56])
     curve = np.append(np.full(30, 100), np.zeros(26))
     counts = np.add.reduceat(curve, ends[:-1]).astype(np.int64)
-    assert np.array_equal(decode_curve(ends, counts, 1.0, of_columns, 56), curve)
+    assert np.array_equal(decode_curve(ends, counts, 1.0, of_columns, 56).curve, curve)
     found = steps(ends, counts / np.diff(ends), 1.0, falls_to_zero=True)
     assert np.flatnonzero(~np.isnan(found[:, 0])).tolist() == [6]
 

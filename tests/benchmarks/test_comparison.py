@@ -290,6 +290,37 @@ def test_fast_comparison_of_a_given_file(tmp_path, profiles, capsys, monkeypatch
     assert f"{len(rows) // 2} of {len(rows)} cells are finished" in (out / "table.md").read_text()
 
 
+def test_one_mechanism_is_measured_anew_and_the_others_are_kept(
+    tmp_path, profiles, capsys, monkeypatch
+) -> None:
+    monkeypatch.setattr(anonymized, "CONTENDERS", CONTENDERS[3:6:2])  # PrivHist and RankSplit
+    monkeypatch.setattr(anonymized, "write_figures", lambda *_: None)
+    first, second = (["--fast", "--output", str(tmp_path / name)] for name in "ab")
+    assert anonymized.main(first) == 0
+    earlier = tmp_path / "a" / "table.csv"
+    capsys.readouterr()
+    arguments = ["--mechanisms", "Split", "--earlier", str(earlier)]
+    assert anonymized.main([*second, *arguments]) == 0
+    assert "2 cells of" in (said := capsys.readouterr().out)
+    assert "0 of 2 cells were finished before" in said
+    before, after = (table(tmp_path / name) for name in "ab")
+    assert len(before) == len(after) == 4
+    measured = ("runs", "sorted L1 error", "standard error", "seconds per release")
+    kept = {
+        row["mechanism"]
+        for row, other in zip(before, after, strict=True)
+        if all(row[name] == other[name] for name in measured)
+    }
+    assert kept == {"PrivHist"}
+    assert anonymized.main([*second, *arguments]) == 0
+    assert "0 cells of" in capsys.readouterr().out
+    # Data with another number of records are other data, whatever they are called.
+    (profiles / "stairs.csv").write_text("count,prevalence\n1,30\n2,10\n7,3\n41,1\n")
+    assert anonymized.main([*second, *arguments]) == 0
+    assert "0 cells of" in capsys.readouterr().out
+    assert {row["mechanism"] for row in table(tmp_path / "b")} == {"RankSplit"}
+
+
 def test_a_mechanism_that_fails_does_not_end_the_run(
     tmp_path, profiles, capsys, monkeypatch
 ) -> None:
@@ -313,6 +344,7 @@ def test_a_mechanism_that_fails_does_not_end_the_run(
         (["--mechanisms", "nobody"], "SortedCounts"),
         (["--profiles", "nothing"], "stairs"),
         (["missing.csv"], "missing.csv"),
+        (["--earlier", "missing.csv"], "--earlier"),
     ],
 )
 def test_wrong_arguments_are_explained(tmp_path, profiles, capsys, arguments, said) -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from dphist.auditing.named import MECHANISMS
+from dphist.auditing.pipelines import everything
 from dphist.cli import main
 
 MODULE = """\
@@ -81,3 +83,83 @@ def test_a_mechanism_with_parameters(capsys) -> None:
 def test_what_is_wrong_is_said(arguments, message, capsys) -> None:
     assert main(["audit", *arguments]) in (1, 2)
     assert message in capsys.readouterr().err
+
+
+def test_a_page_shows_the_curve_and_every_layer() -> None:
+    arguments = ["audit", "LeafCounts", "--epsilon", "3", "--set", "bins=1", "--seconds", "2"]
+    assert main([*arguments, "--report", "page.html", "--quiet"]) == 0
+    page = Path("page.html").read_text(encoding="utf-8")
+    assert "The claim of ε = 3 is not refuted." in page.replace("\u00a0", " ")
+    for heading in ("Exact: laws enumerated", "Replay: noise on neighbors", "Statistical: runs"):
+        assert heading in page
+    assert "<svg" in page
+    assert "://" not in page.replace("http://www.w3.org/", "")
+    assert "<script" not in page
+
+
+def test_a_page_of_what_is_hostile_shows_it_as_text() -> None:
+    Path("hostile.py").write_text("def leaks(data):\n    return '<script>' + str(data)\n")
+    claim = ["--epsilon", "1", "--neighbours", "pairs.json", "--report", "page.html"]
+    assert main(["audit", "hostile:leaks", "--seconds", "20", *claim]) == 1
+    page = Path("page.html").read_text(encoding="utf-8")
+    assert "<script>" not in page
+    assert "&lt;script&gt;" in page
+    assert "is refuted" in page
+
+
+def test_layers_are_chosen(capsys) -> None:
+    arguments = ["audit", "SortedCounts", "--seconds", "1", "--layers", "replay", "--json"]
+    assert main(arguments) == 0
+    (layer,) = json.loads(capsys.readouterr().out)["layers"]
+    assert layer["verdict"] == "holds"
+
+
+def test_noise_that_does_not_account_for_the_claim_is_an_error(capsys) -> None:
+    Path("twice.py").write_text(TWICE)
+    arguments = ["audit", "twice:run", "--epsilon", "1", "--neighbours", "pairs.json"]
+    assert main([*arguments, "--seconds", "1", "--layers", "replay"]) == 1
+    captured = capsys.readouterr()
+    assert "noise does not account for the claim: run" in captured.err
+    assert "The noise costs epsilon 2, which the claim does not cover (pair 1)." in captured.out
+
+
+TWICE = """\
+import random
+from dphist.auditing.replay import replayable
+
+laplace = replayable(lambda scale: random.choice([-1, 1]) * random.expovariate(1 / scale),
+                     epsilon=lambda scale: 1 / scale)
+
+def run(count):
+    return [count + laplace(1), count + laplace(1)]
+"""
+
+
+def test_everything_has_a_name_of_its_own() -> None:
+    known = everything(slow=True)
+    assert set(MECHANISMS) < set(known)
+    for engine in ("pandas", "polars", "arrow", "duckdb", "spark"):
+        assert {f"labels of {engine}", f"profile of {engine}", f"bins of {engine}"} < set(known)
+    assert "ledger" in known
+    assert not any("spark" in name for name in everything())
+
+
+@pytest.mark.quick("[ledger]", "[labels of polars]", "[new labels of arrow]", "[bins of duckdb]")
+@pytest.mark.parametrize("name", [each for each in everything() if each not in MECHANISMS])
+def test_tables_and_ledgers_are_audited(name: str, capsys) -> None:
+    assert main(["audit", name, "--seconds", "1.5", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["name"] == name
+    assert not found["refuted"]
+    verdicts = {each["layer"]: each["verdict"] for each in found["layers"]}
+    if name.startswith(("labels", "profile", "bins", "ledger")):
+        assert verdicts["replay"] == "holds"
+
+
+@pytest.mark.verify
+def test_every_mechanism_can_be_audited(capsys) -> None:
+    assert main(["audit", "--all", "--seconds", "90", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert len(found) == len(everything())
+    assert all(not each["refuted"] for each in found)
+    assert sum(each["samples"] > 0 for each in found) >= 14

@@ -18,12 +18,12 @@ import pytest
 from scipy.special import ndtr
 
 import dphist as dh
+from dphist.auditing.replay import DivergedError, Request, loss, record, replay
 from dphist.data.label_counts import LabelCounts
 from dphist.labels.threshold import correlated_noise, cost
 from dphist.labels.threshold.correlated_noise import CorrelatedNoise
 from dphist.labels.threshold.correlation import Correlation, best_correlation
 from dphist.noise import rounded_gaussian
-from tests.support.replay import DivergedError, Request, loss, record, replay
 
 # Labels, max_labels, max_count.
 USERS = [(2, 2, 1), (2, 2, 3), (4, 4, 1), (4, 3, 2), (5, 2, 1), (6, 6, 1), (3, 1, 4)]

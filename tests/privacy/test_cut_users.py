@@ -15,11 +15,11 @@ import pyarrow as pa
 import pytest
 
 import dphist as dh
+from dphist.auditing.replay import loss_of_neighbours, record, replay
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import BoundsError, ParameterError, ReleaseFileError
 from dphist.labels.threshold.law import grid
 from tests.release.test_release import signed
-from tests.support.replay import loss_of_neighbours, record, replay
 
 Data = tuple[np.ndarray, tuple[int, int]]
 

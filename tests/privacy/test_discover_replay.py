@@ -14,12 +14,12 @@ import pyarrow as pa
 import pytest
 
 import dphist as dh
+from dphist.auditing.replay import DivergedError, loss_of_neighbours, record, replay
 from dphist.labels.discover import looks as module
 from dphist.labels.discover import mechanism as mechanism_module
 from dphist.labels.discover.weights import UNIT, weights
 from dphist.tables.counting.sets import Sets
 from tests.labels.discover.sets import data, sets
-from tests.support.replay import DivergedError, loss_of_neighbours, record, replay
 
 LABELS = 300
 CASES = [

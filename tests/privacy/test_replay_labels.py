@@ -14,11 +14,7 @@ import pyarrow as pa
 import pytest
 
 from dphist import ParameterError, PayWhatYouGet, ThresholdHistogram, TopLabels, TopThreshold
-from dphist.data.label_counts import LabelCounts
-from dphist.labels.threshold.law import grid
-from dphist.labels.threshold.noise import GeometricNoise
-from dphist.tables.counting import stores
-from tests.support.replay import (
+from dphist.auditing.replay import (
     SAMPLERS,
     DivergedError,
     Told,
@@ -27,7 +23,7 @@ from tests.support.replay import (
     record,
     replay,
 )
-from tests.support.replay_lazy import (
+from dphist.auditing.replay.lazy import (
     THRESHOLD,
     Counts,
     LazyTranscript,
@@ -35,6 +31,10 @@ from tests.support.replay_lazy import (
     record_lazy,
     replay_lazy,
 )
+from dphist.data.label_counts import LabelCounts
+from dphist.labels.threshold.law import grid
+from dphist.labels.threshold.noise import GeometricNoise
+from dphist.tables.counting import stores
 
 BATCH = 2**18  # rows that a table gives at once
 LABELS = 2 * BATCH + 5
@@ -117,7 +117,7 @@ def test_a_label_of_one_user_shows_above_the_threshold_alone(
     noise: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The neighbour's own label comes last, and gets a draw that the others do not share."""
-    monkeypatch.setattr("tests.support.replay.sampled", _first_of_many)
+    monkeypatch.setattr("dphist.auditing.replay.session.sampled", _first_of_many)
     mechanism = ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=1, noise=noise)
     counts = long_tail(5000)
     shown = []

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dphist.auditing.replay import DivergedError, Told, loss, loss_of_neighbours, record, replay
 from dphist.errors import ParameterError
 from dphist.release.maker import parameters_of
 from dphist.streams.counters.autoregressive import autoregressive_counter
@@ -22,7 +23,6 @@ from dphist.streams.counters.noise_table import NoiseTable
 from dphist.streams.counters.toeplitz import toeplitz_counter
 from dphist.streams.mechanism import ContinualMechanism
 from dphist.streams.stream import ContinualHistogram
-from tests.support.replay import DivergedError, Told, loss, loss_of_neighbours, record, replay
 
 # Events as rows: a label and a user each; -1 stands for no label.
 Stream = np.ndarray

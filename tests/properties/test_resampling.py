@@ -19,6 +19,7 @@ from dphist.properties import (
     distance_to_uniformity,
     entropy,
     estimate_entropy,
+    estimate_guessing,
     estimate_renyi_entropy,
     estimate_support_size,
     guessing,
@@ -27,6 +28,7 @@ from dphist.properties import (
     support_size,
 )
 from dphist.properties.estimate import plain_number
+from dphist.properties.guessing_interval import FEWEST_EVEN
 from dphist.properties.linear_forms import (
     LinearForm,
     distance_form,
@@ -36,7 +38,13 @@ from dphist.properties.linear_forms import (
     support_size_form,
 )
 from dphist.properties.profile_likelihood import Population, likeliest_population
-from dphist.properties.resampling import combined, further_releases, including_noise, sample_of
+from dphist.properties.resampling import (
+    combined,
+    even_releases,
+    further_releases,
+    including_noise,
+    sample_of,
+)
 
 PAGE = Path(__file__).parents[2] / "docs" / "properties.md"
 PROFILE = dh.Profile.from_prevalences([1, 2, 3, 5, 9, 40], [60, 25, 12, 6, 3, 1])
@@ -177,15 +185,19 @@ def test_only_the_release_is_used_and_for_all_properties_once() -> None:
     release = dh.Release(PROFILE, dh.PureDP(1), Watched())  # type: ignore[arg-type]
     for ask, asked, _, _ in ASKED:
         in_full(ask)(release, resamples=10, **asked)
-    assert len(seen) == 10
-    assert [sample for sample, _ in further_releases(release, 10)] == seen
+    # `guessing` alone also needs releases of an even population, once.
+    even = [sample for sample, _ in even_releases(release, FEWEST_EVEN)]
+    assert len(seen) == 10 + FEWEST_EVEN
+    assert [*(sample for sample, _ in further_releases(release, 10)), *even] == seen
     entropy(release)
     guessing(release, guesses=[1, 2])
-    assert len(seen) == 10
+    estimate_guessing(release, guesses=2, resamples=10)
+    assert len(seen) == 10 + FEWEST_EVEN
     # Another value under the same guarantee and mechanism is another release.
     other = dh.Release(dh.Profile.from_counts([3000]), dh.PureDP(1), Watched())  # type: ignore[arg-type]
     assert all(abs(p.total - 3000) < 600 for _, p in further_releases(other, 10))
-    assert len(seen) == 20
+    assert len(seen) == 20 + FEWEST_EVEN
+    assert [p for _, p in even_releases(other, 10)] != even[:10]
 
 
 def test_further_releases_differ() -> None:

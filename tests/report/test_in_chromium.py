@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 import dphist as dh
+from dphist.report.plan.page import plan_html
 from tests.report import ranges_releases, releases
 from tests.report.chromium import Shown, chromium, printed_pages, shown
 
@@ -65,6 +66,15 @@ def stream() -> dh.Release:
     return running.release()
 
 
+def bounded() -> dh.Release:
+    """A long label of an axis: it says what each user was cut to."""
+    rows = pa.table({"who": np.arange(4000) % 900, "what": np.arange(4000) % 7})
+    table = dh.LabelCounts.from_table(rows, label="what", user="who", max_labels=20)
+    mechanism = dh.ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=20)
+    words = {"record_name": "purchase", "label_name": "item", "unit": "customer"}
+    return mechanism.release(table).present(**words)
+
+
 def dates() -> dh.Release:
     seconds = np.arange(0, 50 * 86_400, 500)
     rows = pa.table({"departure": np.datetime64("2013-01-01T00:00:00") + seconds})
@@ -89,6 +99,7 @@ def known() -> dh.Release:
 THRESHOLD = dh.ThresholdHistogram(epsilon="0.2", delta="1e-6", max_labels=5)
 PAGES: dict[str, Callable[[], dh.Release]] = {
     "labels": lambda: labels(THRESHOLD).present(**WORDS, unit="patient"),
+    "users cut": bounded,
     "many labels": lambda: labels(THRESHOLD, 300),
     "ranking": lambda: labels(
         dh.TopLabels(k=10, candidates=30, epsilon="0.5", delta="1e-6", max_labels=5)
@@ -105,16 +116,40 @@ PAGES: dict[str, Callable[[], dh.Release]] = {
 }
 
 
+PLANS: dict[str, Callable[[], dh.Plan]] = {
+    "plan of labels": lambda: dh.plan(
+        "labels",
+        labels=150,
+        correlated=True,
+        sums_of=3,
+        max_labels=[5, 50],
+        users=4000,
+        delta=["1e-4", "1e-6"],
+        unit="one <b>customer</b> 诊断 تشخيص",
+        criteria=["count error < 30", "data: " + "w" * 250],
+    ),
+    "plan of ranges": lambda: dh.plan(
+        "ranges", bins=64, total=9000, workload="prefix", sensitivity=[1, 5]
+    ),
+    "plan of a stream": lambda: dh.plan(
+        "stream", horizon=10**6, max_events=[1, 5], max_labels=[1, 2]
+    ),
+}
+
+
 @pytest.fixture(scope="module")
 def browser() -> "Iterator[Browser]":
     with chromium() as found:
         yield found
 
 
-@pytest.fixture(scope="module", params=PAGES)
+@pytest.fixture(scope="module", params=[*PAGES, *PLANS])
 def path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("pages") / "page.html"
-    dh.write_report(PAGES[request.param](), place)
+    if request.param in PLANS:
+        place.write_text(plan_html(PLANS[request.param]()))
+    else:
+        dh.write_report(PAGES[request.param](), place)
     return place
 
 
@@ -142,7 +177,7 @@ def test_folded_rows_can_be_reached_and_fit(browser: "Browser", path: Path) -> N
     with shown(browser, path, 800) as found:
         reached, wanted = found.tab_order()
         assert reached == wanted
-        assert len(wanted) == found.page.locator("details").count()
+        assert len(wanted) == found.page.locator("details, [tabindex='0']").count()
         for _ in wanted:
             found.page.keyboard.press("Enter")
         assert faults(found) == {}
@@ -157,7 +192,8 @@ def test_text_and_tables_reach_the_right_edge(browser: "Browser", path: Path) ->
         edge = found.page.evaluate("document.querySelector('main').getBoundingClientRect().right")
         assert edge >= 1150
         assert right >= edge - 32
-        for at in ("#guarantee ~ p", "#limits ~ ul"):
+        is_plan = not found.page.locator("#guarantee").count()
+        for at in ("#settings ~ dl" if is_plan else "#guarantee ~ p", "#limits ~ ul"):
             box = found.page.locator(at).first.bounding_box()
             assert box is not None
             assert box["x"] + box["width"] >= edge - 32

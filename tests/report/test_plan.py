@@ -1,15 +1,20 @@
 """The page of a plan: complete without scripts and network, every number the library's own."""
 
 import re
+import shlex
+from fractions import Fraction
 from html import unescape
 from html.parser import HTMLParser
+from typing import Any
 
 import pytest
 
 import dphist as dh
+from dphist.commands.registry import parsed
 from dphist.report.plan.cells import cell, shown
 from dphist.report.plan.page import plan_html
 from dphist.report.plan.text import plan_csv, plan_text
+from dphist.report.plan.words import example_of
 
 PLANS = {
     "labels": ("labels", {"max_labels": [1, 10], "epsilon": ["0.5", 1], "users": 20_000}),
@@ -105,3 +110,60 @@ def test_text_and_table_hold_every_setting(plan: dh.Plan) -> None:
     assert head.split(",") == list(plan.columns)
     assert len(lines) == len(plan)
     assert "data: a < b" in text
+
+
+def test_a_delta_too_large_for_the_users_is_said() -> None:
+    asked: dict[str, Any] = {"epsilon": 1, "max_labels": 3, "users": 50_000}
+    for plan, said in (
+        (dh.plan("labels", **asked, delta=["1e-4", "1e-7"]), True),
+        (dh.plan("labels", **asked), False),
+        (dh.plan("stream", horizon=10**5, users=50_000, delta="1e-4", epsilon=1), True),
+    ):
+        for text in (plan_text(plan), unescape(plan_html(plan)).replace("\u00a0", " ")):
+            assert ("1e-4 is too large for 50,000" in text) is said
+            assert "1e-7 is too large" not in text
+
+
+@pytest.mark.parametrize(
+    ("kind", "asked", "options"),
+    [
+        (
+            "labels",
+            {"epsilon": ["0.5", 1, 2], "max_labels": [3, 10, 30], "delta": "2e-6", "labels": 40},
+            "--epsilon 1 --delta 2e-6 --known-labels LIST --max-labels 10",
+        ),
+        ("labels", {"epsilon": 1, "delta": 0, "labels": 4}, "--epsilon 1 --known-labels LIST"),
+        (
+            "labels",
+            {"delta": "1e-6", "labels": 9, "correlated": True, "sums_of": 2},
+            "--known-labels LIST --correlated --sums-of 2",
+        ),
+        ("ranges", {"bins": 8, "total": 90, "sensitivity": 5}, "--user COLUMN --max-records 5"),
+        (
+            "ranges",
+            {"bins": 64, "total": 900, "workload": "prefix"},
+            "--epsilon 1 --workload prefix --expected-total 900",
+        ),
+        ("anonymized", {"total": 900}, "dphist anonymize FILE --label COLUMN --epsilon 1"),
+        (
+            "stream",
+            {"horizon": 90, "max_events": 3},
+            "--horizon 90 --format csv --user COLUMN --max-events-per-user 3 --unit patient",
+        ),
+    ],
+)
+def test_a_setting_is_shown_as_a_command_that_is_valid(kind, asked, options) -> None:
+    """It is parsed by the command it names, and names the same cost."""
+    plan = dh.plan(kind, **asked, unit="one patient")
+    shown = plan_text(plan).partition("your own file and columns:\n  ")[2].partition("\n")[0]
+    assert options in shown
+    assert shown in unescape(plan_html(plan))
+    command = shlex.split(shown)[1:]
+    read = parsed([each if each != "EDGES" else "0,1" for each in command])
+    example = example_of(plan)
+    assert Fraction(read.epsilon) == example["epsilon"] == 1
+    assert Fraction(getattr(read, "delta", None) or 0) == example.get("delta", 0)
+    for name in ("max_labels", "sensitivity"):
+        if name in example:
+            held = read.max_records if name == "sensitivity" else read.max_labels
+            assert (held or 1) == example[name]

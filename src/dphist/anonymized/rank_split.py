@@ -18,6 +18,7 @@ from dphist.anonymized.mechanism import (
     checked_cell_epsilon,
 )
 from dphist.anonymized.reference import Shape, public_profile
+from dphist.anonymized.size import MOST_COUNTS, check_size
 from dphist.arrays import IntArray
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
@@ -62,7 +63,8 @@ class RankSplit(GeometricMechanism):
     Pure epsilon-DP, whatever the true total. Neighbours differ by adding or removing
     records whose cells number at most `sensitivity`. Covered is the whole release, its
     length and its private total included; not covered is the time it takes, and a `total`
-    that was taken from the data.
+    that was taken from the data. A private total above 2**50 records, less its margin, ends in a
+    `SizeError`, which the guarantee covers.
 
     Notes
     -----
@@ -86,7 +88,7 @@ class RankSplit(GeometricMechanism):
     sensitivity: int = parameter(**SENSITIVITY)
 
     def __init__(self, *, epsilon: Exact, total: int | None = None, sensitivity: int = 1) -> None:
-        public = optional_whole(total, "total", 0)
+        public = optional_whole(total, "total", 0, MOST_COUNTS**2)
         self._hold_shared(epsilon, sensitivity)
         self._hold(total=public)
         checked_cell_epsilon(self._total_epsilon or self.epsilon, self.sensitivity)
@@ -105,6 +107,7 @@ class RankSplit(GeometricMechanism):
         """Draw; `total` is the private total, if any."""
         noisy_total = self._measure_total(profile, source)
         size = self._size(noisy_total)
+        check_size(size)
         rows = tiling.first_rows(profile, size)
         columns = tiling.columns_below(profile, size, size)
         noise = two_sided_geometric(self.cell_epsilon, 2 * size, source)

@@ -2,20 +2,21 @@
 
 import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from dphist.auditing.claim import Claim, claim_of
+from dphist.auditing.in_layers import DELTAS, Found, in_layers
+from dphist.auditing.layer import LAYERS
 from dphist.auditing.neighbors import given_pairs, pairs_for
 from dphist.auditing.result import AuditResult
+from dphist.auditing.statistical import rounds
 from dphist.auditing.statistical.bounds import caught_from, curve
-from dphist.auditing.statistical.rounds import Found, Progress, in_rounds
 from dphist.auditing.subject import subject_of
 from dphist.errors import ParameterError
-from dphist.parameters import Exact, exact_number, probability
-from dphist.privacy import ApproxDP, PureDP
-from dphist.release.maker import target_of
+from dphist.parameters import Exact
 
-_DELTAS = (0.0, 1e-9, 1e-6, 1e-5, 1e-4, 1e-3, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3)
+_MOST_NAMED = 8  # pairs that `covered` names
 
 
 def audit(
@@ -27,12 +28,17 @@ def audit(
     seconds: float = 60,
     confidence: float = 0.999,
     progress: Callable[[str], None] | None = None,
+    layers: Sequence[str] = LAYERS,
 ) -> AuditResult:
-    """Try to refute what a mechanism claims, by running it many times on neighbors.
+    """Try to refute what a mechanism claims, by running it on neighbors.
 
-    Half of the runs choose two neighbors and an event that tells them apart; the other half bound
-    how likely it is on each. That an audit refutes nothing proves nothing: `power` says how large
-    a fault it would have seen.
+    Three layers, the strongest first. *Exact* enumerates all that happens on small data, of
+    mechanisms of dphist and of callables that take their randomness from a parameter `source`.
+    *Replay* compares what is asked of the noise on two neighbors, of mechanisms of dphist and of
+    callables whose sampler is wrapped by `dphist.auditing.replay.replayable`. *Statistical* counts
+    an event in many runs: some choose it, others bound its probability on each of two neighbors.
+    That an audit refutes nothing proves nothing: `layers` says what was covered, and `power` how
+    large a fault the runs would have shown.
 
     Parameters
     ----------
@@ -46,7 +52,8 @@ def audit(
     epsilon, delta : the claim. Those of `mechanism.guarantee` where epsilon is left out.
     seconds : how long, in seconds; a run that has begun is finished.
     confidence : probability with which a correct mechanism is not refuted.
-    progress : called with a sentence after each round.
+    progress : called with a sentence after each step.
+    layers : which to try, of "exact", "replay" and "statistical" (default: all).
 
     Returns
     -------
@@ -60,8 +67,8 @@ def audit(
 
     Notes
     -----
-    Clopper and Pearson's bounds, of which round r may be wrong with probability
-    (1 - confidence) / (r (r + 1)). So the audit may stop after any round.
+    The statistical layer takes Clopper and Pearson's bounds, of which round r may be wrong with
+    probability (1 - confidence) / (r (r + 1)). So the audit may stop after any round.
 
     >>> import random
     >>> def leaks(number):
@@ -74,30 +81,30 @@ def audit(
         raise ParameterError("seconds must be a number above 0")
     if not (isinstance(confidence, int | float) and 0.5 <= confidence < 1):
         raise ParameterError("confidence must be at least 0.5 and below 1")
+    asked = _asked(layers)
     subject = subject_of(mechanism)
-    claimed, off = _claim(subject.mechanism, epsilon, delta)
+    claim = claim_of(subject.mechanism, epsilon, delta)
+    begun = time.monotonic()
     pairs = given_pairs(neighbours) if neighbours is not None else _own_pairs(subject.mechanism)
 
-    def tell(now: Progress) -> None:
+    def tell(text: str) -> None:
         if progress is not None:
-            best = now.best
-            shown = f"{max(best.epsilon, 0):.3g}" if best else "0"
-            progress(f"{now.runs:,} runs: the true epsilon is at least {shown}")
+            progress(text)
 
-    begun = time.monotonic()
-    found = in_rounds(
-        subject.run,
-        pairs,
-        epsilon=claimed,
-        delta=off,
-        error=1 - confidence,
-        seconds=float(seconds),
-        tell=tell,
-    )
+    left = max(seconds - (time.monotonic() - begun), seconds / 2)
+    found = in_layers(subject, pairs, claim, asked, seconds=left, error=1 - confidence, tell=tell)
     taken = time.monotonic() - begun
-    names = "; ".join(pair.name for pair in pairs[:20])
-    covered = f"{len(pairs)} pairs of neighbors in {found.rounds} rounds ({names})."
-    return _result(subject.name, found, claimed, off, confidence, covered, taken)
+    names = "; ".join(pair.name for pair in pairs[:_MOST_NAMED])
+    if len(pairs) > _MOST_NAMED:
+        names += f"; and {len(pairs) - _MOST_NAMED} more"
+    covered = f"{len(pairs)} pairs of neighbors in {found.runs.rounds} rounds ({names})."
+    return _result(subject.name, found, claim, float(confidence), covered, taken)
+
+
+def _asked(layers: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(layers, str) or not layers or set(layers) - set(LAYERS):
+        raise ParameterError("layers must be some of 'exact', 'replay' and 'statistical'")
+    return tuple(each for each in LAYERS if each in layers)
 
 
 def _own_pairs(mechanism: Any) -> Any:
@@ -106,74 +113,62 @@ def _own_pairs(mechanism: Any) -> Any:
     return pairs_for(mechanism)
 
 
-def _claim(mechanism: Any, epsilon: Exact | None, delta: Exact) -> tuple[float, float]:
-    """Return the claim in float64, rounded up: no true claim is refuted by rounding it."""
-    if epsilon is not None:
-        stated = exact_number(epsilon, "epsilon"), probability(delta, "delta") if delta else 0
-        if stated[0] < 0:
-            raise ParameterError("epsilon must be at least 0")
-        return math.nextafter(float(stated[0]), math.inf), float(stated[1])
-    if mechanism is None:
-        raise ParameterError("epsilon must be given: a callable states no guarantee")
-    guarantee = mechanism.guarantee
-    target = target_of(mechanism)
-    if target is not None and target.releases == 1:
-        guarantee = target.guarantee
-    if isinstance(guarantee, PureDP | ApproxDP):
-        off = guarantee.delta if isinstance(guarantee, ApproxDP) else 0
-        return math.nextafter(float(guarantee.epsilon), math.inf), float(off)
-    off = probability(delta, "delta") if delta else 0
-    if not off:
-        raise ParameterError("delta must be given: the guarantee is stated in rho")
-    found = mechanism.epsilon_at(off)
-    if found is None:
-        raise ParameterError("delta must be larger than that of the guarantee")
-    return math.nextafter(float(found), math.inf), float(off)
-
-
 def _result(
-    name: str,
-    found: Progress,
-    epsilon: float,
-    delta: float,
-    confidence: float,
-    covered: str,
-    seconds: float,
+    name: str, found: Found, claim: Claim, confidence: float, covered: str, seconds: float
 ) -> AuditResult:
-    best = found.best
-    shown = max(best.epsilon, 0.0) if best is not None else 0.0
+    best, exact = found.runs.best, found.exact
+    counted = max(best.epsilon, 0.0) if best is not None else 0.0
+    shared: dict[str, Any] = {
+        "name": name,
+        "refuted": found.refuted_exactly or counted > claim.epsilon,
+        "epsilon": claim.epsilon,
+        "delta": claim.delta,
+        "hits": best.hits if best is not None else 0,
+        "other_hits": best.other_hits if best is not None else 0,
+        "runs": best.runs if best is not None else 0,
+        "samples": found.runs.runs,
+        "power": _power(best, claim),
+        "covered": covered,
+        "stopped": "refuted" if found.refuted_exactly else found.runs.stopped or _ended(found),
+        "seconds": seconds,
+        "layers": tuple(found.reports),
+        "warning": found.warning,
+    }
+    if exact is not None and exact.epsilon >= counted:
+        return AuditResult(
+            epsilon_lower=exact.epsilon,
+            curve=exact.curve,
+            event=exact.event,
+            neighbours=_said(exact.pair.name, exact.swapped),
+            layer="exact",
+            confidence=confidence,
+            **shared,
+        )
     return AuditResult(
-        name=name,
-        refuted=shown > epsilon,
-        epsilon=epsilon,
-        delta=delta,
-        epsilon_lower=shown,
+        epsilon_lower=counted,
         curve=tuple(_curve(best)) if best is not None else (),
         event=str(best.event) if best is not None else "",
-        neighbours=_said(best) if best is not None else "",
-        hits=best.hits if best is not None else 0,
-        other_hits=best.other_hits if best is not None else 0,
-        runs=best.runs if best is not None else 0,
-        layer="statistical",
-        samples=found.runs,
+        neighbours=_said(best.pair.name, best.swapped) if best is not None else "",
+        layer="statistical" if found.runs.runs else found.reports[-1].layer,
         confidence=confidence,
-        power=_power(best, epsilon, delta),
-        covered=covered,
-        stopped=found.stopped,
-        seconds=seconds,
+        **shared,
     )
 
 
-def _curve(best: Found) -> list[tuple[float, float]]:
-    return curve(best.hits, best.other_hits, best.runs, _DELTAS, best.error)
+def _ended(found: Found) -> str:
+    interrupted = any(each.verdict == "interrupted" for each in found.reports)
+    return "interrupted" if interrupted else "all layers have ended"
 
 
-def _power(best: Found | None, epsilon: float, delta: float) -> float | None:
+def _curve(best: rounds.Found) -> list[tuple[float, float]]:
+    return curve(best.hits, best.other_hits, best.runs, DELTAS, best.error)
+
+
+def _power(best: rounds.Found | None, claim: Claim) -> float | None:
     if best is None:
         return None
-    return caught_from(best.other_hits, best.runs, epsilon, delta, best.error)
+    return caught_from(best.other_hits, best.runs, claim.epsilon, claim.delta, best.error)
 
 
-def _said(best: Found) -> str:
-    side = "second" if best.swapped else "first"
-    return f"{best.pair.name}; the event is likelier on the {side}"
+def _said(name: str, swapped: bool) -> str:
+    return f"{name}; the event is likelier on the {'second' if swapped else 'first'}"

@@ -1,8 +1,5 @@
 """What a run of a mechanism shows: what it returns, prints, warns of or raises."""
 
-import contextlib
-import io
-import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
@@ -10,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dphist.auditing.watching import seen
 from dphist.data.profile import Profile
 from dphist.release.label_table import LabelTable
 from dphist.release.range_histogram import RangeHistogram
@@ -20,6 +18,7 @@ Features = dict[str, Hashable]
 
 _POSITIONS = 48
 _LABELS = 300
+_EMPTY = ("None", "{}")
 _WHOLE = 400  # longest text of an outcome that is compared as a whole
 
 
@@ -29,29 +28,57 @@ def shown_by_run(run: Callable[[Any], Any], data: Any) -> Features:
     A run that raises an error has shown its message. What a process writes below Python, and how
     long it takes, is not looked at.
     """
+    shown = seen(run, data)
     found: Features = {}
-    out, err = io.StringIO(), io.StringIO()
-    with (
-        warnings.catch_warnings(record=True) as warned,
-        contextlib.redirect_stdout(out),
-        contextlib.redirect_stderr(err),
+    if shown.error:
+        found["the error"] = shown.error
+    else:
+        _add(found, "the outcome", plain(shown.result), 0)
+    for name, text in (
+        ("the warnings", shown.warned),
+        ("what is printed", shown.printed),
+        ("what is logged", shown.logged),
     ):
-        warnings.simplefilter("always")
-        try:
-            result = run(data)
-        except Exception as error:  # whatever it is, it was shown
-            found["the error"] = f"{type(error).__name__}: {error}"
-        else:
-            _add(found, "the outcome", _plain(result), 0)
-    if warned:
-        found["the warnings"] = "; ".join(str(each.message) for each in warned)
-    for name, text in (("what is printed", out.getvalue()), ("what is logged", err.getvalue())):
         if text:
             found[name] = text
     return found
 
 
-def _plain(value: Any) -> Any:
+def whole_of_run(run: Callable[[Any], Any], data: Any) -> Hashable:
+    """Run once, and return all that somebody could see of it as one value to be compared."""
+    shown = seen(run, data)
+    return shown.error or _whole(shown.result), shown.warned, shown.printed, shown.logged
+
+
+def _whole(value: Any) -> Hashable:
+    value = plain(value)
+    if isinstance(value, Mapping):
+        return ("mapping", *((repr(key), _whole(each)) for key, each in value.items()))
+    if isinstance(value, set | frozenset):
+        return ("set", frozenset(_whole(each) for each in value))
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        return (type(value).__name__, *(_whole(each) for each in value))
+    return repr(value)
+
+
+def in_words(whole: Hashable) -> str:
+    """Return what `whole_of_run` returned, as text to be read."""
+    result, *said = whole if isinstance(whole, tuple) else (whole,)
+    return f"the outcome is {_text(result)}" + "".join(f", with {each!r}" for each in said if each)
+
+
+def _text(whole: Any) -> str:
+    if not isinstance(whole, tuple):
+        return str(whole)
+    kind, *parts = whole
+    if kind == "mapping":
+        kept = [f"{key}: {_text(each)}" for key, each in parts if _text(each) not in _EMPTY]
+        return f"{{{', '.join(kept)}}}"
+    items = sorted(map(_text, parts[0])) if kind == "set" else [_text(each) for each in parts]
+    return f"[{', '.join(items)}]"
+
+
+def plain(value: Any) -> Any:
     """Return a value as numbers, text, sequences and mappings."""
     if isinstance(value, Release):
         released = ("value", "total", "noisy", "provenance")
@@ -62,7 +89,7 @@ def _plain(value: Any) -> Any:
         counts = value.counts
         return value.labels if counts is None else dict(zip(value.labels, counts, strict=True))
     if isinstance(value, RangeHistogram):
-        return value.counts
+        return value.bins.ravel().tolist()
     if isinstance(value, np.ndarray):
         return value.ravel().tolist()
     if isinstance(value, np.generic):
@@ -77,7 +104,7 @@ def _plain(value: Any) -> Any:
 
 
 def _add(found: Features, name: str, value: Any, depth: int) -> None:
-    value = _plain(value)
+    value = plain(value)
     if isinstance(value, int | float | Fraction) and not isinstance(value, bool):
         _add_number(found, name, value)
     elif isinstance(value, Mapping):

@@ -4,6 +4,8 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from dphist.auditing.layer import LayerReport
+
 
 @dataclass(frozen=True)
 class AuditResult:
@@ -19,14 +21,17 @@ class AuditResult:
     event : what was counted, in words.
     neighbours : the two data sets, in words, and on which of them the event is likelier.
     hits, other_hits, runs : how often the event happened in as many runs on each of the two.
-    layer : which test found it: "statistical".
+    layer : which layer found it: "exact" or "statistical".
     samples : runs in all.
-    confidence : probability with which `epsilon_lower` and `curve` hold.
+    confidence : probability with which `epsilon_lower` and `curve` hold; those of the exact layer
+        hold with certainty.
     power : the least true epsilon that such runs refute with a probability of .9 or more, for an
         event as likely as this one; None if there is none.
     covered : what was tried, in words.
     stopped : why the audit ended.
     seconds : how long it took.
+    layers : what each layer found and covered, the strongest first.
+    warning : what the runs themselves give reason to doubt, in words; empty for most mechanisms.
     """
 
     name: str
@@ -47,6 +52,13 @@ class AuditResult:
     covered: str
     stopped: str
     seconds: float
+    layers: tuple[LayerReport, ...] = ()
+    warning: str = ""
+
+    @property
+    def objects(self) -> bool:
+        """Whether the noise that was asked for does not account for the claim."""
+        return any(each.verdict == "objects" for each in self.layers)
 
     def __str__(self) -> str:
         claim = f"epsilon {self.epsilon:g}" + (f" and delta {self.delta:g}" if self.delta else "")
@@ -56,14 +68,17 @@ class AuditResult:
             f"The true epsilon is at least {self.epsilon_lower:.3g}.",
         ]
         if self.event:
-            lines += [
-                f"Event: {self.event}.",
-                f"Neighbors: {self.neighbours}.",
+            lines += [f"Event: {self.event}.", f"Neighbors: {self.neighbours}."]
+        if self.event and self.layer == "statistical":
+            lines.append(
                 f"It happened in {self.hits:,} of {self.runs:,} runs on the one, and in "
-                f"{self.other_hits:,} of as many on the other.",
-            ]
-        if not self.refuted:
+                f"{self.other_hits:,} of as many on the other."
+            )
+        if not self.refuted and self.samples:
             lines.append(self._could_have_found)
+        if self.warning:
+            lines.append(self.warning)
+        lines += [f"Layer {each}" for each in self.layers]
         lines.append(f"{self.covered} {self.samples:,} runs in {self.seconds:.1f} s.")
         return "\n".join(lines)
 

@@ -2,17 +2,24 @@
 
 import argparse
 import json
+import math
 import shlex
 import sys
+import time
+from dataclasses import replace
 from typing import Any
 
+from dphist.atomic_files import check_output_path, write_text
 from dphist.auditing.audit import audit
+from dphist.auditing.layer import LAYERS
 from dphist.auditing.named import MECHANISMS, named
+from dphist.auditing.pipelines import everything
 from dphist.auditing.result import AuditResult
 from dphist.auditing.subject import command
 from dphist.commands.ending import settle
 from dphist.commands.options import Commands, UsageError
 from dphist.errors import DphistError, ParameterError
+from dphist.report.audit.page import audit_html
 
 
 class RefutedError(DphistError):
@@ -31,7 +38,8 @@ def add_audit(commands: Commands, summary: str) -> None:
             "by more than it claims. An audit that refutes nothing proves nothing; it says how "
             "large a fault it would have seen. No data of yours are read but those of --neighbours."
         ),
-        epilog="Exit codes: 0 if no claim is refuted; 1 if one is.",
+        epilog="Exit codes: 0 if no claim is refuted; 1 if one is, or if the noise that a "
+        "mechanism asks for does not account for its claim.",
         allow_abbrev=False,
     )
     parser.set_defaults(run=_audit)
@@ -43,7 +51,10 @@ def add_audit(commands: Commands, summary: str) -> None:
         "class of mechanisms or a function of data; with --program, a command line",
     )
     parser.add_argument(
-        "--all", action="store_true", help="audit every mechanism of dphist; --seconds are shared"
+        "--all",
+        action="store_true",
+        help="audit every mechanism of dphist, tables of every engine, streams and a ledger; "
+        "--seconds are shared",
     )
     parser.add_argument(
         "--program",
@@ -75,6 +86,15 @@ def add_audit(commands: Commands, summary: str) -> None:
         default=0.999,
         help="probability that a correct mechanism is not refuted (default: 0.999)",
     )
+    runs.add_argument(
+        "--layers",
+        default=",".join(LAYERS),
+        metavar="NAMES",
+        help=f"which layers to try (default: {','.join(LAYERS)})",
+    )
+    parser.add_argument(
+        "--report", metavar="PAGE", help="write a page with the curve and what was covered"
+    )
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--quiet", action="store_true", help="print nothing but errors")
     how.add_argument("--json", action="store_true", help="print JSON")
@@ -83,26 +103,67 @@ def add_audit(commands: Commands, summary: str) -> None:
 def _audit(options: argparse.Namespace) -> None:
     if options.all == (options.mechanism is not None):
         raise UsageError("give a MECHANISM, or --all")
-    names = list(MECHANISMS) if options.all else [options.mechanism]
+    if not 0 < options.seconds < math.inf:
+        raise ParameterError("seconds must be a number above 0")
+    if options.report is not None:
+        check_output_path(options.report)
+    names = list(everything()) if options.all else [options.mechanism]
     found = []
-    for name in names:
-        result = _audited(options, name, options.seconds / len(names))
+    end = time.monotonic() + options.seconds
+    for number, name in enumerate(names):
+        share = max(end - time.monotonic(), 0.1) / (len(names) - number)
+        result = _audited(options, name, share)
         found.append(result)
         if not options.json and not options.quiet:
-            print(f"{result}\n", flush=True)
+            print(f"{_short(result) if options.all else result}\n", flush=True)
         if result.stopped == "interrupted":
             break
     if options.json:
         content: Any = [json.loads(each.to_json()) for each in found]
         print(json.dumps(content if options.all else content[0]))
-    refuted = [each.name for each in found if each.refuted]
-    if refuted:
-        raise RefutedError(f"refuted: {', '.join(refuted)}")
+    if options.report is not None:
+        write_text(options.report, audit_html(found))
+    _end(found)
     settle()
+
+
+def _end(found: list[AuditResult]) -> None:
+    """Raise what the exit code says of the results."""
+    refuted = [each.name for each in found if each.refuted]
+    doubted = [each.name for each in found if each.objects and not each.refuted]
+    said = []
+    if refuted:
+        said.append(f"refuted: {', '.join(refuted)}")
+    if doubted:
+        said.append(f"noise does not account for the claim: {', '.join(doubted)}")
+    if said:
+        raise RefutedError("; ".join(said))
+
+
+def _short(result: AuditResult) -> str:
+    """Return a result in a few lines, for a long list of them."""
+    if result.refuted:
+        return str(result)
+    first, *_ = str(result).splitlines()
+    return "\n".join([first, *(f"Layer {each}" for each in result.layers), result.warning]).rstrip()
 
 
 def _audited(options: argparse.Namespace, name: str, seconds: float) -> AuditResult:
     parameters = dict(_parameter(each) for each in options.set)
+    shared: dict[str, Any] = {
+        "seconds": seconds,
+        "confidence": options.confidence,
+        "progress": None if options.quiet or options.json else _tell,
+    }
+    layers = _layers(options.layers)
+    known = everything(slow=True)
+    if name in known and name not in MECHANISMS:
+        if parameters or options.epsilon is not None or options.neighbours is not None:
+            raise UsageError(f"{name} is audited with parameters and neighbors of its own")
+        audited, pairs, epsilon, delta = known[name].make()
+        held = [each for each in layers if each in known[name].layers] or list(known[name].layers)
+        result = audit(audited, pairs, epsilon=epsilon, delta=delta, layers=held, **shared)
+        return replace(result, name=name)
     if options.program:
         if options.epsilon is None or options.neighbours is None:
             raise UsageError("--program needs --epsilon and --neighbours")
@@ -115,10 +176,16 @@ def _audited(options: argparse.Namespace, name: str, seconds: float) -> AuditRes
         _pairs(options.neighbours),
         epsilon=None if from_class else options.epsilon,
         delta=0 if from_class else options.delta or 0,
-        seconds=seconds,
-        confidence=options.confidence,
-        progress=None if options.quiet or options.json else _tell,
+        layers=layers,
+        **shared,
     )
+
+
+def _layers(text: str) -> list[str]:
+    asked = [each.strip() for each in text.split(",")]
+    if not set(asked) <= set(LAYERS):
+        raise UsageError(f"--layers must be some of {', '.join(LAYERS)}, with commas between")
+    return asked
 
 
 def _tell(text: str) -> None:

@@ -16,10 +16,19 @@ from dphist.arrays import FloatArray, IntArray
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.parameters import Exact, exact_number, whole_number
-from dphist.properties.estimate import NORMAL, Estimate, nothing_known
-from dphist.properties.held_out import clopper_pearson, held_out_interval, held_out_share
-from dphist.properties.resampling import RESAMPLES, Pairs, including_noise
+from dphist.properties.estimate import Estimate, nothing_known
+from dphist.properties.guessing_interval import FEWEST_EVEN, interval_with_noise
+from dphist.properties.held_out import clopper_pearson, held_out_interval
+from dphist.properties.resampling import (
+    RESAMPLES,
+    Pairs,
+    even_of,
+    even_releases,
+    including_noise,
+    likeliest_of,
+)
 from dphist.properties.source import Source, profile_of
+from dphist.release.release import Release
 
 _SHARE = "share of records"
 _TRUSTED = 6  # records from which the share of a label counts as known; a rule of thumb
@@ -147,25 +156,15 @@ def _opened(source: Source, tries: IntArray, resamples: int) -> Estimate:
     def again(other: Profile) -> float:
         return float(opened_share(other, tries)[0])
 
-    def held_out(other: Profile) -> float:
-        return held_out_share(other, beta) if other.total else 0.0
-
     def ends(pairs: Pairs) -> tuple[float, float]:
-        low, high = estimate.interval or (0.0, 1.0)
-        below, fewer = _noise(held_out, pairs)
-        above, more = _noise(again, pairs)
-        down = math.hypot(held_out(profile) - low, NORMAL * below) + max(fewer, 0.0)
-        return held_out(profile) - down, value + math.hypot(high - value, NORMAL * above) + max(
-            -more, 0.0
+        assert isinstance(source, Release)  # noqa: S101 - nobody asks it of another
+        likeliest = likeliest_of(source), pairs
+        even = even_of(source), even_releases(source, max(len(pairs), FEWEST_EVEN))
+        return interval_with_noise(
+            estimate.interval or (0.0, 1.0), profile, beta, again, likeliest, even
         )
 
     return including_noise(source, estimate, again, resamples, (0.0, 1.0), ends)
-
-
-def _noise(ask: Callable[[Profile], float], pairs: Pairs) -> tuple[float, float]:
-    """Return standard deviation and mean of how far a release is off its sample."""
-    strays = np.array([ask(released) - ask(sample) for sample, released in pairs])
-    return float(np.std(strays, ddof=1)), float(np.mean(strays))
 
 
 def _taken(

@@ -19,7 +19,7 @@ from dphist.parameters import Exact, whole_number
 from dphist.privacy import ZCDP, PrivacyUnit, PureDP
 from dphist.ranges.budget import Budget, budget_of, checked_guarantee
 from dphist.ranges.counts import Counts, load_counts
-from dphist.ranges.reference import bell, random_boxes
+from dphist.ranges.reference import random_boxes, uneven
 from dphist.release.range_histogram import Answers, RangeHistogram
 from dphist.release.range_histogram.boxes import box_sums, summed
 from dphist.release.release import Release
@@ -155,24 +155,27 @@ class RangesMechanism(MechanismBase):
         """Return the error to expect of a range, in records, from public numbers alone.
 
         The root of the mean squared error over ranges with uniformly random ends, when the
-        mechanism is tried on a public histogram: `total` records under a bell curve. It is tried
-        three times with a fixed stream of random bytes, so the error is always the same number.
+        mechanism is tried on three public histograms: `total` records in uneven parts, always the
+        same ones. The random bytes are a fixed stream, so the error is always the same number.
 
         Parameters
         ----------
         total : a public guess of the number of records.
         prefixes : whether the ranges begin at the first bin, of each axis.
         """
-        public = bell(self.bins, whole_number(total, "total", 0))
+        records = whole_number(total, "total", 0)
         lo, hi = random_boxes(self.bins)
         if prefixes:
             lo = [np.zeros_like(start) for start in lo]
-        exact = box_sums(summed(public), lo, hi)
         low, high = (ends[0] if len(ends) == 1 else tuple(ends) for ends in (lo, hi))
         source = repeatable_source()
-        tried = (self.release(public, source).value for _ in range(_TRIALS))
-        errors = [value.count(low, high) - exact for value in tried]
-        return float(np.sqrt(np.mean(np.square(np.array(errors, np.float64)))))
+        squares = []
+        for number in range(_TRIALS):
+            public = uneven(self.bins, records, number)
+            exact = box_sums(summed(public), lo, hi)
+            off = self.release(public, source).value.count(low, high) - exact
+            squares.append(np.mean(np.square(off.astype(np.float64))))
+        return float(np.sqrt(np.mean(squares)))
 
     def intervals(self, release: Release, level: float = 0.95) -> Intervals:
         """Return bounds on the true count of each bin, for each bin by itself.

@@ -18,7 +18,9 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from dphist.arrays import FloatArray
 from dphist.errors import ParameterError
 
-_LEGEND_LETTERS = 36  # of one line of a legend; a figure of a page is some 400 units wide
+# Letters of a line of a legend with three entries, and with two: a figure of a page is some 400
+# units wide.
+_LEGEND_LETTERS, _LETTERS_OF_TWO = 36, 40
 EMPTY = "no label was released"
 NARROW = "The 95 % band is narrower than the line."
 _HAIR = 1 / 200  # of the height; a narrower band is hidden by its line
@@ -173,7 +175,9 @@ def short_number(value: float) -> str:
 def legend_columns(ax: Axes) -> int:
     """Return how many entries of the legend stand side by side: fewer where they are long."""
     _, names = _legend_entries(ax)
-    return 3 if sum(map(len, names)) <= _LEGEND_LETTERS else 2
+    if sum(map(len, names)) <= _LEGEND_LETTERS:
+        return 3
+    return 2 if sum(sorted(map(len, names))[-2:]) <= _LETTERS_OF_TWO else 1
 
 
 def legend_rows(ax: Axes) -> int:

@@ -7,6 +7,7 @@ two figures share one page.
 
 import io
 import re
+import textwrap
 import warnings
 from collections.abc import Callable
 from xml.etree import ElementTree
@@ -24,6 +25,7 @@ from dphist.report.plots import Chart, Palette, legend_rows
 WIDTH, HEIGHT, TEXT = 400, 330, 13
 _MARGINS = {"left": 0.16, "right": 0.985, "bottom": 0.145, "top": 0.905}
 _LINE = 20  # of the legend, where it has several
+_LETTER = 0.56  # width of a letter, on average, in heights of the text
 
 _STAND_INS = {
     "#010101": "var(--curve)",
@@ -100,9 +102,18 @@ def _drawn(chart: Chart, name: str, height: int) -> str:
         with warnings.catch_warnings():  # matplotlib's font may lack letters that the page's has
             warnings.simplefilter("ignore", UserWarning)
             chart.draw(ax, _PALETTE)
+            _wrap_label(ax, height)
             figure.subplots_adjust(**_margins(ax, height))
             figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
     return file.getvalue()
+
+
+def _wrap_label(ax: Axes, height: int) -> None:
+    """Break a label of the y axis that is longer than the axis into lines."""
+    text = ax.get_ylabel()
+    room = int((_MARGINS["top"] - _MARGINS["bottom"]) * height / (TEXT * _LETTER))
+    if len(text) > room:
+        ax.yaxis.label.set_text("\n".join(textwrap.wrap(text, room)))
 
 
 def _margins(ax: Axes, height: int) -> dict[str, float]:
@@ -113,7 +124,8 @@ def _margins(ax: Axes, height: int) -> dict[str, float]:
     if not ax.get_ylabel():
         longest = max((len(text.get_text()) for text in ax.get_yticklabels()), default=0)
         found["right"] = 0.95  # half of the last number
-        found["left"] = min(max(found["left"], (longest * TEXT * 0.56 + 12) / WIDTH), 0.45)
+        found["left"] = min(max(found["left"], (longest * TEXT * _LETTER + 12) / WIDTH), 0.45)
+    found["left"] += ax.get_ylabel().count("\n") * TEXT * 1.25 / WIDTH
     return found
 
 

@@ -13,6 +13,7 @@ from dphist.privacy import ApproxDP, Target
 from dphist.release.label_types import LabelType
 from dphist.release.release import Release
 from dphist.release.running_counts import RunningCounts
+from dphist.streams.events.keys import batch_key, origin_of
 from dphist.streams.events.reading import one_event, read_events
 from dphist.streams.mechanism import ContinualMechanism
 from dphist.streams.methods import Method
@@ -177,12 +178,13 @@ class ContinualHistogram(StreamProperties):
         label: str = "label",
         event: str | None = None,
         user: str | None = None,
+        key: tuple[Any, ...] | None = None,
         source: Source | None = None,
-    ) -> None:
+    ) -> bool:
         """Count events in time order: all of them, or none if there is an error.
 
         With `windows`, a crash or a full disk may leave the events up to a multiple of `windows`
-        counted; `time` shows how many.
+        counted; `time` shows how many, and a second call with the same `key` counts the others.
 
         Parameters
         ----------
@@ -192,11 +194,22 @@ class ContinualHistogram(StreamProperties):
             one is an empty event.
         event : column; consecutive rows of one value are one event. Without it each row is one.
         user : column of users; required with `max_events_per_user`.
+        key : where the batch comes from, and last a whole number that grows from batch to batch of
+            this origin, such as ("topic", partition, offset). A durable stream keeps it in the
+            commit of the events. A batch whose number is not above that of the last one counted
+            from there is not counted again: so a consumer that repeats batches after a crash
+            counts each exactly once. A repeated batch must have the same events, and batches must
+            not overlap: continue behind `position`.
+
+        Returns
+        -------
+        bool, whether the batch was counted: False if it had been counted before.
 
         Raises
         ------
         As `update`, and ColumnError if a column is missing or of an unsuitable type.
         """
+        place = batch_key(key)
         bounded = self.mechanism.max_events_per_user is not None
         if user is not None and not bounded:
             raise ParameterError(
@@ -210,7 +223,28 @@ class ContinualHistogram(StreamProperties):
             with_users=bounded,
             label_type=self.mechanism.label_type,
         )
-        self._live.count(batch, source)
+        return self._live.count(batch, source, place)
+
+    def position(self, *origin: Any) -> int | None:
+        """Return the number in a key up to which an origin is counted; None if nothing was.
+
+        After a crash, a consumer continues behind it.
+
+        Parameters
+        ----------
+        *origin : the items of the key before the number.
+
+        >>> import dphist as dh
+        >>> stream = dh.ContinualHistogram(epsilon=1, delta="1e-6", horizon=100)
+        >>> stream.update_many([["a"], ["b"]], key=("sales", 0, 17))
+        True
+        >>> stream.update_many([["a"], ["b"]], key=("sales", 0, 17))
+        False
+        >>> stream.position("sales", 0), stream.time
+        (17, 2)
+        """
+        with self._live.ready():
+            return self._state.position(origin_of(origin))
 
     def counts(self, *, source: Source | None = None) -> dict[Any, int]:
         """Return all labels released at this time with their noisy counts, the largest first.

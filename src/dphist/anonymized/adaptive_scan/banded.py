@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dphist.arrays import FloatArray, IntArray
+from dphist.arrays import FloatArray
 
 
 class Clue(NamedTuple):
@@ -13,12 +13,12 @@ class Clue(NamedTuple):
 
     Attributes
     ----------
-    at : (k,) int64 each, ascending from one to the next; positions of the unknowns.
+    at : slices of k unknowns each, a fixed distance apart, ascending from one to the next.
     by : (k,) float64 each; their coefficients.
     equals, variance : (k,) float64; the right-hand sides, and the variances of their errors.
     """
 
-    at: Sequence[IntArray]
+    at: Sequence[slice]
     by: Sequence[FloatArray]
     equals: FloatArray
     variance: FloatArray
@@ -49,7 +49,7 @@ def solved(clues: Sequence[Clue], size: int, band: int) -> Solved | None:
         for p, (here, factor) in enumerate(zip(at, by, strict=True)):
             right[here] += factor * equals / variance
             for there, other in zip(at[: p + 1], by[: p + 1], strict=True):
-                matrix[here - there, there] += factor * other / variance
+                matrix[here.start - there.start, there] += factor * other / variance
     try:
         factor = cholesky_banded(matrix, lower=True)
         unknowns = cho_solve_banded((factor, True), right)

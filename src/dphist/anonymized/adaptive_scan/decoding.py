@@ -4,17 +4,13 @@ Pure functions of noisy numbers.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from dphist.anonymized.adaptive_scan.bends import bends, turned
 from dphist.anonymized.adaptive_scan.edges import edge_heights
-from dphist.anonymized.adaptive_scan.refining import (
-    LARGEST_EPSILON,
-    Refined,
-    Scanned,
-    refined,
-)
+from dphist.anonymized.adaptive_scan.refining import Refined, Scanned, refined
 from dphist.anonymized.adaptive_scan.roughness import Roughness
 from dphist.anonymized.adaptive_scan.smoothing import smoothed_heights
 from dphist.anonymized.adaptive_scan.steps import steps
@@ -30,6 +26,24 @@ _HALFWAY, _FARTHEST_HALFWAY = 0.1, 0.25
 # Share of the second decoding in the result, where there is one. A step or a bend, which only the
 # first one looks for, remains in part.
 _SECOND = 0.8
+# Above the first epsilon of a cell's noise the share shrinks with the logarithm of epsilon, to 0 at
+# the second.
+_ALL_UP_TO, _NONE_FROM = 1.0, 2.0
+
+
+class Decoded(NamedTuple):
+    """A decoded curve, and what its second decoding was.
+
+    Attributes
+    ----------
+    curve : (n,) int64, non-increasing, non-negative; its value at each position.
+    model : of the curve's beginning, where that was decoded again.
+    trust : how much of the model is used, from 0 to 1.
+    """
+
+    curve: IntArray
+    model: Refined | None
+    trust: float
 
 
 def decode_curve(
@@ -39,8 +53,8 @@ def decode_curve(
     roughness: Roughness,
     length: int,
     base: int | None = None,
-) -> IntArray:
-    """Return the curve's value at each position.
+) -> Decoded:
+    """Return the curve's value at each position, and the model behind it.
 
     Parameters
     ----------
@@ -51,43 +65,38 @@ def decode_curve(
     length : number of positions wanted; blocks beyond are not decoded.
     base : for rows, where they begin: with `base` added they are counts. Where counts are even
         more often than chance allows, a value about halfway between two becomes the even one.
-
-    Returns
-    -------
-    (length,) int64, non-increasing, non-negative.
     """
-    return decode_with_model(ends, counts, epsilon, roughness, length, base)[0]
-
-
-def decode_with_model(
-    ends: IntArray,
-    counts: IntArray,
-    epsilon: float,
-    roughness: Roughness,
-    length: int,
-    base: int | None = None,
-) -> tuple[IntArray, Refined | None]:
-    """Return the curve, and the model of its beginning where that was decoded again."""
     heights = kept_heights(ends, counts, epsilon, roughness)
     curve, kept = np.zeros(length, np.int64), len(heights)
     if kept == 0:
-        return curve, None
+        return Decoded(curve, None, 0.0)
     # A truncated curve is 0 afterwards; otherwise the last block continues its trend.
     values = inside_blocks(
         ends[: kept + 1], heights, length, 1 / epsilon, falls_to_zero=kept < len(counts)
     )
-    first = isotonic_decreasing(values)
-    second = _second(ends, counts[:kept], epsilon, roughness, first)
+    first, trust = isotonic_decreasing(values), trust_at(epsilon)
+    second = None
+    if _SECOND * trust > 0:
+        second = _second(ends, counts[:kept], epsilon, roughness, first)
     if second is not None:
         n = len(second.values)
-        first[:n] += _SECOND * (second.values - first[:n])
+        first[:n] += _SECOND * trust * (second.values - first[:n])
     falling = np.maximum(isotonic_decreasing(first), 0)
     if base is None:
         curve[: len(first)] = whole_non_negative(falling)
     else:
         reach = halfway(ends[: kept + 1], counts[:kept] + base)
         curve[: len(first)] = whole_or_even(falling, base, reach)
-    return curve, second
+    return Decoded(curve, second, trust)
+
+
+def trust_at(epsilon: float) -> float:
+    """Return how much of the second decoding is used, from 0 to 1; continuous in `epsilon`.
+
+    Where noise is small, single counts say more than their neighbors, and it gains nothing.
+    """
+    fading = math.log(_NONE_FROM / epsilon) / math.log(_NONE_FROM / _ALL_UP_TO)
+    return min(max(fading, 0.0), 1.0)
 
 
 def halfway(ends: IntArray, counts: IntArray) -> float:
@@ -117,7 +126,7 @@ def _second(
 ) -> Refined | None:
     """Decode the whole blocks within the first decoding again, where noise is large."""
     blocks = min(len(counts), int(np.searchsorted(ends, len(first), side="right")) - 1)
-    if epsilon > LARGEST_EPSILON or blocks < 1:
+    if blocks < 1:
         return None
     curve = np.append(first, 0.0)[: int(ends[blocks]) + 1]
     return refined(Scanned(ends[: blocks + 1], counts[:blocks], epsilon, roughness, curve))

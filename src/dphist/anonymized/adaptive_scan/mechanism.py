@@ -137,15 +137,16 @@ class AdaptiveScan(GeometricMechanism):
         ParameterError
             If `noisy` does not hold the blocks of a release of this mechanism.
         """
-        for ends, counts in (("column_ends", "columns"), ("row_ends", "rows")):
-            if len(noisy.get(ends, ())) != len(noisy.get(counts, ())) + 1:
+        for after, of in (("column_ends", "columns"), ("row_ends", "rows")):
+            if len(noisy.get(after, ())) != len(noisy.get(of, ())) + 1:
                 raise ParameterError("noisy must hold the blocks of a release and where they end")
         epsilon = float(self.cell_epsilon)
         width = int(noisy["column_ends"][-1])
-        columns = decode_curve(noisy["column_ends"], noisy["columns"], epsilon, of_columns, width)
+        ends, counts = noisy["column_ends"], noisy["columns"]
+        columns = decode_curve(ends, counts, epsilon, of_columns, width).curve
         row_ends, row_counts = noisy["row_ends"], noisy["rows"]
         length = int(row_ends[_reaching(row_ends, row_counts, epsilon)])
-        rows = decode_curve(row_ends, row_counts, epsilon, of_rows, length, base=width)
+        rows = decode_curve(row_ends, row_counts, epsilon, of_rows, length, base=width).curve
         columns, rows = agreeing(columns, rows)
         return joined(level_start(columns, rows, epsilon), rows)
 

@@ -6,8 +6,8 @@ Pure functions of noisy numbers (`docs/adaptive-scan.md#error-bars`).
 
 import numpy as np
 
-from dphist.anonymized.adaptive_scan.decoding import decode_with_model, kept_heights
-from dphist.anonymized.adaptive_scan.roughness import Roughness
+from dphist.anonymized.adaptive_scan.decoding import decode_curve, kept_heights
+from dphist.anonymized.adaptive_scan.roughness import Roughness, of_columns
 from dphist.anonymized.adaptive_scan.smoothing import block_heights, chance_of_falls
 from dphist.anonymized.adaptive_scan.spread import deviations as modelled_deviations
 from dphist.anonymized.adaptive_scan.trend import noise_variance
@@ -16,8 +16,9 @@ from dphist.arrays import FloatArray, IntArray
 # Variance of the curve around the fit within a block, as a share of the variance of its fall:
 # between 1/15, if the ends are known as well, and 1/6, if only the ends are known.
 _INSIDE = 0.15
-# Actual over modeled standard deviation, where the curve was decoded twice.
-_TRUSTED = 1.1
+# Actual over modeled standard deviation, where the curve was decoded twice. Gaps between large
+# counts vary more than the model of rows allows.
+_TRUSTED_OF_COLUMNS, _TRUSTED_OF_ROWS = 1.1, 1.25
 
 
 def curve_between(
@@ -42,10 +43,12 @@ def curve_between(
     # The curve beyond is not higher, however noisy its own count.
     some = np.flatnonzero(np.minimum.accumulate(heights + z * deviations) >= 0.5)
     length = int(ends[some[-1] + 1]) if len(some) else 0
-    curve, model = decode_with_model(ends, counts, epsilon, roughness, length)
+    curve, model, trust = decode_curve(ends, counts, epsilon, roughness, length)
     spread = np.repeat(deviations, np.diff(np.minimum(ends, length)))
     if model is not None:
-        spread[: len(model.values)] = _TRUSTED * modelled_deviations(model)
+        n = len(model.values)
+        scale = _TRUSTED_OF_COLUMNS if roughness is of_columns else _TRUSTED_OF_ROWS
+        spread[:n] += trust * (scale * modelled_deviations(model) - spread[:n])
     reach = z * spread
     low = np.maximum.accumulate(np.ceil(curve - reach)[::-1])[::-1]
     high = np.minimum.accumulate(np.floor(curve + reach))

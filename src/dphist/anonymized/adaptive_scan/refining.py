@@ -9,7 +9,6 @@ functions of noisy numbers.
 
 import math
 from dataclasses import dataclass
-from itertools import product
 
 import numpy as np
 
@@ -20,10 +19,9 @@ from dphist.anonymized.adaptive_scan.trend import noise_variance
 from dphist.anonymized.adaptive_scan.walk import Walk, walk_of
 from dphist.arrays import FloatArray, IntArray
 
-# The largest epsilon of a cell's noise at which there is a second decoding, and the fewest blocks
-# that it needs: more above epsilon 1/2, where single counts say more than their neighbors.
-LARGEST_EPSILON = 1.0
-_FEWEST_BLOCKS, _SMALL_EPSILON, _FEWEST_IF_LARGER = 6, 0.5, 40
+# The fewest blocks that a second decoding needs, up to epsilon 1/2 and from epsilon 1 on; between
+# them, a constant power of epsilon. At small noise single counts say more than their neighbors.
+_FEWEST_BLOCKS, _FEWEST_AT_ONE = 6, 40
 # Standard deviation by which the power of the slope changes over one unit of the logarithm: the
 # first is assumed while slopes are sought, then the one that explains the counts best.
 _BENDINGS = (1.0, 3.0)
@@ -81,37 +79,55 @@ class Refined:
 
 def refined(scanned: Scanned) -> Refined | None:
     """Return the most likely curve; None where there are too few blocks, or no digits left."""
-    small = scanned.epsilon <= _SMALL_EPSILON
-    if len(scanned.counts) < (_FEWEST_BLOCKS if small else _FEWEST_IF_LARGER):
+    if len(scanned.counts) < fewest_blocks(scanned.epsilon):
         return None
     usual = noise_variance(scanned.epsilon)
     falls = np.maximum(-np.diff(scanned.curve), 0)
     drift, noise = smooth_drift(falls, scanned.roughness), np.full(len(scanned.counts), usual)
     for _ in range(_SOLUTIONS):
-        found = _most_likely(scanned, drift, noise, _BENDINGS[0], 1.0)
-        if found is None:
+        walk = walk_of(scanned.ends, drift, _chance(scanned, drift, 1.0))
+        solution = _most_likely(scanned, walk, noise, _BENDINGS[0])
+        if solution is None:
             return None
+        found = _curve_of(scanned, walk, noise, drift, solution)
         off = scanned.counts - np.add.reduceat(found.values, scanned.ends[:-1])
         drift, noise = found.drift, _USUAL * np.maximum(usual, np.abs(off) * math.sqrt(usual))
-    tried = (_most_likely(scanned, drift, noise, *law) for law in product(_BENDINGS, _CLUMPS))
-    return max((one for one in tried if one), key=lambda one: one.solved.likelihood, default=None)
+    best: tuple[Walk, Solved] | None = None
+    for clumps in _CLUMPS:
+        walk = walk_of(scanned.ends, drift, _chance(scanned, drift, clumps))
+        for bending in _BENDINGS:
+            solution = _most_likely(scanned, walk, noise, bending)
+            if solution and (best is None or solution.likelihood > best[1].likelihood):
+                best = walk, solution
+    return None if best is None else _curve_of(scanned, best[0], noise, drift, best[1])
 
 
-def _most_likely(
-    scanned: Scanned, drift: FloatArray, noise: FloatArray, bending: float, clumps: float
-) -> Refined | None:
+def fewest_blocks(epsilon: float) -> int:
+    """Return the number of blocks below which a curve is not decoded again."""
+    part = min(max(math.log2(epsilon) + 1, 0.0), 1.0)
+    return round(_FEWEST_BLOCKS * math.pow(_FEWEST_AT_ONE / _FEWEST_BLOCKS, part))
+
+
+def _most_likely(scanned: Scanned, walk: Walk, noise: FloatArray, bending: float) -> Solved | None:
     """Solve for heights and slopes, given how much both vary around the drift."""
-    ends = scanned.ends
-    walk = walk_of(ends, drift, _chance(scanned, drift, clumps))
-    places = (np.log(ends[:-1] + 0.5) + np.log(ends[1:] + 0.5)) / 2
-    solution = solved(_clues(scanned, walk, noise, places, bending), 2 * len(noise) + 1, 4)
-    if solution is None:
-        return None
+    clues = _clues(scanned, walk, noise, _places(scanned.ends), bending)
+    return solved(clues, 2 * len(noise) + 1, 4)
+
+
+def _curve_of(
+    scanned: Scanned, walk: Walk, noise: FloatArray, drift: FloatArray, solution: Solved
+) -> Refined:
+    """Return the curve with the heights and slopes of a solution."""
     heights, changes = solution.unknowns[0::2], np.clip(solution.unknowns[1::2], -_STRIDE, _STRIDE)
     positions = np.log(np.arange(1, len(drift) + 1))
-    drift = drift * np.exp(np.interp(positions, places, changes))
-    values = walk.drifting(ends, drift).inside(heights, scanned.counts, noise)
+    drift = drift * np.exp(np.interp(positions, _places(scanned.ends), changes))
+    values = walk.drifting(scanned.ends, drift).inside(heights, scanned.counts, noise)
     return Refined(values, walk, noise, solution, drift)
+
+
+def _places(ends: IntArray) -> FloatArray:
+    """Return the middle of each block, on the logarithmic axis."""
+    return np.asarray((np.log(ends[:-1] + 0.5) + np.log(ends[1:] + 0.5)) / 2)
 
 
 def _chance(scanned: Scanned, drift: FloatArray, clumps: float) -> FloatArray:
@@ -131,17 +147,17 @@ def _clues(
     Unknown 2 b is the height where block b begins, 2 b + 1 the logarithm of the slope in it over
     the drift. The slope changes falls to first order; it is solved for again.
     """
-    blocks = np.arange(len(noise))
-    at = (2 * blocks, 2 * blocks + 1, 2 * blocks + 2)
+    k = len(noise)
+    at = tuple(slice(first, 2 * k + first, 2) for first in range(3))
     start, following, drift = walk.weights()
-    one = np.ones(len(blocks))
+    one = np.ones(k)
     slopes, gaps = np.log(walk.falls / walk.widths), np.diff(places)
     left, right = 1 / gaps[:-1], 1 / gaps[1:]
-    three = (at[1][:-2], at[1][1:-1], at[1][2:])
+    three = tuple(slice(first, 2 * (k - 2) + first, 2) for first in (1, 3, 5))
     return [
         Clue(at, (start, drift, following), scanned.counts - drift, noise + walk.bridges),
         Clue(at, (one, -walk.falls, -one), walk.falls, walk.variances),
-        Clue(at[1:2], (one,), np.zeros(len(blocks)), np.full(len(blocks), _LOOSE**2)),
+        Clue(at[1:2], (one,), np.zeros(k), np.full(k, _LOOSE**2)),
         Clue(
             three,
             (left, -left - right, right),

@@ -20,6 +20,7 @@ from dphist.anonymized.priv_hist import regions
 from dphist.anonymized.priv_hist.band import bounds_of_blocks, bounds_of_split
 from dphist.anonymized.priv_hist.decoding import decode_blocks, decode_split
 from dphist.anonymized.reference import zipf_profile
+from dphist.anonymized.size import check_size
 from dphist.arrays import IntArray
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
@@ -41,6 +42,7 @@ _NOT_SMOOTHED = (Fraction(1), Fraction(39), Fraction(0))
 _SMOOTHING_HELPS = Fraction(1, 10)
 # Probability that a band's bound on the number of records fails.
 _MISSED = 1e-3
+_PER_COLUMN = 8  # blocks, or less, for each column up to T
 _NO_RELEASE = "noisy must hold the private total and the counts of a release"
 
 
@@ -66,7 +68,8 @@ class PrivHist(GeometricMechanism):
     ---------
     Pure epsilon-DP. Neighbours differ by adding or removing records whose cells number at
     most `sensitivity`. Covered is the whole release, its lengths and its private total
-    included; not covered is the time it takes.
+    included; not covered is the time it takes. Where noisy numbers ask for more than 2**25 counts,
+    a `SizeError` ends the release, which the guarantee covers.
 
     Notes
     -----
@@ -159,9 +162,11 @@ class PrivHist(GeometricMechanism):
         """
         epsilon = self.split_epsilon
         start, fakes = self._start(total), self._fakes(total)
+        check_size(start)
         above = profile.cumulative_prevalences([start + 1]) + two_sided_geometric(
             epsilon, 1, source
         )
+        check_size(int(above[0]) + fakes)
         moved = int(above[0]) - fakes
         columns = np.maximum(tiling.columns_below(profile, 0, start) - moved, 0)
         rows = tiling.rows_beyond(profile, max(int(above[0]) + fakes, 0), start + 1)
@@ -172,6 +177,7 @@ class PrivHist(GeometricMechanism):
         self, profile: Profile, total: int, epsilon: Fraction, source: Source | None
     ) -> dict[str, IntArray]:
         """Return noisy numbers of cells in blocks of columns, and where they end (step 6)."""
+        check_size(_PER_COLUMN * self._start(total))
         noisy_counts = np.zeros(0, np.int64)
         # Where no noisy count can become a boundary, none is measured.
         if regions.first_own_boundary(total, float(epsilon)) <= regions.last_boundary(total):

@@ -177,15 +177,7 @@ def _weighed(
     runs, half = len(ones), len(ones) // 2
     if len(kept) < 2 or half < 20:
         return None
-    tables = tuple(
-        table_of(
-            column.name,
-            [v for v in column.values[0][:half] if v is not _ABSENT],
-            [v for v in column.values[1][:half] if v is not _ABSENT],
-            None if column.numbers is None else tuple(side[:half] for side in column.numbers),  # type: ignore[arg-type]
-        )
-        for column in kept
-    )
+    tables = tuple(_table_of_first(column, half) for column in kept)
     scored = [
         np.array([[t.score(each[t.feature]) if t.feature in each else 0.0 for t in tables]
                   for each in side])
@@ -214,23 +206,35 @@ class _Column:
     values: tuple[list[Hashable], list[Hashable]]
 
 
+def _table_of_first(column: "_Column", half: int) -> Table:
+    """Return the table of a feature in the first runs."""
+    ones, others = ([v for v in side[:half] if v is not _ABSENT] for side in column.values)
+    numbers = column.numbers
+    cut = None if numbers is None else (numbers[0][:half], numbers[1][:half])
+    return table_of(column.name, ones, others, cut)
+
+
 def _columns(ones: Sequence[Features], others: Sequence[Features]) -> list[_Column]:
     often = Counter(name for side in (ones, others) for each in side for name in each)
     columns = []
     for name, _ in often.most_common(_MOST_FEATURES):
-        values = tuple([each.get(name, _ABSENT) for each in side] for side in (ones, others))
-        together = {value for side in values for value in side}
+        here, there = ([each.get(name, _ABSENT) for each in side] for side in (ones, others))
+        together = {*here, *there}
         if len(together) == 1:
             continue
-        present = tuple(np.array([v is not _ABSENT for v in side], bool) for side in values)
         numbers = None
         if all(_is_number(value) for value in together if value is not _ABSENT):
-            numbers = tuple(
-                np.array([np.nan if v is _ABSENT else _as_float(v) for v in side])
-                for side in values
-            )
-        columns.append(_Column(name, present, numbers, values))  # type: ignore[arg-type]
+            numbers = _numbers(here), _numbers(there)
+        columns.append(_Column(name, (_present(here), _present(there)), numbers, (here, there)))
     return columns
+
+
+def _present(values: list[Hashable]) -> BoolArray:
+    return np.array([value is not _ABSENT for value in values], bool)
+
+
+def _numbers(values: list[Hashable]) -> FloatArray:
+    return np.array([np.nan if value is _ABSENT else _as_float(value) for value in values])
 
 
 class _Absent:
@@ -295,7 +299,10 @@ def _by_threshold(column: _Column, held: tuple[BoolArray, BoolArray]) -> list[_O
     def made(kind: str) -> Callable[[int], Condition]:
         return lambda k: Condition(column.name, kind, exact[float(cuts[k])])
 
-    return [(*below, made("at most")), (*above, made("more than"))]  # type: ignore[list-item]
+    return [
+        (below[0], below[1], made("at most")),
+        (above[0], above[1], made("more than")),
+    ]
 
 
 def _by_value(column: _Column, held: tuple[BoolArray, BoolArray], half: int) -> list[_Option]:

@@ -1,5 +1,6 @@
 """Rounds of runs: choose a pair and an event on some, bound its odds on others, and again."""
 
+import random
 import secrets
 import time
 from collections.abc import Callable
@@ -7,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dphist.auditing.neighbors import Pair
+from dphist.auditing.neighbors.pair import Pair, Variants
 from dphist.auditing.outcome import Features, shown_by_run
 from dphist.auditing.statistical.bounds import least_epsilons
 from dphist.auditing.statistical.events import Event, choose
@@ -15,7 +16,9 @@ from dphist.auditing.subject import Run
 
 _FEWEST, _MOST_AT_FIRST = 25, 200  # runs on each of two neighbors, to choose by, at first
 _FIRST_SHARE = 0.1  # of the time, for the first choice
+_SHARE_OF_ALL = 0.3  # if it takes more, some pairs are left out
 _MOST_KEPT = 20_000  # features of older runs are dropped beyond this
+_MOST_VARIANTS = 2  # of the pair that showed most, for the next round
 _BOUNDING_SHARE = 2  # runs that bound, for each that chooses
 
 
@@ -49,6 +52,7 @@ class Progress:
 
     runs: int = 0
     rounds: int = 0
+    pairs: int = 0
     found: tuple[Found, ...] = ()
     stopped: str = ""
 
@@ -71,6 +75,7 @@ def in_rounds(
     error: float,
     seconds: float,
     tell: Callable[[Progress], None],
+    variants: Variants | None = None,
 ) -> Progress:
     """Run on neighbors until the claim is refuted or the time is up.
 
@@ -86,6 +91,7 @@ def in_rounds(
     error : probability with which a correct mechanism may be refuted.
     seconds : after which no further run begins.
     tell : called after each round.
+    variants : makes pairs like the one that showed most; they are tried in the next round.
     """
     clock = _Clock(time.monotonic() + seconds)
     progress = Progress()
@@ -94,7 +100,10 @@ def in_rounds(
     }
     alive = list(seen)
     try:
-        size = _first_size(run, pairs, clock, progress, seconds)
+        size, affordable = _first_size(run, pairs, clock, progress, seconds)
+        if affordable < len(alive):
+            alive = sorted(random.SystemRandom().sample(alive, affordable))
+        progress.pairs = len(alive)
         while True:
             for number in alive:
                 _more(run, pairs[number], seen[number], size, clock, progress)
@@ -114,6 +123,11 @@ def in_rounds(
                 return progress
             ranked = [number for (number, _, _) in best] if best else alive
             alive = (list(dict.fromkeys(ranked)) or alive)[: max(2, (len(alive) + 1) // 2)]
+            if variants is not None and best is not None:
+                new = _new_pairs(variants, pairs[best[0][0]], pairs)
+                alive += range(len(pairs), len(pairs) + len(new))
+                seen |= {number: ([], []) for number in alive if number not in seen}
+                pairs += new
             size *= 2
     except _TimeIsUpError:
         progress.stopped = "the time was up"
@@ -131,16 +145,26 @@ class _Clock:
             raise _TimeIsUpError
 
 
+def _new_pairs(variants: Variants, pair: Pair, pairs: tuple[Pair, ...]) -> tuple[Pair, ...]:
+    """Return pairs like this one that were not tried."""
+    tried = {each.name for each in pairs}
+    made = variants(pair, random.Random(secrets.randbits(64)))  # noqa: S311 - public data
+    new = {each.name: each for each in made if each.name not in tried}
+    return tuple(new.values())[:_MOST_VARIANTS]
+
+
 def _first_size(
     run: Run, pairs: tuple[Pair, ...], clock: _Clock, progress: Progress, seconds: float
-) -> int:
-    """Return how many runs the first choice gets, of each pair; the slower, the fewer."""
+) -> tuple[int, int]:
+    """Return how many runs the first choice gets, the slower, the fewer, and of how many pairs."""
     begun = time.monotonic()
     for pair in pairs:
         _both(run, pair, clock)
         progress.runs += 2
     each = max(time.monotonic() - begun, 1e-9)
-    return min(max(int(_FIRST_SHARE * seconds / each), _FEWEST), _MOST_AT_FIRST)
+    size = min(max(int(_FIRST_SHARE * seconds / each), _FEWEST), _MOST_AT_FIRST)
+    affordable = int(_SHARE_OF_ALL * seconds / (size * each / len(pairs)))
+    return size, min(max(affordable, 2), len(pairs))
 
 
 def _both(run: Run, pair: Pair, clock: _Clock) -> tuple[Features, Features]:

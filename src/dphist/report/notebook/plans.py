@@ -5,7 +5,7 @@ from dphist.report.notebook.card import HEAD, Card, Prose, Table
 from dphist.report.notebook.figures import drawn
 from dphist.report.plan.cells import fixed, meaning, measured, shown, table_of, title
 from dphist.report.plan.chart import error_chart
-from dphist.report.plan.words import CONDITION, TITLES, guesses, limit_of
+from dphist.report.plan.words import CONDITION, TITLES, guesses, limit_of, warnings
 
 
 def card_of_plan(plan: Plan) -> Card:
@@ -15,7 +15,7 @@ def card_of_plan(plan: Plan) -> Card:
     facts = [("Protects", plan.unit), *fixed(plan), ("Settings", f"{len(plan):,}")]
     facts += [("Guess", guess) for guess in guesses(plan)]
     notes = [f"{title(plan, name)}: {meaning(plan, name)}" for name in names[1:]]
-    notes += [CONDITION, limit_of(plan), "No data were read."]
+    notes += [*warnings(plan), CONDITION, limit_of(plan), "No data were read."]
     table = Table([title(plan, name) for name in names], rows, len(plan))
     error = drawn(error_chart(plan), f"{title(plan, measured(plan))} by epsilon.")
     return Card(f"Plan: {TITLES[plan.kind]}", facts, notes, tables=[table], figure=error)

@@ -87,6 +87,8 @@ def groups(plan: Plan) -> dict[str, list[tuple[Fraction, float]]]:
     lines: dict[str, list[tuple[Fraction, float]]] = {}
     for row in plan:
         named = [_named(name, row[name]) for name in varied]
+        if len(named) > 1:  # short, as a legend has little room
+            named = [each.removesuffix(" kept") for each in named]
         line = lines.setdefault(", ".join(named), [])
         line.append((row["epsilon"], float(row[measured(plan)])))
     return {name: sorted(line) for name, line in lines.items()}

@@ -21,6 +21,7 @@ def plan_html(plan: Plan) -> str:
         settings=len(plan),
         fixed=fixed(plan),
         odds=words.odds(plan),
+        warnings=words.warnings(plan),
         condition=words.CONDITION,
         figures=_figures(plan),
         headings=[title(plan, name) for name in shown(plan)],

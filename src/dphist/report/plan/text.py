@@ -8,7 +8,15 @@ from typing import Any
 from dphist.parameters import decimal_text
 from dphist.planning.plan import Plan
 from dphist.report.plan.cells import shown, table_of, title
-from dphist.report.plan.words import CONDITION, command_of, example_of, head, limit_of, notes
+from dphist.report.plan.words import (
+    CONDITION,
+    command_of,
+    example_of,
+    head,
+    limit_of,
+    notes,
+    warnings,
+)
 from dphist.report.text_table import beside, left, right
 
 
@@ -19,7 +27,7 @@ def plan_text(plan: Plan) -> str:
         (left if name == "noise" else right)([title(plan, name), *cells])
         for name, cells in zip(shown(plan), columns, strict=True)
     ]
-    lines = [*head(plan), "", *beside(*padded, gap="  ", width=None), ""]
+    lines = [*head(plan), *warnings(plan), "", *beside(*padded, gap="  ", width=None), ""]
     lines += [f"{title(plan, name)}: {meaning}" for name, meaning in notes(plan)]
     lines += [CONDITION, limit_of(plan)]
     lines += ["", "One setting as a command; put in your own file and columns:"]

@@ -14,6 +14,7 @@ from dphist.noise.for_tests import is_for_tests
 from dphist.privacy import ApproxDP, Target
 from dphist.release.maker import parameters_of
 from dphist.streams.events.cutting import Events, slice_events
+from dphist.streams.events.keys import BatchKey, Progress
 from dphist.streams.mechanism import ContinualMechanism
 from dphist.streams.state.state import Step, StreamState
 from dphist.streams.state.stored import all_rows, read_state, step_rows
@@ -42,14 +43,21 @@ class LiveState:
         self._torn = False  # whether a step was begun but not completed
         self._saved_to: Path | None = None
 
-    def count(self, events: Events, source: Source | None) -> None:
-        """Count all events or none.
+    def count(self, events: Events, source: Source | None, key: BatchKey | None = None) -> bool:
+        """Count all events or none; return False if a batch with this key was counted before.
 
         With windows, a batch is counted in parts that end at the marks. If a later part fails, the
-        earlier parts stay counted.
+        earlier parts stay counted. The state keeps the key together with the events, and how many
+        of them are counted.
         """
         with self.ready():
             self._refuse_if_saved()
+            given = len(events)
+            if key is not None:
+                left_over = self.state.left_of(events, key)
+                if left_over is None:
+                    return False
+                events = left_over
             horizon = self.state.mechanism.horizon
             left = horizon - self.state.time
             if len(events) > left:
@@ -57,8 +65,15 @@ class LiveState:
                     f"horizon is {horizon} events, of which {left} are left: the guarantee covers "
                     "no more. Make a new stream, which costs its own budget"
                 )
+            counted = given - len(events)
             for part in self._parts(events):
-                self._apply(self.state.counting(part, source), source)
+                counted += len(part)
+                step = self.state.counting(part, source)
+                self._apply(_noted(step, key, None if counted == given else counted), source)
+            if key is not None and not len(events):
+                step = Step(self.state.time, self.state.noise, self.state.reads)
+                self._apply(_noted(step, key, None), source)
+            return True
 
     def _parts(self, events: Events) -> Iterator[Events]:
         """Cut a batch at the marks of windows."""
@@ -150,6 +165,13 @@ class LiveState:
     def _refuse_if_saved(self) -> None:
         if self._saved_to is not None:
             raise StateError(f"the stream was saved to {self._saved_to}: load it from there")
+
+
+def _noted(step: Step, key: BatchKey | None, counted: int | None) -> Step:
+    """Return a step that also notes how much of its batch is counted; None for all of it."""
+    if key is None:
+        return step
+    return replace(step, progress=(key.origin, Progress(key.position, counted)))
 
 
 def with_budget(mechanism: ContinualMechanism, budget: ApproxDP) -> ContinualMechanism:

@@ -11,10 +11,11 @@ from operator import itemgetter
 import numpy as np
 
 from dphist.arrays import BoolArray, IntArray
-from dphist.errors import HorizonError
+from dphist.errors import HorizonError, ParameterError
 from dphist.noise import Source
 from dphist.streams.counters.noise_table import NoiseTable, are_above, rounded
-from dphist.streams.events.cutting import Events, cut, keep_known, remove_labels
+from dphist.streams.events.cutting import Events, cut, keep_known, remove_labels, slice_events
+from dphist.streams.events.keys import BatchKey, Progress
 from dphist.streams.events.users import UserEvents
 from dphist.streams.mechanism import ContinualMechanism
 
@@ -35,6 +36,7 @@ class Step:
     released : places of labels that are released for the first time.
     reading : counts to record as a release at this time, or None.
     for_tests : whether random bits of the step came from the caller.
+    progress : the origin of the batch and how far it is then counted, or None.
     """
 
     time: int
@@ -48,6 +50,7 @@ class Step:
     released: Sequence[int] = ()
     reading: Mapping[str, int] | None = None
     for_tests: bool = False
+    progress: tuple[str, Progress] | None = None
 
 
 class StreamState:
@@ -67,10 +70,11 @@ class StreamState:
     readings : recorded releases, by time; public.
     reads : the number of times at which the stream was read, and the last of them; public.
     for_tests : whether random bits of any step came from the caller; public.
+    batches : how far the batches of each origin are counted.
     """
 
     __slots__ = (
-        *("counts", "for_tests", "labels", "marks", "mechanism", "noise", "places"),
+        *("batches", "counts", "for_tests", "labels", "marks", "mechanism", "noise", "places"),
         *("readings", "reads", "released", "threshold", "time", "users"),
     )
 
@@ -90,6 +94,39 @@ class StreamState:
         self.marks: dict[int, IntArray] = {}
         self.readings: dict[int, dict[str, int]] = {}
         self.reads = (0, 0)
+        self.batches: dict[str, Progress] = {}
+
+    def left_of(self, events: Events, key: BatchKey) -> Events | None:
+        """Return the events of a batch that are still to be counted; None if it was counted.
+
+        Raises
+        ------
+        ParameterError
+            If a part of another batch of this origin is counted, or more events than this one has.
+        """
+        done = self.batches.get(key.origin)
+        if done is None:
+            return events
+        if done.counted is None:
+            return events if done.position < key.position else None
+        if key.position < done.position:
+            return None
+        # Another batch may repeat the events that are counted already.
+        if key.position > done.position or len(events) < done.counted:
+            raise ParameterError(
+                f"key must end with {done.position} again, with the same events: a part of that "
+                "batch was counted before a crash, and the others must follow first"
+            )
+        return slice_events(events, done.counted, len(events))
+
+    def position(self, origin: str) -> int | None:
+        """Return the position up to which an origin is counted whole; None if there is none."""
+        done = self.batches.get(origin)
+        if done is None:
+            return None
+        if done.counted is None:
+            return done.position
+        return done.position - 1 if done.position else None
 
     def counting(self, events: Events, source: Source | None = None) -> Step:
         """Compute the step that counts these events, which end at the next mark or before it."""
@@ -210,6 +247,9 @@ class StreamState:
         self.time = step.time
         self.reads = step.reads
         self.for_tests |= step.for_tests
+        if step.progress is not None:
+            origin, progress = step.progress
+            self.batches[origin] = progress
         if step.marked is not None:
             self.marks[step.marked] = np.array(self.counts, np.int64)
         if step.reading is not None:

@@ -14,6 +14,7 @@ from dphist.parameters import decimal_text
 from dphist.privacy import ApproxDP, Target, delta_of
 from dphist.release.maker import parameters_of
 from dphist.streams.counters.noise_table import NoiseTable, known_times
+from dphist.streams.events.keys import Progress
 from dphist.streams.events.users import UserEvents
 from dphist.streams.mechanism import ContinualMechanism
 from dphist.streams.state.state import Step, StreamState
@@ -26,6 +27,8 @@ _PATHS_A_ROW = 4096
 _TIMES_A_ROW = 1024
 _CLOCK = struct.Struct("<qqq")  # number of events, number of times read, the last of these times
 _LABEL = struct.Struct("<q?")
+_PROGRESS = struct.Struct("<qq")  # position of a batch, and how many of its events are counted
+_ALL = -1
 _FOR_TESTS: Rows = {"random bits": [(0, b"supplied by the caller")]}
 
 
@@ -42,6 +45,7 @@ def all_rows(state: StreamState) -> Rows:
         "mark noise": [(time, _array(units)) for time, units in state.noise.marks.items()],
         "reading": [(time, _reading(counts)) for time, counts in state.readings.items()],
     }
+    rows["batch"] = [_batch(origin, progress) for origin, progress in state.batches.items()]
     if state.mechanism.target is not None:
         rows["budget"] = [(0, _budget_text(state.mechanism.target).encode())]
     if state.for_tests:
@@ -75,6 +79,8 @@ def step_rows(state: StreamState, step: Step) -> Rows:
         for place, count in zip(step.places, step.counts, strict=True):
             counts[place] = count
         rows["mark"] = [(step.marked, _array(np.array(counts, np.int64)))]
+    if step.progress is not None:
+        rows["batch"] = [_batch(*step.progress)]
     if step.reading is not None:
         rows["reading"] = [(step.time, _reading(step.reading))]
     if step.for_tests and not state.for_tests:
@@ -132,6 +138,9 @@ def read_state(store: Store) -> StreamState | None:
     state.marks = _arrays(store.rows("mark"))
     readings = store.rows("reading")
     state.readings = {int(time): json.loads(content) for time, content in readings}
+    for origin, content in store.rows("batch"):
+        position, counted = _PROGRESS.unpack(content)
+        state.batches[bytes(origin).decode()] = Progress(position, None if counted < 0 else counted)
     if state.users is not None:
         [(_, salt)] = store.rows("salt")
         counted = {bytes(user): _read_number(events) for user, events in store.rows("user")}
@@ -160,6 +169,11 @@ def _labels(state: StreamState) -> Iterator[tuple[Key, bytes]]:
 
 def _label(label: str, count: int, released: bool) -> bytes:
     return _LABEL.pack(count, released) + label.encode()
+
+
+def _batch(origin: str, progress: Progress) -> tuple[Key, bytes]:
+    counted = _ALL if progress.counted is None else progress.counted
+    return origin.encode(), _PROGRESS.pack(progress.position, counted)
 
 
 def _times(noise: NoiseTable, since: int) -> Iterator[tuple[Key, bytes]]:

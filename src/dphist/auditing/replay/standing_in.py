@@ -1,0 +1,103 @@
+"""Standing in for dphist's samplers, in one thread and during one run.
+
+Releases that other threads make at the same time get the real samplers: a stand-in looks at a
+context variable, which no other thread shares.
+"""
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Protocol
+
+from dphist.auditing.replay.transcript import DivergedError, Request
+from dphist.noise import rounded_gaussian, two_sided_geometric
+
+SAMPLERS: dict[str, Callable[..., Any]] = {
+    "geometric": two_sided_geometric,
+    "gaussian": rounded_gaussian,
+}
+
+
+class Sampling(Protocol):
+    """What is asked in the place of samplers."""
+
+    def draw(self, sampler: str, parameter: Any, size: int | tuple[int, ...]) -> Any:
+        """Return draws of a sampler of dphist."""
+
+    def draw_with(self, request: Request, sample: Callable[[], Any]) -> Any:
+        """Return draws of a caller's own sampler."""
+
+
+ASKED: ContextVar[Sampling | None] = ContextVar("asked", default=None)
+"""Who is asked for noise in this thread in place of the samplers; None outside of replays."""
+
+_ONE_AT_A_TIME = threading.RLock()
+_IN_PLACE: list[bool] = []
+
+
+@contextmanager
+def in_place_of_samplers(sampling: Sampling) -> Iterator[None]:
+    """Put something in the place of dphist's samplers, for this thread alone."""
+    with standing_in(), asked(sampling):
+        yield
+
+
+@contextmanager
+def standing_in() -> Iterator[None]:
+    """Let stand-ins ask `ASKED`, where it is set, in the place of dphist's samplers."""
+    stand_ins = {id(sampler): _stand_in(name, sampler) for name, sampler in SAMPLERS.items()}
+    with _ONE_AT_A_TIME:
+        if _IN_PLACE:  # by this thread: the others wait
+            yield
+            return
+        _IN_PLACE.append(True)
+        try:
+            with replaced(stand_ins):
+                yield
+        finally:
+            _IN_PLACE.clear()
+
+
+@contextmanager
+def asked(sampling: Sampling) -> Iterator[None]:
+    """Ask `sampling` for noise, in this thread, while stand-ins are in place."""
+    if ASKED.get() is not None:
+        raise DivergedError("a replay cannot run inside of another")
+    token = ASKED.set(sampling)
+    try:
+        yield
+    finally:
+        ASKED.reset(token)
+
+
+def _stand_in(name: str, sampler: Callable[..., Any]) -> Callable[..., Any]:
+    def draw(parameter: Any, size: Any, source: Any = None) -> Any:
+        sampling = ASKED.get()
+        if sampling is None:  # another thread's release
+            return sampler(parameter, size, source)
+        return sampling.draw(name, parameter, size)
+
+    return draw
+
+
+@contextmanager
+def replaced(stand_ins: dict[int, Any]) -> Iterator[None]:
+    """Replace objects, by their `id`, wherever a module of dphist holds them under some name."""
+    held: list[tuple[Any, str, Any]] = []
+    try:
+        for module in [m for m in list(sys.modules.values()) if _is_ours(m)]:
+            for attribute, value in list(vars(module).items()):
+                if id(value) in stand_ins:
+                    held.append((module, attribute, value))
+                    setattr(module, attribute, stand_ins[id(value)])
+        yield
+    finally:
+        for module, attribute, value in held:
+            setattr(module, attribute, value)
+
+
+def _is_ours(module: Any) -> bool:
+    first, _, rest = getattr(module, "__name__", "").partition(".")
+    return first == "dphist" and rest.partition(".")[0] != "auditing"

@@ -1,0 +1,97 @@
+"""Transcripts: what a run asked of its noise, what it was added to, and what two runs cost."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dphist.arrays import IntArray
+from dphist.errors import DphistError
+
+NumberArray = npt.NDArray[Any]
+"""Whole numbers, or floats for samplers of floats."""
+
+# Returns the exact numbers, in order, that the draws of a request are added to.
+Told = Callable[[Any], IntArray]
+
+
+class DivergedError(DphistError):
+    """Two runs that published the same asked for something else, or hid how they use noise."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """A call of a sampler.
+
+    Attributes
+    ----------
+    sampler : "geometric" for noise that costs epsilon, "gaussian" for noise that costs rho.
+    parameter : the epsilon of a unit step, or a standard deviation.
+    size : number of draws, or their shape.
+    asked : what a caller's own sampler was called with, as text.
+    """
+
+    sampler: str
+    parameter: Fraction
+    size: int | tuple[int, ...]
+    asked: str = ""
+
+    def cost(self, change: int | Fraction) -> tuple[Fraction, Fraction]:
+        """Return what changing an exact number by so much costs, in epsilon and in rho."""
+        if self.sampler == "geometric":
+            return self.parameter * change, Fraction(0)
+        return Fraction(0), Fraction(change) ** 2 / (2 * self.parameter**2)
+
+
+@dataclass
+class Entry:
+    """A request, what was drawn, and what it was added to: `uses` counts how often each was."""
+
+    request: Request
+    drawn: NumberArray
+    exact: NumberArray
+    uses: npt.NDArray[np.int8]
+
+    @property
+    def noisy(self) -> NumberArray:
+        """The sums, where draws were added to something."""
+        return self.exact + self.drawn
+
+
+@dataclass
+class Transcript:
+    """All requests of a run, and what it published."""
+
+    entries: list[Entry] = field(default_factory=list)
+    published: Any = None
+
+    @property
+    def requests(self) -> list[Request]:
+        """What was asked for, in order."""
+        return [entry.request for entry in self.entries]
+
+    def check_uses(self, spare: int = 0) -> None:
+        """Check that each draw was added once; at most `spare` at the end may not have been used.
+
+        A draw that is used twice, or that is changed before it is added, protects nothing.
+        """
+        uses = np.concatenate([np.zeros(0, np.int8), *(entry.uses for entry in self.entries)])
+        used = np.flatnonzero(uses)
+        end = int(used[-1]) + 1 if len(used) else 0
+        if (uses[:end] != 1).any() or len(uses) - end > spare:
+            raise DivergedError("a draw was not added to one exact number, once")
+
+
+def loss(one: Transcript, other: Transcript) -> tuple[Fraction, Fraction]:
+    """Return what tells two runs apart that published the same, in epsilon and in rho, exactly."""
+    epsilon = rho = Fraction(0)
+    for mine, its in zip(one.entries, other.entries, strict=True):
+        changes = np.abs(mine.exact - its.exact)
+        for change, times in zip(*np.unique(changes[changes > 0], return_counts=True), strict=True):
+            pure, concentrated = mine.request.cost(Fraction(change.item()))
+            epsilon += pure * int(times)
+            rho += concentrated * int(times)
+    return epsilon, rho

@@ -1,0 +1,63 @@
+"""Keys of batches: where a batch comes from, and its place there, so that none is counted twice."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dphist.errors import ParameterError
+from dphist.parameters import whole_number
+
+_LAST = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class BatchKey:
+    """The place of a batch in its origin.
+
+    Attributes
+    ----------
+    origin : what names the origin, as text: such as a topic and a partition.
+    position : grows from batch to batch of one origin: such as an offset.
+    """
+
+    origin: str
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far the batches of an origin are counted.
+
+    Attributes
+    ----------
+    position : that of the last batch of which events were counted.
+    counted : how many of its events; None if all.
+    """
+
+    position: int
+    counted: int | None
+
+
+def batch_key(key: Any) -> BatchKey | None:
+    """Return a key as callers give it: names of the origin, then a whole number; None for None.
+
+    Raises
+    ------
+    ParameterError
+    """
+    if key is None:
+        return None
+    if not isinstance(key, tuple | list) or len(key) < 2:
+        raise ParameterError(
+            "key must be a tuple that names where the batch comes from, and last a number that "
+            'grows from batch to batch, such as ("topic", 0, 1234)'
+        )
+    return BatchKey(origin_of(key[:-1]), whole_number(key[-1], "the last item of key", 0, _LAST))
+
+
+def origin_of(names: Sequence[Any]) -> str:
+    """Return the names of an origin as one text; ParameterError if one is no text or integer."""
+    if not names or not all(type(name) in (str, int) for name in names):
+        raise ParameterError("the names in key must be text or whole numbers")
+    return json.dumps(list(names))

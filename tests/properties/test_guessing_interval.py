@@ -1,0 +1,78 @@
+"""The lower end of `guessing` from a release: what noise may have made is not taken for real."""
+
+import math
+
+import numpy as np
+import pytest
+
+from dphist import Profile, anonymize
+from dphist.properties import estimate_guessing
+from dphist.properties.guessing_interval import FEWEST_EVEN, _highest, interval_with_noise
+from dphist.properties.held_out import clopper_pearson, held_out_share
+from dphist.properties.profile_likelihood import Population
+from dphist.properties.resampling import even_of, even_releases
+
+FLAT, PEAKED = Profile.from_prevalences([1, 2], [60, 20]), Profile.from_counts([30, 20, *[1] * 50])
+MORE_PEAKED = Profile.from_counts([35, 25, *[1] * 50])
+EVEN = Population(np.array([1 / 100]), np.array([100.0]))
+LIKELY = Population(np.array([0.005, 0.2, 0.3]), np.array([100.0, 1.0, 1.0]))
+
+
+def shares(profile: Profile) -> float:
+    return float(profile.sorted_counts()[:2].sum()) / profile.total
+
+
+def low_end(released: Profile, even_releases_: list[Profile]) -> float:
+    """Lower end for two guesses, where releases of the likeliest population are more peaked."""
+    likeliest = tuple((PEAKED, MORE_PEAKED) for _ in range(20))
+    even = tuple((FLAT, each) for each in even_releases_)
+    sampling = held_out_share(released, 2) - 0.05, 1.0
+    low, _ = interval_with_noise(sampling, released, 2, shares, (LIKELY, likeliest), (EVEN, even))
+    return low
+
+
+def test_peaks_that_noise_makes_of_even_labels_say_nothing() -> None:
+    """One release of 39 even ones has the peaks: the share may be that of an even population."""
+    assert low_end(PEAKED, [*[FLAT] * 38, PEAKED]) == clopper_pearson(0.02, PEAKED.total)[0]
+
+
+def test_peaks_that_noise_does_not_make_are_real() -> None:
+    """Then the end is that of the sampling, as without an even population."""
+    found = low_end(PEAKED, [FLAT] * 39)
+    moved = held_out_share(MORE_PEAKED, 2) - held_out_share(PEAKED, 2)
+    assert found == pytest.approx(held_out_share(PEAKED, 2) - 0.05 - moved)
+
+
+def test_between_them_the_end_is_between() -> None:
+    """The larger the peaks that noise makes of even labels, the lower it is."""
+    counts = [[c, c, *[1] * 50] for c in (1, 10, 14, 18, 20, 22, 24)]
+    ends = [low_end(PEAKED, [*[FLAT] * 38, Profile.from_counts(each)]) for each in counts]
+    assert ends == sorted(ends, reverse=True)
+    assert len(set(ends)) > 4
+
+
+def test_the_highest_of_39_is_exceeded_with_probability_one_in_forty() -> None:
+    """Skewed as noise is: exponential values, and a normal quantile would be too low."""
+    random, above, runs = np.random.default_rng(3), 0, 400
+    for _ in range(runs):
+        values = iter(np.rint(1000 * random.exponential(size=FEWEST_EVEN + 1) ** 2).astype(int) + 1)
+        pairs = [(FLAT, Profile.from_counts([next(values)])) for _ in range(FEWEST_EVEN)]
+        above += next(values) > _highest(lambda profile: float(profile.total), tuple(pairs))
+    assert above <= 0.025 * runs + 3 * math.sqrt(0.025 * runs)
+
+
+def test_even_populations_are_as_large_and_their_runs_differ_by_release() -> None:
+    profile = Profile.from_prevalences([1, 2, 3], [200, 40, 5])
+    first, second = (anonymize(profile, epsilon="0.5") for _ in range(2))
+    population = even_of(first)
+    assert population.share_of_top(10) == pytest.approx(10 / population.labels[0])
+    pairs = even_releases(first, 10)
+    totals = [sample.total for sample, _ in pairs]
+    assert np.mean(totals) == pytest.approx(first.value.total, abs=4 * math.sqrt(30))
+    assert even_releases(first, 10) == pairs
+    assert [sample for sample, _ in even_releases(second, 10)] != [sample for sample, _ in pairs]
+
+
+def test_no_guesses_open_nothing() -> None:
+    release = anonymize(PEAKED, epsilon=1)
+    assert estimate_guessing(release, guesses=0, resamples=10).interval == (0.0, 0.0)
