@@ -4,16 +4,18 @@
 
 Profiles are those `benchmarks.data` finds, and any given file with columns count and prevalence.
 A cell (mechanism, profile, epsilon) is run until the standard error of its mean error is small
-enough or its time is up. Finished cells are kept in `cells.jsonl` of the output folder and not
-measured again, so a killed run continues where it was; delete that file to measure anew after
-the library's code changed under one version number. Tables and plots go to the same folder and
-hold the cells asked for: run slow mechanisms apart, then all together with --tables-only.
+enough or its time is up. A run that takes longer is cut, and a cell without two runs is left out
+and named, unless --limit gives these two more time. Finished cells are kept in `cells.jsonl` of the
+output folder and not measured again, so a killed run continues where it was; delete that file to
+measure anew after the library's code changed under one version number. Tables and plots go to the
+same folder and hold the cells asked for: run slow mechanisms apart, then all together with
+--tables-only.
 
 With --earlier, an earlier table.csv has the cells of the mechanisms that --mechanisms does not
 name, so that those of one mechanism are made again after its code changed, and the tables hold all.
 The files must hold the same data. `docs/comparison.csv` is such a table:
 
-    python -m benchmarks.anonymized --seconds 40 --mechanisms AdaptiveScan \\
+    python -m benchmarks.anonymized --seconds 40 --limit 600 --mechanisms AdaptiveScan \\
         --earlier docs/comparison.csv
 """
 
@@ -24,15 +26,18 @@ from fractions import Fraction
 from pathlib import Path
 
 from benchmarks.comparison.cells import Cell, Dataset, file_name, plan, read_datasets
-from benchmarks.comparison.contenders import CONTENDERS, Contender
 from benchmarks.comparison.earlier import take_earlier
 from benchmarks.comparison.figures import write_figures
 from benchmarks.comparison.journal import Journal
 from benchmarks.comparison.limits import MEMORY, memory_limit
-from benchmarks.comparison.measuring import Effort, measure, one_run
 from benchmarks.comparison.ranking import rows_of
-from benchmarks.comparison.tables import epsilon_text, number_text, summary_table, write_tables
+from benchmarks.comparison.tables import summary_table, write_tables
 from benchmarks.data import ROOT, profile_paths
+from dphist.comparing.anonymized.case import foreseen_seconds, one_run
+from dphist.comparing.anonymized.contenders import CONTENDERS
+from dphist.comparing.contender import Contender
+from dphist.comparing.measuring import FEWEST, Effort, TooSlowError, measure
+from dphist.comparing.text import epsilon_text, number_text
 from dphist.errors import DphistError
 from dphist.parameters import positive_number
 
@@ -59,29 +64,48 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         print(f"{taken} cells of {chosen.earlier}")
     failures: list[str] = []
+    slow: list[str] = []
     if not chosen.tables_only:
+        limit = max(chosen.limit or 0.0, effort.seconds)
         with memory_limit(chosen.memory):
-            failures = _measure_missing([c for c in cells if c.contender in asked], journal, effort)
+            wanted = [c for c in cells if c.contender in asked]
+            failures, slow = _measure_missing(wanted, journal, effort, limit)
     rows = rows_of(cells, journal)
     write_tables(chosen.output, rows, len(cells), effort)
     if rows:
         print(f"\n{summary_table(rows)}\n")
         write_figures(chosen.output, rows)
     print(f"{len(rows)} of {len(cells)} cells: table.md, table.csv and plots written")
+    for one in slow:
+        print(f"left out: {one}", file=sys.stderr)
     for failure in failures:
         print(f"not measured: {failure}", file=sys.stderr)
     return 1 if failures else 0
 
 
-def _measure_missing(cells: Sequence[Cell], journal: Journal, effort: Effort) -> list[str]:
-    """Measure the cells not in the journal, one line of output each; return what failed."""
+def _measure_missing(
+    cells: Sequence[Cell], journal: Journal, effort: Effort, limit: float
+) -> tuple[list[str], list[str]]:
+    """Measure the cells not in the journal; return what failed, and what was too slow."""
     missing = [cell for cell in cells if journal.get(cell.key) is None]
     print(f"{len(cells) - len(missing)} of {len(cells)} cells were finished before", flush=True)
-    failures = []
+    failures: list[str] = []
+    slow: list[str] = []
     for number, cell in enumerate(missing, 1):
         what = f"{cell.dataset.name}, ε = {epsilon_text(cell.epsilon)}, {cell.contender.name}"
+        foreseen = foreseen_seconds(cell.mechanism, cell.dataset.profile)
+        if foreseen is not None and FEWEST * foreseen > limit:
+            slow.append(f"{what}: {FEWEST} runs take {FEWEST * foreseen:.2g} s or more")
+            continue
         try:
-            measured = measure(lambda c=cell: one_run(c.mechanism, c.dataset.profile), effort)  # type: ignore[misc]
+            measured = measure(
+                lambda c=cell: one_run(c.mechanism, c.dataset.profile),  # type: ignore[misc]
+                effort,
+                limit,
+            )
+        except TooSlowError as error:
+            slow.append(f"{what}: {error}")
+            continue
         except (DphistError, MemoryError) as error:
             # One mechanism out of its depth should not end a long run of all the others.
             failures.append(f"{what}: {type(error).__name__}: {error}")
@@ -93,7 +117,7 @@ def _measure_missing(cells: Sequence[Cell], journal: Journal, effort: Effort) ->
             f"{number_text(measured.seconds)} s)",
             flush=True,
         )
-    return failures
+    return failures, slow
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -109,7 +133,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--target", type=float, help=f"standard error over mean, default {usual.target}")
     add("--fewest", type=int, metavar="RUNS", help=f"default {usual.fewest}; time may allow less")
     add("--most", type=int, metavar="RUNS", help=f"default {usual.most}")
-    add("--seconds", type=float, help=f"time for a cell, default {usual.seconds:g}; 2 runs always")
+    add("--seconds", type=float, help=f"time for a cell, default {usual.seconds:g}")
+    add("--limit", type=float, metavar="S", help="time for its first two runs, if that is longer")
     add("--memory", type=float, default=MEMORY, metavar="GIB", help=f"at most, default {MEMORY:g}")
     add("--fast", action="store_true", help="a try: two small profiles, two epsilons, 3 runs")
     add("--tables-only", action="store_true", help="measure nothing, show what is finished")

@@ -3,12 +3,14 @@
     python -m benchmarks.labels [--opendp PYTHON] [--pipelinedp PYTHON] [--tumult PYTHON]
                                 [--rows N] [--turns N] [--noise KIND ...] [--bounds KxM ...]
                                 [--data NAME ...] [--bounded]
+                                [--file PARQUET --user COLUMN --label COLUMN]
 
 Each library runs in a process of its own, under the Python named (they need other versions of the
 same packages; what is not named is left out), and the processes take turns. What is timed is a
 release, from a Parquet file or from a table in memory to released labels, bounding included; what
-can be done before there are data is timed apart. All get the same bounds and the same total,
-(epsilon, delta) = (1, 1e-6), as it truly is: docs/benchmarks.md says how OpenDP's is matched.
+can be done before there are data is timed apart. --file takes a Parquet file of one's own. All get
+the same bounds and the same total, (epsilon, delta) = (1, 1e-6), as it truly is: docs/benchmarks.md
+says how OpenDP's is matched.
 """
 
 import argparse
@@ -430,6 +432,23 @@ def data_sets(
         yield "made", str(made), "who", "text"
 
 
+def _own_file(
+    chosen: argparse.Namespace, parser: argparse.ArgumentParser
+) -> list[tuple[str, str, str, str]]:
+    """Return the caller's file, as `data_sets` yields tables; nothing if none is named."""
+    given = (chosen.file, chosen.user, chosen.label)
+    if given == (None, None, None):
+        return []
+    if None in given:
+        parser.error("--file, --user and --label go together")
+    path = Path(chosen.file)
+    if not path.is_file() or path.suffix != ".parquet":
+        parser.error(f"--file: {path} is no Parquet file")
+    if not (chosen.user.isidentifier() and chosen.label.isidentifier()):
+        parser.error("--user and --label must be names of letters, digits and underscores")
+    return [(path.stem, str(path), chosen.user, chosen.label)]
+
+
 def bounds(text: str) -> tuple[int, int]:
     """Read 10x1: 10 labels of a user, and 1 to each."""
     labels, count = map(int, text.split("x"))
@@ -448,7 +467,11 @@ def main() -> None:
     parser.add_argument("--data", nargs="*", help="which tables; all if omitted")
     parser.add_argument("--bounded", action="store_true", help="bound rows before the contest")
     parser.add_argument("--serve", help=argparse.SUPPRESS)
+    parser.add_argument("--file", help="a Parquet file, in place of all other tables")
+    parser.add_argument("--user", help="its column of users")
+    parser.add_argument("--label", help="its column of labels")
     chosen = parser.parse_args()
+    own = _own_file(chosen, parser)
     if chosen.serve:
         serve(chosen.serve)
         return
@@ -457,7 +480,8 @@ def main() -> None:
     named = {name: getattr(chosen, name) for name in ("opendp", "pipelinedp", "tumult")}
     pythons = {"dphist": sys.executable} | {name: at for name, at in named.items() if at}
     with tempfile.TemporaryDirectory(prefix="dphist-benchmark-") as folder:
-        for data, path, user, label in data_sets(Path(folder), chosen.rows, chosen.data):
+        tables = own or data_sets(Path(folder), chosen.rows, chosen.data)
+        for data, path, user, label in tables:
             for (most, count), noise in ((b, n) for b in chosen.bounds for n in chosen.noise):
                 job = Job(path, user, label, most, count, noise)
                 mechanism = calibrated(job)

@@ -24,14 +24,17 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from benchmarks import hard_instances as hard
-from benchmarks.comparison import drawing
-from benchmarks.comparison.contenders import CONTENDERS, Contender
 from benchmarks.comparison.limits import MEMORY, memory_limit
-from benchmarks.comparison.measuring import Effort, Measured, measure, one_run
-from benchmarks.comparison.tables import epsilon_text, markdown, number_text
+from benchmarks.comparison.tables import markdown
 from benchmarks.data import ROOT
 from dphist import Profile
 from dphist.atomic_files import write_text
+from dphist.comparing import drawing
+from dphist.comparing.anonymized.case import one_run
+from dphist.comparing.anonymized.contenders import CONTENDERS
+from dphist.comparing.contender import Contender
+from dphist.comparing.measuring import Effort, Measured, measure
+from dphist.comparing.text import epsilon_text, number_text
 from dphist.errors import DphistError
 
 OUTPUT = ROOT / "benchmarks" / "out" / "lower_bounds"
@@ -142,12 +145,12 @@ def measure_at(regime: Regime, contender: Contender, point: Point, effort: Effor
     n, epsilon = point
     generator = np.random.default_rng(n)  # the same instances for every mechanism
 
-    def run() -> tuple[int, float]:
+    def run() -> tuple[tuple[float], float]:
         bits = hard.random_bits(regime.bits(n, float(epsilon)), generator)
         profile = regime.instance(n, float(epsilon), bits)
         return one_run(contender.make(epsilon, profile), profile)
 
-    return measure(run, effort)
+    return measure(run, effort, math.inf)
 
 
 def slope(x: Sequence[float], y: Sequence[float]) -> float | None:

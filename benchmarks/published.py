@@ -12,11 +12,12 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-from benchmarks.comparison.contenders import CONTENDERS
-from benchmarks.comparison.measuring import Effort, Measured, measure, one_run
 from benchmarks.data import profiles
 from benchmarks.markdown import print_table
 from dphist import Profile
+from dphist.comparing.anonymized.case import one_run
+from dphist.comparing.anonymized.contenders import CONTENDERS
+from dphist.comparing.measuring import Effort, Measured, measure
 
 EPSILONS = ("4", "2", "1")
 PUBLISHED = ("SortedCounts", "RankSplit, n known", "PrivHist, equal shares")
@@ -28,7 +29,7 @@ def measured(name: str, profile: Profile, epsilon: str, effort: Effort) -> Measu
     """Measure one contender."""
     contender = next(c for c in CONTENDERS if c.name == name)
     mechanism = contender.make(Fraction(epsilon), profile)
-    return measure(lambda: one_run(mechanism, profile), effort)
+    return measure(lambda: one_run(mechanism, profile), effort, math.inf)
 
 
 def cell(profile: Profile, epsilon: str, effort: Effort) -> tuple[str, float]:

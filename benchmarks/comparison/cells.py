@@ -1,15 +1,16 @@
 """The cells of the comparison: mechanism, profile and epsilon, each with a key of its own."""
 
-import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
-from benchmarks.comparison.contenders import Contender, Mechanism
-from benchmarks.comparison.measuring import Effort
 from dphist import Profile, __version__
+from dphist.comparing.anonymized.case import AnonymizedCase
+from dphist.comparing.contender import Contender
+from dphist.comparing.measuring import Effort
 
 _SUFFIXES = {".csv", ".gz", ".parquet"}
 
@@ -30,7 +31,7 @@ class Cell:
     dataset: Dataset
     epsilon: Fraction
     contender: Contender
-    mechanism: Mechanism
+    mechanism: Any
     key: str
 
 
@@ -55,13 +56,10 @@ def read_datasets(paths: Iterable[Path]) -> list[Dataset]:
 
 def digest(profile: Profile) -> str:
     """Name the content of a profile, whatever file it came from."""
-    content = json.dumps(
-        [profile.counts.tolist(), profile.prevalences.tolist(), profile.sensitivity]
-    )
-    return hashlib.sha256(content.encode()).hexdigest()[:16]
+    return AnonymizedCase(profile).digest
 
 
-def key_of(contender: Contender, mechanism: Mechanism, content: str, effort: Effort) -> str:
+def key_of(contender: Contender, mechanism: object, content: str, effort: Effort) -> str:
     """Return what a result depends on, in one line.
 
     A mechanism's repr shows all its parameters, epsilon and what it was given among them, and

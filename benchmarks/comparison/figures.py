@@ -6,9 +6,9 @@ from pathlib import Path
 
 from matplotlib.axes import Axes
 
-from benchmarks.comparison import drawing
 from benchmarks.comparison.ranking import Row, Summary, grouped, summaries
-from benchmarks.comparison.tables import epsilon_text
+from dphist.comparing import drawing
+from dphist.comparing.text import epsilon_text
 
 _COLUMNS = 4
 _RESOLUTION = 130

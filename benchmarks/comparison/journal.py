@@ -9,7 +9,7 @@ import os
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks.comparison.measuring import Measured
+from dphist.comparing.measuring import Measured
 
 
 class Journal:

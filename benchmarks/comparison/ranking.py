@@ -8,9 +8,9 @@ from fractions import Fraction
 from typing import TypeVar
 
 from benchmarks.comparison.cells import Cell
-from benchmarks.comparison.contenders import NOTHING, Contender, guarantee_text
 from benchmarks.comparison.journal import Journal
-from benchmarks.comparison.measuring import Measured
+from dphist.comparing.contender import NOTHING, Contender, guarantee_text
+from dphist.comparing.measuring import Measured
 
 K = TypeVar("K")
 

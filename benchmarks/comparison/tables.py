@@ -7,10 +7,11 @@ from dataclasses import asdict
 from fractions import Fraction
 from pathlib import Path
 
-from benchmarks.comparison.contenders import guarantee_text
-from benchmarks.comparison.measuring import Effort
 from benchmarks.comparison.ranking import Row, Summary, summaries
 from dphist.atomic_files import staged_outputs
+from dphist.comparing.contender import guarantee_text
+from dphist.comparing.measuring import Effort
+from dphist.comparing.text import epsilon_text, number_text
 
 COLUMNS = (
     "profile", "n", "labels", "maximum", "epsilon", "mechanism", "guarantee", "given in advance",
@@ -28,8 +29,9 @@ profile differ; its standard error stands beside it. Errors are of one cell a pr
 error; ranks of mechanisms closer than their standard errors say little.
 
 Runs were made until the standard error was {target:.1%} of the mean, {fewest} to {most} of them;
-after {seconds:g} seconds two were enough. That leaves {above} of {finished} cells above the
-target, the worst at {worst:.1%}. A mean of 0 has no such ratio, and is not counted.
+after {seconds:g} seconds two were enough, and cells in which two took too long are left out. That
+leaves {above} of {finished} cells above the target, the worst at {worst:.1%}. A mean of 0 has no
+such ratio, and is not counted.
 """
 SUMMARY = """\
 ## Over all profiles
@@ -109,11 +111,6 @@ def _error(row: Row | None) -> str:
     return f"**{text}**" if row.rank == 1 else text
 
 
-def epsilon_text(epsilon: Fraction) -> str:
-    """Write an epsilon as a decimal."""
-    return f"{float(epsilon):g}"
-
-
 def _mean(summary: Summary | None, most: int) -> str:
     if summary is None:
         return "–"
@@ -141,15 +138,6 @@ def _values(row: Row) -> list[str | int | float]:
         "" if row.fair_rank is None else row.fair_rank,
         measured.seconds,
     ]
-
-
-def number_text(value: str | float) -> str:
-    """Round to three digits or to whole numbers, whichever is finer."""
-    if isinstance(value, str):
-        return value.replace("|", "\\|")
-    if isinstance(value, int) or abs(value) >= 100:
-        return f"{value:,.0f}"
-    return f"{value:.3g}"
 
 
 def markdown(head: Sequence[str], rows: Iterable[Sequence[str]], left: set[str]) -> str:

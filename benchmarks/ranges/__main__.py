@@ -1,15 +1,17 @@
 """Universal histograms side by side: errors of prefixes, ranges and rectangles on real data.
 
-    python -m benchmarks.ranges [--axes 1] [--runs N] [--epsilon 0.1 ...] [--scale own 1000 ...]
+    python -m benchmarks.ranges [FILE ...] [--axes 1] [--runs N] [--epsilon 0.1 ...]
+                                [--scale own 1000 ...] [--seconds S]
 
-Histograms over ordered bins as `benchmarks.ranges.data` finds them, with their own records and
-resampled to more and fewer. Printed is the geometric mean over shapes of the root mean squared
-error of a query, by contender, epsilon and number of records, and at last by shape how ours
-compares with a fixed tree, and how with each published mechanism. "best uniform tree" is least
-squares with the branching, written in brackets, that turned out best in that very cell of the
-table; so are others called best.
-Finished cells are kept in `cells.csv` of the output folder and not measured again: delete it
-after the library's code changed under one version number.
+Histograms over ordered bins as `benchmarks.ranges.data` finds them, and those of files (with a
+column count, or row, col and count), with their own records and resampled to more and fewer.
+Printed is the geometric mean over shapes of the root mean squared error of a query, by contender,
+epsilon and number of records, and at last by shape how ours compares with a fixed tree, and how
+with each published mechanism. "best uniform tree" is least squares with the branching, written in
+brackets, that turned out best in that very cell of the table; so are others called best.
+A run that takes longer than a cell's time is cut; a contender with such a cell is named, and left
+out of the tables. Finished cells are kept in `cells.csv` of the output folder and not measured
+again: delete it after the library's code changed under one version number.
 """
 
 import argparse
@@ -23,15 +25,16 @@ from benchmarks.ranges.contenders import Contender, contenders
 from benchmarks.ranges.data import OWN, Shape, read_shapes
 from benchmarks.ranges.journal import Journal
 from benchmarks.ranges.measuring import Cell, Effort, measure
-from benchmarks.ranges.queries import WORKLOADS
 from benchmarks.ranges.tables import (
     Results,
-    number_text,
     print_means,
     print_published,
     print_ratios,
     scale_text,
 )
+from dphist.comparing.measuring import TooSlowError
+from dphist.comparing.ranges.queries import WORKLOADS
+from dphist.comparing.text import number_text
 from dphist.errors import DphistError
 from dphist.parameters import positive_number
 
@@ -53,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     journal = Journal(chosen.output / "cells.csv")
     print(f"Records a query: {DEFINITIONS[chosen.definition]}.", flush=True)
     for axes in chosen.axes:
-        shapes = _named(read_shapes(axes), chosen.shapes)
+        shapes = _named(read_shapes(axes, chosen.files), chosen.shapes)
         among = _named(contenders(axes), chosen.contenders)
         if not shapes or not among:
             print(f"\nNothing over {axes} {'axis' if axes == 1 else 'axes'}.")
@@ -66,20 +69,31 @@ def main(arguments: Sequence[str] | None = None) -> None:
             for epsilon in chosen.epsilon
             for contender in among
         ]
-        _measure_missing(cells, journal, effort)
-        results = _results(cells, journal, effort, chosen.definition)
+        slow = _measure_missing(cells, journal, effort)
+        kept = [cell for cell in cells if cell.contender.name not in slow]
+        if not kept:
+            print(f"\nNothing over {axes} axes was measured in time.")
+            continue
+        results = _results(kept, journal, effort, chosen.definition)
         print(f"\nShapes ({len(shapes)}): {', '.join(shape.name for shape in shapes)}.")
         print_means(results)
         print_ratios(results)
         print_published(results)
 
 
-def _measure_missing(cells: Sequence[Cell], journal: Journal, effort: Effort) -> None:
+def _measure_missing(cells: Sequence[Cell], journal: Journal, effort: Effort) -> set[str]:
+    """Measure the cells not in the journal; return contenders that were too slow in one."""
+    slow = set()
     missing = [cell for cell in cells if journal.get(cell, effort) is None]
     for number, cell in enumerate(missing, 1):
-        measured = measure(cell, effort)
-        journal.add(cell, effort, measured)
-        errors = ", ".join(f"{name} {number_text(one.mse)}" for name, one in measured.items())
+        try:
+            measured = measure(cell, effort)
+        except TooSlowError as error:
+            slow.add(cell.contender.name)
+            errors = f"left out, {error}"
+        else:
+            journal.add(cell, effort, measured)
+            errors = ", ".join(f"{name} {number_text(one.mse)}" for name, one in measured.items())
         what = f"{cell.shape.name}, {scale_text(cell.scale)}, ε = {cell.epsilon}"
         # Tables alone go to the standard output.
         print(
@@ -87,6 +101,7 @@ def _measure_missing(cells: Sequence[Cell], journal: Journal, effort: Effort) ->
             file=sys.stderr,
             flush=True,
         )
+    return slow
 
 
 def _results(cells: Sequence[Cell], journal: Journal, effort: Effort, definition: str) -> Results:
@@ -148,13 +163,14 @@ def _parser() -> argparse.ArgumentParser:
     usual = Effort()
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     add = parser.add_argument
+    add("files", nargs="*", type=Path, help="further histograms, of bins or cells of a grid")
     add("--axes", nargs="+", type=int, choices=(1, 2), default=[1, 2], help="default both")
     add("--shapes", nargs="+", metavar="NAME", help="only those whose file name has this in it")
     add("--contenders", nargs="+", metavar="NAME", help="only those whose name has this in it")
     add("--epsilon", nargs="+", type=_epsilon, default=list(EPSILONS), metavar="E")
     add("--scale", nargs="+", type=_scale, metavar="N", help=f"records, or {OWN}")
     add("--runs", type=_runs, default=usual.runs, help=f"of a cell, default {usual.runs}")
-    add("--seconds", type=float, default=usual.seconds, help="time for a cell; 2 runs always")
+    add("--seconds", type=float, default=usual.seconds, help="time for a cell")
     add("--definition", choices=tuple(DEFINITIONS), default="mse", help="default mse")
     add("--output", type=Path, default=OUTPUT, metavar="FOLDER", help="default benchmarks/out/...")
     return parser

@@ -7,10 +7,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from benchmarks.ranges.data import IntArray, Shape
-from benchmarks.ranges.queries import FloatArray
+from benchmarks.ranges.data import Shape
 from dphist import HierarchicalTree, LeafCounts
-from dphist.arrays import NumberArray
+from dphist.arrays import FloatArray, IntArray, NumberArray
 from dphist.noise import Source
 
 # What the paper calls them.

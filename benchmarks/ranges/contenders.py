@@ -7,14 +7,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from benchmarks.ranges.data import IntArray
-from benchmarks.ranges.privelet import privelet
-from benchmarks.ranges.published.dawa import dawa
-from benchmarks.ranges.published.hb import hb
-from benchmarks.ranges.published.mwem import mwem
-from benchmarks.ranges.published.priv_tree import priv_tree
-from benchmarks.ranges.queries import Estimate
 from dphist import AdaptiveTree, HierarchicalTree, LeafCounts
+from dphist.arrays import IntArray
+from dphist.comparing.ranges.contenders import PUBLISHED
+from dphist.comparing.ranges.published.privelet import privelet
+from dphist.comparing.ranges.queries import Estimate
 
 LEAST_SQUARES = "best uniform tree"
 PROJECTED = "best tree + projection"
@@ -26,13 +23,6 @@ FIXED = "16-ary + projection"
 BRANCHINGS = {1: (2, 4, 8, 16, 32, 64), 2: (2, 4, 8, 16)}
 # Projected trees with a root that are shown on their own too.
 SHOWN = {1: (16,), 2: (2, 4, 16)}
-# For comparison only; MWEM is told the number of records, as in its paper.
-PUBLISHED: dict[str, Callable[[IntArray, float, np.random.Generator], Estimate]] = {
-    "HB": hb,
-    "DAWA": dawa,
-    "MWEM": mwem,
-    "PrivTree": priv_tree,
-}
 
 
 class Estimator(Protocol):

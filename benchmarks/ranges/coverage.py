@@ -26,9 +26,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks.markdown import print_table
-from benchmarks.ranges.data import IntArray, Shape, read_shapes
+from benchmarks.ranges.data import Shape, read_shapes
 from benchmarks.ranges.made import made_shapes
 from dphist import AdaptiveTree, HierarchicalTree, LeafCounts
+from dphist.arrays import IntArray
 from dphist.ranges import RangesMechanism
 from dphist.release.range_histogram import RangeHistogram
 from dphist.release.range_histogram.boxes import box_sums, summed

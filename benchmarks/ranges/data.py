@@ -4,20 +4,18 @@ Every `*.csv` of the folder "ranges" (`benchmarks.data`) with a column `count`, 
 every `*.csv.gz` with columns `row`, `col` and `count`, cells without records left out.
 """
 
-import csv
-import gzip
 import hashlib
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from benchmarks.data import folder
-
-IntArray: TypeAlias = npt.NDArray[np.int64]
+from dphist.arrays import IntArray
+from dphist.comparing.reading import read_bins
+from dphist.errors import DphistError
 
 OWN = "own"
 SIDE = 256  # cells a side of every grid
@@ -55,33 +53,31 @@ class Shape:
         return drawn.astype(np.int64).reshape(self.counts.shape)
 
 
-def read_shapes(axes: int) -> list[Shape]:
-    """Return the histograms over so many axes of the folder there is, by name."""
+def read_shapes(axes: int, files: Sequence[Path] = ()) -> list[Shape]:
+    """Return the histograms over so many axes of the folder there is, by name, and of files.
+
+    Parameters
+    ----------
+    files : further ones, of either form; those over another number of axes are passed over.
+    """
     place = folder("ranges")
-    if place is None:
-        raise SystemExit("no folder ranges/: name the folder that has it in DPHIST_DATA")
-    files = sorted(place.glob("*.csv" if axes == 1 else "*.csv.gz"))
-    return [_line(path) if axes == 1 else _grid(path) for path in files]
+    if place is None and not files:
+        raise SystemExit("no folder ranges/: name the folder that has it in DPHIST_DATA, or files")
+    pattern = "*.csv" if axes == 1 else "*.csv.gz"
+    found = [] if place is None else [_shape(path, SIDE) for path in sorted(place.glob(pattern))]
+    return [shape for shape in [*found, *map(_shape, files)] if shape.axes == axes]
 
 
-def _line(path: Path) -> Shape:
-    with path.open(newline="") as file:
-        counts = [int(row["count"]) for row in csv.DictReader(file)]
-    return _checked(path.name.removesuffix(".csv"), np.array(counts, np.int64))
-
-
-def _grid(path: Path) -> Shape:
-    counts = np.zeros((SIDE, SIDE), np.int64)
-    with gzip.open(path, "rt", newline="") as file:
-        for line in csv.DictReader(file):
-            row, col = int(line["row"]), int(line["col"])
-            if not (0 <= row < SIDE and 0 <= col < SIDE):
-                raise SystemExit(f"{path.name}: row and col must be from 0 to {SIDE - 1}")
-            counts[row, col] += int(line["count"])
-    return _checked(path.name.removesuffix(".csv.gz"), counts)
-
-
-def _checked(name: str, counts: IntArray) -> Shape:
-    if counts.size == 0 or counts.min() < 0 or counts.sum() == 0:
-        raise SystemExit(f"{name}: there must be records, and no negative counts")
+def _shape(path: Path, side: int | None = None) -> Shape:
+    """Read a histogram; a grid of no known side becomes a square whose side is a power of two."""
+    name = path.name.removesuffix(".gz").removesuffix(".csv")
+    try:
+        counts = read_bins(path, side)
+    except DphistError as error:
+        raise SystemExit(f"{name}: {error}") from None
+    if counts.ndim == 2:
+        wide = 1 << (max(counts.shape) - 1).bit_length()
+        counts = np.pad(counts, [(0, wide - size) for size in counts.shape])
+    if counts.sum() == 0:
+        raise SystemExit(f"{name}: there must be records")
     return Shape(name, counts)

@@ -25,8 +25,9 @@ import numpy as np
 
 from benchmarks.markdown import print_table
 from benchmarks.ranges.data import Shape, read_shapes
-from benchmarks.ranges.queries import FloatArray, squared_errors
 from dphist import AdaptiveTree
+from dphist.arrays import FloatArray
+from dphist.comparing.ranges.queries import squared_errors
 from dphist.ranges.adaptive_tree.rules import Rules, rules_for
 
 EPSILON = 0.1
@@ -56,7 +57,7 @@ class Kind:
     ----------
     axes : 1 or 2.
     gaussian : whether noise is Gaussian.
-    query : as `benchmarks.ranges.queries` names it; trees for prefixes are tried on prefixes.
+    query : as `dphist.comparing.ranges.queries` names it; trees for prefixes are tried on prefixes.
     strengths : numbers of records times epsilon.
     tried : changes of the rules that are chosen from.
     """

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 
 from benchmarks.ranges.data import SIDE, Shape
-from benchmarks.ranges.queries import FloatArray
+from dphist.arrays import FloatArray
 
 BINS = 4096
 _WEIGHT = 10**9  # that a shape's bins have together, about

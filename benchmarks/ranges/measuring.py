@@ -4,17 +4,21 @@ import math
 import time
 import zlib
 from dataclasses import dataclass
+from functools import partial
 
 from benchmarks.ranges.contenders import Contender
 from benchmarks.ranges.data import Shape
-from benchmarks.ranges.queries import squared_errors
+from dphist.arrays import IntArray
+from dphist.comparing.measuring import TooSlowError
+from dphist.comparing.ranges.queries import Estimate, squared_errors
+from dphist.comparing.time_limit import OutOfTimeError, within
 
 FEWEST = 2  # runs in any case, unless only one is asked for
 
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """When to stop: after so many runs, or after so many seconds and two runs."""
+    """When to stop: after so many runs, or after so many seconds."""
 
     runs: int = 10
     seconds: float = 10.0
@@ -61,24 +65,39 @@ class Measured:
 
 
 def measure(cell: Cell, effort: Effort) -> dict[str, Measured]:
-    """Run a cell; what was measured, by workload."""
+    """Run a cell; what was measured, by workload.
+
+    Raises
+    ------
+    TooSlowError
+        If two runs, or the one that is asked for, did not end in time.
+    """
     found: list[dict[str, float]] = []
     spent = 0.0
     start = time.perf_counter()
     while len(found) < effort.runs:
-        late = time.perf_counter() - start >= effort.seconds
-        if late and len(found) >= FEWEST:
+        left = start + effort.seconds - time.perf_counter()
+        if left <= 0:
             break
         run = len(found)
         counts = cell.shape.at(cell.scale, run)
         began = time.perf_counter()
-        estimate = cell.contender.estimate(counts, cell.epsilon, cell.seed(run))
+        try:
+            estimate = within(left, partial(_estimate, cell, counts, run))
+        except OutOfTimeError:
+            break
         spent += time.perf_counter() - began
         found.append(squared_errors(counts, estimate))
+    if len(found) < min(FEWEST, effort.runs):
+        raise TooSlowError(f"{len(found)} of {FEWEST} runs ended in {effort.seconds:g} s")
     return {
         workload: _summary([one[workload] for one in found], spent / len(found))
         for workload in found[0]
     }
+
+
+def _estimate(cell: Cell, counts: IntArray, run: int) -> Estimate:
+    return cell.contender.estimate(counts, cell.epsilon, cell.seed(run))
 
 
 def _summary(squares: list[float], seconds: float) -> Measured:

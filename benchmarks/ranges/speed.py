@@ -21,8 +21,8 @@ import numpy as np
 
 from benchmarks.data import ROOT
 from benchmarks.markdown import print_table
-from benchmarks.ranges.data import IntArray
 from dphist import HierarchicalTree
+from dphist.arrays import IntArray
 
 EPSILON = 1
 BINS, LARGE, BRANCHING, TURNS = 2**20, 2**24, 16, 3

@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from benchmarks.markdown import print_table
-from benchmarks.ranges.contenders import OURS, PUBLISHED, Contender, yardstick
+from benchmarks.ranges.contenders import OURS, Contender, yardstick
 from benchmarks.ranges.data import OWN
-from benchmarks.ranges.queries import WORKLOADS
+from dphist.comparing.ranges.contenders import PUBLISHED
+from dphist.comparing.ranges.queries import WORKLOADS
+from dphist.comparing.text import number_text
 
 Place = tuple[str, str, str]  # workload, epsilon, scale
 ALLOWED = 1.1  # how far ours may be behind a published mechanism on one shape
@@ -166,8 +168,3 @@ def _over(results: Results, one: str, other: str, shape: str, place: Place) -> f
 def scale_text(scale: str) -> str:
     """Return a number of records as people write it."""
     return "own" if scale == OWN else f"{int(scale):,}"
-
-
-def number_text(value: float) -> str:
-    """Return three digits or, of a larger number, all before the point."""
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     )
     from dphist.auditing.audit import audit
     from dphist.auditing.result import AuditResult
+    from dphist.comparing.compare import compare
+    from dphist.comparing.comparison import Comparison
     from dphist.data.axis.axis import Axis
     from dphist.data.binned_counts import BinnedCounts, bin_counts
     from dphist.data.label_counts import LabelCounts
@@ -77,6 +79,7 @@ __all__ = [
     "BoundsError",
     "BudgetError",
     "ColumnError",
+    "Comparison",
     "ContinualHistogram",
     "ContinualMechanism",
     "CumulativeCounts",
@@ -117,6 +120,7 @@ __all__ = [
     "bin_counts",
     "calibrate",
     "check",
+    "compare",
     "compose",
     "disclose",
     "for_error",
@@ -145,6 +149,8 @@ _HOMES = {
     ),
     "auditing.audit": ("audit",),
     "auditing.result": ("AuditResult",),
+    "comparing.compare": ("compare",),
+    "comparing.comparison": ("Comparison",),
     "data.axis.axis": ("Axis",),
     "data.binned_counts": ("BinnedCounts", "bin_counts"),
     "privacy.calibration": ("calibrate",),

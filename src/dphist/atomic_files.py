@@ -30,6 +30,10 @@ class StagedOutputs:
         """
         self._write(path, text.encode(), replace, 0o666)
 
+    def write_bytes(self, path: str | Path, content: bytes, *, replace: bool = True) -> None:
+        """Write bytes, such as a picture, as `write_text` writes text."""
+        self._write(path, content, replace, 0o666)
+
     def write_private(self, path: str | Path, content: bytes, *, replace: bool = True) -> None:
         """Write bytes, as `write_text` writes text, into a file that its owner alone can read."""
         self._write(path, content, replace, 0o600)

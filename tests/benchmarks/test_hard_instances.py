@@ -7,12 +7,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from benchmarks.comparison.contenders import CONTENDERS, NOTHING, Contender
-from benchmarks.comparison.measuring import Effort, Measured
 
 from benchmarks import hard_instances as hard
 from benchmarks import lower_bounds
 from dphist import Profile, RankSplit
+from dphist.comparing.anonymized.contenders import CONTENDERS
+from dphist.comparing.contender import NOTHING, Contender
+from dphist.comparing.measuring import Effort, Measured
 
 # (n, epsilon) at which ALGORITHMS' figures were checked: epsilon from 0.001 to 0.1.
 WIDE = [(10**6, 0.1), (10**8, 0.03), (10**6, 0.01), (10**8, 0.01), (10**10, 0.001)]

@@ -79,3 +79,28 @@ def test_a_contender_that_dies_is_shown_as_failed(job) -> None:
 
 def test_bounds_are_read() -> None:
     assert labels.bounds("10x1") == (10, 1)
+
+
+def test_a_file_of_ones_own_takes_the_place_of_all_tables(job, capsys, monkeypatch) -> None:
+    words = ["--file", job.path, "--user", "who", "--label", "text"]
+    asked = ["labels", *words, "--turns", "1", "--noise", "laplace", "--bounds", "3x2"]
+    monkeypatch.setattr(labels, "WORKERS", {"dphist, file": labels.dphist_file})
+    monkeypatch.setattr(sys, "argv", asked)
+    labels.main()
+    printed = capsys.readouterr().out
+    assert "rows: 3 labels, 2 a label, laplace noise" in printed
+    assert printed.count("| dphist, file |") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--file", "rows.parquet"], "go together"),
+        (["--file", "rows.csv", "--user", "a", "--label", "b"], "no Parquet file"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_refused(words, said, capsys, monkeypatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["labels", *words])
+    with pytest.raises(SystemExit):
+        labels.main()
+    assert said in capsys.readouterr().err

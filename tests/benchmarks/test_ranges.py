@@ -4,6 +4,7 @@ import csv
 import gzip
 import itertools
 import math
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -11,14 +12,24 @@ import pytest
 from benchmarks.data import folder
 from benchmarks.hay2010 import ranges as hay2010_ranges
 from benchmarks.ranges import __main__ as universal
-from benchmarks.ranges import queries, theorem4
 from benchmarks.ranges import speed as universal_speed
+from benchmarks.ranges import theorem4
 from benchmarks.ranges.contenders import FIXED, LEAST_SQUARES, OURS, Contender, contenders
 from benchmarks.ranges.data import OWN, SIDE, Shape, read_shapes
 from benchmarks.ranges.journal import Journal
 from benchmarks.ranges.measuring import Cell, Effort, Measured, measure
-from benchmarks.ranges.privelet import inverse, privelet, sensitivity, transformed, weights_of
-from benchmarks.ranges.tables import Results, number_text, print_published, print_ratios
+from benchmarks.ranges.tables import Results, print_published, print_ratios
+
+from dphist.comparing.measuring import TooSlowError
+from dphist.comparing.ranges import queries
+from dphist.comparing.ranges.published.privelet import (
+    inverse,
+    privelet,
+    sensitivity,
+    transformed,
+    weights_of,
+)
+from dphist.comparing.text import number_text
 
 
 def made_up(*shape: int, seed: int = 0) -> np.ndarray:
@@ -328,7 +339,35 @@ def test_the_adaptive_tree_is_ahead_of_the_fixed_one(scale, at_most) -> None:
     assert error_of(named[FIXED], scale) < 0.7 * error_of(named["H- binary"], scale)
 
 
+def test_a_cell_that_is_too_slow_is_left_out_in_time() -> None:
+    def slow(counts, epsilon, seed):
+        time.sleep(30)
+
+    cell = Cell(Shape("one bin", np.array([5])), OWN, "1", Contender("slow", slow))
+    begun = time.perf_counter()
+    with pytest.raises(TooSlowError, match=r"0 of 2 runs ended in 0\.1 s"):
+        measure(cell, Effort(seconds=0.1))
+    assert time.perf_counter() - begun < 5
+
+
 # Commands.
+
+
+def test_files_of_ones_own_are_compared(tmp_path, capsys, monkeypatch) -> None:
+    """Also where there is no folder; a grid is padded to a square."""
+    monkeypatch.setenv("DPHIST_DATA", str(tmp_path / "absent"))
+    (tmp_path / "mine.csv").write_text("count\n5\n0\n900\n30\n")
+    (tmp_path / "grid.csv").write_text("row,col,count\n0,4,50\n2,1,7\n")
+    files = [tmp_path / "mine.csv", tmp_path / "grid.csv"]
+    assert [shape.counts.tolist() for shape in read_shapes(1, files)] == [[5, 0, 900, 30]]
+    (grid,) = read_shapes(2, files)
+    assert (grid.name, grid.counts.shape, int(grid.counts.sum())) == ("grid", (8, 8), 57)
+    asked = ["--runs", "1", "--epsilon", "1", "--scale", "own", "--output", str(tmp_path / "out")]
+    universal.main([str(files[0]), *asked, "--contenders", "HB", "leaves", OURS])
+    printed = capsys.readouterr().out
+    assert "Shapes (1): mine." in printed
+    assert "| HB |" in printed
+    assert "Nothing over 2 axes" in printed
 
 
 def test_the_comparison_runs_and_goes_on(data, capsys) -> None:

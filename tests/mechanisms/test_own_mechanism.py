@@ -83,6 +83,29 @@ def test_a_fresh_process_loads_shows_and_reports_it(
     assert "GeometricBins" in told
 
 
+@pytest.mark.verify
+def test_it_stands_beside_others_on_real_data(installed: Path, tmp_path: Path) -> None:
+    script = PROJECT / "beside_others.py"
+    told = called(
+        [sys.executable, str(script), str(tmp_path / "out"), "--seconds", "20"], installed
+    )
+    assert "Error of ranges, records; smaller is better" in told
+    for name in ("GeometricBins", "AdaptiveTree", "HB", "DAWA"):
+        assert told.count(f" {name} ") >= 4  # two measures at two epsilons
+    held = (tmp_path / "out" / "compared.csv").read_text()
+    assert held.count("\nGeometricBins,") == 4
+    assert (tmp_path / "out" / "compared.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.verify
+def test_it_is_compared_by_the_name_that_it_registers(installed: Path, tmp_path: Path) -> None:
+    bins = tmp_path / "bins.csv"
+    bins.write_text("count\n5\n0\n900\n30\n")
+    words = ["compare", "--bins", str(bins), "--mechanism", "GeometricBins", "--only"]
+    told = called([sys.executable, "-m", "dphist", *words, "--target", "0.5"], installed)
+    assert told.count("  GeometricBins  ") == 4  # two measures at two epsilons
+
+
 def test_without_the_package_it_says_which_to_install(saved: Path) -> None:
     said = run(REFUSED, saved)
     assert "made by GeometricBins of the package geometric-bins" in said

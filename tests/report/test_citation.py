@@ -1,5 +1,6 @@
 """What to cite: the library, and the paper of each mechanism."""
 
+import re
 from importlib.metadata import version
 from pathlib import Path
 
@@ -33,6 +34,37 @@ def test_the_command_prints_it(tmp_path: Path, capsys) -> None:
     assert "@inproceedings{manurangsi2022," in out
     assert f"version = {{{version('dphist')}}}" in out
     assert main(["cite", str(tmp_path / "none.json")]) == 1
+
+
+def test_the_page_of_references_has_every_mechanism() -> None:
+    page = (ROOT / "docs" / "references.md").read_text()
+    papers = (ROOT / "src" / "dphist" / "report" / "papers.bib").read_text()
+    assert papers.strip() in page
+    assert f"version = {{{version('dphist')}}}" in page
+    keys = set(re.findall(r"^@\w+\{(\w+),", page, re.MULTILINE))
+    for name in {name.partition(",")[0] for name in CASES}:
+        cited = re.search(rf"^\|.*`{name}`.*\| `(\w+)` \|$", page, re.MULTILINE)
+        assert cited is not None, name
+        assert cited[1] in keys
+    named = re.findall(r"^\| .* \| (`.*`) \|$", page, re.MULTILINE)
+    assert keys == {each for cell in named for each in re.findall(r"`(\w+)`", cell)} | AUDITS
+
+
+AUDITS = {"ding2018", "bichsel2021", "gilbert2018", "kong2023"}
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if "," not in name])
+def test_the_page_cites_what_the_command_does(name: str) -> None:
+    page = (ROOT / "docs" / "references.md").read_text()
+    papers = (ROOT / "src" / "dphist" / "report" / "papers.bib").read_text()
+    mechanism = made(name)
+    row = re.search(rf"^\|.*`{type(mechanism).__name__}`.*\| `(\w+)` \|$", page, re.MULTILINE)
+    if row[1] == "dphist":
+        assert mechanism.reference.startswith("This library's own")
+    else:
+        entry = next(each for each in papers.split("\n@") if f"{{{row[1]}," in each)
+        title = re.search(r"title = \{(.*)\}", entry)[1]
+        assert f". {title}. " in mechanism.reference + " "
 
 
 def test_the_citation_file_is_of_this_version() -> None:

@@ -108,6 +108,10 @@ class AnonymizedMechanism(MechanismBase):
         public, draws = self._public(total, shape), self._draws_on
         return error_on(public, lambda source: self.release(public, source).value, draws(public))
 
+    def draws_on(self, profile: Profile) -> int:
+        """Return about how many draws of noise a release of a profile takes."""
+        return self._draws_on(profile)
+
     def _public(self, total: int | None, shape: Shape) -> Profile:
         """Return the public profile on which the mechanism is tried."""
         return public_profile(total, shape)

@@ -64,7 +64,7 @@ def named(
     ParameterError
         If there is nothing of that name, or parameters do not serve.
     """
-    found = _imported(name) if ":" in name else _of_dphist(name)
+    found = imported(name) if ":" in name else _of_dphist(name)
     if not inspect.isclass(found):
         if parameters:
             raise ParameterError("parameters are for a class of mechanisms")
@@ -94,7 +94,14 @@ def _of_dphist(name: str) -> Any:
     return MECHANISMS[name]
 
 
-def _imported(name: str) -> Any:
+def imported(name: str) -> Any:
+    """Return what "package.module:name" is; modules of the current folder are found too.
+
+    Raises
+    ------
+    ParameterError
+        If there is nothing of that name, or it is neither a mechanism nor callable.
+    """
     module, _, attribute = name.partition(":")
     if (here := str(Path.cwd())) not in sys.path:
         sys.path.insert(0, here)  # as with python -m

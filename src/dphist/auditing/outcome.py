@@ -152,14 +152,18 @@ def _add_sequence(found: Features, name: str, items: list[Any], depth: int) -> N
 
 
 def _add_numbers(found: Features, name: str, items: list[Any]) -> None:
-    found[f"the sum of {name}"] = sum(items)
-    found[f"the largest of {name}"] = max(items)
-    found[f"the smallest of {name}"] = min(items)
-    found[f"the place of the largest of {name}"] = items.index(max(items)) + 1
-    found[f"the last of {name}"] = items[-1]
-    found[f"the number of zeros of {name}"] = sum(each == 0 for each in items)
-    found[f"the number of different values of {name}"] = len(set(items))
+    told: Features = {
+        f"the sum of {name}": sum(items),
+        f"the largest of {name}": max(items),
+        f"the smallest of {name}": min(items),
+        f"the place of the largest of {name}": items.index(max(items)) + 1,
+        f"the last of {name}": items[-1],
+        f"the number of zeros of {name}": sum(each == 0 for each in items),
+        f"the number of different values of {name}": len(set(items)),
+    }
     for place in range(min(len(items), _POSITIONS) - 1):
         # Noise that is drawn once for two numbers leaves their difference bare.
         difference = f"item {place + 2} less item {place + 1} of {name}"
-        found[difference] = items[place + 1] - items[place]
+        told[difference] = items[place + 1] - items[place]
+    # Events compare numbers, and NaN is equal to none.
+    found |= {each: "not a number" if value != value else value for each, value in told.items()}

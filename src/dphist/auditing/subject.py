@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dphist.auditing.line_program import LineProgram
 from dphist.auditing.stream_runs import run_of_stream
 from dphist.errors import ParameterError
 from dphist.mechanism import Mechanism
@@ -35,7 +36,7 @@ def subject_of(audited: Any) -> Subject:
     raise ParameterError("mechanism must be a mechanism, or a callable that takes data")
 
 
-def command(words: Sequence[str]) -> Run:
+def command(words: Sequence[str], *, lines: bool = False) -> Run:
     """Return a callable that runs a program: the data as JSON on its input, JSON on its output.
 
     So a mechanism in any language can be audited. What the program prints that is not JSON is
@@ -45,10 +46,16 @@ def command(words: Sequence[str]) -> Run:
     ----------
     words : sequence of str
         The program and its arguments.
+    lines : bool
+        The program is started once. It reads data as JSON, one a line, and answers each with a
+        line of JSON, which it must flush. This saves the time of starting it for each run; but
+        what it keeps from run to run is judged by the runs it shows.
     """
     if isinstance(words, str) or not words:
         raise ParameterError("words must be the program and its arguments, as a list")
     program = list(words)
+    if lines:
+        return LineProgram(program)
 
     def run(data: Any) -> Any:
         text = json.dumps(data)

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from dphist.auditing.line_program import SilentProgramError
+
 
 @dataclass(frozen=True)
 class Shown:
@@ -31,6 +33,8 @@ def seen(run: Callable[[Any], Any], data: Any) -> Shown:
         warnings.simplefilter("always")
         try:
             result = run(data)
+        except SilentProgramError:  # no outcome: the program cannot be audited so
+            raise
         except Exception as raised:  # whatever it is, it was shown
             error = f"{type(raised).__name__}: {raised}"
     said = "; ".join(str(each.message) for each in warned)

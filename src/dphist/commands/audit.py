@@ -17,7 +17,7 @@ from dphist.auditing.pipelines import everything
 from dphist.auditing.result import AuditResult
 from dphist.auditing.subject import command
 from dphist.commands.ending import settle
-from dphist.commands.options import Commands, UsageError
+from dphist.commands.options import Commands, UsageError, named_value
 from dphist.errors import DphistError, ParameterError
 from dphist.report.audit.page import audit_html
 
@@ -60,6 +60,11 @@ def add_audit(commands: Commands, summary: str) -> None:
         "--program",
         action="store_true",
         help="MECHANISM is a command line: it gets the data as JSON, and prints JSON",
+    )
+    parser.add_argument(
+        "--lines",
+        action="store_true",
+        help="with --program: it is started once, and answers each line of JSON with a line",
     )
     claim = parser.add_argument_group("the claim")
     claim.add_argument("--epsilon", metavar="E", help="claimed epsilon (default: the mechanism's)")
@@ -149,7 +154,9 @@ def _short(result: AuditResult) -> str:
 
 
 def _audited(options: argparse.Namespace, name: str, seconds: float) -> AuditResult:
-    parameters = dict(_parameter(each) for each in options.set)
+    parameters = dict(map(named_value, options.set))
+    if options.lines and not options.program:
+        raise UsageError("--lines needs --program")
     shared: dict[str, Any] = {
         "seconds": seconds,
         "confidence": options.confidence,
@@ -167,7 +174,7 @@ def _audited(options: argparse.Namespace, name: str, seconds: float) -> AuditRes
     if options.program:
         if options.epsilon is None or options.neighbours is None:
             raise UsageError("--program needs --epsilon and --neighbours")
-        audited = command(shlex.split(name))
+        audited = command(shlex.split(name), lines=options.lines)
     else:
         audited = named(name, epsilon=options.epsilon, delta=options.delta, parameters=parameters)
     from_class = hasattr(audited, "guarantee")
@@ -191,16 +198,6 @@ def _layers(text: str) -> list[str]:
 def _tell(text: str) -> None:
     if sys.stderr is not None and sys.stderr.isatty():
         print(text, file=sys.stderr)
-
-
-def _parameter(text: str) -> tuple[str, Any]:
-    name, found, value = text.partition("=")
-    if not found or not name.isidentifier():
-        raise UsageError("--set must be NAME=VALUE, such as max_labels=3")
-    try:
-        return name, json.loads(value)
-    except ValueError:
-        return name, value
 
 
 def _pairs(path: str | None) -> Any:

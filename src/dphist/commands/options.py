@@ -1,10 +1,11 @@
 """What the commands' options share."""
 
 import argparse
+import json
 import re
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
@@ -40,6 +41,21 @@ def whole(text: str) -> int:
         return int(text)
     except ValueError:
         raise argparse.ArgumentTypeError("must be a whole number") from None
+
+
+def named_value(text: str) -> tuple[str, Any]:
+    """Read NAME=VALUE of --set; a value that is no JSON is text.
+
+    >>> named_value("max_labels=3"), named_value("noise=laplace")
+    (('max_labels', 3), ('noise', 'laplace'))
+    """
+    name, found, value = text.partition("=")
+    if not found or not name.isidentifier():
+        raise UsageError("--set must be NAME=VALUE, such as max_labels=3")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value
 
 
 def add_file(command: argparse.ArgumentParser) -> None:

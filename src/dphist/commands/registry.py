@@ -20,6 +20,7 @@ COMMANDS = {
     "check": ("compare a release with a plan's criteria", "check", "add_check"),
     "ledger": ("keep one budget for all releases of a data set", "ledger.command", "add_ledger"),
     "audit": ("try to refute what a mechanism claims", "audit", "add_audit"),
+    "compare": ("error and time of mechanisms on public data", "compare", "add_compare"),
     "properties": (
         "estimate entropy, the number of labels and more",
         "properties",

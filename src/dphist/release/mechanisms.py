@@ -13,7 +13,7 @@ M = TypeVar("M")
 
 _OURS: dict[str, type[Any]] = {}
 _OTHERS: dict[tuple[str, str], type[Any]] = {}
-_ENTRY_POINTS = "dphist.mechanisms"
+ENTRY_POINTS = "dphist.mechanisms"
 _SCRIPT = "__main__"
 # A release may be of any mechanism of ours. They are imported by name, as those of others are by
 # their entry points: the mechanisms know releases, releases know none of them.
@@ -38,7 +38,7 @@ def package_of(mechanism: type[Any]) -> str | None:
 
 @lru_cache
 def _distribution(module: str) -> str:
-    for point in entry_points(group=_ENTRY_POINTS):  # also of an editable installation
+    for point in entry_points(group=ENTRY_POINTS):  # also of an editable installation
         if point.dist is not None and point.module.partition(".")[0] == module:
             return point.dist.name
     found = packages_distributions().get(module)
@@ -76,7 +76,7 @@ def find_mechanism(content: dict[str, Any], name: str) -> None:
 
 def _import_from(package: str, wanted: str, name: str) -> None:
     """Import a mechanism by its entry point, which registers it."""
-    for point in entry_points(group=_ENTRY_POINTS, name=wanted):
+    for point in entry_points(group=ENTRY_POINTS, name=wanted):
         if point.dist is None or _normal(point.dist.name) != _normal(package):
             continue
         try:

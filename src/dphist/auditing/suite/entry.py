@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeVar
 
-from dphist.noise import two_sided_geometric
+from dphist.noise import rounded_gaussian, two_sided_geometric
 
 Run = Callable[[Any], Any]
 R = TypeVar("R", bound=Run)
@@ -71,4 +71,23 @@ def geometric(epsilon: Fraction | int) -> int:
     held = _kept.setdefault(exact, [])
     if not held:
         held.extend(two_sided_geometric(exact, _AT_ONCE).tolist())
+    return held.pop()
+
+
+def one_sided_geometric(epsilon: Fraction | int) -> int:
+    """Return geometric noise, exactly: P(z) is proportional to exp(-epsilon z) for z >= 0."""
+    while (drawn := geometric(epsilon)) < 0:
+        pass
+    return drawn
+
+
+_kept_gaussian: dict[Fraction, list[int]] = {}
+
+
+def gaussian(sigma: Fraction | int) -> int:
+    """Return Gaussian noise, rounded: added to an integer, the sum is a Gaussian's, rounded."""
+    exact = Fraction(sigma)
+    held = _kept_gaussian.setdefault(exact, [])
+    if not held:
+        held.extend(rounded_gaussian(exact, _AT_ONCE).tolist())
     return held.pop()

@@ -1,4 +1,4 @@
-"""Labels that nobody listed: thresholds, bounds of a user, and what equality is."""
+"""Labels that nobody listed: thresholds, what equality is, and what is said beside the release."""
 
 import math
 import warnings
@@ -18,12 +18,13 @@ TABLES: tuple[tuple[dict[str, int], dict[str, int]], ...] = (
 ONE_LABEL = tuple(pair for pair in TABLES if "b" not in pair[1])
 KOROLOVA = "A. Korolova et al. Releasing Search Queries and Clicks Privately. WWW 2009."
 
-# The least whole number that geometric noise of epsilon 1 on a count of 1 exceeds with DELTA at
-# most: P(1 + Z > t) = exp(-t) / (1 + exp(-1)).
-_LINE = math.ceil(-math.log(float(DELTA) * (1 + math.exp(-1))))
+LINE = math.ceil(-math.log(float(DELTA) * (1 + math.exp(-1))))
+"""The smallest integer t such that a count of 1 with geometric noise of epsilon 1 is above t with
+probability `DELTA` at most: P(1 + Z > t) = exp(-t) / (1 + exp(-1))."""
 
 
-def _above(counts: dict[str, int], line: int, epsilon: Fraction | int = 1) -> dict[str, int]:
+def above(counts: dict[str, int], line: int, epsilon: Fraction | int = 1) -> dict[str, int]:
+    """Return the noisy counts that are above a line."""
     noisy = {label: count + geometric(epsilon) for label, count in sorted(counts.items())}
     return {label: count for label, count in noisy.items() if count > line}
 
@@ -31,19 +32,19 @@ def _above(counts: dict[str, int], line: int, epsilon: Fraction | int = 1) -> di
 @entry(ONE_LABEL, faulty=False, truth="(1, .04)", source=KOROLOVA, delta="0.05")
 def a_threshold(counts: dict[str, int]) -> dict[str, int]:
     """A user has one label; it is released if its noisy count is above the line."""
-    return _above(counts, _LINE)
+    return above(counts, LINE)
 
 
 @entry(ONE_LABEL, faulty=True, truth="(1, .1)", source="An off-by-one.", delta="0.05")
 def a_threshold_one_too_low(counts: dict[str, int]) -> dict[str, int]:
     """At the line counts as above it."""
-    return _above(counts, _LINE - 1)
+    return above(counts, LINE - 1)
 
 
 @entry(ONE_LABEL, faulty=True, truth="(1, .04)", source="A partition selection without its delta.")
 def a_threshold_without_its_delta(counts: dict[str, int]) -> dict[str, int]:
     """The claim is pure."""
-    return _above(counts, _LINE)
+    return above(counts, LINE)
 
 
 @entry(
@@ -57,18 +58,29 @@ def noise_and_no_threshold(counts: dict[str, int]) -> dict[str, int]:
     return {label: count + geometric(1) for label, count in counts.items()}
 
 
+@entry(
+    (({}, {"a": 1}), ({"x": 3}, {"x": 3, "a": 1})),
+    faulty=False,
+    truth="1",
+    source="The twin: noise on the labels of a list.",
+)
+def noise_on_listed_labels(counts: dict[str, int]) -> dict[str, int]:
+    """The labels are public, and all of them are released."""
+    return {label: counts.get(label, 0) + geometric(1) for label in ("a", "x", "y")}
+
+
 @entry(TABLES, faulty=True, truth="(3, .1)", source="Deltas combined by a maximum.",
        epsilon=3, delta="0.05")  # fmt: skip
 def the_largest_delta_of_three(counts: dict[str, int]) -> dict[str, int]:
     """A user has three labels, and each may betray with the whole delta."""
-    return _above(counts, _LINE)
+    return above(counts, LINE)
 
 
 @entry(TABLES, faulty=False, truth="(3, .02)", source="The twin: deltas are added up.",
        epsilon=3, delta="0.05")  # fmt: skip
 def the_sum_of_three_deltas(counts: dict[str, int]) -> dict[str, int]:
     """Less than a third of the delta for each label: a line higher by 2, that is, by over log 3."""
-    return _above(counts, _LINE + 2)
+    return above(counts, LINE + 2)
 
 
 @entry(
@@ -95,45 +107,6 @@ def noisy_counts_in_noisy_order(counts: dict[str, int]) -> list[list[object]]:
     return [[label, noisy[label]] for label in sorted(noisy, key=lambda k: (-noisy[k], k))]
 
 
-# --- Users and rows: a row is (user, label).
-
-ROWS = (
-    ([["u", "a"]] * 2, [["v", "b"], ["v", "c"], ["u", "a"], ["u", "a"]]),
-    ([["u", "a"]] * 3, [["u", "a"]] * 3 + [["v", "a"]] * 6),
-    ([["u", "a"], ["w", "b"], ["x", "c"]], [["v", "c"], ["u", "a"], ["w", "b"], ["x", "c"]]),
-)
-KNOWN = ("a", "b", "c")
-
-
-def _noisy(counted: Counter[str], epsilon: Fraction | int = 1) -> dict[str, int]:
-    return {label: counted[label] + geometric(epsilon) for label in KNOWN}
-
-
-@entry(ROWS, faulty=False, truth="1", source="R. Wilson et al. PoPETs 2020.")
-def a_bound_on_each_user(rows: list[list[str]]) -> dict[str, int]:
-    """The first row of each user counts."""
-    return _noisy(Counter(label for label in dict(reversed(rows)).values()))
-
-
-@entry(ROWS, faulty=True, truth="infinite", source="A cap on rows in place of one on users.")
-def a_bound_on_all_rows(rows: list[list[str]]) -> dict[str, int]:
-    """The first rows that come count, whoever's they are: a user pushes others out."""
-    return _noisy(Counter(label for _, label in rows[:3]))
-
-
-@entry(ROWS, faulty=True, truth="3", source="Users are bounded before a join that repeats rows.")
-def a_bound_before_a_join(rows: list[list[str]]) -> dict[str, int]:
-    """One row of each user, which is then joined with a table of three rows a label."""
-    return _noisy(Counter(label for label in dict(reversed(rows)).values() for _ in range(3)))
-
-
-@entry(ROWS, faulty=False, truth="1", source="The twin: bounded after the join.")
-def a_bound_after_a_join(rows: list[list[str]]) -> dict[str, int]:
-    """Rows are joined, and then one of each user counts."""
-    joined = [[user, label] for user, label in rows for _ in range(3)]
-    return _noisy(Counter(label for label in dict(reversed(joined)).values()))
-
-
 # --- Equality, and what is said beside the release
 
 CASES = ((["A"] * 8, ["a", *["A"] * 8]), (["A"] * 8 + ["b"], ["A"] * 8 + ["b", "b"]))
@@ -150,14 +123,14 @@ def labels_named_by_the_first_row(labels: list[str]) -> dict[str, int]:
     """Labels are equal whatever their case."""
     names: dict[str, str] = {}
     counted = Counter(names.setdefault(label.lower(), label) for label in labels)
-    return _above(dict(counted), _LINE)
+    return above(dict(counted), LINE)
 
 
 @entry(CASES, faulty=False, truth="(1, .05)", source="The twin: equal are equal texts.",
        delta="0.05")  # fmt: skip
 def labels_named_by_themselves(labels: list[str]) -> dict[str, int]:
     """Labels are equal if their texts are."""
-    return _above(dict(Counter(labels)), _LINE)
+    return above(dict(Counter(labels)), LINE)
 
 
 @entry(

@@ -135,3 +135,35 @@ def a_tree(counts: list[int]) -> list[int]:
     return [
         sum(counts[k : k + w]) + geometric(quarter) for w in (1, 2, 4, 8) for k in range(0, 8, w)
     ]
+
+
+def _split(counts: list[int], each: Fraction | int) -> list[int]:
+    """Return the widths of the parts of a line, halved where a noisy count is 4 or more."""
+    if len(counts) == 1 or sum(counts) + geometric(each) < 4:
+        return [len(counts)]
+    half = len(counts) // 2
+    return _split(counts[:half], each) + _split(counts[half:], each)
+
+
+ON_ONE_PATH = (
+    ([3] + [0] * 7, [4] + [0] * 7),
+    ([0] * 7 + [5], [0] * 7 + [6]),
+    ([0] * 8, [1] + [0] * 7),
+)
+
+
+@entry(
+    ON_ONE_PATH,
+    faulty=True,
+    truth="3",
+    source="Splits whose sensitivity is counted once: a record is in one node of each level.",
+)
+def splits_that_are_paid_once(counts: list[int]) -> list[int]:
+    """A decision on each of three levels, each with the whole budget."""
+    return _split(counts, 1)
+
+
+@entry(ON_ONE_PATH, faulty=False, truth="1", source="The twin: a decision has a third.")
+def splits_that_are_each_paid(counts: list[int]) -> list[int]:
+    """A decision on each of three levels."""
+    return _split(counts, Fraction(1, 3))

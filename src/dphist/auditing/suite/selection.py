@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from dphist.auditing.suite.entry import entry, geometric
+from dphist.auditing.suite.entry import entry, geometric, one_sided_geometric
 from dphist.auditing.suite.noise import DING
 
 UP = (([1, 1, 1, 1, 1], [2, 1, 1, 1, 1]), ([1, 1, 1, 1, 1], [2, 2, 2, 2, 2]),
@@ -15,6 +15,8 @@ QUERIES = (
     ([0] * 4 + [1], [1] * 4 + [0]),
     ([0] * 12 + [1] * 12, [1] * 12 + [0] * 12),
 )
+# Checked against the papers' own code of StatDP (noisy max, histogram and sparse vector, of which
+# iSVT1 to 4 are algorithms 5, 6, 4 and 3 here) and of DP-Sniper (algorithms 1 to 6).
 LYU = "M. Lyu et al. Understanding the Sparse Vector Technique for DP. VLDB 2017. Algorithm"
 _HALF, _QUARTER = Fraction(1, 2), Fraction(1, 4)
 
@@ -33,6 +35,24 @@ def place_of_the_noisy_maximum(counts: list[int]) -> int:
 def the_noisy_maximum_itself(counts: list[int]) -> int:
     """The largest noisy count is released in place of its place."""
     return max(count + geometric(_HALF) for count in counts)
+
+
+@entry(UP, faulty=False, truth="1", source="The twin: as many counts are paid as may change.")
+def the_noisy_maximum_that_is_paid(counts: list[int]) -> int:
+    """The largest of five counts, each with a fifth of the budget."""
+    return max(count + geometric(Fraction(1, 5)) for count in counts)
+
+
+@entry(UP, faulty=False, truth="1", source=f"{DING} Noisy max with exponential noise.")
+def place_of_the_one_sided_maximum(counts: list[int]) -> int:
+    """Noise is never negative."""
+    return _largest([count + one_sided_geometric(_HALF) for count in counts])
+
+
+@entry(UP, faulty=True, truth="infinite", source=f"{DING} Noisy max with exponential noise.")
+def the_one_sided_maximum_itself(counts: list[int]) -> int:
+    """Noise is never negative, so no result is below the largest count."""
+    return max(count + one_sided_geometric(_HALF) for count in counts)
 
 
 @entry(UP, faulty=True, truth="5", source="Noise for one count where five may change.")
@@ -85,10 +105,25 @@ def sparse_vector_3(answers: list[int]) -> list[object]:
     return _sparse(answers, _HALF, _HALF, 1, values=True)
 
 
+@entry(QUERIES, faulty=False, truth="1", source="The twin of 3: Y. Wang et al. PLDI 2019.")
+def sparse_vector_with_fresh_values(answers: list[int]) -> list[object]:
+    """The value that is released has noise of its own, and a third of the budget."""
+    third = Fraction(1, 3)
+    shown = _sparse(answers, third, Fraction(1, 6), 1)
+    above = shown[-1:] == ["above"]
+    return [*shown[:-1], answers[len(shown) - 1] + geometric(third)] if above else shown
+
+
 @entry(QUERIES, faulty=True, truth="3.25", source=f"{LYU} 4: Lee and Clifton 2014.")
 def sparse_vector_4(answers: list[int]) -> list[object]:
     """Noise on each answer does not grow with the number of answers above."""
     return _sparse(answers, _QUARTER, Fraction(3, 4), 2)
+
+
+@entry(QUERIES, faulty=False, truth="1", source="The twin of 4: noise of 2 c / epsilon_2.")
+def sparse_vector_4_that_is_paid(answers: list[int]) -> list[object]:
+    """Noise on each answer grows with the number of answers above."""
+    return _sparse(answers, _QUARTER, Fraction(3, 16), 2)
 
 
 @entry(QUERIES, faulty=True, truth="infinite", source=f"{LYU} 5: Stoddard et al. 2014.")

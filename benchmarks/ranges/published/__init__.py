@@ -1,6 +1,0 @@
-"""Published mechanisms for ranges, implemented here for comparison only.
-
-Their noise is in floating point from a seeded generator, and MWEM is told the number of records.
-What they estimate is fit for a comparison of errors and for nothing else, least of all for a
-release. Neighbors differ by one record, here as everywhere.
-"""

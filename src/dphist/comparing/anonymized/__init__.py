@@ -1,0 +1,1 @@
+"""Anonymized histograms compared: sorted L1 error."""

@@ -1,0 +1,1 @@
+"""Labels and their counts compared: labels found, and errors of counts."""

@@ -1,0 +1,67 @@
+"""HB: a tree of equal branching with least squares (Qardaji, Yang, Li 2013). For comparison only.
+
+Every level below the root is counted, with an equal share of epsilon. The number of children is the
+one with the smallest mean variance that the paper derives.
+"""
+
+import numpy as np
+
+from dphist.arrays import FloatArray, IntArray
+from dphist.ranges.consistency import consistent
+from dphist.ranges.shape import TreeShape
+
+
+def hb(counts: IntArray, epsilon: float, generator: np.random.Generator) -> FloatArray:
+    """Return estimates of the bins, in the shape of `counts`; unbiased."""
+    shape = TreeShape(counts.shape, branching_of(counts.shape))
+    exact = shape.sums(counts)
+    height = len(exact) - 1
+    noisy = [
+        level + generator.laplace(scale=height / epsilon, size=level.shape) for level in exact[1:]
+    ]
+    weights = [0.0, *[1.0] * height]
+    return consistent(shape, [np.zeros(exact[0].shape), *noisy], weights)[-1]
+
+
+def branching_of(bins: tuple[int, ...]) -> int:
+    """Return the number of children along each axis with the smallest mean variance."""
+    variance = _line_variance if len(bins) == 1 else _grid_variance
+    return min(range(2, max(bins) + 1), key=lambda b: variance(max(bins), b))
+
+
+def _line_variance(bins: int, branching: int) -> float:
+    return mean_variance(branching, levels_of(bins, branching))
+
+
+def mean_variance(branching: int, height: int) -> float:
+    """Return the mean variance of a range before least squares, times epsilon²/2 (Eq. 3)."""
+    b, h = branching, height
+    return (b - 1) * h**3 - 2 * (b + 1) * h**2 / 3
+
+
+def _grid_variance(side: int, branching: int) -> float:
+    """Return what the mean variance of a rectangle is proportional to (Sec. 5.1)."""
+    return branching * (side - 1) * levels_of(side, branching) ** 2
+
+
+def levels_of(bins: int, branching: int) -> int:
+    """Return the number of levels below the root."""
+    height = 0
+    while branching**height < bins:
+        height += 1
+    return height
+
+
+def nodes_of(lo: int, hi: int, branching: int, height: int) -> int:
+    """Return the minimum number of nodes of a complete tree that make up bins lo, ..., hi - 1.
+
+    The root is not among them: a range of all bins is the sum of its children.
+    """
+    found = 0
+    for _ in range(height - 1):
+        up, down = -(-lo // branching), hi // branching
+        if up >= down:
+            break
+        found += up * branching - lo + hi - down * branching
+        lo, hi = up, down
+    return found + hi - lo

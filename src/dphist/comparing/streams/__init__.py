@@ -1,0 +1,1 @@
+"""Running counts compared: errors at several times of a stream."""

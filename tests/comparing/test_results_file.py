@@ -1,0 +1,150 @@
+"""Results are kept after each cell, read again, and refused where settings differ."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dphist as dh
+from dphist.comparing.results_file import COLUMNS
+
+PROFILE = dh.Profile.from_counts([40, 12, 9, 7, 4, 2, 2, 1])
+LINE = np.array([5, 0, 0, 900, 30, 30, 2, 0])
+
+
+def rows_of(path: Path) -> list[str]:
+    return [line for line in path.read_text().splitlines() if not line.startswith("#")][1:]
+
+
+def test_a_second_run_goes_on_where_the_first_stopped(tmp_path) -> None:
+    output = tmp_path / "found.csv"
+    few = {"seconds": 20, "target": 0, "output": output}
+    first = dh.compare([dh.RankSplit], PROFILE, [1], most=4, **few)
+    assert first.rows[0].runs == 4
+    assert len(rows_of(output)) == 1
+    again = dh.compare([dh.RankSplit], PROFILE, [1], most=4, **few)
+    assert again.rows == first.rows
+    more = dh.compare([dh.RankSplit, dh.PrivHist], PROFILE, [1, 2], most=6, **few)
+    assert [row.runs for row in more] == [6] * 4
+    assert len(rows_of(output)) == 4
+
+
+def test_rows_of_mechanisms_that_are_not_asked_for_stay_in_the_file(tmp_path) -> None:
+    output = tmp_path / "found.csv"
+    dh.compare([dh.RankSplit], PROFILE, [1], most=2, output=output)
+    found = dh.compare([dh.PrivHist], PROFILE, [1], most=2, output=output)
+    assert [row.mechanism for row in found] == ["PrivHist"]
+    assert [line.split(",")[0] for line in rows_of(output)] == ["PrivHist", "RankSplit"]
+
+
+def test_roots_are_kept_as_well_as_means(tmp_path) -> None:
+    output = tmp_path / "found.csv"
+    first = dh.compare([dh.LeafCounts], LINE, [1], most=5, target=0, output=output)
+    again = dh.compare([dh.LeafCounts], LINE, [1], most=5, target=0, output=output)
+    for one, other in zip(first, again, strict=True):
+        assert one.error == pytest.approx(other.error)
+        assert one.standard_error == pytest.approx(other.standard_error)
+
+
+@pytest.mark.parametrize(
+    ("data", "settings", "said"),
+    [
+        (dh.Profile.from_counts([1]), {}, "of other data"),
+        (dh.Profile.from_counts([40, 12, 9, 7, 4, 2, 2, 1], 2), {}, "of other data"),
+        (LINE, {}, "of data of another kind"),
+        (PROFILE, {"delta": "1e-5"}, "of another delta"),
+    ],
+)
+def test_a_file_of_other_settings_is_refused(tmp_path, data, settings, said) -> None:
+    output = tmp_path / "found.csv"
+    dh.compare([dh.RankSplit], PROFILE, [1], most=2, output=output)
+    before = output.read_bytes()
+    mechanism = dh.LeafCounts if data is LINE else dh.RankSplit
+    with pytest.raises(dh.ParameterError, match=f"^output must be .*{said}"):
+        dh.compare([mechanism], data, [1], most=2, output=output, **settings)
+    assert output.read_bytes() == before
+
+
+def test_a_delta_is_the_same_however_it_is_written(tmp_path) -> None:
+    output = tmp_path / "found.csv"
+    for delta in ("1e-6", 1e-6, "0.000001"):
+        dh.compare([dh.RankSplit], PROFILE, [1], delta=delta, most=2, output=output)
+    assert len(rows_of(output)) == 1
+
+
+def test_a_file_of_another_version_or_mechanism_is_refused(tmp_path) -> None:
+    output = tmp_path / "found.csv"
+    dh.compare({"mine": dh.RankSplit}, PROFILE, [1], most=2, output=output)
+    with pytest.raises(dh.ParameterError, match="another one named mine"):
+        dh.compare({"mine": dh.SortedCounts}, PROFILE, [1], most=2, output=output)
+    output.write_text(output.read_text().replace(dh.__version__, "0.0.1"))
+    with pytest.raises(dh.ParameterError, match="another version of dphist"):
+        dh.compare({"mine": dh.RankSplit}, PROFILE, [1], most=2, output=output)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: "",
+        lambda text: "count,prevalence\n1,2\n",
+        lambda text: text.replace("# dphist compare", "# something"),
+        lambda text: text.replace('{"format"', "{format"),
+        lambda text: text.replace("\nRankSplit,", "\nRankSplit,a,"),
+        lambda text: text[: text.rindex(",")] + ",nan\n",
+        lambda text: text.replace("# {", "# [{"),
+    ],
+)
+def test_what_is_no_such_file_is_refused_and_left_alone(tmp_path, change) -> None:
+    output = tmp_path / "found.csv"
+    dh.compare([dh.RankSplit], PROFILE, [1], most=2, output=output)
+    output.write_text(change(output.read_text()))
+    before = output.read_bytes()
+    with pytest.raises(dh.OutputFileError, match="no result of a comparison"):
+        dh.compare([dh.RankSplit], PROFILE, [1], most=2, output=output)
+    assert output.read_bytes() == before
+
+
+def test_to_csv_writes_what_a_comparison_goes_on_from(tmp_path) -> None:
+    output = tmp_path / "found.csv"
+    found = dh.compare([dh.RankSplit], PROFILE, ["1/3"], most=3, target=0)
+    found.to_csv(output)
+    assert rows_of(output)[0].split(",")[4:6] == ["1/3", "sorted L1 error"]
+    again = dh.compare([dh.RankSplit], PROFILE, ["1/3"], most=3, target=0, output=output)
+    assert again.rows == found.rows
+    assert len(COLUMNS) == len(rows_of(output)[0].split(","))
+
+
+def test_a_folder_that_does_not_exist_is_refused_before_runs(tmp_path) -> None:
+    with pytest.raises(dh.OutputFileError, match="folder"):
+        dh.compare([dh.RankSplit], PROFILE, [1], output=tmp_path / "nowhere" / "found.csv")
+
+
+KILLED = """
+import os, signal, sys, time
+import dphist as dh
+
+class Killing:
+    guarantee = dh.PureDP(1)
+    def release(self, data):
+        time.sleep(0.3)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+profile = dh.Profile.from_counts([40, 12, 9, 7, 4, 2, 2, 1])
+mechanisms = {"RankSplit": dh.RankSplit, "killing": lambda epsilon: Killing()}
+dh.compare(mechanisms, profile, [1], most=3, target=0, seconds=30, output=sys.argv[1])
+"""
+
+
+@pytest.mark.verify
+def test_a_killed_run_leaves_its_finished_cells(tmp_path) -> None:
+    output = tmp_path / "found.csv"
+    done = subprocess.run([sys.executable, "-c", KILLED, str(output)], check=False, env=os.environ)
+    assert done.returncode == -signal.SIGKILL
+    assert [line.split(",")[0] for line in rows_of(output)] == ["RankSplit"]
+    assert list(tmp_path.iterdir()) == [output]
+    found = dh.compare([dh.RankSplit], PROFILE, [1], most=3, target=0, output=output)
+    assert found.rows[0].runs == 3
