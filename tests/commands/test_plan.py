@@ -62,6 +62,14 @@ def test_a_public_list_of_labels_is_planned_as_it_is_released(tmp_path: Path, ca
     assert made.mechanism.expected_error().half_width == row["half_width"]
 
 
+@pytest.mark.parametrize("text", ["", "a\nb\na\n", "\n\n"])
+def test_a_list_that_is_none_is_refused_by_its_name(text: str, tmp_path: Path, capsys) -> None:
+    path = tmp_path / "genes.txt"
+    path.write_text(text)
+    assert main(["plan", "labels", "--epsilon", "1", "--known-labels", str(path)]) == 1
+    assert f"{path} must list at least one label, and each once" in capsys.readouterr().err
+
+
 def test_the_command_of_a_prefix_plan_gives_the_total(capsys) -> None:
     shared = ["--bins", "64", "--expect-total", "9000", "--workload", "prefix"]
     assert main(["plan", "ranges", *shared, "--epsilon", "0.1"]) == 0

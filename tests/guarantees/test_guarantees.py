@@ -15,6 +15,7 @@ from scipy.stats import norm
 from dphist import ZCDP, ApproxDP, ApproxZCDP, PureDP, compose
 from dphist.errors import ParameterError
 from dphist.privacy import conversion, rounding
+from dphist.privacy.composition import least_epsilon
 
 fractions = st.fractions(min_value=Fraction(1, 1000), max_value=50, max_denominator=1000)
 deltas = st.fractions(min_value=0, max_value=Fraction(9, 10), max_denominator=1000)
@@ -214,3 +215,20 @@ def test_total_delta_must_exceed_the_guarantee_s_own() -> None:
 def test_extreme_guarantees_convert(rho: str) -> None:
     assert ZCDP(rho).to_approx_dp("1e-100").epsilon > 0
     assert PureDP(5000).to_zcdp().rho == 5000
+
+
+@given(
+    rhos=st.lists(st.fractions(Fraction(1, 10**6), 5), min_size=1, max_size=4),
+    deltas=st.lists(st.sampled_from([0, "1e-9", "1e-7", "9e-7", "1e-6"]), min_size=4, max_size=4),
+    releases=st.sampled_from([1, 3]),
+)
+def test_the_least_epsilon_is_that_of_one_of_the_guarantees(rhos, deltas, releases) -> None:
+    """What is converted is one guarantee with its own rho and delta, never parts of two."""
+    total = Fraction(1, 10**6)
+    each = [
+        ApproxZCDP(rho, delta) if delta else ZCDP(rho)
+        for rho, delta in zip(rhos, deltas, strict=False)
+    ]
+    alone = [least_epsilon([guarantee], total, releases) for guarantee in each]
+    found = [epsilon for epsilon in alone if epsilon is not None]
+    assert least_epsilon(each, total, releases) == min(found, default=None)

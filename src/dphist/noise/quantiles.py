@@ -1,5 +1,6 @@
 """Quantiles of the normal distribution, rigorously rounded up."""
 
+import functools
 import math
 from fractions import Fraction
 
@@ -11,6 +12,7 @@ from dphist.noise.enclosures import normal_two_sided_tail
 _GRID = 32
 
 
+@functools.lru_cache(maxsize=1024)
 def normal_quantile_above(p: Fraction) -> Fraction:
     """Return a rational z >= 0 just above the smallest with Pr[N(0, 1) > z] <= p.
 

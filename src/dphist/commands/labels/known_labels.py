@@ -37,4 +37,6 @@ def known_labels(path: str) -> list[Any]:
         return [line for line in (each.removesuffix("\r") for each in text.split("\n")) if line]
 
     labels: list[Any] = redact_errors(listed, problem)
+    if not labels or len({repr(label) for label in labels}) < len(labels):
+        raise InputFileError(f"{path} must list at least one label, and each once")
     return labels
