@@ -45,6 +45,7 @@ def test_boundaries_are_those_of_step_h2(total: int, epsilon: float, noisy: list
     assert set(extra) <= set(noisy)
 
 
+@pytest.mark.verify
 def test_number_of_boundaries_grows_like_the_root() -> None:
     """Half a power of n, up to logarithms: a thousand times the records, some 32 times the ends."""
     for epsilon in (1.0, 0.1, 0.01):

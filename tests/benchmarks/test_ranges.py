@@ -331,6 +331,7 @@ def error_of(contender: Contender, scale: str) -> float:
     return float(np.exp(np.log(errors).mean()))
 
 
+@pytest.mark.quick("[1000-0.6]")
 @pytest.mark.parametrize(("scale", "at_most"), [("1000", 0.6), ("10000000", 1.0)])
 def test_the_adaptive_tree_is_ahead_of_the_fixed_one(scale, at_most) -> None:
     named = {one.name: one for one in contenders(1)}

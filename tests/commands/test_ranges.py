@@ -296,6 +296,7 @@ def test_interruptions_leave_nothing(error, code, records, capsys, monkeypatch) 
     assert [path.name for path in records.parent.iterdir()] == [records.name]
 
 
+@pytest.mark.quick("streams/")
 @pytest.mark.parametrize(
     ("file", "column", "start", "stop", "records"),
     [

@@ -31,6 +31,7 @@ def table(counts: dict, max_labels: int | None = 1, max_count: int = 1) -> Label
     )
 
 
+@pytest.mark.quick("counts0", "counts2")
 @pytest.mark.parametrize(
     ("max_count", "epsilon", "counts", "k"),
     [(1, "1", [1], 3), (1, "1", [4, 3, 3], 1), (3, "0.5", [9, 8, 2], 2)],

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from dphist.anonymized.mechanism import AnonymizedMechanism, GeometricMechanism
@@ -109,9 +110,15 @@ def expected_error(release: Release) -> float | None:
     """
     try:
         total = release.value.total if release.total is None else release.total
-        return float(release.mechanism.expected_error(total))
+        mechanism: Any = release.mechanism
+        return _tried(mechanism, total)
     except ParameterError:
         return None
+
+
+@lru_cache(maxsize=16)  # a page needs it twice, and a mechanism is tried up to 32 times
+def _tried(mechanism: Any, total: int) -> float:
+    return float(mechanism.expected_error(total))
 
 
 def _too_many(value: tuple[Any, ...]) -> bool:
