@@ -311,6 +311,7 @@ def test_a_release_is_decoded_again(seeded, monkeypatch) -> None:
     assert release.redecode().value != release.value
 
 
+@pytest.mark.verify
 def test_bars_of_large_counts_hold_the_truth_as_often_as_stated() -> None:
     """Seeded, log-normal counts, of which nothing was chosen. With columns' scale 93.8 % hold."""
     held, mechanism = [], AdaptiveScan(epsilon="0.1")

@@ -49,6 +49,7 @@ def test_independent_runs_are_never_warned_of(outcomes: int) -> None:
             assert dependence([draw.randrange(outcomes) for _ in range(size)]) == ""
 
 
+@pytest.mark.verify
 def test_mechanisms_are_not_warned_of() -> None:
     result = dh.audit(dh.SortedCounts(epsilon=1, labels=3), seconds=1.5, layers=STATISTICAL)
     assert result.warning == ""

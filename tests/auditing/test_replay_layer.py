@@ -124,7 +124,7 @@ class HalfTheNoise(dh.SortedCounts):
         return 2 * self.epsilon
 
 
-@pytest.mark.quick("[AdaptiveScan]", "[AdaptiveTree]", "[HierarchicalTree]", "[PrivHist]")
+@pytest.mark.quick("[HierarchicalTree]", "[PrivHist]")
 @pytest.mark.parametrize("mechanism", [
     dh.AdaptiveScan(epsilon="1/2"),
     dh.RankSplit(epsilon=1, sensitivity=3),

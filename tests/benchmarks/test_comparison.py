@@ -332,6 +332,7 @@ def test_one_mechanism_is_measured_anew_and_the_others_are_kept(
     assert {row["mechanism"] for row in table(tmp_path / "b")} == {"RankSplit"}
 
 
+@pytest.mark.verify
 def test_a_mechanism_that_fails_does_not_end_the_run(
     tmp_path, profiles, capsys, monkeypatch
 ) -> None:

@@ -26,6 +26,7 @@ def named(name: str) -> Shape:
     return next(shape for shape in real_shapes() if shape.name == name)
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("name", ["NETTRACE", "SEARCHLOGS"])
 def test_errors_by_size(name) -> None:
     """Section 5.2: H- is below H~ everywhere, and below L~ for long ranges alone."""

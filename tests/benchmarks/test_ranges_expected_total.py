@@ -38,6 +38,7 @@ def test_errors_are_those_of_the_mechanism_with_that_guess() -> None:
     assert all(len(runs) == 2 and (runs > 0).all() for runs in found.values())
 
 
+@pytest.mark.verify
 def test_tables_are_printed(monkeypatch, capsys) -> None:
     lines = [Shape(name, np.arange(40)) for name in "abcd"]
     monkeypatch.setattr(expected_total, "read_shapes", lambda axes: lines)

@@ -411,6 +411,7 @@ def test_what_was_written_is_said_even_if_printing_fails(json_too, tmp_path) -> 
     assert dh.Release.load(out).guarantee == dh.PureDP(1)
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
 def test_any_terminal_can_show_what_is_printed(encoding, tmp_path) -> None:
     done = subprocess.run(

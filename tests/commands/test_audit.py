@@ -144,7 +144,7 @@ def test_everything_has_a_name_of_its_own() -> None:
     assert not any("spark" in name for name in everything())
 
 
-@pytest.mark.quick("[ledger]", "[labels of polars]", "[new labels of arrow]", "[bins of duckdb]")
+@pytest.mark.quick("[ledger]", "[bins of duckdb]")
 @pytest.mark.parametrize("name", [each for each in everything() if each not in MECHANISMS])
 def test_tables_and_ledgers_are_audited(name: str, capsys) -> None:
     assert main(["audit", name, "--seconds", "1.5", "--json"]) == 0

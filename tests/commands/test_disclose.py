@@ -135,6 +135,7 @@ def test_an_output_that_exists_is_kept(folder, capsys) -> None:
     assert parameters("e.yaml") == {"epsilon": 0.333334}
 
 
+@pytest.mark.verify
 def test_without_the_extra_the_command_says_what_to_install(folder) -> None:
     code = (
         "import sys; sys.modules['yaml'] = None; from dphist.cli import main; "

@@ -441,6 +441,7 @@ def test_a_table_without_rows_is_released(tmp_path, capsys) -> None:
     assert "No label was released" in page.read_text()
 
 
+@pytest.mark.verify
 def test_anonymize_bounds_users(records, tmp_path, capsys) -> None:
     bounded = ("--label", "word", "--user", "who", "--max-records", 2, "--epsilon", 2)
     out, page = tmp_path / "r.json", tmp_path / "r.html"

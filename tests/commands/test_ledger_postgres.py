@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 import dphist as dh
 from tests.commands.ledgers import UNIT, anonymize, run, written
 from tests.commands.test_ledger_paying import no_defaults
@@ -10,6 +12,7 @@ from tests.support.postgres import running_server
 __all__ = ["no_defaults"]  # a fixture of every test here
 
 
+@pytest.mark.verify
 def test_a_year_in_postgres(tmp_path: Path, capsys, monkeypatch) -> None:
     file, saved, page = written(tmp_path / "rows.csv"), tmp_path / "r.json", tmp_path / "p.html"
     with running_server() as server:

@@ -56,6 +56,7 @@ def saved(release: dh.Release, tmp_path: Path) -> Path:
     return tmp_path / "r.json"
 
 
+@pytest.mark.verify
 def test_a_release_in_words(release: dh.Release, saved: Path, capsys) -> None:
     assert run("properties", saved) == 0
     out = capsys.readouterr().out

@@ -346,6 +346,7 @@ def test_a_new_state_is_kept_only_if_it_counted_an_event(
     assert held("empty.db") == 0
 
 
+@pytest.mark.verify
 def test_a_state_without_events_yet_is_locked_and_removed_when_stopped() -> None:
     with started(*BUDGET, "--every-seconds", 0.2, "--json") as child:
         assert reading(child) == (0, {})
@@ -511,6 +512,7 @@ def test_a_complete_line_counts_before_the_next_comes() -> None:
     assert held() == 200
 
 
+@pytest.mark.verify
 def test_readings_on_a_clock_come_while_nothing_else_does() -> None:
     with started(*BUDGET, "--every-seconds", 0.3, "--json") as child:
         feed(child, "a\n" * 60)

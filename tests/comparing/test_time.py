@@ -43,6 +43,7 @@ def test_a_slow_run_is_cut_when_the_time_is_up() -> None:
     assert found.stopped == "the time was up"
 
 
+@pytest.mark.verify
 def test_time_that_fast_mechanisms_leave_over_goes_to_slow_ones() -> None:
     """An equal share of 0.25 s is too little for a run of 0.4 s; what is left over is enough."""
     mechanisms = {f"quick {place}": (lambda epsilon: Slow(0)) for place in range(7)}

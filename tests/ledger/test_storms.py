@@ -282,7 +282,7 @@ class Storm:
                     self._witness.note("refused", key)
 
 
-@pytest.mark.quick("sqlite-few")
+@pytest.mark.verify
 @pytest.mark.parametrize("size", ["few", "many"])
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 def test_workers_that_are_killed_at_any_moment(

@@ -69,6 +69,7 @@ def test_the_example_is_short() -> None:
     assert len([line for line in body.splitlines() if line.strip()]) <= 50
 
 
+@pytest.mark.verify
 def test_a_fresh_process_loads_shows_and_reports_it(
     installed: Path, saved: Path, tmp_path: Path
 ) -> None:

@@ -125,7 +125,7 @@ def twice_observed(asked: Property, profile: Profile, n: int) -> float:
     return 2 * observed(asked, profile, n)
 
 
-@pytest.mark.quick("k=6")
+@pytest.mark.verify
 @every_property
 def test_sensitivity_over_observed_counts_is_found_out(asked: Property) -> None:
     """It is less than what neighbours differ by, in either relation; the true ones never are."""

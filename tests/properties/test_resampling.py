@@ -232,6 +232,7 @@ def test_every_mechanism_can_be_run_again(mechanism: Any, tmp_path: Path) -> Non
     assert found.interval[0] < found.value <= found.interval[1]
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("counts", [[], [1], [2, 1]])
 def test_small_releases(counts: list[int]) -> None:
     for epsilon in ("0.05", 8):
@@ -364,7 +365,7 @@ def test_intervals_hold_the_truth(law: int) -> None:
     assert without <= held - 0.1 * many
 
 
-@pytest.mark.quick("1-True", "0.4-False")
+@pytest.mark.verify
 @pytest.mark.parametrize(("factor", "agrees"), [("1", True), ("2.5", False), ("0.4", False)])
 def test_the_spread_is_that_of_releases(factor: str, agrees: bool) -> None:
     """Resampled and true standard deviation are alike, but not if epsilon is another one."""

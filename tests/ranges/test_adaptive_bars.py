@@ -432,6 +432,7 @@ def test_bars_hold_the_truth(name, bars, budget):
     assert min(coverage(TRUTHS[name], bars, **budget).values()) >= 0.9
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("planted", [by_the_prior, by_noise_alone])
 def test_planted_bars_are_caught(planted):
     """Each fails on some shape in one axis and in two."""

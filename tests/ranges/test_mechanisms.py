@@ -80,7 +80,7 @@ def test_no_records_are_released_too(make):
     assert release.guarantee == PureDP(1)
 
 
-@pytest.mark.quick("bins0-")
+@pytest.mark.verify
 @pytest.mark.parametrize("budget", [{"epsilon": 0.5}, {"rho": 0.05}])
 @pytest.mark.parametrize("bins", [(100,), (12, 10)])
 def test_unbiased_answers_are_off_by_their_standard_error(budget, bins):

@@ -239,6 +239,7 @@ def test_a_value_without_a_kind_is_refused() -> None:
     assert "918273645" not in str(caught.value)
 
 
+@pytest.mark.verify
 def test_pages_of_all_kinds_hold_text_and_no_release() -> None:
     """What a template sees cannot reach the release, so not what stands beside its value."""
     page = kinds.kind_of(releases.tiny_release()).page(releases.tiny_release())

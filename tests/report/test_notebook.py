@@ -260,6 +260,7 @@ def test_a_class_of_somebody_else_s_has_a_view() -> None:
         html_of(Mean)
 
 
+@pytest.mark.verify
 def test_what_is_drawn_alone_imports_matplotlib() -> None:
     """Import of dphist loads no pages; cards without figures load no matplotlib."""
     code = """

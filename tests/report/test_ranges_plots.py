@@ -48,6 +48,7 @@ def test_the_plot_is_of_the_release(name: str) -> None:
     assert by_bin.get_ylim()[1] >= band.max()
 
 
+@pytest.mark.verify
 def test_a_million_bins_are_few_steps() -> None:
     release = released(LeafCounts, np.full(2**20, 3))
     source = report_html(release)

@@ -473,6 +473,7 @@ def test_more_labels_than_memory(
             records(path)
 
 
+@pytest.mark.verify
 def test_progress_is_told_and_never_falls(tmp_path: Path) -> None:
     path = tmp_path / "large.parquet"
     large_parquet(path, 3_000_000, "i::VARCHAR")

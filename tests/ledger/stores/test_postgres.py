@@ -187,6 +187,7 @@ def test_a_charge_takes_two_round_trips(server: Server, monkeypatch: pytest.Monk
     assert len(asked) == 4
 
 
+@pytest.mark.verify
 def test_a_commit_whose_outcome_stays_unknown_is_said(
     place: str, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
