@@ -165,12 +165,27 @@ def test_the_query_is_one_of_its_dialect(dialect: str, count: str | None) -> Non
     (read,) = sqlglot.parse(query, dialect=dialect, error_level=sqlglot.ErrorLevel.RAISE)
     assert read is not None
     assert [column.alias for column in read.expressions] == ["label", "count"]
+    # Snowflake would fold names without quotes to capitals.
+    assert all(column.args["alias"].args["quoted"] for column in read.expressions)
+    aliases = {each.alias for each in read.find_all(sqlglot.exp.Alias)} - {"label", "count"}
+    assert all(alias.startswith("dphist_") for alias in aliases)
     tables = {table.sql(dialect=dialect) for table in read.find_all(sqlglot.exp.Table)}
     quote = "`" if dialect == "bigquery" else '"'
     assert f"{quote}a shop{quote}.{quote}visits{quote}" in tables
     assert len(tables) == 5
     assert not list(read.find_all(sqlglot.exp.Join))
     assert read.sql(dialect=dialect)
+
+
+@both
+def test_a_column_that_is_missing_is_no_other(warehouse: Warehouse) -> None:
+    warehouse.hold([("u", "a", 1)])
+    for name in ("term", "place", "amount"):
+        query = dh.sql.count_labels(
+            dialect=warehouse.dialect, table='visits, "all"', label=name, user="who", max_labels=1
+        )
+        with pytest.raises((duckdb.Error, psycopg.Error)):
+            warehouse._connection.execute(query).fetchall()
 
 
 @pytest.mark.parametrize("dialect", dh.sql.DIALECTS)
@@ -200,6 +215,8 @@ def test_names_stay_names(dialect: str) -> None:
         ({"table": []}, "table must be"),
         ({"table": ["a", 1]}, "table must be a name"),
         ({"count": 1}, "count must be a name"),
+        ({"label": "dphist_who"}, "label must not begin with dphist_"),
+        ({"user": "DPHIST_TERM"}, "user must not begin with dphist_"),
     ],
 )
 def test_bad_arguments_are_refused(given: dict[str, Any], message: str) -> None:

@@ -31,8 +31,11 @@ def forget(path: str) -> None:
 def remove(path: str) -> None:
     """Remove a registered file or folder, and unregister it.
 
-    Other threads may still write into the folder, so removal is tried several times.
+    Other threads may still write into the folder, so removal is tried several times. What a forked
+    process has of its parent's stays.
     """
+    if _paths.get(path, os.getpid()) != os.getpid():
+        return
     for _ in range(_TRIES):
         with contextlib.suppress(OSError):
             Path(path).unlink()

@@ -64,7 +64,7 @@ _DIALECTS = {
     ),
     "snowflake": _Dialect(
         '"', '""', "TO_BINARY(CAST({} AS VARCHAR), 'UTF-8')", "TO_VARCHAR({}, 'UTF-8')",
-        "MD5({})", "MD5({})", "NUMBER(38, 0)", "NUMBER(38, 0)",
+        "MD5(TO_VARCHAR({}, 'HEX'))", "MD5({})", "NUMBER(38, 0)", "NUMBER(38, 0)",
     ),
     "bigquery": _Dialect(
         "`", "\\`", "CAST(CAST({} AS STRING) AS BYTES)", "SAFE_CONVERT_BYTES_TO_STRING({})",
@@ -92,10 +92,13 @@ def count_labels(
     ----------
     dialect : "duckdb", "postgres", "snowflake" or "bigquery".
     table : name of a table or view; for several parts, such as schema and table, a list of names.
-        Names are quoted: they are taken letter by letter.
+        Names are quoted, so that they stay names. Some warehouses read more into a table's name,
+        such as BigQuery into an asterisk.
     label, user : columns of any type that the warehouse can write as text. Two values are one label
         or user exactly if their texts have the same bytes: no collation of the warehouse merges
-        two. Rows without a user or a label are dropped.
+        two. Cast users to text or integers before: two users whose values have one text, such as
+        floats that are shown rounded, are bounded as one, and neither is protected. Rows without a
+        user or a label are dropped.
     max_labels : maximum number of labels of one user; each user keeps that many, chosen at random
         and independently of other users.
     count : column of whole numbers, if a row is that many records (default: each row is one).
@@ -137,33 +140,38 @@ def count_labels(
         counted = f"CAST({_quoted(count, used, 'count')} AS {used.whole})"
         amount = f"GREATEST(LEAST(COALESCE({counted}, 0), {most}), 0)"
     hashed = used.texts_digest.format(
-        f"CONCAT('{fresh_key()}', {used.digest.format('who')}, {used.digest.format('term')})"
+        f"CONCAT('{fresh_key()}', {used.digest.format('dphist_who')}, "
+        f"{used.digest.format('dphist_term')})"
     )
+    shown, number = (_quoted(name, used, name) for name in ("label", "count"))
+    # No alias is a name that a caller can give: it could stand in for a column that is missing.
     return f"""\
 WITH
   -- Texts as bytes, so that no collation merges two users or labels.
   dphist_given AS (
-    SELECT {who} AS who, {term} AS term, {amount} AS amount
+    SELECT {who} AS dphist_who, {term} AS dphist_term, {amount} AS dphist_amount
     FROM {source}
   ),
   dphist_pairs AS (
-    SELECT who, term, LEAST(SUM(CAST(amount AS {used.wide})), {most}) AS amount
+    SELECT dphist_who, dphist_term,
+      LEAST(SUM(CAST(dphist_amount AS {used.wide})), {most}) AS dphist_added
     FROM dphist_given
-    WHERE who IS NOT NULL AND term IS NOT NULL AND amount > 0
-    GROUP BY who, term
+    WHERE dphist_who IS NOT NULL AND dphist_term IS NOT NULL AND dphist_amount > 0
+    GROUP BY dphist_who, dphist_term
   ),
   -- Which labels a user keeps depends on the key and on this user's labels alone.
   dphist_ranked AS (
-    SELECT term, amount, ROW_NUMBER() OVER (PARTITION BY who ORDER BY {hashed}, term) AS place
+    SELECT dphist_term, dphist_added,
+      ROW_NUMBER() OVER (PARTITION BY dphist_who ORDER BY {hashed}, dphist_term) AS dphist_place
     FROM dphist_pairs
   ),
   dphist_counted AS (
-    SELECT term, LEAST(SUM(amount), {LARGEST}) AS amount
+    SELECT dphist_term, LEAST(SUM(dphist_added), {LARGEST}) AS dphist_sum
     FROM dphist_ranked
-    WHERE place <= {labels}
-    GROUP BY term
+    WHERE dphist_place <= {labels}
+    GROUP BY dphist_term
   )
-SELECT {used.text.format("term")} AS label, CAST(amount AS {used.whole}) AS count
+SELECT {used.text.format("dphist_term")} AS {shown}, CAST(dphist_sum AS {used.whole}) AS {number}
 FROM dphist_counted
 """  # noqa: S608 - names are quoted, all else is ours
 
@@ -192,4 +200,6 @@ def _quoted(name: Any, dialect: _Dialect, parameter: str) -> str:
     """Return a name as an identifier; ParameterError if it cannot be one."""
     if not isinstance(name, str) or not name or "\0" in name or "\\" in name:
         raise ParameterError(f"{parameter} must be a name, without backslashes")
+    if name.lower().startswith("dphist_"):
+        raise ParameterError(f"{parameter} must not begin with dphist_: the query has such names")
     return f"{dialect.quote}{name.replace(dialect.quote, dialect.escape)}{dialect.quote}"

@@ -3,7 +3,9 @@
 import random
 import threading
 from collections.abc import Callable
+from contextvars import copy_context
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,9 @@ import pytest
 
 import dphist as dh
 from dphist import noise
-from dphist.auditing.replay import DivergedError, record, replayable
+from dphist.auditing.exact.source import PathSource
+from dphist.auditing.replay import DivergedError, record, replay, replayable
+from dphist.auditing.replay.lazy import record_lazy
 from dphist.auditing.replay.standing_in import asked, standing_in
 
 REPLAY = ("replay",)
@@ -212,5 +216,46 @@ def test_an_error_that_a_run_catches_still_ends_the_replay() -> None:
 def test_replays_do_not_nest() -> None:
     with pytest.raises(DivergedError, match="inside of another"):
         record(lambda data: record(lambda held: held, data), 1)
-    with standing_in(), pytest.raises(TypeError), asked(None):
+    path = PathSource(())
+    with standing_in(), pytest.raises(TypeError), asked(path):
         raise TypeError
+    assert path.over
+
+
+def test_what_is_released_in_a_replay_says_that_its_noise_is_known(tmp_path: Path) -> None:
+    mechanism, data = dh.SortedCounts(epsilon=1, labels=3), dh.Profile.from_counts([3, 1])
+    release = record(mechanism.release, data).published
+    assert release.for_tests
+    assert replay(record(mechanism.release, data), mechanism.release, data).published.for_tests
+    assert not mechanism.release(data).for_tests
+    release.save(tmp_path / "r.json")
+    assert dh.Release.load(tmp_path / "r.json").for_tests
+    counts = dh.LabelCounts.from_counts(["a", "b"], [9, 4], max_labels=1, max_count=1)
+    top = dh.TopLabels(epsilon=1, delta="1e-6", max_labels=1, k=1, candidates=2)
+    kept: list[dh.Release] = []
+    record_lazy(lambda held: kept.append(top.release(counts)), {"a": 9, "b": 4})
+    assert kept[0].for_tests
+
+
+def test_what_a_run_leaves_behind_gets_real_noise() -> None:
+    """A task that outlives the run keeps its context, but not the noise that can be foretold."""
+    left: list[Any] = []
+    mine = replayable(lambda: 7.0, epsilon=lambda: 1)
+
+    def run(counts: Any) -> Any:
+        left.append(copy_context())
+        return [float(count + mine()) for count in counts]
+
+    record(run, [1, 2])
+    with standing_in():
+        drawn = left[0].run(lambda: noise.two_sided_geometric(Fraction(1, 10**6), 50))
+        assert type(drawn) is np.ndarray
+    assert type(left[0].run(mine)) is float
+
+    def fails(_: Any) -> Any:
+        left.append(copy_context())
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        record(fails, 1)
+    assert type(left[1].run(mine)) is float

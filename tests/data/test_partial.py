@@ -312,6 +312,14 @@ def test_bad_arguments_are_refused(given: dict[str, Any], message: str) -> None:
         dh.LabelCounts.partial(table_of(ROWS), **{**kept, "parts": PARTS, **given})
 
 
+def test_parts_of_rows_are_refused() -> None:
+    with pytest.raises(ParameterError, match="user must name"):
+        dh.BinnedCounts.partial(
+            table_of(ROWS), column="n", edges=[0, 9], count="n", user=None, max_records=1,
+            part=0, parts=2,
+        )  # fmt: skip
+
+
 @pytest.mark.parametrize("kind", [pa.bool_(), pa.date32(), pa.timestamp("us"), pa.decimal128(5, 1)])
 def test_users_whose_text_could_differ_are_refused(kind: pa.DataType) -> None:
     table = pa.table({"who": pa.array([None], kind), "term": ["x"]})

@@ -99,12 +99,14 @@ def test_a_batch_that_was_counted_in_part_is_completed(
     monkeypatch.undo()
     stream.close()
     with dh.ContinualHistogram.open(tmp_path / "s") as again:
-        assert (again.time, again.position("sales", 0)) == (6, 13)
+        assert (again.time, again.position("sales", 0)) == (6, 4)
         for bad in (("sales", 0, 15), ("sales", 0, 20)):
             with pytest.raises(ParameterError, match="must end with 14 again"):
                 again.update_many(batch, key=bad)
         with pytest.raises(ParameterError, match="same events"):
             again.update_many(batch[:3], key=("sales", 0, 14))
+        with pytest.raises(ParameterError, match="same events"):
+            again.update_many(batch[5:], key=("sales", 0, 14))
         assert not again.update_many([["z"]], key=("sales", 0, 4))
         assert again.update_many(batch, key=("sales", 0, 14))
         assert exact(again) == {"z": 1, **{f"l{n}": 1 for n in range(10)}}

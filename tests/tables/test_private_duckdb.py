@@ -122,6 +122,32 @@ def test_a_forked_process_has_none_of_its_parent() -> None:
     assert os.waitpid(process, 0)[1] == 0
 
 
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # Python 3.12, where threads run
+def test_a_forked_process_leaves_alone_what_its_parent_uses(temporary: Path) -> None:
+    """Here a table is held while the process forks, and the copy of it is dropped there."""
+    stack = ExitStack()
+    connection = open_private_connection(stack)
+    connection.execute("CREATE TABLE held AS SELECT 1")
+    process = os.fork()
+    if process == 0:
+        stack.close()
+        kept = private_duckdb._idle == [] and len(list(temporary.iterdir())) == 1
+        with ExitStack() as own:
+            counted = open_private_connection(own).execute("SELECT sum(range) FROM range(100000)")
+            kept = kept and counted.fetchall() == [(4999950000,)]
+        os._exit(0 if kept else 1)
+    assert os.waitpid(process, 0)[1] == 0
+    assert connection.execute("SELECT * FROM held").fetchall() == [(1,)]
+    stack.close()
+
+
+def test_two_idle_databases_are_both_closed() -> None:
+    for _ in range(2):  # as if two threads had ended at one time
+        private_duckdb._idle.append((os.getpid(), duckdb.connect()))
+    private_duckdb.close_idle()
+    assert private_duckdb._idle == []
+
+
 def test_it_is_gone_with_its_folder(temporary: Path) -> None:
     with ExitStack() as stack:
         open_private_connection(stack)

@@ -20,5 +20,5 @@ def check_size(noisy: int) -> None:
     if noisy > MOST_COUNTS:
         raise SizeError(
             "by a private estimate there are too many records for this mechanism: use "
-            "AdaptiveScan, which takes any number; the estimate has used the epsilon"
+            "AdaptiveScan, which takes any number; this release has cost its epsilon all the same"
         )

@@ -173,6 +173,8 @@ class BinnedCounts:
         array([2, 2])
         """
         cut = cut_of(part, parts, others)
+        if not isinstance(user, str):
+            raise ParameterError("user must name the column of users: it decides about the part")
         most = whole_number(max_records, "max_records", 1)
         protected = unit_of_users(user, unit)
         grid = _grid(column, edges, width, start, stop)

@@ -1,6 +1,11 @@
 """The only place that decides whether a release uses random bits from a caller."""
 
+from contextvars import ContextVar
+
 from dphist.noise.inversion import Source
+
+KNOWN_NOISE: ContextVar[bool] = ContextVar("known_noise", default=False)
+"""Whether something known stands in for the samplers here, as in the replays of an audit."""
 
 
 def is_for_tests(source: Source | None, data: object = None) -> bool:
@@ -10,7 +15,9 @@ def is_for_tests(source: Source | None, data: object = None) -> bool:
 
     Parameters
     ----------
-    source : the caller's random bits, or None for those of the operating system.
+    source : the caller's random bits, or None for those of the operating system. Noise that an
+        audit chooses is the caller's as well.
     data : the data to release; `for_tests` marks data bounded with a caller's randomness.
     """
-    return source is not None or bool(getattr(data, "for_tests", False))
+    known = source is not None or KNOWN_NOISE.get()
+    return known or bool(getattr(data, "for_tests", False))

@@ -35,6 +35,7 @@ class PathSource:
         self.draws: list[Draw] = []
         self.chances: list[Enclosure] = [(ONE, ONE)]
         self.failed: DphistError | None = None
+        self.over = False
 
     def __call__(self, number: int) -> bytes:
         """Return so many random bytes."""

@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from dphist.auditing.replay.standing_in import replaced
+from dphist.auditing.replay.standing_in import ONE_AT_A_TIME, replaced
 from dphist.auditing.replay.transcript import DivergedError
+from dphist.noise.for_tests import KNOWN_NOISE
 from dphist.noise.lazy import LazyNoise
 
 Counts = Mapping[str, int]
@@ -115,12 +116,14 @@ def _run(
         def rounded(self, i: int) -> int:
             return math.floor(self.values[i] + Fraction(1, 2))
 
-    with replaced({id(LazyNoise): _stand_in}):
-        token = _KEEPING.set(Kept)
+    with ONE_AT_A_TIME, replaced({id(LazyNoise): _stand_in}):
         try:
+            KNOWN_NOISE.set(True)
+            _KEEPING.set(Kept)
             found.published = run(counts)
         finally:
-            _KEEPING.reset(token)
+            _KEEPING.set(None)
+            KNOWN_NOISE.set(False)
     return found
 
 

@@ -103,7 +103,6 @@ class _Session:
         self.data = data
         with in_place_of_samplers(self):
             self.found.published = run(data)
-        self.over = True
         if self.diverged is not None:  # also where the run has caught it
             raise self.diverged
         return self.found

@@ -1,7 +1,8 @@
 """Standing in for dphist's samplers, in one thread and during one run.
 
 Releases that other threads make at the same time get the real samplers: a stand-in looks at a
-context variable, which no other thread shares.
+context variable, which no other thread shares. Tasks that a run has begun, and left behind, get
+the real samplers once the run is over. What is released meanwhile is marked as made for tests.
 """
 
 import sys
@@ -13,6 +14,7 @@ from typing import Any, Protocol
 
 from dphist.auditing.replay.transcript import DivergedError, Request
 from dphist.noise import rounded_gaussian, two_sided_geometric
+from dphist.noise.for_tests import KNOWN_NOISE
 
 SAMPLERS: dict[str, Callable[..., Any]] = {
     "geometric": two_sided_geometric,
@@ -21,7 +23,9 @@ SAMPLERS: dict[str, Callable[..., Any]] = {
 
 
 class Sampling(Protocol):
-    """What is asked in the place of samplers."""
+    """What is asked in the place of samplers, until it is over."""
+
+    over: bool
 
     def draw(self, sampler: str, parameter: Any, size: int | tuple[int, ...]) -> Any:
         """Return draws of a sampler of dphist."""
@@ -31,9 +35,17 @@ class Sampling(Protocol):
 
 
 ASKED: ContextVar[Sampling | None] = ContextVar("asked", default=None)
-"""Who is asked for noise in this thread in place of the samplers; None outside of replays."""
+"""Who is asked for noise in this context in place of the samplers; None outside of replays."""
 
-_ONE_AT_A_TIME = threading.RLock()
+
+def who_is_asked() -> Sampling | None:
+    """Return who is asked for noise here; None for the samplers themselves."""
+    sampling = ASKED.get()
+    return None if sampling is None or sampling.over else sampling
+
+
+ONE_AT_A_TIME = threading.RLock()
+"""Held while names of dphist are replaced."""
 _IN_PLACE: list[bool] = []
 
 
@@ -48,7 +60,7 @@ def in_place_of_samplers(sampling: Sampling) -> Iterator[None]:
 def standing_in() -> Iterator[None]:
     """Let stand-ins ask `ASKED`, where it is set, in the place of dphist's samplers."""
     stand_ins = {id(sampler): _stand_in(name, sampler) for name, sampler in SAMPLERS.items()}
-    with _ONE_AT_A_TIME:
+    with ONE_AT_A_TIME:
         if _IN_PLACE:  # by this thread: the others wait
             yield
             return
@@ -63,18 +75,21 @@ def standing_in() -> Iterator[None]:
 @contextmanager
 def asked(sampling: Sampling) -> Iterator[None]:
     """Ask `sampling` for noise, in this thread, while stand-ins are in place."""
-    if ASKED.get() is not None:
+    if who_is_asked() is not None:
         raise DivergedError("a replay cannot run inside of another")
-    token = ASKED.set(sampling)
-    try:
+    try:  # around both, as an interrupt may come between them
+        KNOWN_NOISE.set(True)
+        ASKED.set(sampling)
         yield
     finally:
-        ASKED.reset(token)
+        sampling.over = True
+        ASKED.set(None)
+        KNOWN_NOISE.set(False)
 
 
 def _stand_in(name: str, sampler: Callable[..., Any]) -> Callable[..., Any]:
     def draw(parameter: Any, size: Any, source: Any = None) -> Any:
-        sampling = ASKED.get()
+        sampling = who_is_asked()
         if sampling is None:  # another thread's release
             return sampler(parameter, size, source)
         return sampling.draw(name, parameter, size)

@@ -6,7 +6,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from dphist.auditing.replay.standing_in import ASKED
+from dphist.auditing.replay.standing_in import who_is_asked
 from dphist.auditing.replay.transcript import Request
 from dphist.errors import ParameterError
 
@@ -52,7 +52,7 @@ def replayable(
 
     @functools.wraps(sampler, updated=())
     def drawn(*arguments: Any, **named: Any) -> Any:
-        asked = ASKED.get()
+        asked = who_is_asked()
         if asked is None:
             return sampler(*arguments, **named)
         parameter = Fraction(rate(*arguments, **named))

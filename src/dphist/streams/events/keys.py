@@ -32,11 +32,19 @@ class Progress:
     Attributes
     ----------
     position : that of the last batch of which events were counted.
-    counted : how many of its events; None if all.
+    counted, events : how many of its events are counted, and how many it has.
+    before : the position of the batch before it; None if it is the first.
     """
 
     position: int
-    counted: int | None
+    counted: int
+    events: int
+    before: int | None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the batch is counted whole."""
+        return self.counted == self.events
 
 
 def batch_key(key: Any) -> BatchKey | None:

@@ -52,7 +52,7 @@ class LiveState:
         """
         with self.ready():
             self._refuse_if_saved()
-            given = len(events)
+            note = _Note(self.state, events, key)
             if key is not None:
                 left_over = self.state.left_of(events, key)
                 if left_over is None:
@@ -65,14 +65,13 @@ class LiveState:
                     f"horizon is {horizon} events, of which {left} are left: the guarantee covers "
                     "no more. Make a new stream, which costs its own budget"
                 )
-            counted = given - len(events)
+            counted = note.events - len(events)
             for part in self._parts(events):
                 counted += len(part)
-                step = self.state.counting(part, source)
-                self._apply(_noted(step, key, None if counted == given else counted), source)
+                self._apply(note.on(self.state.counting(part, source), counted), source)
             if key is not None and not len(events):
                 step = Step(self.state.time, self.state.noise, self.state.reads)
-                self._apply(_noted(step, key, None), source)
+                self._apply(note.on(step, counted), source)
             return True
 
     def _parts(self, events: Events) -> Iterator[Events]:
@@ -167,11 +166,19 @@ class LiveState:
             raise StateError(f"the stream was saved to {self._saved_to}: load it from there")
 
 
-def _noted(step: Step, key: BatchKey | None, counted: int | None) -> Step:
-    """Return a step that also notes how much of its batch is counted; None for all of it."""
-    if key is None:
-        return step
-    return replace(step, progress=(key.origin, Progress(key.position, counted)))
+class _Note:
+    """What is noted of a batch with a key, in the steps that count it."""
+
+    def __init__(self, state: StreamState, events: Events, key: BatchKey | None) -> None:
+        self.events, self._key = len(events), key
+        self._before = None if key is None else state.position(key.origin)
+
+    def on(self, step: Step, counted: int) -> Step:
+        """Return the step that also notes how many events of its batch are counted after it."""
+        if self._key is None:
+            return step
+        progress = Progress(self._key.position, counted, self.events, self._before)
+        return replace(step, progress=(self._key.origin, progress))
 
 
 def with_budget(mechanism: ContinualMechanism, budget: ApproxDP) -> ContinualMechanism:

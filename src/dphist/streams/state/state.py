@@ -102,17 +102,17 @@ class StreamState:
         Raises
         ------
         ParameterError
-            If a part of another batch of this origin is counted, or more events than this one has.
+            If a part of another batch of this origin is counted.
         """
         done = self.batches.get(key.origin)
         if done is None:
             return events
-        if done.counted is None:
+        if done.is_whole:
             return events if done.position < key.position else None
         if key.position < done.position:
             return None
         # Another batch may repeat the events that are counted already.
-        if key.position > done.position or len(events) < done.counted:
+        if key.position > done.position or len(events) != done.events:
             raise ParameterError(
                 f"key must end with {done.position} again, with the same events: a part of that "
                 "batch was counted before a crash, and the others must follow first"
@@ -124,9 +124,7 @@ class StreamState:
         done = self.batches.get(origin)
         if done is None:
             return None
-        if done.counted is None:
-            return done.position
-        return done.position - 1 if done.position else None
+        return done.position if done.is_whole else done.before
 
     def counting(self, events: Events, source: Source | None = None) -> Step:
         """Compute the step that counts these events, which end at the next mark or before it."""

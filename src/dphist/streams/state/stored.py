@@ -27,8 +27,8 @@ _PATHS_A_ROW = 4096
 _TIMES_A_ROW = 1024
 _CLOCK = struct.Struct("<qqq")  # number of events, number of times read, the last of these times
 _LABEL = struct.Struct("<q?")
-_PROGRESS = struct.Struct("<qq")  # position of a batch, and how many of its events are counted
-_ALL = -1
+_PROGRESS = struct.Struct("<qqqq")  # the parts of a `Progress`
+_NONE = -1
 _FOR_TESTS: Rows = {"random bits": [(0, b"supplied by the caller")]}
 
 
@@ -139,8 +139,9 @@ def read_state(store: Store) -> StreamState | None:
     readings = store.rows("reading")
     state.readings = {int(time): json.loads(content) for time, content in readings}
     for origin, content in store.rows("batch"):
-        position, counted = _PROGRESS.unpack(content)
-        state.batches[bytes(origin).decode()] = Progress(position, None if counted < 0 else counted)
+        position, counted, of, before = _PROGRESS.unpack(content)
+        progress = Progress(position, counted, of, None if before == _NONE else before)
+        state.batches[bytes(origin).decode()] = progress
     if state.users is not None:
         [(_, salt)] = store.rows("salt")
         counted = {bytes(user): _read_number(events) for user, events in store.rows("user")}
@@ -172,8 +173,10 @@ def _label(label: str, count: int, released: bool) -> bytes:
 
 
 def _batch(origin: str, progress: Progress) -> tuple[Key, bytes]:
-    counted = _ALL if progress.counted is None else progress.counted
-    return origin.encode(), _PROGRESS.pack(progress.position, counted)
+    before = _NONE if progress.before is None else progress.before
+    return origin.encode(), _PROGRESS.pack(
+        progress.position, progress.counted, progress.events, before
+    )
 
 
 def _times(noise: NoiseTable, since: int) -> Iterator[tuple[Key, bytes]]:

@@ -80,7 +80,7 @@ def count_bounded_terms(
                 checked = check_rows(rows, wanted, Bounds(None, LARGEST, cut=cut))
                 rows = _share_records(checked, most, key or fresh_key())
             else:
-                rows = check_rows(rows, wanted, Bounds(None, most))
+                rows = check_rows(rows, wanted, Bounds(None, most, cut=cut))
             terms = rows.group(["term"], clamped_sum(rows, str(LARGEST), "records"), WORST)
         return terms.to_arrow(["term", "records", "problem"])
 

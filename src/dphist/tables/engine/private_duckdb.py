@@ -47,7 +47,8 @@ def open_private_connection(stack: ExitStack, *, large: bool = False) -> duckdb.
         folder = _folder(stack)
         database = _idle_database(folder) or _new_database(folder)
         connection = database.cursor()
-        stack.push(lambda kind, *_: _close(database, connection, kind))
+        process = os.getpid()
+        stack.push(lambda kind, *_: _close(database, connection, kind, process))
         quarter = _quarter(connection) if large else 0
         memory = f"{quarter}B" if quarter > 2 * 10**9 else _MEMORY
         connection.execute(f"SET memory_limit = '{memory}'")
@@ -55,8 +56,11 @@ def open_private_connection(stack: ExitStack, *, large: bool = False) -> duckdb.
     return connection
 
 
-# Databases that are empty and not in use, at most one, each with the process that made it.
+# Databases that are empty and not in use, one or for a moment two, with the process that made each.
 _idle: list[tuple[int, duckdb.DuckDBPyConnection]] = []
+# What a forked process has of its parent's. Its threads are missing here, so that closing it, or
+# dropping the last reference, could wait for ever.
+_of_parents: list[duckdb.DuckDBPyConnection] = []
 
 
 def _new_database(folder: str) -> duckdb.DuckDBPyConnection:
@@ -66,6 +70,7 @@ def _new_database(folder: str) -> duckdb.DuckDBPyConnection:
             "preserve_insertion_order": "false",
             "autoinstall_known_extensions": "false",
             "autoload_known_extensions": "false",
+            "enable_external_file_cache": "false",  # of one table, nothing stays for the next
         }
     )
     if database.execute("SELECT current_setting('threads')").fetchall()[0][0] > _MOST_THREADS:
@@ -77,10 +82,16 @@ def _idle_database(folder: str) -> duckdb.DuckDBPyConnection | None:
     """Return the idle database, if this process has one, for use with another folder."""
     with suppress(IndexError):
         process, database = _idle.pop()
-        if process == os.getpid():
+        if process != os.getpid():
+            _of_parents.append(database)
+            return None
+        try:
             database.execute(f"SET temp_directory = '{_quoted(folder)}'")
             database.execute("RESET memory_limit")
-            return database
+        except duckdb.Error:
+            database.close()
+            return None
+        return database
     return None
 
 
@@ -106,13 +117,20 @@ def _close(
     database: duckdb.DuckDBPyConnection,
     connection: duckdb.DuckDBPyConnection,
     kind: type[BaseException] | None,
+    process: int,
 ) -> None:
-    """Close a connection; keep its database if it is empty, and nothing but our errors ended it."""
+    """Close a connection; keep its database if it is empty, and nothing but our errors ended it.
+
+    `process` made it; another one, which was forked, leaves it alone.
+    """
+    if process != os.getpid():
+        _of_parents.extend((connection, database))
+        return
     with exceptions_wait():
         connection.close()
         ended_well = kind is None or issubclass(kind, DphistError)
         if ended_well and not _idle and _is_emptied(database):
-            _idle.append((os.getpid(), database))
+            _idle.append((process, database))
         else:
             database.close()
 
@@ -132,11 +150,14 @@ def _is_emptied(database: duckdb.DuckDBPyConnection) -> bool:
 
 
 def close_idle() -> None:
-    """Close the idle database: its threads would be missing in a forked process."""
+    """Close the idle databases: their threads would be missing in a forked process."""
     with suppress(IndexError):
-        process, database = _idle.pop()
-        if process == os.getpid():
-            database.close()
+        while True:  # two threads may each have left one
+            process, database = _idle.pop()
+            if process == os.getpid():
+                database.close()
+            else:
+                _of_parents.append(database)
 
 
 atexit.register(close_idle)
