@@ -12,6 +12,7 @@ from dphist.auditing.statistical.repetition import dependence
 STATISTICAL = ("statistical",)
 
 
+@pytest.mark.verify
 def test_a_cycle_of_noise_is_said() -> None:
     noise = itertools.cycle([random.randrange(-50, 50) for _ in range(37)])
     result = dh.audit(lambda count: count + next(noise), [(0, 0)], epsilon=1, seconds=2)

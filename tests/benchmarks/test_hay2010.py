@@ -189,6 +189,7 @@ def test_standard_error_of_a_ratio_is_that_of_repeated_measurements() -> None:
     assert np.mean([one.standard_error for one in each]) == pytest.approx(spread, rel=0.1)
 
 
+@pytest.mark.verify
 def test_the_program_does_with_what_is_shipped(tmp_path, capsys, monkeypatch) -> None:
     monkeypatch.setenv("DPHIST_DATA", str(tmp_path / "absent"))
     hay2010.main(["--runs", "2", "--output", str(tmp_path / "out")])

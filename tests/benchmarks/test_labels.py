@@ -55,7 +55,7 @@ def test_bounded_rows_keep_to_the_bounds_and_are_some_of_the_rows(job, tmp_path)
     }
 
 
-@pytest.mark.quick("dphist, file")
+@pytest.mark.verify
 @pytest.mark.parametrize("name", ["dphist, file", "dphist, Polars"])
 def test_a_contender_releases_labels_of_the_file(job, name) -> None:
     contender = labels.Contender(name, sys.executable, job)
@@ -81,6 +81,7 @@ def test_bounds_are_read() -> None:
     assert labels.bounds("10x1") == (10, 1)
 
 
+@pytest.mark.verify
 def test_a_file_of_ones_own_takes_the_place_of_all_tables(job, capsys, monkeypatch) -> None:
     words = ["--file", job.path, "--user", "who", "--label", "text"]
     asked = ["labels", *words, "--turns", "1", "--noise", "laplace", "--bounds", "3x2"]

@@ -45,6 +45,7 @@ def test_summary_when_no_output_is_named(capsys) -> None:
     assert "labels" in out.lower()
 
 
+@pytest.mark.verify
 def test_all_outputs(tmp_path, capsys) -> None:
     paths = {kind: tmp_path / f"out.{kind}" for kind in ("json", "csv", "html")}
     code = run(
@@ -295,6 +296,7 @@ def test_installed_command_prints_its_version() -> None:
     assert done.stdout.strip() == f"dphist {version('dphist')}"
 
 
+@pytest.mark.verify
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("asked", ["--version", "--help", "anonymize --help"])
@@ -318,6 +320,7 @@ def test_a_reader_that_goes_away_gets_no_traceback() -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.verify
 def test_nothing_of_progress_reaches_a_pipe(records) -> None:
     arguments = ["anonymize", str(records), "--label", "password", "--epsilon", "1"]
     done = subprocess.run([*installed(), *arguments], capture_output=True, text=True, check=True)
@@ -325,6 +328,7 @@ def test_nothing_of_progress_reaches_a_pipe(records) -> None:
     assert "\x1b" not in done.stdout
 
 
+@pytest.mark.verify
 def test_progress_is_shown_to_a_person(records) -> None:
     """On a pseudo-terminal the bar appears on standard error."""
     leader, follower = pty.openpty()
@@ -382,6 +386,7 @@ def test_a_signal_stops_the_query_and_leaves_nothing(number, large, tmp_path) ->
     assert list(out.iterdir()) == list(temporary.iterdir()) == []
 
 
+@pytest.mark.verify
 def test_a_full_disk_behind_standard_output_is_named() -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
@@ -395,6 +400,7 @@ def test_a_full_disk_behind_standard_output_is_named() -> None:
     assert done.stderr == "dphist: could not print: No space left on device\n"
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("json_too", [[], ["--json"]])
 def test_what_was_written_is_said_even_if_printing_fails(json_too, tmp_path) -> None:
     out = tmp_path / "r.json"

@@ -85,6 +85,7 @@ def test_what_is_wrong_is_said(arguments, message, capsys) -> None:
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.verify
 def test_a_page_shows_the_curve_and_every_layer() -> None:
     arguments = ["audit", "LeafCounts", "--epsilon", "3", "--set", "bins=1", "--seconds", "2"]
     assert main([*arguments, "--report", "page.html", "--quiet"]) == 0

@@ -70,6 +70,7 @@ def test_every_command_charges_the_account_and_names_the_entry(file, tmp_path) -
     assert book.verify() == 10
 
 
+@pytest.mark.verify
 def test_text_json_and_page_say_which_entry_paid(file, ledger, tmp_path, capsys) -> None:
     page, saved = tmp_path / "r.html", tmp_path / "r.json"
     assert run(*anonymize(file, ledger, "k"), "--output", saved, "--report", page) == 0
@@ -280,6 +281,7 @@ run()
 """
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_a_process_that_is_stopped_while_it_reads(number: int, file, ledger) -> None:
     """The charge is durable when the data are opened, and stays."""
@@ -323,6 +325,7 @@ def test_neighbours_are_told_apart_by_nothing_that_is_said(ledger, tmp_path, cap
     assert said[0][0] == [0, 0, 3, 0]
 
 
+@pytest.mark.verify
 def test_a_dry_run_says_what_it_would_cost(ledger, tmp_path, capsys) -> None:
     pipe = tmp_path / "rows.csv"
     os.mkfifo(pipe)
@@ -399,6 +402,7 @@ def test_several_accounts_are_charged_all_or_none(file, ledger, tmp_path, capsys
     assert [book.balance(name).totals.entries for name in ("main", "small")] == [1, 1]
 
 
+@pytest.mark.verify
 def test_a_stored_release_is_shown_without_the_data(file, ledger, tmp_path, capsys) -> None:
     first = paid(anonymize(file, ledger, "k"), tmp_path)
     file.unlink()
@@ -484,6 +488,7 @@ def test_help_does_not_import_the_ledger() -> None:
     assert "keep one budget" in done.stdout
 
 
+@pytest.mark.verify
 def test_a_release_without_a_ledger_does_not_import_it(file) -> None:
     code = (
         "import sys; from dphist.cli import main\n"

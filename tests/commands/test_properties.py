@@ -179,6 +179,7 @@ def test_no_number_has_an_exponent(saved: Path, capsys) -> None:
     assert not re.search(r"\d{5}", re.sub(r"\.\d+", "", out))  # thousands are set apart
 
 
+@pytest.mark.verify
 def test_noise_widens_intervals() -> None:
     profile = dh.Profile.from_counts([3000 // i for i in range(1, 3001)])
     noisy = dh.RankSplit(epsilon="0.02").release(profile, random.Random(2).randbytes)

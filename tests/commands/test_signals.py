@@ -52,6 +52,7 @@ def ranges(file: Path) -> list[object]:
     return ["ranges", file, "--column", "age", "--edges", "0,18,65,100", "--epsilon", 1]
 
 
+@pytest.mark.verify
 def test_a_signal_while_outputs_are_written(tmp_path: Path) -> None:
     storm = Storm(labels(made(tmp_path / "small.parquet", 20_000)), tmp_path, seed=1)
     storm.at_publication(2)
@@ -142,6 +143,7 @@ def test_control_c_in_a_terminal_removes_the_bar(large: Path, tmp_path: Path) ->
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.verify
 def test_a_reader_that_does_not_read_does_not_hide_what_was_written(tmp_path: Path) -> None:
     """Printing waits, as the pipe is full; Ctrl-C ends that, and the outputs are there."""
     path = tmp_path / "known.txt"

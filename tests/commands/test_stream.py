@@ -528,7 +528,7 @@ def test_readings_on_a_clock_come_while_nothing_else_does() -> None:
         assert child.stdout.read() == ""  # nothing new at the end
 
 
-@pytest.mark.quick("[15]")
+@pytest.mark.verify
 @pytest.mark.usefixtures("hangups_heard")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_being_asked_to_stop_closes_and_writes(number, tmp_path, monkeypatch) -> None:
@@ -555,6 +555,7 @@ def test_being_asked_to_stop_closes_and_writes(number, tmp_path, monkeypatch) ->
     assert count == 130
 
 
+@pytest.mark.verify
 def test_nohup_keeps_it_running() -> None:
     def ignore() -> None:
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
@@ -567,6 +568,7 @@ def test_nohup_keeps_it_running() -> None:
         assert reading(child)[0] == 200
 
 
+@pytest.mark.verify
 def test_stopping_while_nobody_reads_what_is_printed() -> None:
     """The pipe is full, so that printing waits; being asked to stop does not."""
     Path("known.txt").write_text("".join(f"label {i}\n" for i in range(4000)))
@@ -583,6 +585,7 @@ def test_stopping_while_nobody_reads_what_is_printed() -> None:
     assert rows[-1].startswith(f"{count},")
 
 
+@pytest.mark.verify
 def test_a_reader_that_leaves_is_no_error_of_ours() -> None:
     with started(*BUDGET, "--every", 10, "--json", "--output", "r.json") as child:
         feed(child, "a\n" * 40)
@@ -602,6 +605,7 @@ def test_a_reader_that_leaves_is_no_error_of_ours() -> None:
     assert dh.Release.load("r.json").value.times[-1] == count
 
 
+@pytest.mark.verify
 def test_a_full_disk_behind_standard_output_is_named(tmp_path) -> None:
     Path("in.txt").write_text("a\n" * 50)
     with Path("/dev/full").open("w") as full, Path("in.txt").open() as file:
@@ -664,6 +668,7 @@ run()
 """
 
 
+@pytest.mark.verify
 def test_a_state_is_whole_though_standard_error_is_closed() -> None:
     """What a library warns of is no part of it."""
     words = texts("stream", "--state", "s.db", *BUDGET, "--json")
@@ -675,6 +680,7 @@ def test_a_state_is_whole_though_standard_error_is_closed() -> None:
             assert stream.time == events
 
 
+@pytest.mark.verify
 def test_a_second_process_is_refused() -> None:
     with started(*BUDGET, "--every", 10, "--json") as child:
         feed(child, "a\n" * 10)

@@ -30,6 +30,7 @@ class Slow:
         return data
 
 
+@pytest.mark.verify
 def test_a_slow_run_is_cut_when_the_time_is_up() -> None:
     dh.RankSplit(epsilon=1).release(PROFILE)  # imports what it needs
     begun = time.perf_counter()
@@ -80,6 +81,7 @@ def test_no_run_begins_that_cannot_end_in_time() -> None:
     assert len(begun) <= 3
 
 
+@pytest.mark.verify
 def test_a_run_of_which_two_do_not_fit_is_too_slow() -> None:
     def run():
         time.sleep(0.2)

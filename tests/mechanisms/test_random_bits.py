@@ -47,16 +47,7 @@ def test_a_release_drawn_with_a_callers_bits_says_so(
     assert drawn != replace(drawn, for_tests=False)
 
 
-@pytest.mark.quick(
-    "[RankSplit]",
-    "[AdaptiveTree]",
-    "[HierarchicalTree]",
-    "[LeafCounts]",
-    "[Threshold",
-    "[Top",
-    "[Discover",
-    "[Contin",
-)
+@pytest.mark.verify
 @every_mechanism
 def test_its_page_says_so(name: str, seeded: Make) -> None:
     """One line for all mechanisms of a kind; a page of a profile takes a second."""

@@ -112,6 +112,7 @@ def test_several_releases_share_the_total(case: str) -> None:
     assert all(error <= most for error, most in errors(made, wanted))
 
 
+@pytest.mark.verify
 def test_of_two_kinds_of_noise_the_one_of_the_smaller_epsilon_is_taken() -> None:
     for max_labels, noise in ((1, "laplace"), (10, "gaussian")):
         asked: dict[str, Any] = {

@@ -137,7 +137,7 @@ def test_corners_out_of_range_are_refused(corner: Fraction) -> None:
         best_approximation(Distance(Fraction(corner)), 3)
 
 
-@pytest.mark.quick("corner2")
+@pytest.mark.verify
 @pytest.mark.parametrize("corner", [Fraction(1, 10**9), Fraction(1, 10**6), Fraction(31, 97)])
 def test_all_degrees_level_out(corner: Fraction) -> None:
     """Two polynomials of neighbouring degrees may be equally good, up to rounding.

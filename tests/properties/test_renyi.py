@@ -98,6 +98,7 @@ def test_defaults_and_bases() -> None:
     assert estimate_renyi_entropy(profile, order=1) == estimate_entropy(profile)
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("order", [0.5, 2, 4])
 def test_standard_errors_are_those_of_sampling(order: float) -> None:
     random = np.random.default_rng(3)

@@ -16,7 +16,7 @@ from tests.report.test_html import Page
 HEADING = "What it says about the population"
 
 
-@pytest.mark.quick("[smoothing]", "[sorted", "empty")
+@pytest.mark.verify
 @pytest.mark.parametrize("make", releases.ALL.values(), ids=releases.ALL)
 def test_every_page_has_it(make) -> None:
     release = make()

@@ -379,6 +379,7 @@ def test_threads_of_one_ledger_overspend_nothing(place: Place) -> None:
         assert ledger.verify() == 2 + 2 * 20
 
 
+@pytest.mark.verify
 def test_a_forked_process_uses_the_same_ledger(place: Place) -> None:
     """Neither disturbs the other, also when one of them ends."""
     with create(place) as ledger:
@@ -476,6 +477,7 @@ def test_processes_overspend_nothing(place: Place) -> None:
         assert ledger.verify() == 2 + 2 * 20
 
 
+@pytest.mark.verify
 def test_a_reader_beside_a_writer_sees_whole_transactions(place: Place) -> None:
     with create(place) as ledger, Ledger.open(place) as other:
         done = threading.Event()
