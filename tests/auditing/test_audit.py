@@ -132,6 +132,7 @@ def test_lists_may_have_what_is_no_number() -> None:
     assert dh.audit(run, [(0.0, float("inf"))], epsilon=1, seconds=LONG).refuted
 
 
+@pytest.mark.verify
 def test_what_is_not_refuted_says_what_would_have_been() -> None:
     result = dh.audit(BY_NAME["a count"].run, [(0, 1)], epsilon=1, seconds=1)
     assert not result.refuted

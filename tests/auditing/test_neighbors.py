@@ -79,6 +79,7 @@ def test_tables_differ_in_the_rows_of_one_user() -> None:
         assert len(other) > len(one)
 
 
+@pytest.mark.verify
 def test_a_fault_off_the_edge_cases_is_found_by_variants() -> None:
     """Only a count of 7 beside the new label tells: none of the first pairs has one."""
 

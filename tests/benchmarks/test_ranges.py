@@ -136,7 +136,7 @@ def noise_of_the_total(shape: tuple[int, ...], runs: int, factor: float = 1) -> 
     return float(np.mean(np.abs(sums))) * 0.5 / sensitivity(shape)
 
 
-@pytest.mark.quick("shape0")
+@pytest.mark.verify
 @pytest.mark.parametrize("shape", [(8,), (4, 2)])
 def test_the_noise_of_privelet_has_its_scale(shape) -> None:
     """The total is that many times the first coefficient, whose noise is Laplace's: mean 1."""

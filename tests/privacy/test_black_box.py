@@ -77,6 +77,7 @@ def test_no_more_is_lost_than_claimed(name, seeded) -> None:
     assert lower_bound(make(), *pair, 8_000, seeded) <= 1
 
 
+@pytest.mark.verify
 def test_halved_noise_is_caught(seeded) -> None:
     pair = dh.Profile.from_counts([]), dh.Profile.from_counts([1])
     mechanism = HalvedNoise(epsilon=1, labels=1)

@@ -51,6 +51,7 @@ def test_between_them_the_end_is_between() -> None:
     assert len(set(ends)) > 4
 
 
+@pytest.mark.verify
 def test_the_highest_of_39_is_exceeded_with_probability_one_in_forty() -> None:
     """Skewed as noise is: exponential values, and a normal quantile would be too low."""
     random, above, runs = np.random.default_rng(3), 0, 400

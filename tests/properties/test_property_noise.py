@@ -190,6 +190,7 @@ def assert_scale(noise: np.ndarray, scale: float) -> None:
         assert kstest(noise, laplace(scale=factor * scale).cdf).pvalue < LEVEL
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("name", ["entropy, bits, k=1000", "distance, k=1000"])
 def test_scale_of_the_noise(name: str) -> None:
     asked, n = ASKED[name], 970

@@ -47,6 +47,7 @@ def test_closed_forms(method: str) -> None:
     assert distance([3 * 10**6, 10**6], 2) == pytest.approx(0.25)
 
 
+@pytest.mark.verify
 @given(st.lists(st.integers(1, 10**6), min_size=1, max_size=30), st.integers(1, 10**7))
 def test_the_distance_is_within_its_range(counts: list[int], labels: int) -> None:
     profile = dh.Profile.from_counts(counts)

@@ -244,6 +244,7 @@ def test_what_a_count_decides_does_not_move_the_sum():
     assert abs(total_in_errors(borderline(), 60).mean()) < 0.5
 
 
+@pytest.mark.verify
 @pytest.mark.usefixtures("unpooled")
 def test_by_least_squares_alone_it_does():
     assert total_in_errors(borderline(), 60).mean() > 0.6

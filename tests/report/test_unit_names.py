@@ -76,6 +76,7 @@ def page_of(release: dh.Release, folder: Path) -> str:
     return text.replace(of_the_mechanism, "").replace("count_cut_users", "")
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("name", list(releases()))
 def test_a_release_speaks_of_patients(name: str, made, tmp_path: Path) -> None:
     release = made[name]

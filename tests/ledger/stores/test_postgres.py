@@ -260,6 +260,7 @@ def test_an_error_that_was_swallowed_is_no_commit(place: str) -> None:
                 tables._execute("SELECT 1 / 0")
 
 
+@pytest.mark.verify
 def test_who_waits_for_the_lock_too_long_is_told(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
