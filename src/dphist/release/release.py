@@ -19,6 +19,7 @@ from dphist.atomic_files import write_text
 from dphist.data.label_counts import LabelCounts
 from dphist.data.profile import Profile
 from dphist.errors import DphistError, ParameterError, ReleaseFileError
+from dphist.noise.for_tests import KNOWN_NOISE
 from dphist.privacy import ApproxDP, Guarantee, PrivacyUnit, PureDP, Target
 from dphist.release.described import construct, described, described_guarantee, guarantee_of
 from dphist.release.document import checked_document, with_checksum
@@ -92,6 +93,8 @@ class Release(Tabular):
     presentation: Presentation = field(default_factory=Presentation)
 
     def __post_init__(self) -> None:
+        if KNOWN_NOISE.get():  # also a release that a mechanism of somebody else makes
+            object.__setattr__(self, "for_tests", True)
         if "unit" in self.provenance:
             unit = self.guarantee.unit.named(self.provenance["unit"])
             object.__setattr__(self, "guarantee", replace(self.guarantee, unit=unit))
