@@ -17,7 +17,7 @@ from dphist.arrays import AnyArray, IntArray
 from dphist.data.axis.axis import Axis
 from dphist.data.axis.edges import MOST_BINS, edges_of, public_only, regular_edges
 from dphist.data.guard import Guarding, guarded, unit_of_users
-from dphist.data.partial import Partial, all_parts, partial_of
+from dphist.data.partial import Partial, all_parts, cut_of, partial_of
 from dphist.data.uhi import read_uhi
 from dphist.errors import DataError, ParameterError
 from dphist.parameters import whole_number
@@ -27,7 +27,6 @@ from dphist.stopping import stoppable
 from dphist.tables import LARGEST
 from dphist.tables.binning.slots import OTHER_SLOTS, Grid, bin_rows, value_roles
 from dphist.tables.binning.users import bin_rows_bounded
-from dphist.tables.counting.cuts import cut_of
 from dphist.tables.reading.columns import check_name
 
 __all__ = ["BinnedCounts", "bin_counts"]
@@ -172,9 +171,7 @@ class BinnedCounts:
         >>> BinnedCounts.merge(cut).counts
         array([2, 2])
         """
-        cut = cut_of(part, parts, others)
-        if not isinstance(user, str):
-            raise ParameterError("user must name the column of users: it decides about the part")
+        cut = cut_of(user, part, parts, others)
         most = whole_number(max_records, "max_records", 1)
         protected = unit_of_users(user, unit)
         grid = _grid(column, edges, width, start, stop)

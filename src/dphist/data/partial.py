@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 from dphist.atomic_files import staged_outputs
 from dphist.errors import DataError, InputFileError, ParameterError
 from dphist.tables import redact_errors
+from dphist.tables.counting import cuts
 from dphist.tables.counting.cuts import MOST_PARTS, RULE, Cut
 
 _FORMAT = 1
@@ -119,6 +120,25 @@ class Partial:
 
 _FIRST = {"labels": "label", "records": "label", "bins": "slot"}
 """The first column of each kind."""
+
+
+def cut_of(user: Any, part: Any, parts: Any, others: Any) -> Cut:
+    """Return which users a part counts, checked.
+
+    Without a column of users, every part would count every row.
+
+    Parameters
+    ----------
+    user : must be the name of the column of users.
+    part, parts, others : as for `Cut`.
+
+    Raises
+    ------
+    ParameterError
+    """
+    if not isinstance(user, str):
+        raise ParameterError("user must name the column of users: it decides about the part")
+    return cuts.cut_of(part, parts, others)
 
 
 def partial_of(kind: str, cut: Cut, bounds: Mapping[str, Any], table: pa.Table) -> Partial:
