@@ -14,7 +14,7 @@ import pyarrow as pa
 from dphist.arrays import AnyArray
 from dphist.data.guard import Guarding, asserted_unit, guarded, unit_of_users
 from dphist.data.label_input import held_pairs, label_array, label_bounds, label_unit, unheld
-from dphist.data.partial import Partial, all_parts, as_it_is, partial_of
+from dphist.data.partial import Partial, all_parts, as_it_is, cut_of, partial_of
 from dphist.errors import ParameterError
 from dphist.noise import Source
 from dphist.noise.for_tests import is_for_tests
@@ -23,7 +23,6 @@ from dphist.shown import shown_by
 from dphist.stopping import stoppable
 from dphist.tables import LARGEST, check_counts, redact_errors
 from dphist.tables.counting.contributions import Bounds, bounded_pairs, count_labels
-from dphist.tables.counting.cuts import cut_of
 from dphist.tables.counting.sets import Sets
 from dphist.tables.counting.stores import Keep, Store, counts_of
 
@@ -236,9 +235,7 @@ class LabelCounts:
         >>> LabelCounts.merge(cut).counts_of(["a", "b"])
         [1, 3]
         """
-        cut = cut_of(part, parts, others)
-        if not isinstance(user, str):
-            raise ParameterError("user must name the column of users: it decides about the part")
+        cut = cut_of(user, part, parts, others)
         bounds = label_bounds(user, count, max_labels, max_count, null_users, null_labels)
         counts = cls._counted(
             frame,

@@ -13,13 +13,12 @@ from dphist import tables
 from dphist.arrays import AnyArray, IntArray
 from dphist.data.diagram import Diagram, merged
 from dphist.data.guard import Guarding, asserted_unit, guarded, unit_of_users
-from dphist.data.partial import Partial, all_parts, as_it_is, partial_of
+from dphist.data.partial import Partial, all_parts, as_it_is, cut_of, partial_of
 from dphist.errors import DataError, ParameterError
 from dphist.parameters import whole_number
 from dphist.shown import shown_by
 from dphist.stopping import stoppable
 from dphist.tables.counting.contributions import count_bounded_records, label_bounded_records
-from dphist.tables.counting.cuts import cut_of
 
 ONE_EDGE = "one edge"
 """Privacy unit of the degrees of a graph; edges are never dropped to meet a bound."""
@@ -281,7 +280,7 @@ class Profile(Diagram):
         >>> Profile.merge(cut).sorted_counts()
         array([3, 1])
         """
-        cut = cut_of(part, parts, others)
+        cut = cut_of(user, part, parts, others)
         most = whole_number(max_records, "max_records", 1)
         store = label_bounded_records(
             frame,

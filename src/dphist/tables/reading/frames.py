@@ -19,6 +19,7 @@ from dphist.tables.engine.redaction import Wall, redact_errors
 from dphist.tables.engine.rows import DuckRows
 from dphist.tables.reading.arrow import check_column, combine
 from dphist.tables.reading.columns import Use, Wanted, find_position
+from dphist.tables.reading.lazy_polars import LazyPolarsSource
 from dphist.tables.reading.objects import keys_of_objects, texts_of_objects
 from dphist.tables.reading.relations import open_relation
 from dphist.tables.reading.source import (
@@ -63,6 +64,10 @@ def open_frame(
         series = [native.iloc[:, position] for position in positions]
         return PandasSource(stack, wanted, series, wall)
     kinds = [wall(partial(_kind_of, opened, position)) for position in positions]
+    if isinstance(opened, nw.LazyFrame) and opened.implementation.is_polars():
+        columns = wall(lambda: opened.select(nw.nth(*positions)).to_native())
+        by_role = dict(zip([column.role for column in wanted], kinds, strict=True))
+        return LazyPolarsSource(stack, wanted, by_role, columns, wall, ordered=ordered)
     return ArrowSource(stack, wanted, kinds, lambda: _evaluate(opened, positions), wall)
 
 
@@ -269,8 +274,7 @@ _POLARS = {
 
 def _evaluate(frame: AnyFrame, positions: list[int]) -> pa.Table:
     """Evaluate all columns together, once: a lazy frame may return other rows the next time."""
-    if isinstance(frame, nw.LazyFrame) and not frame.implementation.is_polars():
+    if isinstance(frame, nw.LazyFrame):
         names = list(frame.collect_schema())
         return frame.select(*(names[place] for place in positions)).collect("pyarrow").to_native()
-    columns = frame.select(nw.nth(*positions))
-    return (columns.collect() if isinstance(columns, nw.LazyFrame) else columns).to_arrow()
+    return frame.select(nw.nth(*positions)).to_arrow()
