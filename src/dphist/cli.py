@@ -16,6 +16,7 @@ import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import NoReturn
 
+from dphist import leftovers
 from dphist.commands import ending
 from dphist.commands.configuration.expanding import expanded
 from dphist.commands.in_options import in_options
@@ -41,6 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if words.path is not None:
                 options.config = words.path
             known, typed = vars(options).keys(), _typed(options)
+            leftovers.remove_abandoned()
             run: Callable[[argparse.Namespace], None] = options.run
             run(options)
             if sys.stdout is not None:  # None where the caller closed it
