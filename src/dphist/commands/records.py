@@ -11,6 +11,7 @@ from dphist.commands.meanings import help_of
 from dphist.commands.options import UsageError, add_dry_run, whole
 from dphist.commands.presenting import add_presentation, add_unit_option, check_presentation
 from dphist.commands.publishing import Protected, in_the_way, say_in_the_way
+from dphist.commands.resources import add_resources
 from dphist.commands.user_unit import user_unit
 from dphist.data.binned_counts import ONE_ROW
 from dphist.errors import ParameterError
@@ -51,6 +52,7 @@ def add_records_dry_run(command: argparse.ArgumentParser) -> None:
     """Add the options of a dry run, and where the release is written."""
     guess = "the number of records, for the expected error of a dry run"
     add_dry_run(command, "guarantee and error", "--expect-total", guess)
+    add_resources(command)
     add_presentation(command)
     add_payment(command)
 

@@ -12,6 +12,7 @@ from dphist.commands.meanings import help_of
 from dphist.commands.options import UsageError, add_dry_run, add_file, whole
 from dphist.commands.presenting import add_presentation, add_unit_option, check_presentation
 from dphist.commands.publishing import Protected, in_the_way, release_file, say_in_the_way
+from dphist.commands.resources import add_resources
 from dphist.commands.user_unit import user_unit
 from dphist.data.guard import or_one_row
 from dphist.data.label_counts import LabelCounts
@@ -86,6 +87,7 @@ def add_data_options(command: argparse.ArgumentParser, mechanism: type) -> None:
     )
     guess = "the number of users, for the probabilities of a dry run"
     add_dry_run(command, "guarantee, threshold and probabilities", "--expect-users", guess)
+    add_resources(command)
     add_presentation(command)
     add_payment(command)
 
