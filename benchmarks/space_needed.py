@@ -3,12 +3,13 @@
     python -m benchmarks.space_needed            about 5 minutes, 3 GB of memory
     python -m benchmarks.space_needed --rows 500000
 
-Each way of counting runs in a process of its own, with memory enough and with 128 MB, over a file
+Each way of counting runs in a process of its own, with memory enough and with little, over a file
 of rows that are all different (every row has a user and a label of its own: the worst case) and
 over one of 10 rows a user. Peaks are bytes per row above a run over 1,000 rows.
 """
 
 import argparse
+import contextlib
 import json
 import subprocess
 import sys
@@ -35,10 +36,11 @@ SHAPES = {
     "10 rows a user": "'user-' || (hash(i) % ({rows} // 10)) AS user, "
     "'label-' || (hash(i + 7) % ({rows} // 20)) AS label",
 }
+# Not getrusage, whose maximum a process inherits from the one that starts it.
 _CHILD = (
-    "import resource, sys, dphist as dh\n"
+    "import re, sys, dphist as dh\n"
     "with dh.Resources(memory=sys.argv[1], temp=sys.argv[2]): kept = {call}\n"
-    "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)"
+    "print(int(re.search('VmHWM:[^0-9]*([0-9]+)', open('/proc/self/status').read())[1]) * 1024)"
 )
 
 
@@ -55,11 +57,9 @@ def written(folder: Path, shape: str, rows: int) -> Path:
 def size_of(folder: Path) -> int:
     """Return the bytes that files below a folder take on disk."""
     total = 0
-    for path in folder.rglob("*"):
-        try:
+    with contextlib.suppress(OSError):  # files go while they are looked at
+        for path in folder.rglob("*"):
             total += path.stat().st_blocks * 512 if path.is_file() else 0
-        except OSError:
-            continue
     return total
 
 
@@ -93,24 +93,27 @@ def main() -> None:
     """Print a line for each way and shape."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=3_000_000)
-    rows = parser.parse_args().rows
+    parser.add_argument("--tight", default="128MB", help="the small memory (default: 128MB)")
+    parser.add_argument("--ways", type=int, default=len(WAYS), help="how many of the ways")
+    asked = parser.parse_args()
+    rows = asked.rows
     begun = time.monotonic()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         small = {shape: written(folder, shape, 1000) for shape in SHAPES}
         large = {shape: written(folder, shape, rows) for shape in SHAPES}
-        for way, call in WAYS.items():
+        for way, call in list(WAYS.items())[: asked.ways]:
             for shape in SHAPES:
                 base, _ = measured(call.format(file=str(small[shape])), "4GB")
                 memory, _ = measured(call.format(file=str(large[shape])), "4GB")
-                tight, temp = measured(call.format(file=str(large[shape])), "128MB")
+                tight, temp = measured(call.format(file=str(large[shape])), asked.tight)
                 line = {
                     "way": way,
                     "rows": shape,
                     "base_MB": base // 10**6,
                     "memory_per_row": round((memory - base) / rows, 1),
-                    "temp_per_row_at_128MB": round(temp / rows, 1),
-                    "memory_MB_at_128MB": tight // 10**6 if tight >= 0 else "ran out",
+                    "temp_per_row_if_tight": round(temp / rows, 1),
+                    "memory_MB_if_tight": tight // 10**6 if tight >= 0 else "ran out",
                     "seconds": round(time.monotonic() - begun),
                 }
                 print(json.dumps(line), flush=True)

@@ -2,7 +2,7 @@
 
 import argparse
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -27,6 +27,7 @@ from dphist.report.labels.appearance import appearances, half_width
 from dphist.report.labels.counted import counted_by
 from dphist.report.labels.sums import sums_in_words, sums_json
 from dphist.report.words import plural_of
+from dphist.tables.engine.progress import Progress
 
 EPILOG = (
     "FILE has one row per record, with a column of labels and, if a user may have several rows, a "
@@ -152,7 +153,7 @@ def run_labelled(
     release_file(mechanism, options, partial(_counted, options), _protected(options))
 
 
-def _counted(options: argparse.Namespace, progress: Callable[[float], None] | None) -> LabelCounts:
+def _counted(options: argparse.Namespace, progress: Progress | None) -> LabelCounts:
     return LabelCounts.from_table(
         options.file,
         label=options.label,
