@@ -1,12 +1,15 @@
 """Options of how much memory, how many threads and which folder reading a table may use."""
 
 import argparse
+import tempfile
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from dphist.commands.options import UsageError, whole
 
 _NAMES = ("memory", "threads", "temp")
+_GUESS = 1_000_000  # rows, where no guess was given
+_GB, _MB = 10**9, 10**6
 
 
 def add_resources(command: argparse.ArgumentParser, *, dry_run: bool = True) -> None:
@@ -66,3 +69,40 @@ def _resources_of(options: argparse.Namespace) -> AbstractContextManager[Any]:
     from dphist.tables.engine.resources import Resources  # slow to import, and seldom needed
 
     return Resources(**given)
+
+
+def space_of(options: argparse.Namespace, way: str) -> tuple[list[str], dict[str, Any]]:
+    """Return what a dry run says about memory and temporary files, in lines and for JSON.
+
+    FILE is not opened: the number of rows is the public guess of --expect-rows.
+
+    Parameters
+    ----------
+    way : as for `space_needed`; empty for a file of few rows, of which nothing is said.
+    """
+    if not way:
+        return [], {}
+    from dphist.tables.engine.private_duckdb import memory_limit  # slow to import
+    from dphist.tables.engine.space_needed import space_needed
+
+    rows = options.expect_rows or _GUESS
+    limit = memory_limit()
+    found = space_needed(way, rows, limit)
+    shown = {"rows": rows, "memory": found.memory, "temporary": found.temporary}
+    line = f"Resources: {rows:,} rows need about {_size(found.memory)} of memory"
+    if found.temporary:
+        folder = options.temp or tempfile.gettempdir()
+        line += (
+            f" and {_size(found.temporary)} of temporary files in {folder} (--memory "
+            f"{_size(limit)}; --temp names another folder)"
+        )
+    else:
+        line += ", and no temporary files"
+    return [f"{line}."], {"resources": shown}
+
+
+def _size(number: int) -> str:
+    """Write a size as --memory takes it, rounded up to two digits at most."""
+    if number < _GB:
+        return f"{-(-number // (10 * _MB)) * 10}MB"
+    return f"{number / _GB:.2g}GB" if number < 10 * _GB else f"{-(-number // _GB)}GB"

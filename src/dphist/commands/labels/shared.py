@@ -12,7 +12,7 @@ from dphist.commands.meanings import help_of
 from dphist.commands.options import UsageError, add_dry_run, add_file, whole
 from dphist.commands.presenting import add_presentation, add_unit_option, check_presentation
 from dphist.commands.publishing import Protected, in_the_way, release_file, say_in_the_way
-from dphist.commands.resources import add_resources
+from dphist.commands.resources import add_resources, space_of
 from dphist.commands.user_unit import user_unit
 from dphist.data.guard import or_one_row
 from dphist.data.label_counts import LabelCounts
@@ -215,6 +215,7 @@ def _print_dry_run(
     # A ranking has no counts, and neither have labels alone.
     without_counts = isinstance(mechanism, TopLabels | DiscoverLabels)
     of = None if without_counts else counted_by(mechanism, provenance)
+    space = space_of(options, "label" if options.user is None else "label, user")
     if options.json:
         shown: dict[str, Any] = {
             "guarantee": total_json(total, unit),
@@ -228,6 +229,7 @@ def _print_dry_run(
             **({"noise_of_counts": sums_json(mechanism)} if sums else {}),
             "other_max_labels": {str(cap): _likely(other) for cap, other in others.items()},
             **quoted.shown,
+            **space[1],
             "refused_outputs": in_the_way(options),
         }
         if options.expect_users is not None:
@@ -253,7 +255,7 @@ def _print_dry_run(
         print(of.sentence)
     for line in _caps_in_words(mechanism, others):
         print(line)
-    for line in quoted.said:
+    for line in (*space[0], *quoted.said):
         print(line)
     say_in_the_way(options)
     print("FILE was not opened.")

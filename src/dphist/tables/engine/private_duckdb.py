@@ -201,6 +201,15 @@ def default_memory(quarter: int, *, large: bool) -> int:
     return max(quarter if large else 0, min(_MEMORY, 2 * quarter or _MEMORY))
 
 
+def memory_limit() -> int:
+    """Return how much memory counting may use here before it spills, in bytes."""
+    asked = resources().bytes
+    if asked is not None:
+        return asked
+    with duckdb.connect() as connection:
+        return default_memory(_quarter(connection), large=True)
+
+
 def _set_threads(connection: duckdb.DuckDBPyConnection, threads: int | None) -> None:
     """Set the number of threads; by default that of the usable processors, at most 8."""
     if threads is None:
