@@ -16,6 +16,7 @@ from dphist.atomic_files import check_distinct, check_output_path, staged_output
 from dphist.commands import ending
 from dphist.commands.compare_inputs import data_of, mechanisms_of
 from dphist.commands.options import Commands, UsageError, whole
+from dphist.commands.resources import add_resources
 from dphist.comparing.compare import compare
 from dphist.comparing.comparison import Comparison
 from dphist.comparing.making import MissingParameterError
@@ -95,6 +96,7 @@ def add_compare(commands: Commands, summary: str) -> None:
         default=0.05,
         help="standard error over error at which a cell is finished (default: 0.05)",
     )
+    add_resources(command, dry_run=False)
     _add_written(command)
 
 

@@ -4,7 +4,7 @@ The counts are secret, for mechanisms only: no repr and no error shows them.
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -26,6 +26,7 @@ from dphist.shown import shown_by
 from dphist.stopping import stoppable
 from dphist.tables.binning.slots import OTHER_SLOTS, bin_rows
 from dphist.tables.binning.users import bin_rows_bounded
+from dphist.tables.engine.progress import Progress
 
 __all__ = ["BinnedCounts", "bin_counts"]
 
@@ -145,7 +146,7 @@ class BinnedCounts:
         start: Any = None,
         stop: Any = None,
         count: str | None = None,
-        progress: Callable[[float], None] | None = None,
+        progress: Progress | None = None,
         delimiter: str | None = None,
         unit: str | None = None,
     ) -> Partial:
@@ -281,7 +282,7 @@ def bin_counts(
     count: str | None = None,
     user: str | None = None,
     max_records: int | None = None,
-    progress: Callable[[float], None] | None = None,
+    progress: Progress | None = None,
     delimiter: str | None = None,
     unit: str | None = None,
     ledger: Guarding | None = None,
@@ -315,7 +316,8 @@ def bin_counts(
         with all of the user's rows.
     max_records : required with `user`. With `count` and without `user`, a row counts at most that
         often, and the privacy unit is a row. Refused without both.
-    progress : called with the fraction done while a file is read, from any thread.
+    progress : called with the fraction done, a float that also has rows and seconds, from any
+        thread; True shows it on a terminal or in a notebook (see docs/resources.md).
     delimiter : field separator of a text file, one character (default: a comma, or a tab for
         .tsv).
     unit : what a user is, such as "one patient", for guarantees and ledgers (default: "one

@@ -4,7 +4,7 @@ The counts are secret and never shown. Mechanisms read them only through `filter
 `largest` and `counts_of`, so the counts can stay in any engine.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,6 +25,7 @@ from dphist.tables import LARGEST, check_counts, redact_errors
 from dphist.tables.counting.contributions import Bounds, bounded_pairs, count_labels
 from dphist.tables.counting.sets import Sets
 from dphist.tables.counting.stores import Keep, Store, counts_of
+from dphist.tables.engine.progress import Progress
 
 __all__ = ["Keep", "LabelCounts"]
 
@@ -91,7 +92,7 @@ class LabelCounts:
         max_count: int = 1,
         null_users: str = "refuse",
         null_labels: str = "refuse",
-        progress: Callable[[float], None] | None = None,
+        progress: Progress | None = None,
         delimiter: str | None = None,
         count_users: bool = False,
         keep_sets: bool = False,
@@ -121,7 +122,8 @@ class LabelCounts:
         null_users : "refuse" rows without a user, "drop" them, or keep them "separate", each as
             one user: a person with several such rows is then protected for one of them only.
         null_labels : "refuse" rows without a label, or "drop" them.
-        progress : called with the fraction done while a file is read, from any thread.
+        progress : called with the fraction done, a float that also has rows and seconds, from any
+            thread; True shows it on a terminal or in a notebook (see docs/resources.md).
         delimiter : field separator of a text file, one character (default: a comma, or a tab for
             .tsv).
         count_users : also count the users within the bounds and those over them, for a mechanism
@@ -192,7 +194,7 @@ class LabelCounts:
         max_count: int = 1,
         null_users: str = "refuse",
         null_labels: str = "refuse",
-        progress: Callable[[float], None] | None = None,
+        progress: Progress | None = None,
         delimiter: str | None = None,
         count_users: bool = False,
         unit: str | None = None,
@@ -316,7 +318,7 @@ class LabelCounts:
         keep_sets: bool = False,
         unit: str | None,
         source: Source | None,
-        progress: Callable[[float], None] | None,
+        progress: Progress | None,
         delimiter: str | None,
     ) -> "LabelCounts":
         """Bound users, or rows, and count labels; see `from_table`."""

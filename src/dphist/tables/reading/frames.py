@@ -28,6 +28,7 @@ from dphist.tables.reading.source import (
     Source,
     StreamedSource,
     engine_failure,
+    reader_of,
 )
 from dphist.tables.reading.types import OBJECTS, UNFIT
 
@@ -90,11 +91,16 @@ class ArrowSource(StreamedSource):
         """Return the rows in memory, where DuckDB scans them with all its threads."""
         table = self.wall(self._table)
         self._connection = open_private_connection(self._stack, large=True)
-        return DuckRows(self._connection, self._connection.from_arrow(table))
+        if self.progress is None:
+            return DuckRows(self._connection, self._connection.from_arrow(table))
+        # DuckDB does not say how much of a table in memory it has read.
+        reader = reader_of(self._counted(batches_of(table), len(table)), self.wall)
+        return DuckRows(self._connection, self._connection.from_arrow(reader))
 
     def batches(self) -> Batches:
         """Yield the rows in batches."""
-        yield from batches_of(self._table())
+        table = self._table()
+        yield from self._counted(batches_of(table), len(table))
 
     def _table(self) -> pa.Table:
         columns = self._evaluate().columns
@@ -149,6 +155,9 @@ class PandasSource(StreamedSource):
     def batches(self) -> Batches:
         """Yield the rows in batches."""
         rows = len(next(iter(self._columns.values())))
+        yield from self._counted(self._parts(rows), rows)
+
+    def _parts(self, rows: int) -> Batches:
         for start in range(0, max(rows, 1), ROWS_AT_ONCE):
             stop = start + ROWS_AT_ONCE
             arrays = [
