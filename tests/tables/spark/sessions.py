@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 KIND = "DPHIST_SPARK_SESSION"
-"""Environment variable that names the kind of session for `conformance.py`."""
+"""Environment variable that names the kind of session for `test_conformance.py`."""
 
 MASTERS = {
     "classic": "local[2,4]",  # two tasks at a time, each tried four times

@@ -1,4 +1,4 @@
-"""Every kind of session of Spark passes `conformance.py`, each in a process of its own."""
+"""Every kind of session of Spark passes `test_conformance.py`, each in a process of its own."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ from tests.tables.spark.sessions import KIND, MASTERS
 @pytest.mark.verify
 @pytest.mark.parametrize("kind", MASTERS)
 def test_every_session_conforms(kind: str) -> None:
-    suite = Path(__file__).with_name("conformance.py")
+    suite = Path(__file__).with_name("test_conformance.py")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(suite)]
     done = subprocess.run(
         command, env={**os.environ, KIND: kind}, capture_output=True, text=True, timeout=1800
