@@ -449,11 +449,10 @@ class LabelCounts:
         return cls(store, bound, most, said, only_adds=only_adds)
 
     def filter_batches(self, keep: Keep) -> pa.Table:
-        """Apply `keep` to all labels in their engine; return the rows it keeps: label, count.
+        """Apply `keep` to all labels; return the rows it keeps: label, count.
 
-        `keep` is called with one batch at a time. Spark pickles it and calls it in other
-        processes, with text labels as bytes. Each label is in exactly one batch. A batch has at
-        most about 2**18 rows.
+        `keep` is called in this process, with one batch at a time. Each label is in exactly one
+        batch. A batch has at most 2**18 rows.
         """
         return self._store.filter_batches(keep)
 

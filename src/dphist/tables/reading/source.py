@@ -139,7 +139,13 @@ def engine_failure(wanted: Sequence[Wanted], *, workers: bool = False) -> DataEr
     """Return the error for an engine that fails to evaluate columns, whatever its message."""
     values = any(column.use is Use.VALUE for column in wanted)
     served = "numbers, dates, timestamps or text" if values else "text or integers"
-    also = "; Spark's workers need this Python (PYSPARK_PYTHON) with dphist" if workers else ""
+    # Only bins are found in Python; all else that workers do is Spark's own SQL.
+    also = (
+        "; to find bins, Spark's workers need this version of Python (PYSPARK_PYTHON) with dphist "
+        "installed"
+        if workers and values
+        else ""
+    )
     return DataError(
         f"the engine of frame could not evaluate {list_names(wanted)}: finish other queries on "
         f"its connection, evaluate the frame first, and pass plain columns of {served}{also}"
