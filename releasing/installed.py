@@ -68,7 +68,11 @@ def check_types(programs: Path, folder: Path) -> str:
 
 
 def write_materials(programs: Path, into: Path) -> str:
-    """Write the bill of materials (CycloneDX) of the environment that has the wheel alone."""
+    """Write the bill of materials (CycloneDX) of the environment that has the wheel alone.
+
+    pip and setuptools are removed from it before: they came with the environment.
+    """
+    run(programs / "python", "-m", "pip", "uninstall", "--quiet", "--yes", "setuptools", "pip")
     run(
         *(sys.executable, "-m", "cyclonedx_py", "environment", "--output-reproducible"),
         *("--pyproject", ROOT / "pyproject.toml", "--output-format", "JSON"),

@@ -172,7 +172,7 @@ def test_regular_edges_are_exact(start: Decimal, width: Decimal, bins: int, far:
         ("2024-01-01", "2024-01-02", "0h", "width"),
         ("2024-01-01", "2024-03-01", "1M", "width"),
         ("2024-01-01", "2024-03-01", np.timedelta64(1, "M"), "width"),
-        ("2024-01-01", "2024-03-01", np.timedelta64("NaT"), "width"),
+        ("2024-01-01", "2024-03-01", np.timedelta64("NaT", "D"), "width"),
         ("2024-01-01", "2024-03-01", pd.Timedelta(1), "width"),
         ("2024-01-01", "2024-03-01", datetime.timedelta(0), "width"),
         ("2024-01-01", "yesterday", "1d", "stop"),
