@@ -7,8 +7,10 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from benchmarks.kept.cases import Case
+if TYPE_CHECKING:  # the cases import all that they compare with
+    from benchmarks.kept.cases import Case
 
 RESAMPLES = 500
 MOVED = 3.0
@@ -36,7 +38,7 @@ class Ratio:
         return self.limit is not None and self.ratio - MOVED * self.error > self.limit
 
 
-def measured(case: Case) -> Ratio:
+def measured(case: "Case") -> Ratio:
     """Run a case, both in turn."""
     times: list[tuple[float, float]] = []
     for turn in range(-1, case.turns):  # in the first, tables are made and code is loaded
