@@ -4,7 +4,7 @@ import re
 import sys
 from pathlib import Path
 
-from releasing.running import ROOT, CheckError, environment, install, run
+from releasing.running import ROOT, CheckError, environment, run
 
 FAST = ("-m", "not audit and not verify", "-q", "-n", "2", "--dist", "loadfile")
 SAMPLE = ROOT / "releasing" / "sample.py"
@@ -84,7 +84,6 @@ def write_materials(programs: Path, into: Path) -> str:
 def check_tests(wheel: Path, folder: Path, tests: tuple[str, ...]) -> str:
     """The tests of `make test`, of the wheel in place of the checkout."""
     programs = environment(folder / "tested", f"dphist[dev] @ {wheel.as_uri()}")
-    install(programs, "pip")
     single = {"OPENBLAS_NUM_THREADS": "1"}
     found = run(programs / "python", "-m", "pytest", *FAST, *tests, env=single)
     return found.strip().splitlines()[-1]
