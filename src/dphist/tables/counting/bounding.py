@@ -106,6 +106,8 @@ def bound_labels(rows: Rows, users: bool, bounds: Bounds, key: str) -> Rows:
     one label, so it is already bounded. If users are counted, the columns ``uncut`` and ``cut`` are
     added; their sums over all terms are the numbers of users.
     """
+    if users and bounds.max_count == 1 and not _counts_more(bounds):
+        return _bound_sets(rows, bounds, key)
     counted = [f"{rows.total(name)} AS {name}" for name in USERS] if bounds.count_users else []
     if users:
         rows = bound_users(rows, bounds, key)
@@ -115,6 +117,25 @@ def bound_labels(rows: Rows, users: bool, bounds: Bounds, key: str) -> Rows:
 
 USERS = ("uncut", "cut")
 """Columns that count the users within the bounds, and those over them."""
+
+
+def _counts_more(bounds: Bounds) -> bool:
+    """Whether more than who has which label must be known."""
+    return bounds.count_users or bounds.null_users == "separate"
+
+
+def _bound_sets(rows: Rows, bounds: Bounds, key: str) -> Rows:
+    """From (who, term, amount, problem) to (term, records, problem), if users add at most 1.
+
+    A user has a label, or not, so pairs need no sums, and a label's count is a number of pairs.
+    Without sums, 10 million rows take three quarters of the time. All rows without a user are rows
+    with a problem, which lack their label as well.
+    """
+    rows = rows.where("amount > 0 OR problem > 0").group(["who", "term", "problem"])
+    if bounds.max_labels is not None:
+        rows = _rank(rows, key, []).where(f"who IS NULL OR place <= {bounds.max_labels}")
+    pairs = "CASE WHEN max(problem) = 0 THEN count(*) ELSE 0 END AS records"
+    return rows.group(["term"], pairs, WORST)
 
 
 def bound_users(rows: Rows, bounds: Bounds, key: str) -> Rows:
