@@ -128,7 +128,7 @@ def _bound_sets(rows: Rows, bounds: Bounds, key: str) -> Rows:
     """From (who, term, amount, problem) to (term, records, problem), if users add at most 1.
 
     A user has a label, or not, so pairs need no sums, and a label's count is a number of pairs.
-    Without sums, 10 million rows take three quarters of the time. All rows without a user are rows
+    Without sums, 10 million rows took 15 % less processor time. All rows without a user are rows
     with a problem, which lack their label as well.
     """
     rows = rows.where("amount > 0 OR problem > 0").group(["who", "term", "problem"])
