@@ -7,7 +7,7 @@ DEMO_DATA := data/passwords_yahoo.csv
 # Without compiled files each of the many commands that tests start would compile dphist again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test coverage check verify chromium audit mutants bench format clean
+.PHONY: demo test coverage check verify chromium audit mutants bench docs format clean
 
 # Two workers use both cores; threads of theirs would wait for each other.
 test coverage verify: export OPENBLAS_NUM_THREADS = 1
@@ -66,6 +66,10 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.expected_error
 	$(BIN)/python -m benchmarks.pages
 
+# The site, from the Markdown in docs; docs/_build/html/index.html opens it. Nothing is downloaded.
+docs: $(VENV)/.docs
+	$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
+
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
@@ -81,9 +85,13 @@ $(VENV)/.verify: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,verify]'
 	@touch $@ $(VENV)/.run $(VENV)/.dev
 
+$(VENV)/.docs: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	@touch $@ $(VENV)/.run
+
 $(VENV)/.bench: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,bench,verify]'
 	@touch $@ $(VENV)/.run $(VENV)/.dev
 
 clean:
-	rm -rf $(VENV) demo build dist
+	rm -rf $(VENV) demo build dist docs/_build docs/reference/api
