@@ -13,7 +13,8 @@ from dphist.labels import ThresholdHistogram
 from dphist.mechanism import ExpectedError
 from dphist.parameters import Exact, positive_number, whole_number
 from dphist.privacy import ApproxDP, PureDP, delta_of
-from dphist.privacy.calibration import Guaranteeing, calibrate
+from dphist.privacy.calibratable import Guaranteeing
+from dphist.privacy.calibration import calibrate
 from dphist.release.release import Release
 
 M = TypeVar("M", bound=Guaranteeing)

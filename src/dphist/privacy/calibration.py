@@ -5,78 +5,33 @@ import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from inspect import signature
-from typing import Any, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from dphist.errors import ParameterError
 from dphist.parameters import Exact, positive_number, probability, whole_number
-from dphist.privacy import ApproxDP, Guarantee, PureDP, Target, delta_of, least_epsilon
-
-
-class Guaranteeing(Protocol):
-    """What every mechanism has that can be calibrated."""
-
-    @property
-    def guarantee(self) -> Guarantee: ...
-
-
-@runtime_checkable
-class Accounting(Protocol):
-    """A mechanism that may prove a smaller epsilon of its releases than its guarantee does."""
-
-    def epsilon_at(self, delta: Exact, releases: int = 1) -> Fraction | None: ...
-
-
-@runtime_checkable
-class Remembering(Protocol):
-    """A mechanism that holds what it was asked to cost."""
-
-    def calibrated_to(self, target: Target) -> Any: ...
-
-
-@runtime_checkable
-class Thresholding(Protocol):
-    """A mechanism whose delta of its own is spent on a threshold."""
-
-    @property
-    def epsilon(self) -> Fraction: ...
-
-    @property
-    def threshold(self) -> Any: ...
-
-
-@runtime_checkable
-class Deciding(Protocol):
-    """A class of mechanisms that have a delta of their own with some parameters only."""
-
-    def needs_delta(self, **parameters: Any) -> bool: ...
-
-
-@runtime_checkable
-class Choosing(Protocol):
-    """A class of mechanisms that may leave a choice to calibration, as only a total decides it.
-
-    Its mechanisms have a `spread`, of which the smallest is taken.
-    """
-
-    def calibration_forms(self, delta: Exact, **parameters: Any) -> list[dict[str, Any]]: ...
-
+from dphist.privacy import ApproxDP, PureDP, Target, delta_of, least_epsilon
+from dphist.privacy.calibratable import (
+    Accounting,
+    Choosing,
+    Deciding,
+    Guaranteeing,
+    Remembering,
+    Thresholding,
+)
+from dphist.privacy.epsilon_search import approached, bracket, down, fits_if_possible
 
 M = TypeVar("M", bound=Guaranteeing)
 Proof: TypeAlias = Literal["best", "cdp"]
 
 _SMALLEST = Fraction(1, 10**9)
 _COARSE, _FINE = 1e-4, 1e-13  # relative precision of the search for epsilon
-_MOST_STEPS = 12  # of a coarse search, which otherwise brackets
-_CLAIMED = 5e-13  # claims have 12 digits
 # Shares of delta tried for the mechanism's own: the threshold is flat near its minimum.
 _SHARES = [Fraction(n, 32) for n in (1, 2, 4, 8, 12, 16, 20, 24, 28, 30, 31)]
 _USUAL_SHARE = Fraction(12, 32)
 # One release whose threshold and noise do not add their deltas gives nearly all or all to each.
 _NEARLY_ALL = [Fraction(127, 128), Fraction(1023, 1024)]
-_DOWN = Context(prec=12, rounding=ROUND_FLOOR, Emax=10**9, Emin=-(10**9))
 
 
 def calibrate(
@@ -240,9 +195,9 @@ class _Aim:
 def _own_delta(make: Callable[..., Guaranteeing], aim: _Aim, share: Fraction) -> Fraction:
     """Return the `delta` parameter for which all releases use this share of the total delta."""
     wanted = aim.delta * share / aim.releases
-    made = make(epsilon=_down(aim.epsilon), delta=_down(wanted))
+    made = make(epsilon=down(aim.epsilon), delta=down(wanted))
     used = max(delta_of(made.guarantee), wanted)  # a release with several queries adds it up
-    return _down(wanted * wanted / used)
+    return down(wanted * wanted / used)
 
 
 def _largest(
@@ -268,115 +223,22 @@ def _largest(
         return claim is not None and claim <= aim.epsilon
 
     ratios: dict[Fraction, float | None] = {}
-    first = near or _down(aim.epsilon / aim.releases)
+    first = near or down(aim.epsilon / aim.releases)
     if claim_of(first) is None:  # for every epsilon: no delta is left to convert
         return None
     if closeness == _COARSE:
-        close = _approached(fits, ratios, first, closeness)
+        close = approached(fits, ratios, first, closeness)
         if close is not None:
             return make(epsilon=close)
-    found = _bracket(fits, ratios, first, closeness, _SMALLEST * aim.epsilon)
+    found = bracket(fits, ratios, first, closeness, _SMALLEST * aim.epsilon)
     if found is None:
         return None
     low, high = found
-    chosen = _down(high) if _fits_if_possible(fits, _down(high)) else _down(low)
+    chosen = down(high) if fits_if_possible(fits, down(high)) else down(low)
     # Claims are rounded up, so in the last digits they need not increase with epsilon.
-    while not _fits_if_possible(fits, chosen):
-        chosen = _down(chosen * (1 - Fraction(1, 10**11)))
+    while not fits_if_possible(fits, chosen):
+        chosen = down(chosen * (1 - Fraction(1, 10**11)))
     return make(epsilon=chosen)
-
-
-def _approached(
-    fits: Callable[[Fraction], bool],
-    ratios: dict[Fraction, float | None],
-    first: Fraction,
-    closeness: float,
-) -> Fraction | None:
-    """Return an epsilon that fits with a claim this near to the aim; None if it is not found soon.
-
-    The secant method on logarithms, aimed between the aim and the smallest claim that is near
-    enough.
-    """
-    candidate, slope = first, 1.0
-    last: tuple[float, float] | None = None
-    for _ in range(_MOST_STEPS):
-        fitted = _fits_if_possible(fits, candidate)
-        ratio = ratios.get(candidate)
-        if not ratio:
-            return None
-        if fitted and ratio >= 1 - closeness:
-            return candidate
-        at, off = math.log(candidate), math.log(ratio)
-        if last is not None and abs(at - last[0]) > 1e-12:
-            slope = min(max((off - last[1]) / (at - last[0]), 0.25), 4.0)
-        last = at, off
-        step = min(max(-(off + closeness / 2) / slope, -3.0), 3.0)
-        candidate = (candidate * Fraction(math.exp(step))).limit_denominator(10**30)
-    return None
-
-
-def _bracket(
-    fits: Callable[[Fraction], bool],
-    ratios: dict[Fraction, float | None],
-    first: Fraction,
-    closeness: float,
-    smallest: Fraction,
-) -> tuple[Fraction, Fraction] | None:
-    """Return an epsilon that fits, and a slightly larger one that does not; None if none fits.
-
-    The secant method proposes, on logarithms; it aims slightly past the root, so that both ends of
-    the bracket close in. Bisection replaces it where it does not.
-
-    Parameters
-    ----------
-    ratios : the claim over the aim of each epsilon that `fits` was called with.
-    """
-    low = high = last = None
-    candidate, slope, same, step = first, 1.0, 0, 0
-    while low is None or high is None or high > low * (1 + Fraction(closeness)):
-        fitted = _fits_if_possible(fits, candidate)
-        same = same + 1 if last is not None and last[2] == fitted else 0
-        low, high = (candidate, high) if fitted else (low, candidate)
-        ratio = ratios.get(candidate)
-        at = math.log(candidate)
-        if ratio and last is not None and last[1] is not None and abs(at - last[0]) > 1e-12:
-            slope = min(max((math.log(ratio) - last[1]) / (at - last[0]), 0.25), 4.0)
-        last = (at, math.log(ratio) if ratio else None, fitted)
-        step += 1
-        past = max(closeness / 4, _CLAIMED) * 8**same
-        candidate = _proposed(candidate, ratio, slope, past, fitted)
-        if low is None and candidate < smallest:
-            return None
-        inside = (low is None or candidate > low) and (high is None or candidate < high)
-        if not inside or step % 6 == 5:
-            candidate = _middle(low, high)
-    return low, high
-
-
-def _proposed(
-    candidate: Fraction, ratio: float | None, slope: float, past: float, fitted: bool
-) -> Fraction:
-    """Return where the claim should be the aim, a little past that."""
-    if not ratio:
-        return 2 * candidate if fitted else candidate / 2
-    factor = math.exp(min(max(-math.log(ratio) / slope, -3.0), 3.0))
-    factor *= 1 + past if fitted else 1 / (1 + past)
-    return (candidate * Fraction(factor)).limit_denominator(10**30)
-
-
-def _middle(low: Fraction | None, high: Fraction | None) -> Fraction:
-    """Return an epsilon inside a bracket, or outside of the end that is known."""
-    if low is None:
-        return Fraction(high or 1) / 2
-    return 2 * low if high is None else Fraction((low + high) / 2).limit_denominator(10**30)
-
-
-def _fits_if_possible(fits: Callable[[Fraction], bool], candidate: Fraction) -> bool:
-    """Whether an epsilon fits; one refused by the mechanism or a guarantee does not."""
-    try:
-        return fits(candidate)
-    except ParameterError:
-        return False
 
 
 def _stated(made: M | None) -> M:
@@ -415,8 +277,3 @@ def _needs_delta(mechanism: Callable[..., Any], parameters: dict[str, Any]) -> b
     if isinstance(asked, Deciding):
         return asked.needs_delta(**parameters)
     return "delta" in signature(mechanism).parameters
-
-
-def _down(number: Fraction) -> Fraction:
-    """Round down to 12 digits."""
-    return Fraction(_DOWN.divide(Decimal(number.numerator), Decimal(number.denominator)))
