@@ -55,6 +55,8 @@ check: $(VENV)/.verify
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/codespell *.md docs src examples benchmarks mutants
+	$(BIN)/codespell --builtin en-GB_to_en-US $$(git ls-files '*.md')
 
 format: $(VENV)/.dev
 	$(BIN)/ruff format .

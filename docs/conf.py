@@ -34,6 +34,7 @@ myst_heading_anchors = 4
 myst_linkify_fuzzy_links = False
 
 autosummary_generate = True
+toc_object_entries_show_parents = "hide"
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the docstrings give types in words, with shapes and units
 autodoc_preserve_defaults = True

@@ -38,12 +38,20 @@ def with_guarantee(lines: list[str]) -> list[str]:
         if name == "Guarantee":
             continue
         if name:
+            body, examples = body_and_examples(body) if name in FIELDS else (body, [])
             result += [name, "-" * len(name), *(described(body) if name in FIELDS else body)]
+            result += examples
         else:
             result += body
             for each in guarantee:
                 result += ["", ".. rubric:: Guarantee", "", *each, ""]
     return result
+
+
+def body_and_examples(body: list[str]) -> tuple[list[str], list[str]]:
+    """Cut the examples that follow the last field into a section of their own."""
+    first = next((i for i, line in enumerate(body) if line.startswith(">>>")), len(body))
+    return body[:first], ["Examples", "--------", *body[first:]] if body[first:] else []
 
 
 def described(body: list[str]) -> list[str]:
@@ -54,7 +62,7 @@ def described(body: list[str]) -> list[str]:
         after = body[position + 1] if position + 1 < len(body) else ""
         goes_on = after.startswith(" ") and not after.strip()[:1].isupper()
         alone = not after.startswith(" ") and " " in line.split(" : ", 1)[-1]
-        if found and (goes_on or alone):
+        if found and (goes_on or alone or found[2].endswith(".")):
             text = found[2]
             result += [found[1], f"    {text[:1].upper()}{text[1:]}"]
         else:
