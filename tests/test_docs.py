@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import dphist
-from tests.support.printed import differences, printed, shown
+from tests.support.printed import SEEDS, differences, printed, shown
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -93,18 +93,28 @@ def test_examples_print_what_is_shown(page, folder, tmp_path_factory, monkeypatc
     """Exactly, but for what is random: see `tests/support/printed.py`."""
     text = shown(page)
     assert sum(map(bool, text)) == len(blocks(page, "text")), "a text block follows no python block"
-    runs = [printed(page, seed=1)]
-    if page.name not in ONCE + EXACT:
-        again = tmp_path_factory.mktemp("again")
-        shutil.copytree(ROOT / "data", again / "data")
-        monkeypatch.chdir(again)
-        runs.append(printed(page, seed=2))
-    for number, (each, *outputs) in enumerate(zip(text, *runs, strict=True)):
-        if page.name in EXACT:
-            assert _stripped(outputs[0]) == _stripped(each)
-        elif each:
-            free = [re.sub(r"[\d]+", "0", outputs[0])] if page.name in ONCE else []
-            assert not list(differences(each, *outputs, *free)), f"block {number}"
+    if page.name in EXACT:
+        assert [each and _stripped(each) for each in text] == [
+            each and _stripped(each) for each in printed(page)
+        ]
+        return
+    runs: list[list[str]] = []
+    for seed in SEEDS[:1] if page.name in ONCE else SEEDS:
+        place = tmp_path_factory.mktemp("run")
+        shutil.copytree(ROOT / "data", place / "data")
+        monkeypatch.chdir(place)
+        runs.append(printed(page, seed))
+        if page.name in ONCE:  # as if each number were random
+            runs.append([re.sub(r"\d+", "0", each) for each in runs[0]])
+        found = [
+            problem
+            for each, *outputs in zip(text, *runs, strict=True)
+            if each
+            for problem in differences(each, *outputs)
+        ]
+        if len(runs) > 1 and not found:
+            break
+    assert not found
 
 
 @pytest.mark.parametrize(
@@ -115,6 +125,7 @@ def test_examples_print_what_is_shown(page, folder, tmp_path_factory, monkeypatc
         ("16 words, epsilon 1", True),
         ("16 labels, epsilon 1\nmore", True),
         ("labels, epsilon 1", True),
+        ("16 labels, epsilon one", True),
     ],
 )
 def test_what_is_not_random_is_compared(text, wrong) -> None:

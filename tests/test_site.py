@@ -33,6 +33,15 @@ def test_every_public_name_is_in_the_reference() -> None:
     assert errors == raised
 
 
+def test_every_page_is_in_the_contents() -> None:
+    """A list item of an index that begins with a link puts that page into the contents."""
+    listed = [DOCS / "index.md"]
+    for index in DOCS.rglob("index.md"):
+        items = re.findall(r"^[-*] \[[^\]]+\]\(([^)#:\s]+\.md)\)", index.read_text(), re.MULTILINE)
+        listed += [(index.parent / item).resolve() for item in items]
+    assert sorted(listed) == sorted(path.resolve() for path in DOCS.rglob("*.md"))
+
+
 def test_every_command_is_in_the_reference() -> None:
     from dphist.commands.registry import COMMANDS
 

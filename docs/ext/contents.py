@@ -8,7 +8,7 @@ import re
 from posixpath import basename
 from typing import Any
 
-ITEM = re.compile(r"^[-*] \**\[([^\]]+)\]\(([^)#:\s]+)\.md\)", re.MULTILINE)
+ITEM = re.compile(r"^[-*] \[([^\]]+)\]\(([^)#:\s]+)\.md\)", re.MULTILINE)
 
 
 def read(app: Any, name: str, source: list[str]) -> None:

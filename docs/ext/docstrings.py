@@ -84,6 +84,8 @@ def signature(
     empty = inspect.Parameter.empty
     found = inspect.signature(obj.__init__)
     given = [each.replace(annotation=empty) for each in found.parameters.values()][1:]
+    if any(each.name.startswith("_") for each in given):  # made by its class methods only
+        return "", ""
     return str(inspect.Signature(given)), ""
 
 
