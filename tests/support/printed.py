@@ -2,8 +2,8 @@
 
 A `text` block right after a `python` block is what that block prints. The page runs twice, with
 seeded randomness in place of the operating system's, and up to three times more if that shows
-differences. What is the same in all runs does not depend on noise, and must be exactly what the page
-shows. What differs is random:
+differences. What is the same in all runs does not depend on noise, and must be exactly what the
+page shows. What differs is random:
 
 - a number that differs may be any number;
 - a line that differs in its words, such as a list of labels, may be any line;
