@@ -7,7 +7,7 @@ DEMO_DATA := data/passwords_yahoo.csv
 # Without compiled files each of the many commands that tests start would compile dphist again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test coverage check verify chromium audit mutants bench docs format clean
+.PHONY: demo test coverage check verify chromium audit mutants bench bench-tables docs format clean
 
 # Two workers use both cores; threads of theirs would wait for each other.
 test coverage verify: export OPENBLAS_NUM_THREADS = 1
@@ -62,7 +62,12 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(VENV)/.bench
+# Ratios of speed beside those of benchmarks/kept/table.csv, in five minutes.
+bench: $(VENV)/.dev
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.kept
+
+# Some of the tables of docs/benchmarks.md.
+bench-tables: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.noise
 	$(BIN)/python -m benchmarks.release_time
 	$(BIN)/python -m benchmarks.expected_error
@@ -71,6 +76,41 @@ bench: $(VENV)/.bench
 # The site, from the Markdown in docs; docs/_build/html/index.html opens it. Nothing is downloaded.
 docs: $(VENV)/.docs
 	$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
+
+# --- Releases: what is published, and with which versions of what it needs ---
+# The newest Python that starts; a version manager may have names that do not.
+NEWEST_PYTHON ?= $(shell for v in 14 13 12 11; do python3.$$v -c '' 2>/dev/null \
+                   && { echo python3.$$v; break; }; done)
+OLDEST_PYTHON ?= $(PYTHON)
+FAST := -m pytest -m "not audit and not verify" -n 2 --dist loadfile
+.PHONY: release-check test-oldest test-newest constraints
+
+release-check: $(VENV)/.release
+	$(BIN)/python -m releasing $(RELEASE_OPTIONS)
+
+# The tests of `make test` with the oldest allowed version of every dependency, on the oldest Python.
+test-oldest:
+	$(OLDEST_PYTHON) -m venv --clear .venv-oldest
+	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check \
+	  -c constraints/oldest.txt -e '.[dev]'
+	OPENBLAS_NUM_THREADS=1 .venv-oldest/bin/python $(FAST) $(TESTS)
+
+# And with the newest versions of today, on the newest Python here.
+test-newest:
+	$(NEWEST_PYTHON) -m venv --clear .venv-newest
+	.venv-newest/bin/python -m pip install --quiet --disable-pip-version-check \
+	  --upgrade --upgrade-strategy eager -e '.[dev]'
+	OPENBLAS_NUM_THREADS=1 .venv-newest/bin/python $(FAST) $(TESTS)
+
+# After a change of the bounds in pyproject.toml.
+constraints: $(VENV)/.release
+	$(BIN)/uv pip compile --quiet --resolution lowest-direct --python-version 3.11 \
+	  --extra spark --extra postgres --extra sign --extra accounting --extra opendp \
+	  --extra disclose --extra dev pyproject.toml --constraints constraints/also.txt \
+	  --no-header --no-annotate --output-file constraints/.made
+	{ sed -n '/^#/p' constraints/oldest.txt; cat constraints/.made; } > constraints/.whole
+	mv constraints/.whole constraints/oldest.txt
+	rm constraints/.made
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -95,5 +135,9 @@ $(VENV)/.bench: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,bench,verify]'
 	@touch $@ $(VENV)/.run $(VENV)/.dev
 
+$(VENV)/.release: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,release]'
+	@touch $@ $(VENV)/.run $(VENV)/.dev
+
 clean:
-	rm -rf $(VENV) demo build dist docs/_build docs/reference/api
+	rm -rf $(VENV) .venv-oldest .venv-newest demo build dist docs/_build docs/reference/api

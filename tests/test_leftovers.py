@@ -1,10 +1,31 @@
 """Temporary files go, however the process ends."""
 
+import os
+import signal
 import subprocess
 import sys
+import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
+
 from dphist import leftovers
+from dphist.cli import main
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs locks on files")
+
+OURS = ("dphist-0123456789abcdef", ".r.json.0123456789ab.part")
+
+KILLED = """
+import os, signal, sys
+from dphist import leftovers
+for name in sys.argv[1:]:
+    leftovers.remember(os.path.abspath(name))
+os.makedirs(os.path.join(sys.argv[1], "below"))
+for name in (os.path.join(sys.argv[1], "below", "file"), *sys.argv[2:]):
+    open(name, "w").close()
+"""
 
 KEPT = """
 import os, sys
@@ -58,3 +79,103 @@ def test_a_folder_that_is_written_into_goes_too(tmp_path: Path, monkeypatch) -> 
     assert not folder.exists()
     assert len(tries) == 3
     assert str(folder) not in leftovers._paths
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An output folder; journals are kept in another, ``tmp_path / "temporary"``."""
+    for name in ("temporary", "out"):
+        (tmp_path / name).mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    return tmp_path / "out"
+
+
+def killed(folder: Path, names: Sequence[str], more: str = "") -> None:
+    """Run a process that remembers and makes these, and is killed."""
+    code = KILLED + more + "os.kill(os.getpid(), signal.SIGKILL)"
+    done = subprocess.run(
+        [sys.executable, "-c", code, *names],
+        cwd=folder,
+        env={**os.environ, "TMPDIR": str(folder.parent / "temporary")},
+        check=False,
+    )
+    assert done.returncode == -signal.SIGKILL
+
+
+def journals(folder: Path) -> list[Path]:
+    return list((folder.parent / "temporary").iterdir())
+
+
+def test_what_was_killed_is_cleared_by_the_next_start(elsewhere: Path) -> None:
+    """Wherever it is, as below the folder of --temp or beside an output."""
+    killed(elsewhere, OURS)
+    assert len(list(elsewhere.iterdir())) == 2
+    assert len(journals(elsewhere)) == 1
+    leftovers.remove_abandoned()
+    assert list(elsewhere.iterdir()) == journals(elsewhere) == []
+
+
+def test_the_first_temporary_file_of_a_program_clears_too(elsewhere: Path) -> None:
+    killed(elsewhere, OURS)
+    path = elsewhere / OURS[0]
+    leftovers.remember(str(path.with_name("dphist-" + "0" * 16)))
+    leftovers.forget(str(path.with_name("dphist-" + "0" * 16)))
+    assert list(elsewhere.iterdir()) == journals(elsewhere) == []
+
+
+def test_what_had_become_permanent_or_has_another_name_stays(elsewhere: Path) -> None:
+    """The names are checked as well: nothing but what dphist itself names is ever removed."""
+    names = [*OURS, "records.csv", "dphist-notes"]
+    killed(elsewhere, names, f"leftovers.forget(os.path.abspath({OURS[1]!r}))\n")
+    leftovers.remove_abandoned()
+    assert {path.name for path in elsewhere.iterdir()} == {OURS[1], "records.csv", "dphist-notes"}
+
+
+def test_what_a_running_process_has_stays(elsewhere: Path) -> None:
+    """Also where it forked, and its child ended: the child lets go of the journal alone."""
+    code = KILLED + (
+        "if os.fork() == 0: os._exit(0)\nos.wait()\nprint(flush=True)\nsys.stdin.read()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code, *OURS],
+        cwd=elsewhere,
+        env={**os.environ, "TMPDIR": str(elsewhere.parent / "temporary")},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        leftovers.remove_abandoned()
+        assert len(list(elsewhere.iterdir())) == 2
+        child.kill()
+    leftovers.remove_abandoned()
+    assert list(elsewhere.iterdir()) == []
+
+
+@pytest.mark.parametrize("content", [b"", b"[1]\n", b"3\n", b'["+", 3]\n', b'["+", "x', b"\xff\n"])
+def test_a_damaged_journal_stops_nobody(content: bytes, elsewhere: Path) -> None:
+    killed(elsewhere, OURS)
+    (journal,) = journals(elsewhere)
+    journal.write_bytes(content)
+    leftovers.remove_abandoned()
+    assert len(list(elsewhere.iterdir())) == 2
+
+
+def test_a_journal_that_others_could_have_written_is_not_believed(elsewhere: Path) -> None:
+    killed(elsewhere, OURS)
+    (journal,) = journals(elsewhere)
+    journal.chmod(0o622)
+    leftovers.remove_abandoned()
+    assert len(list(elsewhere.iterdir())) == 2
+    journal.chmod(0o600)
+    aside = journal.rename(elsewhere.parent / "aside")
+    journal.symlink_to(aside)
+    leftovers.remove_abandoned()
+    assert len(list(elsewhere.iterdir())) == 2
+
+
+def test_a_command_clears_at_its_start(elsewhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    killed(elsewhere, OURS)
+    assert main(["labels", "--label", "x", "x.csv", "--epsilon", "1", "--dry-run"]) == 2
+    assert list(elsewhere.iterdir()) == journals(elsewhere) == []
+    capsys.readouterr()

@@ -188,6 +188,20 @@ def test_a_column_that_is_missing_is_no_other(warehouse: Warehouse) -> None:
             warehouse._connection.execute(query).fetchall()
 
 
+@both
+@pytest.mark.parametrize("user", ["visits", "rowid", "ctid"])
+def test_a_user_column_that_is_missing_is_no_row(warehouse: Warehouse, user: str) -> None:
+    """A table's name stands for a whole row there, so that each row would be a user."""
+    warehouse._connection.execute(
+        "CREATE TEMPORARY TABLE IF NOT EXISTS visits (who TEXT, item TEXT)"
+    )
+    query = dh.sql.count_labels(
+        dialect=warehouse.dialect, table="visits", label="item", user=user, max_labels=1
+    )
+    with pytest.raises((duckdb.Error, psycopg.Error)):
+        warehouse._connection.execute(query).fetchall()
+
+
 @pytest.mark.parametrize("dialect", dh.sql.DIALECTS)
 def test_names_stay_names(dialect: str) -> None:
     """A name that closes its quotes would be SQL of somebody else."""

@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from dphist.report import plot, write_report
     from dphist.report.disclosure.disclose import disclose
     from dphist.streams import ContinualHistogram, ContinualMechanism
+    from dphist.tables.engine.resources import Resources
 
     __version__: str
 
@@ -107,6 +108,7 @@ __all__ = [
     "RankSplit",
     "Release",
     "ReleaseFileError",
+    "Resources",
     "RunningCounts",
     "SizeError",
     "SortedCounts",
@@ -185,6 +187,7 @@ _HOMES = {
     "report": ("plot", "write_report"),
     "report.disclosure.disclose": ("disclose",),
     "release.running_counts": ("RunningCounts",),
+    "tables.engine.resources": ("Resources",),
     "ranges": ("AdaptiveTree", "HierarchicalTree", "LeafCounts"),
     "labels": (
         "DiscoverLabels",

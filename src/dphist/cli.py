@@ -13,14 +13,16 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import NoReturn
 
+from dphist import leftovers
 from dphist.commands import ending
 from dphist.commands.configuration.expanding import expanded
 from dphist.commands.in_options import in_options
 from dphist.commands.options import UsageError
 from dphist.commands.registry import parsed
+from dphist.commands.resources import run_command
 from dphist.errors import BudgetError, ColumnError, DphistError, LedgerError, ParameterError
 
 REFUSED = 3
@@ -41,8 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if words.path is not None:
                 options.config = words.path
             known, typed = vars(options).keys(), _typed(options)
-            run: Callable[[argparse.Namespace], None] = options.run
-            run(options)
+            leftovers.remove_abandoned()
+            run_command(options)
             if sys.stdout is not None:  # None where the caller closed it
                 sys.stdout.flush()
     except UsageError as error:
@@ -65,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:  # ours are DphistErrors; this one is of the terminal or pipe
         return _fail(f"could not print: {error.strerror or 'the system refused'}", 1)
     except MemoryError:
-        return _fail("not enough memory; nothing was written", 1)
+        return _fail("not enough memory; nothing was written: give a smaller --memory", 1)
     except Exception as error:  # an unforeseen error's text could quote data
         return _fail(f"unexpected {type(error).__name__}; please report it to the maintainers", 1)
     return 0

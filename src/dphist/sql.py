@@ -150,7 +150,7 @@ WITH
   -- Texts as bytes, so that no collation merges two users or labels.
   dphist_given AS (
     SELECT {who} AS dphist_who, {term} AS dphist_term, {amount} AS dphist_amount
-    FROM {source}
+    FROM (SELECT * FROM {source}) AS dphist_table
   ),
   dphist_pairs AS (
     SELECT dphist_who, dphist_term,

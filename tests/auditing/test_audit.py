@@ -224,6 +224,7 @@ def test_programs_that_stay_running_answer_lines(tmp_path: Path) -> None:
     script = tmp_path / "counting.sh"
     script.write_text(COUNTING)
     run = command(["sh", str(script)], lines=True)
+    assert run(5)["noisy"] in (5, 6)  # in a process of its own
     first, second = run(5), run(5)
     assert first["process"] == second["process"]
     assert {first["noisy"], second["noisy"]} == {5, 6}
@@ -245,6 +246,30 @@ def test_programs_that_do_not_answer_end_the_audit() -> None:
     silent = LineProgram([sys.executable, "-c", "import sys; sys.stdin.read()"], patience=0.5)
     with pytest.raises(dh.ParameterError, match=r"has not in 0\.5 seconds"):
         dh.audit(silent, [(0, 1)], epsilon=1)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "echo ready; while read count; do echo $count; done",
+        "while read count; do sleep .1; echo $count; done; echo bye",
+        "while read count; do echo $count; sleep .1; echo $count; done",
+    ],
+)
+def test_programs_that_answer_with_more_than_a_line_end_the_audit(program: str) -> None:
+    """Else the answer to one count would be taken for that to the next."""
+    run = command(["sh", "-c", program], lines=True)
+    with pytest.raises(dh.ParameterError, match=r"must answer each line .* more than one line"):
+        dh.audit(run, [(0, 1)], epsilon=1, seconds=LONG)
+
+
+def test_a_line_too_many_is_also_seen_later() -> None:
+    twice = "while read count; do echo $count; if [ $count = 7 ]; then echo $count; fi; done"
+    run = command(["sh", "-c", twice], lines=True)
+    assert [run(5), run(6), run(7)] == [5, 6, 7]
+    time.sleep(0.2)
+    with pytest.raises(dh.ParameterError, match="more than one line"):
+        run(8)
 
 
 def test_layers_are_some_of_three() -> None:

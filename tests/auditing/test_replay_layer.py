@@ -236,6 +236,29 @@ def test_what_is_released_in_a_replay_says_that_its_noise_is_known(tmp_path: Pat
     record_lazy(lambda held: kept.append(top.release(counts)), {"a": 9, "b": 4})
     assert kept[0].for_tests
 
+    def own(counts: Any) -> Any:
+        """A mechanism of somebody else, which makes its releases itself."""
+        record_lazy(lambda _: None, {"a": 9, "b": 4})
+        noisy = noise.two_sided_geometric(Fraction(1), 3)
+        kept.append(dh.Release(noisy, mechanism.guarantee, mechanism))
+        return noisy
+
+    record(own, data)
+    assert kept[1].for_tests
+
+
+def test_a_stream_that_counted_in_a_replay_says_so_afterwards() -> None:
+    stream = dh.ContinualHistogram(
+        epsilon=1, delta=0, method="laplace", horizon=8, labels=["a"], readings=4
+    )
+
+    def run(data: Any) -> Any:
+        stream.update_many(data)
+        return sorted(stream.counts().items())
+
+    record(run, [["a"], ["a"]])
+    assert stream.release().for_tests
+
 
 def test_what_a_run_leaves_behind_gets_real_noise() -> None:
     """A task that outlives the run keeps its context, but not the noise that can be foretold."""

@@ -108,6 +108,24 @@ def test_a_page_of_what_is_hostile_shows_it_as_text() -> None:
     assert "is refuted" in page
 
 
+def test_a_page_replaces_no_file_unless_it_is_told_to(capsys) -> None:
+    pairs = Path("pairs.json").read_text()
+    claim = ["--epsilon", "1", "--neighbours", "pairs.json", "--seconds", "1"]
+    assert main(["audit", "hostile:leaks", *claim, "--report", "pairs.json"]) == 2
+    assert "named twice" in capsys.readouterr().err
+    assert Path("pairs.json").read_text() == pairs
+    Path("page.html").write_text("mine")
+    assert main(["audit", "hostile:leaks", *claim, "--report", "page.html"]) == 2
+    assert "page.html exists" in capsys.readouterr().err
+    assert Path("page.html").read_text() == "mine"
+
+
+@pytest.mark.parametrize("option", ["--epsilon", "--delta", "--neighbours"])
+def test_all_claims_are_audited_with_their_own(option: str, capsys) -> None:
+    assert main(["audit", "--all", option, "1"]) == 2
+    assert "--all audits each claim with its own" in capsys.readouterr().err
+
+
 def test_layers_are_chosen(capsys) -> None:
     arguments = ["audit", "SortedCounts", "--seconds", "1", "--layers", "replay", "--json"]
     assert main(arguments) == 0

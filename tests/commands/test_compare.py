@@ -60,6 +60,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     sys.modules.pop("mine", None)
 
 
+EVENTS = ["compare", "--events", "mine.csv", "--label", "a", "--delta", "1e-6"]
 PROFILE = ["compare", "--profile", "mine.csv", "--seconds", "20"]
 
 
@@ -132,6 +133,9 @@ def test_events_in_their_order(capsys) -> None:
     Path("events.csv").write_text("what\n" + "\n".join(x or '""' for x in labels) + "\n")
     assert main(["compare", "--events", "events.csv", *words]) == 0
     assert json.loads(capsys.readouterr().out)["data"] == found["data"]
+    pq.write_table(pa.table({"what": [["tea"], ["milk"]]}), "lists.parquet")
+    assert main(["compare", "--events", "lists.parquet", *words]) == 2
+    assert "column 'what' must hold a text in each row" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -143,6 +147,9 @@ def test_events_in_their_order(capsys) -> None:
         (["compare", "--labels", "mine.csv", "--delta", "1e-6"], "--labels needs --label"),
         (["compare", "--events", "mine.csv", "--label", "a", "--delta", "1e-6"], "column 'a'"),
         (["compare", "--bins", "mine.csv", "--output", "mine.csv"], "named twice"),
+        ([*PROFILE, "--max-labels", "2"], "--max-labels does not go with --profile"),
+        (["compare", "--bins", "mine.csv", "--user", "who"], "--user does not go with --bins"),
+        ([*EVENTS, "--user", "who"], "--user does not go with --events"),
         ([*PROFILE, "--only"], "--only needs --mechanism"),
         ([*PROFILE, "--epsilon", "0"], "--epsilon must be greater than 0"),
         ([*PROFILE, "--seconds", "0"], "--seconds must be a number above 0"),

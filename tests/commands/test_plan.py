@@ -104,6 +104,7 @@ def test_the_other_kinds(command: list[str], capsys) -> None:
         (["labels", "--quiet"], "--quiet without --output"),
         (["labels", "--known-labels", "none.txt"], "none.txt does not exist"),
         (["labels", "--known-labels-count", "0"], "--known-labels-count must be at least 1"),
+        (["labels", "--known-labels-count", "1000000000000"], "must be at most 10,000,000"),
         (["labels", "--correlated"], "--correlated needs --known-labels"),
         (["labels", "--sums-of", "3"], "--sums-of needs --known-labels"),
         (["labels", "--known-labels", "a", "--known-labels-count", "3"], "not allowed with"),

@@ -290,6 +290,13 @@ def test_a_failing_mechanism_is_left_out_with_its_error() -> None:
         def release(self, data):
             return None
 
+    class Missing:
+        def release(self, data):
+            return np.full(len(LINE), np.nan)
+
+    lost = dh.compare({"lost": lambda epsilon: Missing()}, LINE, [1], seconds=5, most=2)
+    assert lost.left_out[0].reason == "ParameterError: a mechanism must release finite numbers"
+    assert not lost.rows
     found = dh.compare(
         {"broken": broken, "empty": lambda epsilon: Empty(), "RankSplit": dh.RankSplit},
         PROFILE, [1], seconds=5, most=2,

@@ -1,5 +1,6 @@
 """Results are kept after each cell, read again, and refused where settings differ."""
 
+import importlib
 import os
 import signal
 import subprocess
@@ -84,6 +85,52 @@ def test_a_file_of_another_version_or_mechanism_is_refused(tmp_path) -> None:
     output.write_text(output.read_text().replace(dh.__version__, "0.0.1"))
     with pytest.raises(dh.ParameterError, match="another version of dphist"):
         dh.compare({"mine": dh.RankSplit}, PROFILE, [1], most=2, output=output)
+
+
+def test_a_mechanism_that_was_edited_is_measured_anew(tmp_path, monkeypatch) -> None:
+    """Else the error of the old code would be stated of the new one."""
+    monkeypatch.syspath_prepend(tmp_path)
+    code = "import dphist as dh\n\n\nclass Mine(dh.LeafCounts):\n    far = 1\n"
+    code += "    def release(self, data):\n        return data + self.far\n"
+    errors, output = [], tmp_path / "found.csv"
+    for far in (1, 1, 1000):
+        (tmp_path / "edited.py").write_text(code.replace("far = 1", f"far = {far}"))
+        monkeypatch.delitem(sys.modules, "edited", raising=False)
+        importlib.invalidate_caches()
+        mine = importlib.import_module("edited").Mine
+        found = dh.compare([mine, dh.LeafCounts], LINE, [1], most=2, target=0, output=output)
+        errors.append(next(row.error for row in found if row.mechanism == "Mine"))
+    assert errors[0] == errors[1] < errors[2] / 100
+    mine = {"mine": lambda epsilon: Given(1)}
+    assert dh.compare(mine, LINE, [1], most=2, target=0, output=output).rows[0].error < 10
+    other = {"mine": lambda epsilon: Given(1000)}
+    assert dh.compare(other, LINE, [1], most=2, target=0, output=output).rows[0].error > 900
+
+
+class Given:
+    def __init__(self, far: int) -> None:
+        self.far = far
+
+    def release(self, data):
+        return np.asarray(data) + self.far
+
+
+def test_names_may_begin_as_comments_do_and_hold_signs_of_formulas(tmp_path) -> None:
+    output = tmp_path / "found.csv"
+    dh.compare({"#1": dh.LeafCounts}, LINE, [1], most=2, output=output)
+    dh.compare([dh.HierarchicalTree], LINE, [1], most=2, output=output)
+    assert len(output.read_text().splitlines()) == 2 + 1 + 2 * 2
+    found = dh.compare({r"$\nothing$": dh.LeafCounts}, LINE, [1], most=2)
+    found.plot()[0].figure.savefig(tmp_path / "picture.png")
+
+
+def test_events_are_told_apart_whatever_their_labels_hold() -> None:
+    def digest(events: list[list[str]]) -> str:
+        return dh.compare([], events, [1], delta="1e-6", published=True, seconds=0.1).settings[
+            "data"
+        ]
+
+    assert len({digest([["a\x1fb"]]), digest([["a", "b"]]), digest([["\ud800"]])}) == 3
 
 
 @pytest.mark.parametrize(

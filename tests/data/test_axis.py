@@ -86,7 +86,12 @@ def test_edges_that_may_have_come_from_the_data(edges: Any) -> None:
         *(np.array(["NaT", "2024"], "M8[D]"), np.array(["2024", "20240"], "M8[Y]")),
         *([pd.Timestamp(1), pd.Timestamp(2)], np.array([1, 2], "M8[ns]"), [pd.Timedelta(1)] * 2),
         *(["0001-01-01T00:00+23:00", "2024-01-01T00:00Z"], np.array([1, 2], "m8[s]")),
-        *([np.datetime64("NaT"), DATE(2024, 1, 1)], range(2**26 + 2), [0, pd.NA], range(3, 0, -1)),
+        *(
+            [np.datetime64("NaT", "D"), DATE(2024, 1, 1)],
+            range(2**26 + 2),
+            [0, pd.NA],
+            range(3, 0, -1),
+        ),
     ],
     ids=lambda edges: repr(edges)[:40],
 )
@@ -167,7 +172,7 @@ def test_regular_edges_are_exact(start: Decimal, width: Decimal, bins: int, far:
         ("2024-01-01", "2024-01-02", "0h", "width"),
         ("2024-01-01", "2024-03-01", "1M", "width"),
         ("2024-01-01", "2024-03-01", np.timedelta64(1, "M"), "width"),
-        ("2024-01-01", "2024-03-01", np.timedelta64("NaT"), "width"),
+        ("2024-01-01", "2024-03-01", np.timedelta64("NaT", "D"), "width"),
         ("2024-01-01", "2024-03-01", pd.Timedelta(1), "width"),
         ("2024-01-01", "2024-03-01", datetime.timedelta(0), "width"),
         ("2024-01-01", "yesterday", "1d", "stop"),

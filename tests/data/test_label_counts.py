@@ -1,6 +1,5 @@
 """LabelCounts: the three questions mechanisms ask, in every place the labels may lie in."""
 
-import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -131,11 +130,9 @@ def test_the_types_of_batches_are_those_of_what_is_returned(make: Make) -> None:
     for labels, kind in ((["a", "b"], pa.string()), ([3, 4], pa.int64())):
         counts = make(dict.fromkeys(labels, 5))
 
-        there = pa.binary() if make is in_spark and kind == pa.string() else kind
-
-        def typed(batch: pa.RecordBatch, there: pa.DataType = there) -> pa.RecordBatch:
+        def typed(batch: pa.RecordBatch, kind: pa.DataType = kind) -> pa.RecordBatch:
             assert batch.schema.names == ["label", "count"]
-            assert batch.schema.types == [there, pa.int64()]
+            assert batch.schema.types == [kind, pa.int64()]
             return batch
 
         assert counts.filter_batches(typed).schema.types == [kind, pa.int64()]
@@ -158,57 +155,15 @@ def test_batches_are_bounded_and_hold_each_label_once(make: Make) -> None:
 
 
 @pytest.mark.verify
-def test_spark_gathers_its_small_batches() -> None:
-    frame = spark().range(40_000).selectExpr("id AS term")  # 10,000 rows a batch, two partitions
-    counts = LabelCounts.from_table(frame, label="term")
-
-    def sized(batch: pa.RecordBatch) -> pa.RecordBatch:
-        return batch.set_column(1, "count", pa.array([batch.num_rows] * batch.num_rows, pa.int64()))
-
-    assert min(count for _, count in rows(counts.filter_batches(sized))) > 10_000
-
-
-@pytest.mark.verify
-def test_a_task_that_is_repeated_releases_one_result(tmp_path: Path) -> None:
-    """The first attempt at a partition draws noise and is lost, as if its executor were."""
-    counts = in_spark({f"t{i}": 1 for i in range(50)})
-    folder = str(tmp_path)
-
-    def keep(batch: pa.RecordBatch) -> pa.RecordBatch:
-        noise = int.from_bytes(os.urandom(4), "big")
-        name = os.path.join(folder, f"{batch['label'][0].as_py()}-{noise}")  # noqa: PTH118
-        first = not any(
-            other.startswith(f"{batch['label'][0].as_py()}-")
-            for other in os.listdir(folder)  # noqa: PTH208
-        )
-        with open(name, "w"):  # noqa: PTH123
-            pass
-        if first:
-            os._exit(1)
-        drawn = pa.array([noise] * batch.num_rows, pa.int64())
-        return batch.set_column(1, "count", drawn)
-
-    released = rows(counts.filter_batches(keep))
-    assert sorted(label for label, _ in released) == sorted(f"t{i}" for i in range(50))
-    attempts = [path.name.split("-") for path in tmp_path.iterdir()]
-    partitions = {label for label, _ in attempts}
-    assert len(attempts) >= 2 * len(partitions)
-    # Of the noise drawn for a partition, that of one attempt is released.
-    assert len({noise for _, noise in released}) == len(partitions)
-
-
-@pytest.mark.verify
-def test_a_job_that_cannot_be_finished_is_refused() -> None:
+def test_an_engine_that_fails_later_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     counts = in_spark({SENTINEL: 1})
-
-    def broken(batch: pa.RecordBatch) -> pa.RecordBatch:
-        raise ValueError(batch["label"][0].as_py())
-
+    broken = counts._store._frame.selectExpr("raise_error(CAST(label AS STRING)) AS label", "count")
+    monkeypatch.setattr(stores.SparkStore, "_piece", lambda *_: broken)
     with refused(DataError, "nothing was released"):
-        counts.filter_batches(broken)
+        counts.filter_batches(lambda batch: batch)
 
 
-@pytest.mark.parametrize("make", [in_memory, in_duckdb])
+@everywhere
 def test_an_error_of_keep_is_passed_on(make: Make) -> None:
     def broken(batch: pa.RecordBatch) -> pa.RecordBatch:
         raise DphistError("ours")

@@ -312,12 +312,23 @@ def test_bad_arguments_are_refused(given: dict[str, Any], message: str) -> None:
         dh.LabelCounts.partial(table_of(ROWS), **{**kept, "parts": PARTS, **given})
 
 
-def test_parts_of_rows_are_refused() -> None:
-    with pytest.raises(ParameterError, match="user must name"):
-        dh.BinnedCounts.partial(
-            table_of(ROWS), column="n", edges=[0, 9], count="n", user=None, max_records=1,
-            part=0, parts=2,
-        )  # fmt: skip
+KINDS: dict[str, tuple[Any, dict[str, Any]]] = {
+    "labels": (dh.LabelCounts.partial, {"label": "term", "max_labels": 1}),
+    "profile": (dh.Profile.partial, {"label": "term", "max_records": 1}),
+    "bins": (dh.BinnedCounts.partial, {"column": "n", "edges": [0, 9], "max_records": 1}),
+    "bins of counts": (
+        dh.BinnedCounts.partial,
+        {"column": "n", "edges": [0, 9], "max_records": 1, "count": "m"},
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("user", [None, 1, ["who"]])
+def test_parts_of_rows_without_users_are_refused(kind: str, user: Any) -> None:
+    count, given = KINDS[kind]
+    with pytest.raises(ParameterError, match="user must name the column of users"):
+        count(table_of(ROWS), **given, user=user, part=0, parts=2)
 
 
 @pytest.mark.parametrize("kind", [pa.bool_(), pa.date32(), pa.timestamp("us"), pa.decimal128(5, 1)])

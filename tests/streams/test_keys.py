@@ -100,7 +100,7 @@ def test_a_batch_that_was_counted_in_part_is_completed(
     stream.close()
     with dh.ContinualHistogram.open(tmp_path / "s") as again:
         assert (again.time, again.position("sales", 0)) == (6, 4)
-        for bad in (("sales", 0, 15), ("sales", 0, 20)):
+        for bad in (("sales", 0, 8), ("sales", 0, 15), ("sales", 0, 20)):
             with pytest.raises(ParameterError, match="must end with 14 again"):
                 again.update_many(batch, key=bad)
         with pytest.raises(ParameterError, match="same events"):

@@ -14,8 +14,9 @@ from dphist.streams.counters import noise_table as module
 from dphist.streams.counters.autoregressive import AutoregressiveCounter, autoregressive_counter
 from dphist.streams.counters.binary import BinaryCounter, blocks
 from dphist.streams.counters.counter import Counter
-from dphist.streams.counters.noise_table import NoiseTable, known_times
+from dphist.streams.counters.noise_table import NoiseTable
 from dphist.streams.counters.spectrum import responses
+from dphist.streams.counters.times import Times
 from dphist.streams.counters.toeplitz import ToeplitzCounter, toeplitz_counter
 from tests.support.goodness import LEVEL
 
@@ -279,7 +280,26 @@ def test_a_table_never_changes(seeded: Any) -> None:
 
 
 def test_times_must_ascend() -> None:
-    assert known_times([1, 2, 9]) == (1, 2, 9)
+    assert Times([1, 2, 9]) == (1, 2, 9)
     for times in ([0], [2, 2], [3, 1]):
         with pytest.raises(ValueError, match="ascend"):
-            known_times(times)
+            Times(times)
+
+
+def test_times_never_change_and_are_not_copied() -> None:
+    times = Times()
+    for time in range(1, 200):
+        before, times = times, times.followed_by(time)
+        assert times._items is before._items
+    assert times == tuple(range(1, 200))
+    other = before.followed_by(500)  # as after a step that could not be written
+    assert (before[-1], times[-1], other[-1]) == (198, 199, 500)
+    assert other.followed_by(501)[-3:] == (198, 500, 501)
+    assert (len(before), len(times), other[0], list(before[2:4])) == (198, 199, 1, [3, 4])
+    for bad in (198, 0):
+        with pytest.raises(ValueError, match="ascend"):
+            before.followed_by(bad)
+    with pytest.raises(IndexError):
+        before[198]
+    with pytest.raises(ValueError, match="ascend"):
+        Times([2, 2])

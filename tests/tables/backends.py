@@ -38,13 +38,12 @@ class Backend:
     """One way to pass a table.
 
     `make` gets a table and an empty folder; `capabilities` are the column types that
-    arrive as such; `is_file` tells the sources that report progress.
+    arrive as such.
     """
 
     name: str
     make: Callable[[pa.Table, Path], Any]
     capabilities: frozenset[str] = field(default=ALL)
-    is_file: bool = False
 
 
 def csv_text(table: pa.Table, delimiter: str = ",") -> bytes:
@@ -83,12 +82,11 @@ BACKENDS = [
     Backend("polars-lazy", lambda t, _: pl.from_arrow(t).lazy()),
     Backend("pyarrow", lambda t, _: t),
     Backend("duckdb", lambda t, _: _CONNECTION.from_arrow(t)),
-    Backend("csv", lambda t, d: written(d, "t.csv", csv_text(t)), TEXT, is_file=True),
+    Backend("csv", lambda t, d: written(d, "t.csv", csv_text(t)), TEXT),
     Backend(
         "csv.gz",
         lambda t, d: written(d, "t.csv.gz", gzipped(csv_text(t))),
         TEXT,
-        is_file=True,
     ),
-    Backend("parquet", _parquet, is_file=True),
+    Backend("parquet", _parquet),
 ]

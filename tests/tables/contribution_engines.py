@@ -14,6 +14,7 @@ import duckdb
 import pyarrow as pa
 
 from tests.tables.backends import BACKENDS
+from tests.tables.spark.sessions import QUICK
 
 Rows = list[tuple[Any, str, int]]  # user, label, count
 
@@ -39,8 +40,9 @@ def spark() -> Any:
         "spark.sql.shuffle.partitions": "2",
         "spark.driver.memory": "1g",
         "spark.log.level": "OFF",
-        # Windows over users, each small: code made for every query takes longer than they.
+        # Windows over users, each small: code made for a query, compiled well, takes longer.
         "spark.sql.codegen.wholeStage": "false",
+        "spark.driver.extraJavaOptions": QUICK,
     }
     builder = SparkSession.builder.master("local[2,3]").appName("dphist-tests")
     for name, value in settings.items():

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from scipy.stats import chi2
 
+from dphist.tables.binning import held
 from dphist.tables.binning.slots import Grid
 from dphist.tables.binning.users import bin_rows_bounded
 from dphist.tables.counting import contributions
@@ -132,19 +133,46 @@ def by_the_rows_of_others(rows: Rows, most: int, key: str) -> Rows:
 CORRECT = contributions._bound_records
 
 
+def changes() -> set[bool]:
+    """Whether a user adds as many rows as the bound says, over some pairs."""
+    found = set()
+    for number, (others, own) in enumerate(PAIRS[::180]):
+        key = f"{number:032x}"
+        counts = [kept(table_of(rows), 2, key) for rows in (others, own + others)]
+        found.add(change(*counts) == (min(len(own), 2), 0))
+    return found
+
+
 @pytest.mark.quick("unbounded_outside")
 @pytest.mark.parametrize("wrong", [unbounded_outside, one_too_many, by_the_rows_of_others])
 def test_a_planted_bug_is_noticed(wrong: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    def changes() -> set[bool]:
-        found = set()
-        for number, (others, own) in enumerate(PAIRS[::180]):
-            key = f"{number:032x}"
-            counts = [kept(table_of(rows), 2, key) for rows in (others, own + others)]
-            found.add(change(*counts) == (min(len(own), 2), 0))
-        return found
-
+    monkeypatch.setattr(held, "MOST_ROWS", 0)
     assert changes() == {True}
     monkeypatch.setattr(contributions, "_bound_records", wrong)
+    assert False in changes()
+
+
+# The same where rows are held in memory: which rows of users above the bound are kept.
+KEPT_WRONGLY: dict[str, Any] = {
+    "one too many": lambda users, hashes, most: (
+        held._keep_smallest_exactly(users, hashes, most) | (np.arange(len(users)) == 0)
+    ),
+    "by the rows of others": lambda users, hashes, most: np.argsort(np.argsort(hashes)) < most,
+    "every row": lambda users, hashes, most: np.ones(len(users), np.bool_),
+}
+
+
+@pytest.mark.quick("one too many")
+@pytest.mark.parametrize("wrong", KEPT_WRONGLY)
+def test_a_planted_bug_in_memory_is_noticed(wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert changes() == {True}
+    monkeypatch.setattr(held, "keep_smallest", KEPT_WRONGLY[wrong])
+    assert False in changes()
+
+
+def test_users_above_the_bound_by_one_row_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    correct = held._rows_above
+    monkeypatch.setattr(held, "_rows_above", lambda groups, most: correct(groups, most + 1))
     assert False in changes()
 
 

@@ -40,6 +40,11 @@ def test_it_takes_a_quarter_of_the_memory_at_most(monkeypatch: pytest.MonkeyPatc
     assert size(setting("memory_limit", large=True)) == small
 
 
+def folders_in(temporary: Path) -> list[Path]:
+    """The folders of databases; beside them is the journal of leftovers."""
+    return [path for path in temporary.iterdir() if path.is_dir()]
+
+
 @pytest.fixture(autouse=True)
 def none_idle() -> None:
     private_duckdb.close_idle()
@@ -63,7 +68,7 @@ def test_a_database_is_used_again_and_empty(temporary: Path) -> None:
     for _ in range(3):
         with ExitStack() as stack:
             connection = open_private_connection(stack, large=True)
-            (folder,) = temporary.iterdir()
+            (folder,) = folders_in(temporary)
             assert everything_in(connection) == [("memory",)]
             assert held_by(connection) < 2**20
             found = connection.execute("SELECT current_setting('temp_directory')").fetchall()
@@ -103,7 +108,7 @@ def test_what_has_spilled_is_not_used_again(temporary: Path) -> None:
         connection.execute(
             "CREATE TABLE counted AS SELECT hash(range)::VARCHAR AS label FROM range(3000000)"
         )
-        (folder,) = temporary.iterdir()
+        (folder,) = folders_in(temporary)
         assert list(folder.iterdir())
     assert private_duckdb._idle == []
     assert list(temporary.iterdir()) == []
@@ -131,7 +136,7 @@ def test_a_forked_process_leaves_alone_what_its_parent_uses(temporary: Path) -> 
     process = os.fork()
     if process == 0:
         stack.close()
-        kept = private_duckdb._idle == [] and len(list(temporary.iterdir())) == 1
+        kept = private_duckdb._idle == [] and len(folders_in(temporary)) == 1
         with ExitStack() as own:
             counted = open_private_connection(own).execute("SELECT sum(range) FROM range(100000)")
             kept = kept and counted.fetchall() == [(4999950000,)]
@@ -151,14 +156,14 @@ def test_two_idle_databases_are_both_closed() -> None:
 def test_it_is_gone_with_its_folder(temporary: Path) -> None:
     with ExitStack() as stack:
         open_private_connection(stack)
-        assert len(list(temporary.iterdir())) == 1
+        assert len(folders_in(temporary)) == 1
     assert list(temporary.iterdir()) == []
 
 
 def test_only_its_owner_reads_its_folder(temporary: Path) -> None:
     with ExitStack() as stack:
         open_private_connection(stack)
-        (folder,) = temporary.iterdir()
+        (folder,) = folders_in(temporary)
         assert folder.stat().st_mode & 0o777 == 0o700
 
 

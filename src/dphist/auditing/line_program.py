@@ -15,10 +15,15 @@ from dphist.errors import ParameterError
 
 _PIECE = 65536
 _END = 2.0  # seconds that a program gets to end when its input does
+_MORE = 5.0  # seconds in which a program that has answered once may show that it goes on
 
 
 class SilentProgramError(ParameterError):
-    """A program does not answer a line; this ends the audit, for it says nothing of the data."""
+    """A program does not answer a line with a line; this ends the audit.
+
+    Without an answer nothing is said of the data; with two lines, later answers would be compared
+    with the wrong data.
+    """
 
 
 @dataclass
@@ -54,6 +59,9 @@ class _Running:
 class LineProgram:
     """Runs a mechanism in a program that answers lines; started again if it ends with an error.
 
+    The first run has a process of its own, whose input then ends: so a line too many is seen
+    however late it comes, and no answer is taken for that to the question before.
+
     What it prints that is not JSON is compared as text. What it has written to its error output
     when it answers is part of what it shows, and so is its exit status if it ends instead.
 
@@ -67,7 +75,8 @@ class LineProgram:
     ------
     SilentProgramError
         When it is called, if no line is answered in that time, as by a program that reads all of
-        its input first; or if the program ends instead, without an error.
+        its input first; if the program ends instead, without an error; or if it answers with more
+        than one line.
     """
 
     def __init__(self, program: Sequence[str], patience: float = 60) -> None:
@@ -75,10 +84,13 @@ class LineProgram:
         self._program = list(program)
         self._patience = patience
         self._running: _Running | None = None
+        self._tried = False
 
     def __call__(self, data: Any) -> Any:
         """Return what the program answers to `data`."""
         running = self._started()
+        if running.unread or select.select([running.output], [], [], 0)[0]:
+            self._refuse_more(running)
         try:
             running.input.write(json.dumps(data).encode() + b"\n")
             line = self._line(running)
@@ -87,7 +99,24 @@ class LineProgram:
         if line is None:
             return self._ended(running)
         errors = running.new_errors()
+        if not self._tried:
+            self._try_for_more(running)
         return {"printed": _json(line), "errors": errors} if errors else _json(line)
+
+    def _try_for_more(self, running: _Running) -> None:
+        """End the input after the first answer, and wait whether more than a line comes."""
+        self._tried = True
+        running.input.close()
+        if running.unread or select.select([running.output], [], [], _MORE)[0]:
+            self._refuse_more(running)
+        self._stop()
+
+    def _refuse_more(self, running: _Running) -> None:
+        """Raise the error of a line too many; a program that has ended is none."""
+        more = running.unread or os.read(running.output.fileno(), _PIECE)
+        if more:
+            self._stop()
+            raise self._silent("it answers with more than one line")
 
     def _started(self) -> _Running:
         if self._running is None:

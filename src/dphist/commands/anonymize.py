@@ -1,7 +1,6 @@
 """dphist anonymize: how many labels have each count."""
 
 import argparse
-from collections.abc import Callable
 from functools import partial
 
 from dphist.anonymized import AdaptiveScan
@@ -20,6 +19,7 @@ from dphist.commands.records import (
 )
 from dphist.data.profile import Profile
 from dphist.report import words
+from dphist.tables.engine.progress import Progress
 
 
 def add_anonymize(commands: Commands, summary: str) -> None:
@@ -87,7 +87,7 @@ def _check_options(options: argparse.Namespace) -> None:
         raise UsageError("--expect-shape is for --dry-run")
 
 
-def _read(options: argparse.Namespace, progress: Callable[[float], None] | None) -> Profile:
+def _read(options: argparse.Namespace, progress: Progress | None) -> Profile:
     if options.label is None:
         return Profile.read(options.file, delimiter=options.delimiter)
     return Profile.from_table(

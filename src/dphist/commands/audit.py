@@ -7,9 +7,10 @@ import shlex
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-from dphist.atomic_files import check_output_path, write_text
+from dphist.atomic_files import check_distinct, check_output_path, write_text
 from dphist.auditing.audit import audit
 from dphist.auditing.layer import LAYERS
 from dphist.auditing.named import MECHANISMS, named
@@ -18,7 +19,7 @@ from dphist.auditing.result import AuditResult
 from dphist.auditing.subject import command
 from dphist.commands.ending import settle
 from dphist.commands.options import Commands, UsageError, named_value
-from dphist.errors import DphistError, ParameterError
+from dphist.errors import DphistError, OutputFileError, ParameterError
 from dphist.report.audit.page import audit_html
 
 
@@ -101,6 +102,7 @@ def add_audit(commands: Commands, summary: str) -> None:
     parser.add_argument(
         "--report", metavar="PAGE", help="write a page with the curve and what was covered"
     )
+    parser.add_argument("--overwrite", action="store_true", help="replace a page that exists")
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--quiet", action="store_true", help="print nothing but errors")
     how.add_argument("--json", action="store_true", help="print JSON")
@@ -111,8 +113,11 @@ def _audit(options: argparse.Namespace) -> None:
         raise UsageError("give a MECHANISM, or --all")
     if not 0 < options.seconds < math.inf:
         raise ParameterError("seconds must be a number above 0")
+    own = (options.epsilon, options.delta, options.neighbours, options.set or None)
+    if options.all and any(each is not None for each in own):
+        raise UsageError("--all audits each claim with its own --epsilon, --set and --neighbours")
     if options.report is not None:
-        check_output_path(options.report)
+        _check_report(options)
     names = list(everything()) if options.all else [options.mechanism]
     found = []
     end = time.monotonic() + options.seconds
@@ -131,6 +136,16 @@ def _audit(options: argparse.Namespace) -> None:
         write_text(options.report, audit_html(found))
     _end(found)
     settle()
+
+
+def _check_report(options: argparse.Namespace) -> None:
+    try:
+        check_output_path(options.report)
+        check_distinct([each for each in (options.neighbours, options.report) if each is not None])
+    except OutputFileError as error:
+        raise UsageError(str(error)) from None  # code 1 says that a claim is refuted
+    if Path(options.report).exists() and not options.overwrite:
+        raise UsageError(f"{options.report} exists; name another page, or add --overwrite")
 
 
 def _end(found: list[AuditResult]) -> None:

@@ -16,6 +16,7 @@ from dphist.atomic_files import check_distinct, check_output_path, staged_output
 from dphist.commands import ending
 from dphist.commands.compare_inputs import data_of, mechanisms_of
 from dphist.commands.options import Commands, UsageError, whole
+from dphist.commands.resources import add_resources
 from dphist.comparing.compare import compare
 from dphist.comparing.comparison import Comparison
 from dphist.comparing.making import MissingParameterError
@@ -24,6 +25,13 @@ from dphist.errors import OutputFileError
 from dphist.parameters import positive_number
 
 _DATA = ("profile", "bins", "labels", "events")
+_COLUMNS = {"label", "count", "user", "max_records", "max_labels", "max_count"}
+_TAKEN = {
+    "profile": {"label", "count", "user", "max_records"},
+    "bins": set[str](),
+    "labels": {"label", "count", "user", "max_labels", "max_count"},
+    "events": {"label"},
+}
 _PICTURES = (".png", ".svg", ".pdf")
 
 
@@ -88,6 +96,7 @@ def add_compare(commands: Commands, summary: str) -> None:
         default=0.05,
         help="standard error over error at which a cell is finished (default: 0.05)",
     )
+    add_resources(command, dry_run=False)
     _add_written(command)
 
 
@@ -114,7 +123,11 @@ def _add_data(command: argparse.ArgumentParser) -> None:
     columns = command.add_argument_group("columns and bounds")
     columns.add_argument("--label", metavar="COLUMN", help="column of labels")
     columns.add_argument("--count", metavar="COLUMN", help="column of counts")
-    columns.add_argument("--user", metavar="COLUMN", help="column of users; needs a bound")
+    columns.add_argument(
+        "--user",
+        metavar="COLUMN",
+        help="column of users, with --profile or --labels; needs a bound",
+    )
     columns.add_argument(
         "--max-records", type=whole, metavar="M", help="records of a user in a --profile"
     )
@@ -206,6 +219,9 @@ def _check(options: argparse.Namespace) -> None:
         raise UsageError(f"--{given[0]} needs --delta, such as 1e-6")
     if options.only and not options.mechanism:
         raise UsageError("--only needs --mechanism")
+    for name in _COLUMNS - _TAKEN[given[0]]:
+        if getattr(options, name) not in (None, 1):  # 1 is the default of --max-count
+            raise UsageError(f"--{name.replace('_', '-')} does not go with --{given[0]}")
     file = getattr(options, given[0])
     if not Path(file).is_file():
         raise UsageError(f"{file} does not exist, or is not a file")

@@ -24,11 +24,11 @@ from dphist.report.nouns import in_own_words
 from dphist.report.summary import summary_text
 from dphist.report.table import table_csv
 from dphist.stopping import handlers_wait
+from dphist.tables.engine.progress import Report
+from dphist.tables.engine.progress_display import ERASED, open_display
 
 MAKERS = {"release": Release.to_json, "table": table_csv, "report": report_html}
 """What makes the text of each output."""
-
-_NO_BAR = b"\r\x1b[2K\x1b[?25h"  # to the start of the line, which is erased; the cursor shown
 
 T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)
@@ -102,7 +102,7 @@ def check_purpose(options: argparse.Namespace) -> None:
 def release_file(
     mechanism: "_Releasing[T]",
     options: argparse.Namespace,
-    read: Callable[[Callable[[float], None] | None], T],
+    read: Callable[[Report | None], T],
     protected: Protected,
 ) -> None:
     """Read a file, release what it says, and publish that; the paths are checked first.
@@ -237,20 +237,15 @@ def say_in_the_way(options: argparse.Namespace) -> None:
 
 
 @contextlib.contextmanager
-def progress_bar(shown: bool) -> Iterator[Callable[[float], None] | None]:
+def progress_bar(shown: bool) -> Iterator[Report | None]:
     """Show progress on a terminal that a person watches, nothing in a pipe."""
-    if not shown or not sys.stderr.isatty():
+    display = open_display() if shown else None
+    if display is None:
         yield None
         return
-    # Slow to import, and seldom needed.
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn("reading"), BarColumn(), TimeElapsedColumn())
-    ending.on_screen(_NO_BAR)
+    ending.on_screen(ERASED.encode())
     try:
-        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-            task = bar.add_task("reading", total=1.0)
-            yield lambda fraction: bar.update(task, completed=fraction)
+        yield display
     finally:
+        display.close()
         ending.on_screen(b"")

@@ -11,6 +11,7 @@ from dphist.commands.meanings import help_of
 from dphist.commands.options import UsageError, add_dry_run, whole
 from dphist.commands.presenting import add_presentation, add_unit_option, check_presentation
 from dphist.commands.publishing import Protected, in_the_way, say_in_the_way
+from dphist.commands.resources import add_resources, space_of
 from dphist.commands.user_unit import user_unit
 from dphist.data.binned_counts import ONE_ROW
 from dphist.errors import ParameterError
@@ -51,6 +52,7 @@ def add_records_dry_run(command: argparse.ArgumentParser) -> None:
     """Add the options of a dry run, and where the release is written."""
     guess = "the number of records, for the expected error of a dry run"
     add_dry_run(command, "guarantee and error", "--expect-total", guess)
+    add_resources(command)
     add_presentation(command)
     add_payment(command)
 
@@ -128,6 +130,7 @@ def print_dry_run(
     quoted = quote(mechanism, options, protected_of(options))
     if options.quiet:
         return
+    space = space_of(options, _way_of(options))
     guarantee, unit = unit_of(mechanism, options)
     if options.json:
         content = {
@@ -135,13 +138,24 @@ def print_dry_run(
             "mechanism": type(mechanism).__name__,
             **shown,
             **quoted.shown,
+            **space[1],
             "expected_error": {str(guess): error for guess, error in errors.items()},
             "refused_outputs": in_the_way(options),
         }
         print(json.dumps(content))
         return
     print(f"Guarantee: {guarantee}, for {unit}.")
-    for line in (*said, *quoted.said):
+    for line in (*said, *space[0], *quoted.said):
         print(line)
     say_in_the_way(options)
     print("FILE was not opened.")
+
+
+def _way_of(options: argparse.Namespace) -> str:
+    """Return how FILE is counted, for the resources that this needs; empty for a profile."""
+    if hasattr(options, "column"):
+        bounded = options.user is not None or options.count is not None
+        return "bins, user" if bounded else "bins"
+    if options.label is None:
+        return ""
+    return "label" if options.user is None else "label, user"

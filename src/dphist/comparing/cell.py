@@ -1,6 +1,7 @@
 """Cell: a contender at one epsilon, with its runs so far."""
 
 import contextlib
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from dphist.comparing.case import Case
 from dphist.comparing.contender import Contender, guarantee_text
 from dphist.comparing.measuring import Effort, Run, Tally, add_runs
 from dphist.comparing.time_limit import OutOfTimeError, within
+from dphist.errors import ParameterError
 
 _UNKNOWN = 0.05  # seconds of a run, for the order, where nothing tells
 _PREPARING = 0.25  # of the time, at most, to make mechanisms in
@@ -58,8 +60,11 @@ class Cell:
         return self._run
 
     def run(self, case: Case) -> tuple[Sequence[float | None], float]:
-        """Release once."""
-        return self.prepare(case)()
+        """Release once; errors that are no numbers are the mechanism's failure."""
+        errors, seconds = self.prepare(case)()
+        if not all(error is None or math.isfinite(error) for error in errors):
+            raise ParameterError("a mechanism must release finite numbers")
+        return errors, seconds
 
 
 def measure_all(

@@ -13,6 +13,7 @@ from dphist.atomic_files import check_output_path, write_text
 from dphist.comparing.case import Case
 from dphist.comparing.cases import case_of
 from dphist.comparing.cell import Cell, measure_all
+from dphist.comparing.code import without_code
 from dphist.comparing.comparison import Comparison, LeftOut
 from dphist.comparing.contender import Contender
 from dphist.comparing.measuring import Effort, Tally
@@ -70,7 +71,8 @@ def compare(
     target : a cell is finished when the standard error is this share of the error,
     most : or after so many runs.
     output : a CSV file, written after each cell. If it exists, the comparison goes on from it;
-        a file of other data, delta or version of dphist is refused.
+        a file of other data, delta or version of dphist is refused. A mechanism of yours whose
+        file was edited since is measured anew.
     progress : called with a sentence after each cell.
 
     Returns
@@ -217,11 +219,13 @@ def _cell(
     contender: Contender, epsilon: Fraction, asked: Any, case: Case, earlier: Earlier
 ) -> Cell:
     rows = earlier.of(contender.name, epsilon)
-    if any(row.parameters != contender.parameters for row in rows):
+    if any(without_code(row.parameters) != without_code(contender.parameters) for row in rows):
         raise ParameterError(
             f"output must be of the same mechanisms, and holds another one named {contender.name}: "
             "name another output, or give it another name in a mapping"
         )
+    if any(row.parameters != contender.parameters for row in rows):
+        rows = ()  # it was edited since, so that its runs begin anew
     kept = kept_of(rows, case.measures)
     tally = Tally(len(kept), kept, squares=case.measures[0].root)
     return Cell(contender, epsilon, asked, tally, rows[0].guarantee if rows else "")

@@ -39,6 +39,11 @@ class Drawn(Protocol):
 D = TypeVar("D", bound=Drawn)
 
 
+def plain(name: str) -> str:
+    """Return a name as matplotlib shows it as it is: no part of it is a formula."""
+    return name.replace("$", r"\$")
+
+
 def line_style(contender: Drawn) -> dict[str, Any]:
     """Return how a mechanism is drawn everywhere: a variant is dashed, with hollow squares."""
     return {
@@ -74,7 +79,7 @@ def legend(
     becomes taller, and for a name that does not fit wider, so that nothing is cut.
     """
     lines = [
-        Line2D([], [], label=f"{c.name} (given {c.told})", **style(c))
+        Line2D([], [], label=plain(f"{c.name} (given {c.told})"), **style(c))
         for c in dict.fromkeys(contenders)
     ]
     handles = [*lines, *extra]

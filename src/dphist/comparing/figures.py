@@ -76,7 +76,13 @@ def draw_panel(
         bars = [_BARS * (row.standard_error or 0) for row in mine]
         below = [min(bar, 0.99 * error) for bar, error in zip(bars, errors, strict=True)]
         ax.errorbar(
-            x, errors, yerr=[below, bars], capsize=2.5, elinewidth=1, label=style.name, **drawn
+            x,
+            errors,
+            yerr=[below, bars],
+            capsize=2.5,
+            elinewidth=1,
+            label=drawing.plain(style.name),
+            **drawn,
         )
     drawing.log_y_axis(ax, _reached(seen))
     ax.set_ylabel(f"{capital(measure.name)}, {measure.unit}")

@@ -3,10 +3,11 @@
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import is_dataclass
+from dataclasses import is_dataclass, replace
 from typing import Any
 
 from dphist.comparing.case import Case
+from dphist.comparing.code import with_code
 from dphist.comparing.contender import NOTHING, Contender
 from dphist.errors import ParameterError
 from dphist.release.maker import parameters_of
@@ -29,7 +30,10 @@ def contenders_of(mechanisms: Any, case: Case) -> list[Contender]:
         named = [(None, one) for one in mechanisms]
     else:
         named = [(None, mechanisms)]
-    found = [_contender(name, one, case) for name, one in named]
+    found = []
+    for name, given in named:
+        one = _contender(name, given, case)
+        found.append(replace(one, parameters=with_code(one.parameters, given)))
     for place, one in enumerate(found):
         if one.name in [other.name for other in found[:place]]:
             raise ParameterError(

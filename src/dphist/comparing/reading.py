@@ -77,7 +77,10 @@ def read_events(path: str | Path, label: str) -> list[list[str]]:
         raise InputFileError(f"{path} cannot be read as CSV or Parquet") from None
     if table is None:
         raise ColumnError(f"the file must have the column {label!r}")
-    texts = table[label].cast(pa.string()).to_pylist()
+    try:
+        texts = table[label].cast(pa.string()).to_pylist()
+    except pa.ArrowException:
+        raise ColumnError(f"the column {label!r} must hold a text in each row") from None
     return [[] if text is None else [text] for text in texts]
 
 

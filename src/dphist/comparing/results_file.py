@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import dropwhile
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +79,7 @@ def read_earlier(path: str | Path, settings: Mapping[str, Any]) -> Earlier:
     try:
         lines = Path(path).read_text(encoding="utf-8").splitlines()
         held = json.loads(lines[1].removeprefix("# "))
-        table = [line for line in lines[2:] if not line.startswith("#")]
+        table = dropwhile(lambda line: line.startswith("# "), lines[2:])  # what was left out
         rows = tuple(map(_row, csv.DictReader(table, strict=True)))
     except (OSError, ValueError, KeyError, IndexError, TypeError, csv.Error, DphistError):
         raise no_file from None

@@ -4,7 +4,7 @@ The counts are secret, for mechanisms only: no repr and no error shows them.
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -15,20 +15,18 @@ import pyarrow as pa
 
 from dphist.arrays import AnyArray, IntArray
 from dphist.data.axis.axis import Axis
-from dphist.data.axis.edges import MOST_BINS, edges_of, public_only, regular_edges
+from dphist.data.axis.grid import grid_of
 from dphist.data.guard import Guarding, guarded, unit_of_users
-from dphist.data.partial import Partial, all_parts, partial_of
+from dphist.data.partial import Partial, all_parts, cut_of, partial_of, sum_slots
 from dphist.data.uhi import read_uhi
-from dphist.errors import DataError, ParameterError
+from dphist.errors import ParameterError
 from dphist.parameters import whole_number
 from dphist.privacy import PrivacyUnit
 from dphist.shown import shown_by
 from dphist.stopping import stoppable
-from dphist.tables import LARGEST
-from dphist.tables.binning.slots import OTHER_SLOTS, Grid, bin_rows, value_roles
+from dphist.tables.binning.slots import OTHER_SLOTS, bin_rows
 from dphist.tables.binning.users import bin_rows_bounded
-from dphist.tables.counting.cuts import cut_of
-from dphist.tables.reading.columns import check_name
+from dphist.tables.engine.progress import Progress
 
 __all__ = ["BinnedCounts", "bin_counts"]
 
@@ -148,7 +146,7 @@ class BinnedCounts:
         start: Any = None,
         stop: Any = None,
         count: str | None = None,
-        progress: Callable[[float], None] | None = None,
+        progress: Progress | None = None,
         delimiter: str | None = None,
         unit: str | None = None,
     ) -> Partial:
@@ -172,12 +170,10 @@ class BinnedCounts:
         >>> BinnedCounts.merge(cut).counts
         array([2, 2])
         """
-        cut = cut_of(part, parts, others)
-        if not isinstance(user, str):
-            raise ParameterError("user must name the column of users: it decides about the part")
+        cut = cut_of(user, part, parts, others)
         most = whole_number(max_records, "max_records", 1)
         protected = unit_of_users(user, unit)
-        grid = _grid(column, edges, width, start, stop)
+        grid = grid_of(column, edges, width, start, stop)
         slots = bin_rows_bounded(
             frame,
             grid,
@@ -206,19 +202,8 @@ class BinnedCounts:
         head = found[0].head
         axes = tuple(map(Axis.from_content, head["axes"]))
         most = whole_number(head["max_records"], "max_records", 1)
-        slots = np.zeros(math.prod(axis.bins for axis in axes) + OTHER_SLOTS, np.int64)
-        for each in found:
-            places, counts = (each.table[name].to_numpy() for name in ("slot", "count"))
-            if len(places) and not (
-                places.min() >= 0
-                and places.max() < len(slots)
-                and counts.min() >= 0
-                and counts.max() <= LARGEST
-                and len(np.unique(places)) == len(places)
-            ):
-                raise DataError("parts must hold counts of the bins of their axes: count it again")
-            # Clamping never increases a difference; a sum of two clamped counts cannot wrap.
-            slots[places] = np.minimum(slots[places] + counts, LARGEST)
+        bins = math.prod(axis.bins for axis in axes)
+        slots = sum_slots([each.table for each in found], bins + OTHER_SLOTS)
         merged: BinnedCounts = guarded(_of_slots(slots, axes, most, str(head["unit"])), ledger)
         return merged
 
@@ -297,7 +282,7 @@ def bin_counts(
     count: str | None = None,
     user: str | None = None,
     max_records: int | None = None,
-    progress: Callable[[float], None] | None = None,
+    progress: Progress | None = None,
     delimiter: str | None = None,
     unit: str | None = None,
     ledger: Guarding | None = None,
@@ -331,7 +316,8 @@ def bin_counts(
         with all of the user's rows.
     max_records : required with `user`. With `count` and without `user`, a row counts at most that
         often, and the privacy unit is a row. Refused without both.
-    progress : called with the fraction done while a file is read, from any thread.
+    progress : called with the fraction done, a float that also has rows and seconds, from any
+        thread; True shows it on a terminal or in a notebook (see docs/resources.md).
     delimiter : field separator of a text file, one character (default: a comma, or a tab for
         .tsv).
     unit : what a user is, such as "one patient", for guarantees and ledgers (default: "one
@@ -385,7 +371,7 @@ def bin_counts(
         raise ParameterError("max_records needs user, a column of users, or count, one of counts")
     most = 1 if max_records is None else whole_number(max_records, "max_records", 1)
     one = unit_of_users(user, unit)
-    grid = _grid(column, edges, width, start, stop)
+    grid = grid_of(column, edges, width, start, stop)
     if user is None and count is None:
         slots = bin_rows(frame, grid, progress, delimiter)
     else:
@@ -404,26 +390,6 @@ def bin_counts(
     return found
 
 
-def _grid(column: Any, edges: Any, width: Any, start: Any, stop: Any) -> Grid:
-    """Return the columns and their edges, checked."""
-    single = not isinstance(column, list | tuple)
-    names = (column,) if single else tuple(column)
-    if not names:
-        raise ParameterError("column must be the name of a column, or a list of names")
-    for name, role in zip(names, value_roles(len(names)), strict=True):
-        check_name(name, role)
-    if single:
-        parts = [_edges_of_axis(edges, width, start, stop)]
-    else:
-        given = {"edges": edges, "width": width, "start": start, "stop": stop}
-        each = [_for_each(name, value, len(names)) for name, value in given.items()]
-        parts = [_edges_of_axis(*values) for values in zip(*each, strict=True)]
-    grid = Grid(names, tuple(part[0] for part in parts), tuple(part[1] for part in parts))
-    if math.prod(grid.shape) > MOST_BINS:
-        raise ParameterError(f"all axes together must have at most {MOST_BINS} bins")
-    return grid
-
-
 def _of_slots(slots: IntArray, axes: tuple[Axis, ...], most: int, unit: str | None) -> BinnedCounts:
     """Return the counts of slots; see `dphist.tables.binning.slots`."""
     below, above, nulls = (int(slots[place]) for place in (0, -2, -1))
@@ -431,25 +397,3 @@ def _of_slots(slots: IntArray, axes: tuple[Axis, ...], most: int, unit: str | No
     outside = {"below": below, "above": above, "null": nulls} if len(axes) == 1 else several
     shape = tuple(axis.bins for axis in axes)
     return BinnedCounts(slots[1:-2].reshape(shape), axes, outside, most, unit)
-
-
-def _for_each(name: str, value: Any, axes: int) -> list[Any]:
-    """Return a parameter as a list with one value for each axis."""
-    if name == "edges" and value is not None and not isinstance(value, list | tuple):
-        raise public_only("edges")
-    if not isinstance(value, list | tuple):
-        return [value] * axes
-    if len(value) != axes:
-        raise ParameterError(f"{name} must be a list with one item for each column")
-    return list(value)
-
-
-def _edges_of_axis(edges: Any, width: Any, start: Any, stop: Any) -> tuple[Any, bool]:
-    """Return the edges of one axis, and whether they have a time zone."""
-    if edges is None:
-        if width is None and start is None and stop is None:
-            raise public_only("edges")
-        return regular_edges(start, stop, width)
-    if width is not None or start is not None or stop is not None:
-        raise ParameterError("edges must be given alone, without width, start and stop")
-    return edges_of(edges)

@@ -4,7 +4,7 @@ The counts are secret and never shown. Mechanisms read them only through `filter
 `largest` and `counts_of`, so the counts can stay in any engine.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +14,7 @@ import pyarrow as pa
 from dphist.arrays import AnyArray
 from dphist.data.guard import Guarding, asserted_unit, guarded, unit_of_users
 from dphist.data.label_input import held_pairs, label_array, label_bounds, label_unit, unheld
-from dphist.data.partial import Partial, all_parts, as_it_is, partial_of
+from dphist.data.partial import Partial, all_parts, as_it_is, cut_of, partial_of
 from dphist.errors import ParameterError
 from dphist.noise import Source
 from dphist.noise.for_tests import is_for_tests
@@ -23,9 +23,9 @@ from dphist.shown import shown_by
 from dphist.stopping import stoppable
 from dphist.tables import LARGEST, check_counts, redact_errors
 from dphist.tables.counting.contributions import Bounds, bounded_pairs, count_labels
-from dphist.tables.counting.cuts import cut_of
 from dphist.tables.counting.sets import Sets
 from dphist.tables.counting.stores import Keep, Store, counts_of
+from dphist.tables.engine.progress import Progress
 
 __all__ = ["Keep", "LabelCounts"]
 
@@ -92,7 +92,7 @@ class LabelCounts:
         max_count: int = 1,
         null_users: str = "refuse",
         null_labels: str = "refuse",
-        progress: Callable[[float], None] | None = None,
+        progress: Progress | None = None,
         delimiter: str | None = None,
         count_users: bool = False,
         keep_sets: bool = False,
@@ -122,7 +122,8 @@ class LabelCounts:
         null_users : "refuse" rows without a user, "drop" them, or keep them "separate", each as
             one user: a person with several such rows is then protected for one of them only.
         null_labels : "refuse" rows without a label, or "drop" them.
-        progress : called with the fraction done while a file is read, from any thread.
+        progress : called with the fraction done, a float that also has rows and seconds, from any
+            thread; True shows it on a terminal or in a notebook (see docs/resources.md).
         delimiter : field separator of a text file, one character (default: a comma, or a tab for
             .tsv).
         count_users : also count the users within the bounds and those over them, for a mechanism
@@ -193,7 +194,7 @@ class LabelCounts:
         max_count: int = 1,
         null_users: str = "refuse",
         null_labels: str = "refuse",
-        progress: Callable[[float], None] | None = None,
+        progress: Progress | None = None,
         delimiter: str | None = None,
         count_users: bool = False,
         unit: str | None = None,
@@ -236,9 +237,7 @@ class LabelCounts:
         >>> LabelCounts.merge(cut).counts_of(["a", "b"])
         [1, 3]
         """
-        cut = cut_of(part, parts, others)
-        if not isinstance(user, str):
-            raise ParameterError("user must name the column of users: it decides about the part")
+        cut = cut_of(user, part, parts, others)
         bounds = label_bounds(user, count, max_labels, max_count, null_users, null_labels)
         counts = cls._counted(
             frame,
@@ -319,7 +318,7 @@ class LabelCounts:
         keep_sets: bool = False,
         unit: str | None,
         source: Source | None,
-        progress: Callable[[float], None] | None,
+        progress: Progress | None,
         delimiter: str | None,
     ) -> "LabelCounts":
         """Bound users, or rows, and count labels; see `from_table`."""
@@ -450,11 +449,10 @@ class LabelCounts:
         return cls(store, bound, most, said, only_adds=only_adds)
 
     def filter_batches(self, keep: Keep) -> pa.Table:
-        """Apply `keep` to all labels in their engine; return the rows it keeps: label, count.
+        """Apply `keep` to all labels; return the rows it keeps: label, count.
 
-        `keep` is called with one batch at a time. Spark pickles it and calls it in other
-        processes, with text labels as bytes. Each label is in exactly one batch. A batch has at
-        most about 2**18 rows.
+        `keep` is called in this process, with one batch at a time. Each label is in exactly one
+        batch. A batch has at most 2**18 rows.
         """
         return self._store.filter_batches(keep)
 

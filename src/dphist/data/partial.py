@@ -14,12 +14,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from dphist.arrays import IntArray
 from dphist.atomic_files import staged_outputs
 from dphist.errors import DataError, InputFileError, ParameterError
-from dphist.tables import redact_errors
+from dphist.tables import LARGEST, redact_errors
+from dphist.tables.counting import cuts
 from dphist.tables.counting.cuts import MOST_PARTS, RULE, Cut
 
 _FORMAT = 1
@@ -121,6 +124,25 @@ _FIRST = {"labels": "label", "records": "label", "bins": "slot"}
 """The first column of each kind."""
 
 
+def cut_of(user: Any, part: Any, parts: Any, others: Any) -> Cut:
+    """Return which users a part counts, checked.
+
+    Without a column of users, every part would count every row.
+
+    Parameters
+    ----------
+    user : must be the name of the column of users.
+    part, parts, others : as for `Cut`.
+
+    Raises
+    ------
+    ParameterError
+    """
+    if not isinstance(user, str):
+        raise ParameterError("user must name the column of users: it decides about the part")
+    return cuts.cut_of(part, parts, others)
+
+
 def partial_of(kind: str, cut: Cut, bounds: Mapping[str, Any], table: pa.Table) -> Partial:
     """Return the counts of a part, with a head that says what they are."""
     head = {"format": _FORMAT, "rule": RULE, "kind": kind, "part": cut.part, "parts": cut.parts}
@@ -171,6 +193,39 @@ def all_parts(kind: str, made_by: str, parts: Iterable[Any]) -> list[Partial]:
             said = "is missing" if times[number] == 0 else "is there more than once"
             raise ParameterError(f"parts must hold each part once: part {number} {said}")
     return found
+
+
+def sum_slots(tables: Iterable[pa.Table], number: int) -> IntArray:
+    """Add the counts of the slots of all parts.
+
+    Parameters
+    ----------
+    tables : columns slot and count, int64; each slot at most once.
+    number : number of slots.
+
+    Returns
+    -------
+    (number,) int64, at most 2**62 - 1.
+
+    Raises
+    ------
+    DataError
+        If a slot or count is out of range, or a slot is there twice.
+    """
+    slots = np.zeros(number, np.int64)
+    for table in tables:
+        places, counts = (table[name].to_numpy() for name in ("slot", "count"))
+        if len(places) and not (
+            places.min() >= 0
+            and places.max() < number
+            and counts.min() >= 0
+            and counts.max() <= LARGEST
+            and len(np.unique(places)) == len(places)
+        ):
+            raise DataError("parts must hold counts of the bins of their axes: count it again")
+        # Clamping never increases a difference; a sum of two clamped counts cannot wrap.
+        slots[places] = np.minimum(slots[places] + counts, LARGEST)
+    return slots
 
 
 def _shared(partial: Partial) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """An anonymized histogram, with whom it protects: made of counts, tables, files and graphs."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -13,13 +13,13 @@ from dphist import tables
 from dphist.arrays import AnyArray, IntArray
 from dphist.data.diagram import Diagram, merged
 from dphist.data.guard import Guarding, asserted_unit, guarded, unit_of_users
-from dphist.data.partial import Partial, all_parts, as_it_is, partial_of
+from dphist.data.partial import Partial, all_parts, as_it_is, cut_of, partial_of
 from dphist.errors import DataError, ParameterError
 from dphist.parameters import whole_number
 from dphist.shown import shown_by
 from dphist.stopping import stoppable
 from dphist.tables.counting.contributions import count_bounded_records, label_bounded_records
-from dphist.tables.counting.cuts import cut_of
+from dphist.tables.engine.progress import Progress
 
 ONE_EDGE = "one edge"
 """Privacy unit of the degrees of a graph; edges are never dropped to meet a bound."""
@@ -181,7 +181,7 @@ class Profile(Diagram):
         user: str | None = None,
         max_records: int | None = None,
         sensitivity: int = 1,
-        progress: Callable[[float], None] | None = None,
+        progress: Progress | None = None,
         delimiter: str | None = None,
         unit: str | None = None,
         ledger: Guarding | None = None,
@@ -201,7 +201,8 @@ class Profile(Diagram):
         max_records : required with `user`, refused without it.
         sensitivity : records that one privacy unit adds to or removes from the table. You assert
             it; dphist cannot check it. Refused with `user`.
-        progress : called with the fraction done while a file is read, from any thread.
+        progress : called with the fraction done, a float that also has rows and seconds, from any
+            thread; True shows it on a terminal or in a notebook (see docs/resources.md).
         delimiter : field separator of a text file, one character (default: a comma, or a tab for
             .tsv).
         unit : what a user is, such as "one patient", for guarantees and ledgers (default: "one
@@ -257,7 +258,7 @@ class Profile(Diagram):
         part: int,
         parts: int,
         others: str = "drop",
-        progress: Callable[[float], None] | None = None,
+        progress: Progress | None = None,
         delimiter: str | None = None,
         unit: str | None = None,
     ) -> Partial:
@@ -281,7 +282,7 @@ class Profile(Diagram):
         >>> Profile.merge(cut).sorted_counts()
         array([3, 1])
         """
-        cut = cut_of(part, parts, others)
+        cut = cut_of(user, part, parts, others)
         most = whole_number(max_records, "max_records", 1)
         store = label_bounded_records(
             frame,
@@ -319,7 +320,7 @@ class Profile(Diagram):
         source: str,
         target: str,
         directed: bool = False,
-        progress: Callable[[float], None] | None = None,
+        progress: Progress | None = None,
         delimiter: str | None = None,
     ) -> "Profile":
         """Count the degrees of a graph given as a table of edges, in the table's own engine.

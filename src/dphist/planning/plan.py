@@ -14,7 +14,7 @@ from dphist.parameters import decimal_text, exact_number
 from dphist.planning.columns import COLUMNS
 from dphist.planning.criteria import Criterion, criterion
 from dphist.planning.settings import SETTINGS
-from dphist.release.document import checked_document, checksum, with_checksum
+from dphist.release.document import checked_document, checksum, unreadable, with_checksum
 from dphist.release.release import VERSION
 from dphist.release.tabular import Tabular
 
@@ -135,7 +135,7 @@ class Plan(Tabular):
         except (ParameterError, KeyError, TypeError, ValueError):
             plan = None
         if plan is None or plan.kind not in SETTINGS or not set(plan.columns) <= set(COLUMNS):
-            raise ReleaseFileError(f"{name} is not a valid plan; ask its maker for it again")
+            raise unreadable(content, name, "plan")
         return plan
 
     def _content(self) -> dict[str, Any]:

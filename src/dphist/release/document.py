@@ -2,9 +2,13 @@
 
 import hashlib
 import json
+import re
+from importlib.metadata import version as installed_version
 from typing import Any
 
 from dphist.errors import ReleaseFileError
+
+VERSION = installed_version("dphist")
 
 
 def checksum(content: dict[str, Any]) -> str:
@@ -65,3 +69,32 @@ def checked_document(text: str, name: str, kind: str, version: int, remedy: str)
     if content.get("format_version") != version or stated != checksum(content):
         raise ReleaseFileError(f"{name} was changed after it was written; {remedy}")
     return content
+
+
+def unreadable(content: dict[str, Any], name: str, kind: str) -> ReleaseFileError:
+    """Return the error for a whole and unedited document whose content is not understood.
+
+    A later version may write what this one does not know, such as a mechanism, without raising
+    the version of the format: whoever knows only the rest of the format reads the other files. The
+    error then names that version.
+
+    Parameters
+    ----------
+    content, name, kind : as for `checked_format`.
+    """
+    numbers = _numbers(content.get("library_version"))
+    if numbers > _numbers(VERSION):
+        wanted = ".".join(map(str, numbers))
+        return ReleaseFileError(
+            f"{name} was written by a later version of dphist, {wanted}, and holds what {VERSION} "
+            f"does not know; install dphist {wanted} or later to read it"
+        )
+    return ReleaseFileError(f"{name} is not a valid {kind}; ask its maker for it again")
+
+
+def _numbers(version: object) -> tuple[int, ...]:
+    """Return major, minor and patch number; nothing if these are not what the text begins with."""
+    found = re.match(
+        r"(\d{1,9})\.(\d{1,9})(?:\.(\d{1,9}))?", version if isinstance(version, str) else ""
+    )
+    return () if found is None else tuple(int(number or 0) for number in found.groups())

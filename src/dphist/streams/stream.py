@@ -1,31 +1,27 @@
 """ContinualHistogram: running counts of the labels in a stream of events."""
 
-import logging
-import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, SupportsIndex
 
-from dphist.errors import ParameterError, StateError
+from dphist.errors import ParameterError
 from dphist.noise import Source
-from dphist.parameters import Exact, whole_number
+from dphist.parameters import Exact
 from dphist.privacy import ApproxDP, Target
 from dphist.release.label_types import LabelType
-from dphist.release.release import Release
-from dphist.release.running_counts import RunningCounts
 from dphist.streams.events.keys import batch_key, origin_of
 from dphist.streams.events.reading import one_event, read_events
 from dphist.streams.mechanism import ContinualMechanism
 from dphist.streams.methods import Method
-from dphist.streams.state.live import LiveState, load_or_begin, load_state, with_budget
+from dphist.streams.state.group_commit import GroupCommit
+from dphist.streams.state.live import LiveState
+from dphist.streams.state.opening import open_state, take_over
 from dphist.streams.state.state import StreamState
 from dphist.streams.store.store import Store
-from dphist.streams.stream_properties import StreamProperties
-
-_LOG = logging.getLogger(__name__)
+from dphist.streams.stream_readings import StreamReadings
 
 
-class ContinualHistogram(StreamProperties):
+class ContinualHistogram(StreamReadings):
     """Running counts of labels that need not be known in advance, read any number of times.
 
     Each event is a set of labels. At any time, `counts` returns all labels with a noisy count above
@@ -87,7 +83,9 @@ class ContinualHistogram(StreamProperties):
     ['aspirin']
     """
 
-    __slots__ = ()
+    __slots__ = ("_group",)
+
+    _group: GroupCommit
 
     def __init__(
         self,
@@ -116,16 +114,14 @@ class ContinualHistogram(StreamProperties):
             label_type=label_type,
         )
         self._live = LiveState(StreamState(mechanism))
+        self._group = GroupCommit(self._live)
 
     @classmethod
     def _of(cls, state: StreamState, store: Store | None) -> "ContinualHistogram":
         stream = cls.__new__(cls)
         stream._live = LiveState(state, store)
+        stream._group = GroupCommit(stream._live)
         return stream
-
-    @property
-    def _state(self) -> StreamState:
-        return self._live.state
 
     def __repr__(self) -> str:
         return f"ContinualHistogram({self._promise()}, {self.time} of {self.horizon} events)"
@@ -150,6 +146,9 @@ class ContinualHistogram(StreamProperties):
     ) -> None:
         """Count one event. When this returns, a durable stream has recorded it on disk.
 
+        Events that several threads bring to a durable stream at a time share one commit, so that
+        many threads bring many events per second. They count in the order of their arrival.
+
         Parameters
         ----------
         labels : iterable of labels, of the stream's `label_type`; each counts once. An event may be
@@ -169,7 +168,11 @@ class ContinualHistogram(StreamProperties):
         """
         self._check_user(user is not None)
         kind = self.mechanism.label_type
-        self._live.count(one_event(labels, user, label_type=kind), source)
+        event = one_event(labels, user, label_type=kind)
+        if self._live.store is None or source is not None:
+            self._live.count(event, source)
+        else:
+            self._group.count(event)
 
     def update_many(
         self,
@@ -246,88 +249,6 @@ class ContinualHistogram(StreamProperties):
         with self._live.ready():
             return self._state.position(origin_of(origin))
 
-    def counts(self, *, source: Source | None = None) -> dict[Any, int]:
-        """Return all labels released at this time with their noisy counts, the largest first.
-
-        Reading again before the next event returns the same counts. A label may appear at one time
-        and not later. Counts are integers; those of listed labels may be negative.
-
-        Raises
-        ------
-        HorizonError
-            If the stream was already read `readings` times.
-        StateError
-            As `update`.
-        """
-        with self._live.ready():
-            return self._typed(self._live.read(record=False, source=source))
-
-    def top(self, k: int, *, source: Source | None = None) -> dict[Any, int]:
-        """Return the k largest of `counts`, or all of them if there are fewer."""
-        most = whole_number(k, "k", 1)
-        return dict(list(self.counts(source=source).items())[:most])
-
-    def window(self, start: int, end: int) -> dict[Any, int]:
-        """Return noisy counts of the events `start` to `end`, the first event being 1.
-
-        Covers all labels that `counts` has released so far, without another threshold, so counts
-        may be 0 or negative. It has no further cost.
-
-        Raises
-        ------
-        ParameterError
-            If the stream keeps no windows, or start - 1 and end are not both multiples of
-            `windows`, 0 <= start - 1 < end <= time.
-        """
-        every = self.mechanism.windows
-        if every is None:
-            raise ParameterError(
-                "windows must be given when the stream is made, for windows to be kept"
-            )
-        first, last = whole_number(start, "start", 1), whole_number(end, "end", 1)
-        with self._live.ready():
-            if not first <= last <= self.time or (first - 1) % every or last % every:
-                raise ParameterError(
-                    f"start - 1 and end must be multiples of windows={every}, start at most end, "
-                    f"and end at most time={self.time}"
-                )
-            return self._typed(self._state.window(first, last))
-
-    def record(self, *, source: Source | None = None) -> dict[Any, int]:
-        """Return `counts`, and keep them for `release`."""
-        with self._live.ready():
-            if self.time not in self._state.readings:
-                self._live.read(record=True, source=source)
-            return self._typed(self._state.readings[self.time])
-
-    def release(self, *, source: Source | None = None) -> Release:
-        """Record the counts at this time, and release all recorded readings.
-
-        `released` only does the latter, also when no reading is left.
-
-        Returns
-        -------
-        Release of `RunningCounts`, which can be saved, plotted and reported.
-        """
-        self.record(source=source)
-        return self.released()
-
-    def released(self) -> Release:
-        """Release all recorded readings, without a new one.
-
-        Raises
-        ------
-        ParameterError
-            If nothing was recorded.
-        """
-        if not self._state.readings:
-            raise ParameterError("no reading was recorded yet: call release or record first")
-        readings = dict(sorted(self._state.readings.items()))
-        kind = self.mechanism.label_type
-        value = RunningCounts(list(readings), list(readings.values()), label_type=kind)
-        provenance = {"unit": self.unit}
-        return self.mechanism._given_out(value, self, None, provenance=provenance)
-
     def save(self, path: str | Path) -> None:
         """Hand the stream over to a file, which `load` or `open` continues. The file is secret.
 
@@ -363,16 +284,7 @@ class ContinualHistogram(StreamProperties):
         InputFileError
             If it is missing.
         """
-        store = Store.open(path, moved=moved)
-        try:
-            state = load_state(store)
-            if state is None:
-                raise StateError(f"{store.path} holds no stream yet: use open to begin one")
-            store.take()
-        finally:
-            store.close()
-        _LOG.warning("%s was taken over: it cannot be loaded again", store.path)
-        return cls._of(state, None)
+        return cls._of(take_over(path, moved=moved), None)
 
     @classmethod
     def open(
@@ -412,22 +324,7 @@ class ContinualHistogram(StreamProperties):
             raise ParameterError("mechanism must be left out where its parameters are given")
         if parameters:
             mechanism = ContinualMechanism(**parameters)
-        if mechanism is not None and budget is not None:  # before there is a file
-            mechanism = with_budget(mechanism, budget)
-        new = not os.path.lexists(path)
-        if new and mechanism is None:
-            raise ParameterError(
-                "epsilon, delta and horizon must be given to begin a stream: there is no state at "
-                f"{path}"
-            )
-        store = Store.create(path) if new else Store.open(path, moved=moved)
-        try:
-            return cls._of(load_or_begin(store, mechanism, budget), store)
-        except BaseException:
-            if new:  # nothing was counted, and no noise drawn
-                store.discard()
-            store.close()
-            raise
+        return cls._of(*open_state(path, mechanism, budget, moved=moved))
 
     def close(self) -> None:
         """Close the file of a durable stream, so that others can open it. May be called again."""

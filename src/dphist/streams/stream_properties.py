@@ -11,6 +11,7 @@ from dphist.release.label_types import label_of
 from dphist.release.release import FOR_TESTS
 from dphist.streams.mechanism import ContinualMechanism
 from dphist.streams.state.live import LiveState
+from dphist.streams.state.state import StreamState
 
 
 class StreamProperties:
@@ -19,6 +20,10 @@ class StreamProperties:
     __slots__ = ("_live",)
 
     _live: LiveState
+
+    @property
+    def _state(self) -> StreamState:
+        return self._live.state
 
     @property
     def mechanism(self) -> ContinualMechanism:

@@ -117,13 +117,14 @@ def _run(
             return math.floor(self.values[i] + Fraction(1, 2))
 
     with ONE_AT_A_TIME, replaced({id(LazyNoise): _stand_in}):
+        earlier = KNOWN_NOISE.get()
         try:
             KNOWN_NOISE.set(True)
             _KEEPING.set(Kept)
             found.published = run(counts)
         finally:
             _KEEPING.set(None)
-            KNOWN_NOISE.set(False)
+            KNOWN_NOISE.set(earlier)
     return found
 
 

@@ -77,6 +77,7 @@ def asked(sampling: Sampling) -> Iterator[None]:
     """Ask `sampling` for noise, in this thread, while stand-ins are in place."""
     if who_is_asked() is not None:
         raise DivergedError("a replay cannot run inside of another")
+    earlier = KNOWN_NOISE.get()
     try:  # around both, as an interrupt may come between them
         KNOWN_NOISE.set(True)
         ASKED.set(sampling)
@@ -84,7 +85,7 @@ def asked(sampling: Sampling) -> Iterator[None]:
     finally:
         sampling.over = True
         ASKED.set(None)
-        KNOWN_NOISE.set(False)
+        KNOWN_NOISE.set(earlier)
 
 
 def _stand_in(name: str, sampler: Callable[..., Any]) -> Callable[..., Any]:

@@ -4,7 +4,7 @@ import argparse
 import copy
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +25,7 @@ from dphist.commands.publishing import (
     outputs_of,
 )
 from dphist.commands.registry import parsed
+from dphist.commands.resources import run_command
 from dphist.durable.address import is_address
 from dphist.errors import BudgetError, DphistError, LedgerError, OutputFileError
 
@@ -99,8 +100,7 @@ def _run(options: argparse.Namespace) -> None:
             print(f"{'' if not done else chr(10)}[{each.section.name}]", flush=True)
         ending.go_on()
         with _named(found, each, done):
-            run: Callable[[argparse.Namespace], None] = each.options.run
-            run(each.options)
+            run_command(each.options)
         done.append(each.section.name)
     for each in prepared:
         if each not in made:
@@ -152,7 +152,7 @@ def _check(each: _Prepared) -> None:
     if hasattr(trial, "expect_total"):
         trial.expect_total = 1  # an error that nobody sees is computed for one record
     if not (each.is_stream and Path(options.state).exists()):  # such a stream was begun already
-        trial.run(trial)
+        run_command(trial)
     options.checked = trial.priced
     options.by = trial.by
 

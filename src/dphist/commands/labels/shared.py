@@ -2,7 +2,7 @@
 
 import argparse
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -12,6 +12,7 @@ from dphist.commands.meanings import help_of
 from dphist.commands.options import UsageError, add_dry_run, add_file, whole
 from dphist.commands.presenting import add_presentation, add_unit_option, check_presentation
 from dphist.commands.publishing import Protected, in_the_way, release_file, say_in_the_way
+from dphist.commands.resources import add_resources, space_of
 from dphist.commands.user_unit import user_unit
 from dphist.data.guard import or_one_row
 from dphist.data.label_counts import LabelCounts
@@ -26,6 +27,7 @@ from dphist.report.labels.appearance import appearances, half_width
 from dphist.report.labels.counted import counted_by
 from dphist.report.labels.sums import sums_in_words, sums_json
 from dphist.report.words import plural_of
+from dphist.tables.engine.progress import Progress
 
 EPILOG = (
     "FILE has one row per record, with a column of labels and, if a user may have several rows, a "
@@ -86,6 +88,7 @@ def add_data_options(command: argparse.ArgumentParser, mechanism: type) -> None:
     )
     guess = "the number of users, for the probabilities of a dry run"
     add_dry_run(command, "guarantee, threshold and probabilities", "--expect-users", guess)
+    add_resources(command)
     add_presentation(command)
     add_payment(command)
 
@@ -150,7 +153,7 @@ def run_labelled(
     release_file(mechanism, options, partial(_counted, options), _protected(options))
 
 
-def _counted(options: argparse.Namespace, progress: Callable[[float], None] | None) -> LabelCounts:
+def _counted(options: argparse.Namespace, progress: Progress | None) -> LabelCounts:
     return LabelCounts.from_table(
         options.file,
         label=options.label,
@@ -212,6 +215,7 @@ def _print_dry_run(
     # A ranking has no counts, and neither have labels alone.
     without_counts = isinstance(mechanism, TopLabels | DiscoverLabels)
     of = None if without_counts else counted_by(mechanism, provenance)
+    space = space_of(options, "label" if options.user is None else "label, user")
     if options.json:
         shown: dict[str, Any] = {
             "guarantee": total_json(total, unit),
@@ -225,6 +229,7 @@ def _print_dry_run(
             **({"noise_of_counts": sums_json(mechanism)} if sums else {}),
             "other_max_labels": {str(cap): _likely(other) for cap, other in others.items()},
             **quoted.shown,
+            **space[1],
             "refused_outputs": in_the_way(options),
         }
         if options.expect_users is not None:
@@ -250,7 +255,7 @@ def _print_dry_run(
         print(of.sentence)
     for line in _caps_in_words(mechanism, others):
         print(line)
-    for line in quoted.said:
+    for line in (*space[0], *quoted.said):
         print(line)
     say_in_the_way(options)
     print("FILE was not opened.")

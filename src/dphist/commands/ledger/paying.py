@@ -23,7 +23,8 @@ _NOT_ABOUT = {
     *("config", "section", "configuration", "priced", "checked"),
     *(name for name in WORDS if name != "unit"),
     *("epsilon", "delta", "rho", "known_labels", "expected_total"),
-    *("expect_total", "expect_users", "expect_shape"),
+    *("expect_total", "expect_users", "expect_shape", "expect_rows"),
+    *("memory", "threads", "temp"),
 }
 
 

@@ -18,6 +18,7 @@ from dphist.commands.ending import Interrupted
 from dphist.commands.publishing import outputs_of, say_written
 from dphist.commands.stream.events import Event, Form
 from dphist.commands.stream.outputs import write_outputs
+from dphist.commands.stream.progress import StreamProgress
 from dphist.commands.stream.stop import Stopping
 from dphist.errors import (
     ColumnError,
@@ -63,6 +64,7 @@ class Run:
     _read_at: int | None = None
     _no_reading_left: bool = False
     _problem: BaseException | None = None
+    _progress: StreamProgress | None = None
 
     def run(self, descriptor: int) -> None:
         """Count all events of the input, then read and write what is asked for.
@@ -78,8 +80,14 @@ class Run:
             If a signal ended it.
         """
         self._printing = not self.options.quiet
-        with self._noted():
-            self._count(descriptor)
+        self._progress = StreamProgress(
+            descriptor, shown=not (self.options.quiet or self.options.json)
+        )
+        try:
+            with self._noted():
+                self._count(descriptor)
+        finally:
+            self._progress.close()
         self.stopping.forget()
         if self._problem is None or not self._unused():
             self._finish()
@@ -115,6 +123,8 @@ class Run:
                 self._take(self.form.events(data) if data else self.form.last())
                 if not data:
                     break
+                if self._progress is not None:
+                    self._progress.add(data, self.stream.time)
             if due is not None and time.monotonic() >= due:
                 self._read()
                 due = time.monotonic() + seconds
@@ -197,6 +207,8 @@ class Run:
 
     def _show(self, reading: dict[str, int]) -> None:
         top = self.options.top
+        if self._progress is not None:
+            self._progress.close()
         try:
             if self.options.json:
                 shown = dict(islice(reading.items(), top))

@@ -226,7 +226,9 @@ class Axis:
         if self.edges.dtype.kind == "M":
             edges = self.edges.astype("M8[us]")
             whole = np.where(missing, 0, part * (edges[start + 1] - edges[start]).astype(np.int64))
-            return np.where(missing, np.datetime64("NaT"), edges[start] + whole.astype("m8[us]"))
+            return np.where(
+                missing, np.datetime64("NaT", "us"), edges[start] + whole.astype("m8[us]")
+            )
         edges = self.edges.astype(np.float64)
         low, high = edges[start], edges[start + 1]
         endless = np.where(np.isinf(low), low, high)

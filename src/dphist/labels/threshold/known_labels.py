@@ -12,6 +12,8 @@ from dphist.data.label_counts import LabelCounts
 from dphist.errors import ColumnError, ParameterError
 from dphist.parameters import whole_number
 
+_MOST_COUNTED = 10_000_000  # labels of which a list is made, for a number in its place
+
 
 def listed(labels: Sequence[Any]) -> tuple[Any, ...]:
     """Return known labels as a release file holds them, checked to be distinct and of one kind."""
@@ -34,7 +36,10 @@ def listed(labels: Sequence[Any]) -> tuple[Any, ...]:
 def number_of(labels: int | Sequence[Any]) -> int:
     """Return how many labels a public list has; the number itself may be given in its place."""
     if isinstance(labels, int):
-        return whole_number(labels, "labels", 1)
+        number = whole_number(labels, "labels", 1)
+        if number > _MOST_COUNTED:
+            raise ParameterError(f"labels must be at most {_MOST_COUNTED:,} if it is a number")
+        return number
     return len(listed(labels))
 
 

@@ -6,7 +6,7 @@ times, so it has the same distribution as the others: the noise of a label does 
 the label first occurred.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from dphist.arrays import BoolArray, IntArray
 from dphist.noise import Source
 from dphist.streams.counters.counter import Counter
+from dphist.streams.counters.times import Times
 
 _LEAST_PATHS = 64
 
@@ -34,14 +35,14 @@ class NoiseTable:
     """
 
     counter: Counter
-    times: tuple[int, ...]
+    times: Times
     rows: IntArray
     marks: Mapping[int, IntArray] = field(default_factory=dict)
 
     @classmethod
     def empty(cls, counter: Counter) -> "NoiseTable":
         """Return the table before any reading."""
-        return cls(counter, (), np.empty((0, counter.width), np.int64))
+        return cls(counter, Times(), np.empty((0, counter.width), np.int64))
 
     def brought_to(
         self, time: int, labels: int, *, mark: bool = False, source: Source | None = None
@@ -68,13 +69,13 @@ class NoiseTable:
     def _at(self, time: int, source: Source | None) -> "NoiseTable":
         if not self.times:
             return replace(
-                self, times=(time,), rows=self.counter.start(len(self.rows), time, source)
+                self, times=Times((time,)), rows=self.counter.start(len(self.rows), time, source)
             )
         rows = self.counter.step(self.rows, self.times[-1], time, source)
         kept = self.times
         if self.counter.skips and kept[-1] not in self.marks:
             kept = kept[:-1]
-        return replace(self, times=(*kept, time), rows=rows)
+        return replace(self, times=kept.followed_by(time), rows=rows)
 
     def _with_paths(self, labels: int, source: Source | None) -> "NoiseTable":
         """Return a table with enough paths; new ones are stepped through all times.
@@ -114,10 +115,3 @@ def are_above(counts: IntArray, units: IntArray, threshold: int, unit_bits: int)
     value = counts + whole
     above: BoolArray = (value > limit) | ((value == limit) & (rest > limit_rest))
     return above
-
-
-def known_times(times: Sequence[int]) -> tuple[int, ...]:
-    """Return times as a tuple, checked to ascend."""
-    if any(later <= earlier for earlier, later in zip((0, *times), times, strict=False)):
-        raise ValueError("times must ascend")
-    return tuple(times)

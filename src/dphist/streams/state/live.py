@@ -7,18 +7,19 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from dphist.errors import DphistError, HorizonError, ParameterError, StateError
-from dphist.mechanism import check_unit
+from dphist.errors import DphistError, HorizonError, StateError
 from dphist.noise import Source
 from dphist.noise.for_tests import is_for_tests
-from dphist.privacy import ApproxDP, Target
-from dphist.release.maker import parameters_of
 from dphist.streams.events.cutting import Events, slice_events
 from dphist.streams.events.keys import BatchKey, Progress
-from dphist.streams.mechanism import ContinualMechanism
 from dphist.streams.state.state import Step, StreamState
-from dphist.streams.state.stored import all_rows, read_state, step_rows
+from dphist.streams.state.stored import all_rows, step_rows
 from dphist.streams.store.store import Store
+
+IN_USE = (
+    "the stream is in use by another call, which this one interrupts (in a signal handler?): both "
+    "would draw noise for the same counts. Call it later"
+)
 
 
 class LiveState:
@@ -31,15 +32,17 @@ class LiveState:
     ----------
     state : the current state.
     store : the file of the state, or None for a stream in memory.
+    lock : held by the one running call.
     """
 
-    __slots__ = ("_busy", "_lock", "_pid", "_saved_to", "_torn", "state", "store")
+    __slots__ = ("_busy", "_pid", "_runner", "_saved_to", "_torn", "lock", "state", "store")
 
     def __init__(self, state: StreamState, store: Store | None = None) -> None:
         self.state, self.store = state, store
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()
         self._pid = os.getpid()
         self._busy = False  # whether a call is running
+        self._runner = 0  # the thread that runs it
         self._torn = False  # whether a step was begun but not completed
         self._saved_to: Path | None = None
 
@@ -51,28 +54,35 @@ class LiveState:
         of them are counted.
         """
         with self.ready():
-            self._refuse_if_saved()
-            note = _Note(self.state, events, key)
-            if key is not None:
-                left_over = self.state.left_of(events, key)
-                if left_over is None:
-                    return False
-                events = left_over
-            horizon = self.state.mechanism.horizon
-            left = horizon - self.state.time
-            if len(events) > left:
-                raise HorizonError(
-                    f"horizon is {horizon} events, of which {left} are left: the guarantee covers "
-                    "no more. Make a new stream, which costs its own budget"
-                )
-            counted = note.events - len(events)
-            for part in self._parts(events):
-                counted += len(part)
-                self._apply(note.on(self.state.counting(part, source), counted), source)
-            if key is not None and not len(events):
-                step = Step(self.state.time, self.state.noise, self.state.reads)
-                self._apply(note.on(step, counted), source)
-            return True
+            return self.count_now(events, source, key)
+
+    def count_now(self, events: Events, source: Source | None, key: BatchKey | None = None) -> bool:
+        """Count events as `count` does; call it within `ready`."""
+        self._refuse_if_saved()
+        note = _Note(self.state, events, key)
+        if key is not None:
+            left_over = self.state.left_of(events, key)
+            if left_over is None:
+                return False
+            events = left_over
+        if len(events) > self.state.mechanism.horizon - self.state.time:
+            raise self.horizon_error()
+        counted = note.events - len(events)
+        for part in self._parts(events):
+            counted += len(part)
+            self._apply(note.on(self.state.counting(part, source), counted), source)
+        if key is not None and not len(events):
+            step = Step(self.state.time, self.state.noise, self.state.reads)
+            self._apply(note.on(step, counted), source)
+        return True
+
+    def horizon_error(self) -> HorizonError:
+        """Return the error for more events than are left."""
+        horizon = self.state.mechanism.horizon
+        return HorizonError(
+            f"horizon is {horizon} events, of which {horizon - self.state.time} are left: the "
+            "guarantee covers no more. Make a new stream, which costs its own budget"
+        )
 
     def _parts(self, events: Events) -> Iterator[Events]:
         """Cut a batch at the marks of windows."""
@@ -118,7 +128,7 @@ class LiveState:
         """Close the store, if there is one; in a forked process this does nothing."""
         if os.getpid() != self._pid:
             return
-        with self._lock:
+        with self.lock:
             if self._busy:
                 raise StateError("the stream is in use by another call, which this one interrupts")
             if self.store is not None:
@@ -140,26 +150,33 @@ class LiveState:
     @contextmanager
     def ready(self) -> Iterator[None]:
         """Ensure that this is the only running call and that the state is complete."""
-        if os.getpid() != self._pid:
-            raise StateError(
-                "the stream belongs to the process that made it; a forked process would draw "
-                "different noise for the same counts"
-            )
-        with self._lock:  # the same thread may enter again, for example in a signal handler
+        self.refuse_forks()
+        with self.lock:  # the same thread may enter again, for example in a signal handler
             if self._busy:
-                raise StateError(
-                    "the stream is in use by another call, which this one interrupts (in a signal "
-                    "handler?): both would draw noise for the same counts. Call it later"
-                )
+                raise StateError(IN_USE)
             if self._torn:
                 raise StateError(
                     "the stream was interrupted in the middle of a step; open its state again"
                 )
+            self._runner = threading.get_ident()
             self._busy = True
             try:
                 yield
             finally:
                 self._busy = False
+
+    def refuse_forks(self) -> None:
+        """Raise StateError in a process that was forked from the one that made this object."""
+        if os.getpid() != self._pid:
+            raise StateError(
+                "the stream belongs to the process that made it; a forked process would draw "
+                "different noise for the same counts"
+            )
+
+    def refuse_calls_within_calls(self) -> None:
+        """Raise StateError if this thread runs a call, which a signal's handler interrupts."""
+        if self._busy and self._runner == threading.get_ident():
+            raise StateError(IN_USE)
 
     def _refuse_if_saved(self) -> None:
         if self._saved_to is not None:
@@ -179,67 +196,3 @@ class _Note:
             return step
         progress = Progress(self._key.position, counted, self.events, self._before)
         return replace(step, progress=(self._key.origin, progress))
-
-
-def with_budget(mechanism: ContinualMechanism, budget: ApproxDP) -> ContinualMechanism:
-    """Return the mechanism with `budget` as its target; its guarantee must be within the budget."""
-    if not isinstance(budget, ApproxDP):
-        raise ParameterError("budget must be an ApproxDP(epsilon, delta)")
-    check_unit(budget, mechanism.guarantee.unit, "budget")
-    try:
-        return mechanism.calibrated_to(Target(budget))
-    except ParameterError:
-        pass
-    raise ParameterError("budget must be at least what the stream costs: see to_approx_dp")
-
-
-def load_or_begin(
-    store: Store, mechanism: ContinualMechanism | None, budget: ApproxDP | None = None
-) -> StreamState:
-    """Return the state in a store, or begin a new one; parameters given must match the state.
-
-    Parameters
-    ----------
-    mechanism : the parameters, including the budget if both are given; None to use the state's own.
-    budget : used without `mechanism`: the budget that the state in the store must be within.
-    """
-    state = load_state(store)
-    if state is not None and mechanism is None and budget is not None:
-        mechanism = with_budget(state.mechanism, budget)
-    if state is None:
-        if mechanism is None:
-            raise ParameterError(
-                f"epsilon, delta and horizon must be given: there is no stream yet at {store.path}"
-            )
-        state = StreamState(mechanism)
-        store.commit(all_rows(state))
-    elif mechanism is not None and not _have_equal_parameters(mechanism, state.mechanism):
-        raise ParameterError(
-            f"the stream at {store.path} was made with other parameters: leave them out to "
-            "continue it, or name another file"
-        )
-    return state
-
-
-def _have_equal_parameters(given: ContinualMechanism, kept: ContinualMechanism) -> bool:
-    """Whether the parameters are equal, and also the targets if both have one.
-
-    A state of an earlier version has that version's default method, at the same cost. It continues
-    with it where today's default is given.
-    """
-    targets = {given.target, kept.target} - {None}
-    wanted, held = parameters_of(given), parameters_of(kept)
-    if (wanted["method"], held["method"]) == ("toeplitz", "autoregressive"):
-        wanted = {**wanted, "method": "autoregressive"}
-    return wanted == held and len(targets) < 2
-
-
-def load_state(store: Store) -> StreamState | None:
-    """Return the state in a store, or None if there is none."""
-    try:
-        return read_state(store)
-    except DphistError:
-        raise
-    except Exception:  # noqa: S110 - its message could show content of the state
-        pass
-    raise StateError(f"{store.path} does not hold a stream that this version of dphist can read")

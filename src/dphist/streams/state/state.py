@@ -109,10 +109,10 @@ class StreamState:
             return events
         if done.is_whole:
             return events if done.position < key.position else None
-        if key.position < done.position:
+        if done.before is not None and key.position <= done.before:
             return None
         # Another batch may repeat the events that are counted already.
-        if key.position > done.position or len(events) != done.events:
+        if key.position != done.position or len(events) != done.events:
             raise ParameterError(
                 f"key must end with {done.position} again, with the same events: a part of that "
                 "batch was counted before a crash, and the others must follow first"

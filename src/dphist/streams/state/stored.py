@@ -13,7 +13,8 @@ from dphist.errors import StateError
 from dphist.parameters import decimal_text
 from dphist.privacy import ApproxDP, Target, delta_of
 from dphist.release.maker import parameters_of
-from dphist.streams.counters.noise_table import NoiseTable, known_times
+from dphist.streams.counters.noise_table import NoiseTable
+from dphist.streams.counters.times import Times
 from dphist.streams.events.keys import Progress
 from dphist.streams.events.users import UserEvents
 from dphist.streams.mechanism import ContinualMechanism
@@ -156,7 +157,7 @@ def _read_noise(store: Store, state: StreamState) -> NoiseTable:
     times = [_read_array(content).tolist() for _, content in store.rows("times")]
     return NoiseTable(
         counter,
-        known_times([time for part in times for time in part]),
+        Times(time for part in times for time in part),
         rows.reshape(-1, counter.width),
         _arrays(store.rows("mark noise")),
     )

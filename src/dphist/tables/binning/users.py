@@ -10,12 +10,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import Any
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 
 from dphist.arrays import IntArray
+from dphist.tables.binning.held import Held, TooManyRows, count_held, hold_rows
 from dphist.tables.binning.slots import Grid, Slotting, number_of_slots, raise_unreadable
+from dphist.tables.checks import LARGEST, Problem
+from dphist.tables.counting.contributions import MISSING_USERS, fresh_key
 from dphist.tables.counting.cuts import Cut, check_users
+from dphist.tables.counting.problems import problem_number, raise_problem
 from dphist.tables.counting.terms import count_bounded_terms
 from dphist.tables.engine.interruptible import interruptible
 from dphist.tables.engine.private_duckdb import open_private_connection
@@ -86,7 +91,7 @@ def bin_rows_bounded(
                 cut=cut,
             )
         else:
-            found = _count_in_duckdb(stack, source, grid, others, max_records, key, cut)
+            found = _count_here(stack, source, grid, others, max_records, key, cut)
     slots = np.zeros(number_of_slots(grid), np.int64)
     # A slot out of range means that the engine mixed up rows.
     if len(found[0]) and not (found[0].min() >= 0 and found[0].max() < len(slots)):
@@ -95,7 +100,7 @@ def bin_rows_bounded(
     return slots
 
 
-def _count_in_duckdb(
+def _count_here(
     stack: ExitStack,
     source: Source,
     grid: Grid,
@@ -104,14 +109,27 @@ def _count_in_duckdb(
     key: str | None,
     cut: Cut | None,
 ) -> tuple[IntArray, IntArray]:
-    """Stream slots and other columns into a private DuckDB; return the slots and their counts."""
+    """Bound in memory where rows are records and not too many, and in a private DuckDB otherwise.
+
+    Either way the rows are streamed once; returns slots and their counts.
+    """
     slotting = Slotting(grid, source.from_text)
     roles = [column.role for column in others]
+    batches = _with_slots(source.batches(), slotting, roles)
     # Not the connection that reads the file: a connection runs one query at a time.
     connection = open_private_connection(stack, large=True)
+    if roles == ["who"] and max_records is not None and cut is None:
+        try:
+            held = source.run(lambda: hold_rows(batches, source.wall.problem))
+        except TooManyRows as more:
+            batches = more.stream
+        else:
+            found = _count_held(source, held, grid, others[0], max_records, key, connection)
+            raise_unreadable(grid, slotting)
+            return found
 
     def opened() -> DuckRows:
-        reader = reader_of(_with_slots(source.batches(), slotting, roles), source.wall)
+        reader = reader_of(batches, source.wall)
         return DuckRows(connection, connection.from_arrow(reader))
 
     def run(call: Any) -> Any:
@@ -122,6 +140,28 @@ def _count_in_duckdb(
     )
     raise_unreadable(grid, slotting)
     return found
+
+
+def _count_held(
+    source: Source,
+    held: Held,
+    grid: Grid,
+    user: Wanted,
+    max_records: int,
+    key: str | None,
+    connection: duckdb.DuckDBPyConnection,
+) -> tuple[IntArray, IntArray]:
+    """Bound and count rows in memory; returns all slots and their counts."""
+    if held.who.null_count:
+        number = problem_number([user], user.role, Problem.MISSING)
+        raise_problem(number, [user], source.wall.problem, missing=MISSING_USERS)
+
+    def counted() -> IntArray:
+        most = min(max_records, LARGEST)
+        return count_held(held, number_of_slots(grid), most, key or fresh_key(), connection)
+
+    counts = interruptible(connection, lambda: source.wall(counted))
+    return np.arange(len(counts)), counts
 
 
 def _with_slots(batches: Batches, slotting: Slotting, roles: Sequence[str]) -> Batches:

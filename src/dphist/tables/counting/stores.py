@@ -8,6 +8,7 @@ import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from functools import partial
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -23,6 +24,8 @@ from dphist.tables.reading.types import decoded_type, plain, to_exact
 Keep: TypeAlias = Callable[[pa.RecordBatch], pa.RecordBatch]
 
 _ROWS_AT_ONCE = 1 << 18
+# Labels that Spark sends at once.
+_ROWS_OF_A_PIECE = 1 << 21
 # Up to this many labels are held in this process, without a database.
 _FEW = 1 << 16
 
@@ -183,7 +186,8 @@ class SparkStore(Store):
     changed. While the checkpoint is computed, a lost task is repeated under the same key; it makes
     the same choice of labels if the source returns the same rows.
 
-    Text labels are held, compared and sorted as bytes, and converted back to text on output.
+    Spark runs plain SQL on them, so its workers need no Python. Text labels are held, compared and
+    sorted as bytes, and converted back to text on output.
     """
 
     __slots__ = ("_checkpoint", "_frame")
@@ -203,17 +207,20 @@ class SparkStore(Store):
         return self
 
     def filter_batches(self, keep: Keep) -> pa.Table:
-        """Return the rows that `keep` returns for each batch; it runs in the executors.
+        """Return the rows that `keep` returns for each batch; it runs in this process.
 
-        If an executor is lost, Spark repeats its tasks, and `keep` draws new noise for their
-        labels. That releases nothing twice: only the first complete result of each task reaches
-        this process, and the noise of other attempts is discarded. Which attempt completes first
-        does not depend on its noise. The result is collected here, so nothing lazy is left for
-        Spark to evaluate again.
+        Spark sends the counts here, piece by piece, and `keep` draws noise when a piece is
+        complete. So a task that Spark repeats sends the same counts again and draws no noise. Only
+        one piece at a time is held besides the rows kept. Pieces are cut by a hash of the label, so
+        each label is in one.
         """
-        work = _KeptBatches(keep)
-        frame = self._frame
-        return self._table(lambda: frame.mapInArrow(work, frame.schema))
+        labels = redact_errors(self._checkpoint.count, _engine_failure())
+        pieces = -(-labels // _ROWS_OF_A_PIECE)
+        kept: list[pa.RecordBatch] = []
+        for piece in range(pieces):
+            found = self._table(partial(self._piece, piece, pieces)).combine_chunks()
+            kept += map(keep, found.to_batches(max_chunksize=_ROWS_AT_ONCE))
+        return _to_table(kept, self.schema)
 
     def largest(self, number: int) -> pa.Table:
         """Return the first rows: one query."""
@@ -234,6 +241,11 @@ class SparkStore(Store):
 
         return self._table(found)
 
+    def _piece(self, piece: int, pieces: int) -> Any:
+        if pieces == 1:
+            return self._frame
+        return self._frame.where(f"pmod(hash(label), {pieces}) = {piece}")
+
     def _table(self, derive: Callable[[], Any]) -> pa.Table:
         def evaluate() -> pa.Table:
             found = derive().toArrow()
@@ -241,24 +253,7 @@ class SparkStore(Store):
                 found = found.set_column(0, "label", found["label"].cast(pa.string()))
             return found.cast(self.schema)
 
-        return redact_errors(evaluate, _engine_failure(workers=True))
-
-
-class _KeptBatches:
-    """Run `keep` over a Spark partition, in an executor, in batches as large as elsewhere."""
-
-    def __init__(self, keep: Keep) -> None:
-        self.keep = keep
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        gathered: list[pa.RecordBatch] = []
-        for batch in batches:
-            gathered.append(batch)
-            if sum(map(len, gathered)) >= _ROWS_AT_ONCE:
-                yield self.keep(_combine(gathered))
-                gathered = []
-        if gathered:
-            yield self.keep(_combine(gathered))
+        return redact_errors(evaluate, _engine_failure())
 
 
 def counts_of(store: Store, labels: Sequence[Any]) -> list[int]:
@@ -286,16 +281,9 @@ def _to_table(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
     return pa.Table.from_batches(list(batches), schema)
 
 
-def _combine(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
-    """Return batches as one."""
-    table = pa.Table.from_batches(batches).combine_chunks()
-    return table.to_batches()[0] if len(table) else batches[0]
-
-
-def _engine_failure(*, workers: bool = False) -> DataError:
-    also = "; Spark's workers need this Python (PYSPARK_PYTHON) with dphist" if workers else ""
+def _engine_failure() -> DataError:
     return DataError(
         "the engine that holds the counted labels could not answer: count them again, with more "
-        "memory or disk if it ran out of either (TMPDIR sets the folder of temporary files)"
-        f"{also}; nothing was released"
+        "memory or disk if it ran out of either (TMPDIR sets the folder of temporary files); "
+        "nothing was released"
     )

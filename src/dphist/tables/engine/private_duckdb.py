@@ -17,10 +17,11 @@ import duckdb
 from dphist import leftovers
 from dphist.errors import DataError, DphistError
 from dphist.stopping import exceptions_wait
+from dphist.tables.engine.resources import resources
 
 # Beyond this DuckDB spills to its folder; benchmarks/large_file.py and benchmarks/label_speed.py
 # measure the total memory of the process. Each thread needs a share, so threads are limited.
-_MEMORY = "2GB"
+_MEMORY = 2 * 10**9
 _MOST_THREADS = 8
 _UNITS = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 
@@ -29,14 +30,14 @@ def open_private_connection(stack: ExitStack, *, large: bool = False) -> duckdb.
     """Return a connection that downloads and prints nothing, and spills into its own folder.
 
     When `stack` is closed, the connection is closed, its tables are dropped, and its folder is
-    removed. Spilled labels are not encrypted; only the owner of the folder may read them.
-    ``TMPDIR`` sets the folder's location.
+    removed. Spilled labels are not encrypted; only the owner of the folder may read them. The
+    `Resources` in force say how much memory, how many threads, and where the folder is.
 
     Parameters
     ----------
     stack : closes the connection.
-    large : whether to use a quarter of the machine's memory, if that is more than the default,
-        before spilling. Bounding many users takes twice as long with spilling.
+    large : whether to use a quarter of the machine's memory, if that is more than the default of
+        2 GB, before spilling. Bounding many users takes twice as long with spilling.
 
     Notes
     -----
@@ -49,9 +50,10 @@ def open_private_connection(stack: ExitStack, *, large: bool = False) -> duckdb.
         connection = database.cursor()
         process = os.getpid()
         stack.push(lambda kind, *_: _close(database, connection, kind, process))
-        quarter = _quarter(connection) if large else 0
-        memory = f"{quarter}B" if quarter > 2 * 10**9 else _MEMORY
-        connection.execute(f"SET memory_limit = '{memory}'")
+        asked = resources()
+        memory = asked.bytes or default_memory(_quarter(connection), large=large)
+        connection.execute(f"SET memory_limit = '{memory}B'")
+        _set_threads(connection, asked.threads)
         _keep_count_of_progress(connection)
     return connection
 
@@ -64,7 +66,7 @@ _of_parents: list[duckdb.DuckDBPyConnection] = []
 
 
 def _new_database(folder: str) -> duckdb.DuckDBPyConnection:
-    database = duckdb.connect(
+    return duckdb.connect(
         config={
             "temp_directory": folder,
             "preserve_insertion_order": "false",
@@ -73,9 +75,6 @@ def _new_database(folder: str) -> duckdb.DuckDBPyConnection:
             "enable_external_file_cache": "false",  # of one table, nothing stays for the next
         }
     )
-    if database.execute("SELECT current_setting('threads')").fetchall()[0][0] > _MOST_THREADS:
-        database.execute(f"SET threads = {_MOST_THREADS}")
-    return database
 
 
 def _idle_database(folder: str) -> duckdb.DuckDBPyConnection | None:
@@ -101,11 +100,17 @@ def _quoted(text: str) -> str:
 
 def _folder(stack: ExitStack) -> str:
     """Make a folder readable by its owner only, until `stack` is closed or the process ends."""
-    folder = os.path.join(tempfile.gettempdir(), f"dphist-{secrets.token_hex(8)}")  # noqa: PTH118
+    below = Path(resources().temp or tempfile.gettempdir())
+    folder = str(below / f"dphist-{secrets.token_hex(8)}")
     leftovers.remember(folder)
     stack.callback(_remove, folder)
-    Path(folder).mkdir(mode=0o700)
-    return folder
+    try:
+        Path(folder).mkdir(mode=0o700)
+    except OSError as error:
+        reason = error.strerror or "the system refused"
+    else:
+        return folder
+    raise DataError(f"no temporary folder could be made: {reason}; {_REMEDY}")
 
 
 def _remove(folder: str) -> None:
@@ -176,12 +181,42 @@ def _keep_count_of_progress(connection: duckdb.DuckDBPyConnection) -> None:
         connection.execute("SET enable_progress_bar = true")
 
 
+_REMEDY = "give memory='8GB', or temp='FOLDER' on a larger disk (in Python by dphist.Resources)"
+
+
 def out_of_room(work: str) -> DataError:
     """Return the error for DuckDB running out of memory or disk during `work`."""
     return DataError(
-        f"{work} ran out of memory, or of disk below the folder of temporary files: point TMPDIR "
-        "to a larger disk"
+        f"{work} ran out of memory, or of disk below the folder of temporary files: {_REMEDY}"
     )
+
+
+def default_memory(quarter: int, *, large: bool) -> int:
+    """Return the limit of memory where none was asked for, in bytes, at most half of what there is.
+
+    Parameters
+    ----------
+    quarter : a quarter of the memory of the machine, or of its container.
+    """
+    return max(quarter if large else 0, min(_MEMORY, 2 * quarter or _MEMORY))
+
+
+def memory_limit() -> int:
+    """Return how much memory counting may use here before it spills, in bytes."""
+    asked = resources().bytes
+    if asked is not None:
+        return asked
+    with duckdb.connect() as connection:
+        return default_memory(_quarter(connection), large=True)
+
+
+def _set_threads(connection: duckdb.DuckDBPyConnection, threads: int | None) -> None:
+    """Set the number of threads; by default that of the usable processors, at most 8."""
+    if threads is None:
+        connection.execute("RESET threads")
+        found = connection.execute("SELECT current_setting('threads')").fetchall()[0][0]
+        threads = min(int(found), _MOST_THREADS)
+    connection.execute(f"SET threads = {threads}")
 
 
 def _quarter(connection: duckdb.DuckDBPyConnection) -> int:

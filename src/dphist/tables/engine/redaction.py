@@ -97,8 +97,12 @@ def _was_interrupted(error: BaseException) -> bool:
     return type(error).__name__ == "InterruptException" or str(error) == "Query interrupted"
 
 
+# How the system and C++ say that disk or memory ran out, as engines pass it on.
+_SHORTAGES = ("No space left", "File too large", "Disk quota exceeded", "bad_alloc")
+
+
 def _ran_out(error: BaseException) -> bool:
     """Whether an engine ran out of memory or disk."""
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException":
         return True
-    return "No space left" in str(error)
+    return any(text in str(error) for text in _SHORTAGES)

@@ -161,10 +161,15 @@ class SparkRows:
         return SparkRows(self.frame.where(condition))
 
     def group(self, keys: Sequence[str], *aggregates: str) -> "SparkRows":
-        """Reduce groups of rows."""
+        """Reduce groups of rows.
+
+        With several keys, rows are sent to workers by the first key alone: groups, and windows over
+        this key that come later, then need no rows of another worker, and no second shuffle.
+        """
         from pyspark.sql.functions import expr
 
-        return SparkRows(self.frame.groupBy(*keys).agg(*map(expr, aggregates)))
+        frame = self.frame.repartition(keys[0]) if len(keys) > 1 else self.frame
+        return SparkRows(frame.groupBy(*keys).agg(*map(expr, aggregates)))
 
     def ends(self) -> "SparkRows":
         """Return two rows for each."""

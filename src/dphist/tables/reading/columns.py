@@ -61,8 +61,8 @@ def check_request(wanted: Sequence[Wanted], progress: object) -> None:
     if len({column.name for column in wanted}) < len(wanted):
         listed = " and ".join(column.parameter for column in wanted)
         raise ParameterError(f"{listed} must be different columns")
-    if progress is not None and not callable(progress):
-        raise ParameterError("progress must be a function of one number, or None")
+    if not (progress is None or isinstance(progress, bool) or callable(progress)):
+        raise ParameterError("progress must be a function of one number, True, or None")
 
 
 def list_names(wanted: Iterable[Wanted]) -> str:

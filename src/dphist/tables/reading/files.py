@@ -17,11 +17,11 @@ import pyarrow as pa
 from dphist.errors import InputFileError, ParameterError
 from dphist.tables.engine.interruptible import interruptible
 from dphist.tables.engine.private_duckdb import open_private_connection, out_of_room
-from dphist.tables.engine.progress import Progress, reported
+from dphist.tables.engine.progress import Report, of_query, reported
 from dphist.tables.engine.redaction import Wall
 from dphist.tables.engine.rows import DuckRows
 from dphist.tables.reading.columns import Wanted
-from dphist.tables.reading.parquet_files import parquet_columns
+from dphist.tables.reading.parquet_files import parquet_columns, rows_of
 from dphist.tables.reading.quotes import FileFormat
 from dphist.tables.reading.relations import check_batches
 from dphist.tables.reading.source import ROWS_AT_ONCE, Batches, Source
@@ -37,7 +37,7 @@ def open_file(
     stack: ExitStack,
     path: str | os.PathLike[str],
     wanted: Sequence[Wanted],
-    progress: Progress | None,
+    progress: Report | None,
     delimiter: str | None,
 ) -> "FileSource":
     """Open a file on a private connection, which is closed together with `stack`.
@@ -65,6 +65,8 @@ def open_file(
     source = FileSource(wanted, kinds, connection, wall(lambda: relation.project(chosen)), wall)
     source.from_text = bool(kind.delimiter)
     source.progress = progress
+    if progress is not None:
+        source.size = _size_of(path, kind)
     return source
 
 
@@ -73,10 +75,10 @@ class FileSource(Source):
 
     Attributes
     ----------
-    progress : function of a float, or None; see `reported`.
+    size : the number of rows of a Parquet file, or of bytes of a text file, and what it counts.
     """
 
-    progress: Progress | None = None
+    size: tuple[int | None, str] = (None, "bytes")
 
     def __init__(
         self,
@@ -99,7 +101,7 @@ class FileSource(Source):
 
     def run(self, call: Callable[[], T]) -> T:
         """Return ``call()``; reports progress, and Ctrl-C stops it immediately."""
-        with reported(self._connection, self.progress):
+        with reported(of_query(self._connection, *self.size), self.progress):
             return interruptible(self._connection, lambda: self.wall(call))
 
 
@@ -120,6 +122,14 @@ def format_of(name: str, shown: str, delimiter: str | None = None) -> FileFormat
             f"{shown} must end in .csv, .tsv or .txt, each also with .gz or .zst, or in .parquet"
         )
     return FileFormat(delimiter or _DELIMITERS[last[0]], compression)
+
+
+def _size_of(path: Path, kind: FileFormat) -> tuple[int | None, str]:
+    """Return the size of a file for its progress, which must never cost a result."""
+    try:
+        return (path.stat().st_size, "bytes") if kind.delimiter else (rows_of(path), "rows")
+    except Exception:
+        return None, "bytes"
 
 
 def check_regular(path: Path, shown: str) -> None:

@@ -19,6 +19,7 @@ from dphist.tables.engine.redaction import Wall, redact_errors
 from dphist.tables.engine.rows import DuckRows
 from dphist.tables.reading.arrow import check_column, combine
 from dphist.tables.reading.columns import Use, Wanted, find_position
+from dphist.tables.reading.lazy_polars import LazyPolarsSource
 from dphist.tables.reading.objects import keys_of_objects, texts_of_objects
 from dphist.tables.reading.relations import open_relation
 from dphist.tables.reading.source import (
@@ -27,6 +28,7 @@ from dphist.tables.reading.source import (
     Source,
     StreamedSource,
     engine_failure,
+    reader_of,
 )
 from dphist.tables.reading.types import OBJECTS, UNFIT
 
@@ -63,6 +65,10 @@ def open_frame(
         series = [native.iloc[:, position] for position in positions]
         return PandasSource(stack, wanted, series, wall)
     kinds = [wall(partial(_kind_of, opened, position)) for position in positions]
+    if isinstance(opened, nw.LazyFrame) and opened.implementation.is_polars():
+        columns = wall(lambda: opened.select(nw.nth(*positions)).to_native())
+        by_role = dict(zip([column.role for column in wanted], kinds, strict=True))
+        return LazyPolarsSource(stack, wanted, by_role, columns, wall, ordered=ordered)
     return ArrowSource(stack, wanted, kinds, lambda: _evaluate(opened, positions), wall)
 
 
@@ -85,11 +91,16 @@ class ArrowSource(StreamedSource):
         """Return the rows in memory, where DuckDB scans them with all its threads."""
         table = self.wall(self._table)
         self._connection = open_private_connection(self._stack, large=True)
-        return DuckRows(self._connection, self._connection.from_arrow(table))
+        if self.progress is None:
+            return DuckRows(self._connection, self._connection.from_arrow(table))
+        # DuckDB does not say how much of a table in memory it has read.
+        reader = reader_of(self._counted(batches_of(table), len(table)), self.wall)
+        return DuckRows(self._connection, self._connection.from_arrow(reader))
 
     def batches(self) -> Batches:
         """Yield the rows in batches."""
-        yield from batches_of(self._table())
+        table = self._table()
+        yield from self._counted(batches_of(table), len(table))
 
     def _table(self) -> pa.Table:
         columns = self._evaluate().columns
@@ -144,6 +155,9 @@ class PandasSource(StreamedSource):
     def batches(self) -> Batches:
         """Yield the rows in batches."""
         rows = len(next(iter(self._columns.values())))
+        yield from self._counted(self._parts(rows), rows)
+
+    def _parts(self, rows: int) -> Batches:
         for start in range(0, max(rows, 1), ROWS_AT_ONCE):
             stop = start + ROWS_AT_ONCE
             arrays = [
@@ -269,8 +283,7 @@ _POLARS = {
 
 def _evaluate(frame: AnyFrame, positions: list[int]) -> pa.Table:
     """Evaluate all columns together, once: a lazy frame may return other rows the next time."""
-    if isinstance(frame, nw.LazyFrame) and not frame.implementation.is_polars():
+    if isinstance(frame, nw.LazyFrame):
         names = list(frame.collect_schema())
         return frame.select(*(names[place] for place in positions)).collect("pyarrow").to_native()
-    columns = frame.select(nw.nth(*positions))
-    return (columns.collect() if isinstance(columns, nw.LazyFrame) else columns).to_arrow()
+    return frame.select(nw.nth(*positions)).to_arrow()

@@ -6,6 +6,7 @@ from contextlib import ExitStack
 
 from dphist.errors import ParameterError
 from dphist.tables.engine.progress import Progress
+from dphist.tables.engine.progress_display import report_to
 from dphist.tables.reading.columns import Wanted, check_request
 from dphist.tables.reading.files import open_file
 from dphist.tables.reading.frames import is_frame, open_frame, unordered_error
@@ -32,8 +33,9 @@ def open_source(
         or .txt, each also with .gz or .zst, or .parquet. A text file is UTF-8 with a header line,
         and all its fields are text; an empty field is missing, ``""`` is the empty text.
     wanted : the columns.
-    progress : function of a float, optional
-        See `reported`; never called for a dataframe.
+    progress : function of a float, or bool, optional
+        A function is called with a `Done`, which is a float: see `reported`. True shows progress on
+        a terminal or in a notebook, and nowhere else.
     delimiter : str, optional
         Field separator of a text file, one character (default: by its extension).
     ordered : bool
@@ -52,15 +54,20 @@ def open_source(
         If the file is missing or its content does not match its extension.
     """
     check_request(wanted, progress)
+    report = report_to(stack, progress)
     if isinstance(frame, str | os.PathLike):
-        return open_file(stack, frame, wanted, progress, delimiter)
+        return open_file(stack, frame, wanted, report, delimiter)
     if delimiter is not None:
         raise ParameterError("delimiter applies to text files only: leave it out")
+    source: Source
     if is_spark(frame):
         if ordered:
             raise unordered_error()
-        return open_spark(frame, wanted)
-    return open_frame(stack, frame, wanted, ordered=ordered)
+        source = open_spark(frame, wanted)
+    else:
+        source = open_frame(stack, frame, wanted, ordered=ordered)
+    source.progress = report
+    return source
 
 
 def is_table(frame: object) -> bool:

@@ -44,6 +44,12 @@ def parquet_columns(
     return relation, *choose_columns(relation, wanted, columns), failure
 
 
+def rows_of(path: Path) -> int:
+    """Return the number of rows of a Parquet file, from its metadata."""
+    with path.open("rb") as file:
+        return int(pq.read_metadata(file).num_rows)
+
+
 def _names(path: Path) -> list[str]:
     """Return the names of the columns as the Parquet file spells them."""
     with path.open("rb") as file:

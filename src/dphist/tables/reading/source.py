@@ -13,6 +13,7 @@ import pyarrow as pa
 from dphist.errors import ColumnError, DataError
 from dphist.tables.engine.interruptible import interruptible
 from dphist.tables.engine.private_duckdb import open_private_connection
+from dphist.tables.engine.progress import Report, RowsRead, reported
 from dphist.tables.engine.redaction import Wall
 from dphist.tables.engine.rows import DuckRows, Rows
 from dphist.tables.reading.columns import Use, Wanted, list_names
@@ -38,10 +39,13 @@ class Source(ABC):
         is still to be read. Counts are already parsed; -1 stands for unreadable text.
     workers : bool
         Whether the rows are in Spark, where our functions run in other processes.
+    progress : function of a `Done`, or None
+        What is told of progress while `run` evaluates; see `reported`.
     """
 
     from_text = False
     workers = False
+    progress: Report | None = None
 
     def __init__(
         self, wanted: Sequence[Wanted], kinds: Mapping[str, pa.DataType], wall: Wall
@@ -87,6 +91,7 @@ class StreamedSource(Source):
         super().__init__(wanted, kinds, wall)
         self._stack = stack
         self._connection: Any = None
+        self._read = RowsRead()
 
     def rows(self) -> DuckRows:
         """Return the rows, which are streamed into a private DuckDB when they are evaluated."""
@@ -96,9 +101,17 @@ class StreamedSource(Source):
 
     def run(self, call: Callable[[], T]) -> T:
         """Return ``call()``; Ctrl-C immediately stops a query of the private DuckDB."""
-        if self._connection is None:
-            return self.wall(call)
-        return interruptible(self._connection, lambda: self.wall(call))
+        with reported(self._read.measured, self.progress):
+            if self._connection is None:
+                return self.wall(call)
+            return interruptible(self._connection, lambda: self.wall(call))
+
+    def _counted(self, batches: Batches, total: int | None = None) -> Batches:
+        """Yield batches, and note for the progress how many of their rows were read."""
+        self._read.total = total
+        for batch in batches:
+            yield batch
+            self._read.count(len(batch))
 
 
 def reader_of(batches: Batches, wall: Wall) -> pa.RecordBatchReader:
@@ -126,7 +139,13 @@ def engine_failure(wanted: Sequence[Wanted], *, workers: bool = False) -> DataEr
     """Return the error for an engine that fails to evaluate columns, whatever its message."""
     values = any(column.use is Use.VALUE for column in wanted)
     served = "numbers, dates, timestamps or text" if values else "text or integers"
-    also = "; Spark's workers need this Python (PYSPARK_PYTHON) with dphist" if workers else ""
+    # Only bins are found in Python; all else that workers do is Spark's own SQL.
+    also = (
+        "; to find bins, Spark's workers need this version of Python (PYSPARK_PYTHON) with dphist "
+        "installed"
+        if workers and values
+        else ""
+    )
     return DataError(
         f"the engine of frame could not evaluate {list_names(wanted)}: finish other queries on "
         f"its connection, evaluate the frame first, and pass plain columns of {served}{also}"

@@ -4,7 +4,7 @@ PySpark is imported only if there is such a frame. Text is converted to bytes, s
 of a caller merges two labels.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -12,8 +12,9 @@ import pyarrow as pa
 
 from dphist.tables.engine.redaction import Wall
 from dphist.tables.engine.rows import SparkRows
+from dphist.tables.engine.spark_progress import spark_reported
 from dphist.tables.reading.columns import Use, Wanted, find_position
-from dphist.tables.reading.source import Batches, Source, engine_failure
+from dphist.tables.reading.source import Batches, Source, T, engine_failure
 from dphist.tables.reading.types import UNFIT
 
 # The Arrow types of Spark's types.
@@ -68,6 +69,11 @@ class SparkSource(Source):
     def rows(self) -> SparkRows:
         """Return the rows, which stay in Spark."""
         return SparkRows(self.frame)
+
+    def run(self, call: Callable[[], T]) -> T:
+        """Return ``call()``; reports the tasks of Spark's stages."""
+        with spark_reported(self.frame, self.progress):
+            return self.wall(call)
 
     def batches(self) -> Batches:
         """Refuse: only counts leave Spark, never rows."""

@@ -1,0 +1,229 @@
+"""Cost in Spark over rows, users and partitions; docs/scale.md has the tables.
+
+    python -m benchmarks.spark_scale rows users partitions kinds skew
+    python -m benchmarks.spark_scale rows --rows 100_000_000
+
+Rows come from `range` and a hash, so nothing is read from disk: users are uniform, the ranks of
+labels log-uniform, which is close to Zipf's law with exponent 1. Spark runs on two cores of this
+machine, with 3 GiB for its only JVM. Processor time is that of this process, the JVM and its Python
+workers together; other programs disturb it less than elapsed time. Bytes shuffled are what the
+tasks wrote for others to read, compressed, from Spark's event log.
+"""
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from benchmarks.markdown import print_table
+from dphist import LabelCounts, Profile, ThresholdHistogram, bin_counts
+from dphist.tables.engine.rows import SparkRows
+
+MAX_LABELS = 10
+LABELS = 1_000_000
+PER_USER = 100  # rows
+ROWS = 10_000_000
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is counted: `rows` rows of `users` users, `heavy` of the rows by one user."""
+
+    kind: str = "labels"
+    rows: int = ROWS
+    users: int = ROWS // PER_USER
+    partitions: int = 32
+    heavy: float = 0.0
+
+
+def frame_of(session: Any, case: Case) -> Any:
+    """Return the rows: who, term, x."""
+    share = "(pmod(xxhash64(id, 1), 1000000007) / 1000000007D)"
+    label = "id" if "all different" in case.kind else f"CAST(pow({LABELS}, {share}) AS BIGINT)"
+    user = f"pmod(xxhash64(id, 2), {case.users})"
+    if case.heavy:
+        user = f"CASE WHEN pmod(id, {round(1 / case.heavy)}) = 0 THEN 0 ELSE {user} END"
+    return session.range(0, case.rows, 1, case.partitions).selectExpr(
+        f"{user} AS who",
+        f"CONCAT('term ', {label}) AS term",
+        "pmod(xxhash64(id, 3), 86400) AS x",
+    )
+
+
+def without_privacy(frame: Any) -> None:
+    """Count the users of each label, all of them, and keep the table in Spark."""
+    from pyspark.sql.functions import count_distinct
+
+    frame.groupBy("term").agg(count_distinct("who").alias("n")).localCheckpoint(eager=True)
+
+
+def counted(frame: Any) -> LabelCounts:
+    """Count the labels, each user bounded."""
+    return LabelCounts.from_table(frame, label="term", user="who", max_labels=MAX_LABELS)
+
+
+def labels(frame: Any) -> None:
+    """Count and release."""
+    ThresholdHistogram(epsilon=1, delta=1e-6, max_labels=MAX_LABELS).release(counted(frame))
+
+
+def three_shuffles(frame: Any) -> None:
+    """The same, where Spark may add up the rows of a user and label before it sends them."""
+
+    def group(rows: SparkRows, keys: Any, *aggregates: str) -> SparkRows:
+        from pyspark.sql.functions import expr
+
+        return SparkRows(rows.frame.groupBy(*keys).agg(*map(expr, aggregates)))
+
+    with patch.object(SparkRows, "group", group):
+        labels(frame)
+
+
+JOBS: dict[str, Callable[[Any], object]] = {
+    "query without privacy": without_privacy,
+    "labels": labels,
+    "labels, three shuffles": three_shuffles,
+    "labels all different, counted": counted,
+    "labels all different, released": labels,
+    "profile": lambda frame: Profile.from_table(frame, label="term"),
+    "profile, users bounded": lambda frame: Profile.from_table(
+        frame, label="term", user="who", max_records=MAX_LABELS
+    ),
+    "edges": lambda frame: Profile.from_edges(frame, source="who", target="x"),
+    "bins": lambda frame: bin_counts(frame, column="x", start=0, stop=86_400, width=60),
+    "bins, users bounded": lambda frame: bin_counts(
+        frame, column="x", start=0, stop=86_400, width=60, user="who", max_records=MAX_LABELS
+    ),
+}
+
+
+def cases(group: str, rows: int | None) -> Iterator[Case]:
+    """Return the cases of a group of the table."""
+    base = Case(rows=rows or ROWS, users=(rows or ROWS) // PER_USER)
+    if group == "rows":
+        for number in [rows] if rows else [10**6, 10**7]:
+            for kind in ("labels", "query without privacy"):
+                yield Case(kind, number, number // PER_USER)
+    elif group == "users":
+        for users in (base.rows // 10_000, base.rows // 100, base.rows):
+            yield replace(base, users=users)
+    elif group == "partitions":
+        for partitions in (4, 32, 256):
+            yield replace(base, partitions=partitions)
+    elif group == "kinds":
+        yield from (replace(base, kind=kind) for kind in JOBS)
+    elif group == "skew":
+        for kind in ("labels", "labels, three shuffles"):
+            yield replace(base, kind=kind, heavy=0.01)
+    else:
+        raise SystemExit(f"no such group: {group}")
+
+
+def open_session(log: Path) -> Any:
+    """Start Spark on two cores of this machine; its events go to a folder."""
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    from pyspark.sql import SparkSession
+
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.driver.memory": "3g",
+        "spark.log.level": "OFF",
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.dir": log.as_uri(),
+        "spark.eventLog.compress": "false",
+        "spark.eventLog.rolling.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    builder = SparkSession.builder.master("local[2]").appName("dphist-scale")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
+
+
+def processor_seconds() -> float:
+    """Processor time of this process and its descendants so far."""
+    parents, spent = {}, {}
+    for folder in Path("/proc").iterdir():
+        if not folder.name.isdigit():
+            continue
+        try:
+            fields = (folder / "stat").read_text().rpartition(") ")[2].split()
+        except OSError:  # it has ended
+            continue
+        parents[int(folder.name)] = int(fields[1])
+        spent[int(folder.name)] = sum(map(int, fields[11:15]))
+    own = {os.getpid()}
+    while more := {pid for pid, parent in parents.items() if parent in own} - own:
+        own |= more
+    return sum(spent[pid] for pid in own) / os.sysconf("SC_CLK_TCK")
+
+
+def written(log: Path) -> tuple[int, int]:
+    """Return the bytes that tasks wrote for other tasks so far, and spilled to disk."""
+    shuffled = spilled = 0
+    for path in log.iterdir():
+        for line in path.read_text().splitlines():
+            if '"SparkListenerTaskEnd"' in line and line.endswith("}"):
+                metrics = json.loads(line).get("Task Metrics") or {}
+                shuffled += metrics["Shuffle Write Metrics"]["Shuffle Bytes Written"]
+                spilled += metrics["Disk Bytes Spilled"]
+    return shuffled, spilled
+
+
+def measure(session: Any, case: Case, log: Path) -> list[str]:
+    """Run one case; return a row of the table."""
+    session.conf.set("spark.sql.shuffle.partitions", str(case.partitions))
+    before, busy, start = written(log), processor_seconds(), time.perf_counter()
+    JOBS[case.kind](frame_of(session, case))
+    elapsed, busy = time.perf_counter() - start, processor_seconds() - busy
+    time.sleep(1)  # for the last event
+    shuffled, spilled = (b - a for a, b in zip(before, written(log), strict=True))
+    return [
+        case.kind,
+        f"{case.rows:,}",
+        f"{case.users:,}",
+        str(case.partitions),
+        "1 %" if case.heavy else "",
+        f"{elapsed:.0f}",
+        f"{busy:.0f}",
+        f"{busy / case.rows * 1e6:.2f}",
+        f"{shuffled / case.rows:.1f}",
+        f"{spilled / 2**20:.0f}",
+        f"{os.getloadavg()[0]:.0f}",
+    ]
+
+
+HEAD = [
+    *("what", "rows", "users", "partitions", "one user", "s", "processor s", "us a row"),
+    *("bytes shuffled a row", "MiB spilled", "load"),
+]
+
+
+def main() -> None:
+    """Measure the groups that are named, and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("groups", nargs="+", help="rows, users, partitions, kinds, skew")
+    parser.add_argument("--rows", type=lambda text: int(text.replace("_", "")))
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        session = open_session(Path(folder))
+        measure(session, Case(rows=100_000, users=1000), Path(folder))  # warms up
+        table = []
+        for group in arguments.groups:
+            for case in cases(group, arguments.rows):
+                table.append(measure(session, case, Path(folder)))
+                print(" | ".join(table[-1]), file=sys.stderr, flush=True)
+        session.stop()
+    print_table(HEAD, table)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""What a version must pass before it is published: `python -m releasing`."""

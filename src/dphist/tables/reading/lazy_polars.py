@@ -1,0 +1,57 @@
+"""Lazy Polars frames, evaluated once and in chunks, so that no more than a few are in memory."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from typing import Any
+
+import pyarrow as pa
+
+from dphist.tables.engine.redaction import Wall
+from dphist.tables.reading.arrow import check_column, combine
+from dphist.tables.reading.columns import Wanted
+from dphist.tables.reading.source import ROWS_AT_ONCE, Batches, StreamedSource
+
+
+class LazyPolarsSource(StreamedSource):
+    """Columns of a lazy Polars frame.
+
+    Polars before 1.34 has no chunks: then the chosen columns are collected.
+    """
+
+    def __init__(
+        self,
+        stack: ExitStack,
+        wanted: Sequence[Wanted],
+        kinds: Mapping[str, pa.DataType],
+        columns: Any,
+        wall: Wall,
+        *,
+        ordered: bool,
+    ) -> None:
+        super().__init__(stack, wanted, kinds, wall)
+        self._columns, self._ordered = columns, ordered
+
+    def batches(self) -> Batches:
+        """Yield the rows in batches; the first has no rows, only the types."""
+        import polars
+
+        yield self._check(polars.DataFrame(schema=self._columns.collect_schema()))
+        for chunk in self._chunks():
+            for part in chunk.iter_slices(ROWS_AT_ONCE):
+                yield self._check(part)
+
+    def _chunks(self) -> Any:
+        if not hasattr(self._columns, "collect_batches"):
+            return [self._columns.collect()]
+        return self._columns.collect_batches(
+            chunk_size=ROWS_AT_ONCE, maintain_order=self._ordered, lazy=True
+        )
+
+    def _check(self, chunk: Any) -> pa.RecordBatch:
+        """Return a chunk as Arrow, validated."""
+        columns = chunk.to_arrow().columns
+        arrays = [
+            combine(check_column(column, each, self.kinds[each.role]))
+            for each, column in zip(self.wanted, columns, strict=True)
+        ]
+        return pa.RecordBatch.from_arrays(arrays, [each.role for each in self.wanted])

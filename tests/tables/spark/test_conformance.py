@@ -1,0 +1,253 @@
+"""What holds in every session of Spark: `test_sessions.py` runs this file once for each kind.
+
+To run it by hand, also with another version of Spark:
+
+    DPHIST_SPARK_SESSION=connect python -m pytest tests/tables/spark/test_conformance.py
+
+Kinds are in `sessions.py`. One user has 1 % of all rows. Where the plan matters most, a test
+runs with adaptive execution and without it.
+"""
+
+import os
+import secrets
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from dphist import LabelCounts, Profile, ThresholdHistogram, bin_counts
+from dphist.errors import DataError
+from dphist.tables.counting import stores
+from tests.tables.contribution_engines import bounded
+from tests.tables.refusal import SENTINEL, refused
+from tests.tables.spark.sessions import kind, session
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:PySpark does not yet fully support pandas", "ignore::ResourceWarning"
+)
+
+KEY = "5eed" * 4 + "c0de" * 4
+NUMBER = 1000
+ROWS = [
+    ("heavy" if i % 100 == 0 else f"u{i * 7919 % 211}", f"t{i * i % 97}", i % 4, i * 31 % 1000)
+    for i in range(NUMBER)
+]
+TABLE = pa.table(
+    {
+        "who": [who for who, *_ in ROWS],
+        "term": [term for _, term, *_ in ROWS],
+        "n": [n for _, _, n, _ in ROWS],
+        "x": [x for *_, x in ROWS],
+    }
+)
+NAMES: dict[str, Any] = {"label": "term", "user": "who"}
+BINS: dict[str, Any] = {"column": "x", "start": 0, "stop": 900, "width": 60}
+
+has_python = pytest.mark.skipif(kind() == "no-python", reason="needs Python in the workers")
+
+
+@pytest.fixture
+def frame(request: pytest.FixtureRequest) -> Any:
+    """The rows in three partitions, with adaptive execution unless a test says otherwise."""
+    session().conf.set("spark.sql.adaptive.enabled", getattr(request, "param", "true"))
+    return session().createDataFrame(TABLE).repartition(3)
+
+
+adaptive_or_not = pytest.mark.parametrize(
+    "frame", ["true", "false"], ids=["adaptive", "not-adaptive"], indirect=True
+)
+
+
+@pytest.fixture
+def one_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every choice of labels or records is made under the same key."""
+    monkeypatch.setattr(secrets, "token_hex", lambda _: KEY)
+
+
+def as_dict(counts: LabelCounts) -> dict[str, int]:
+    """Return all labels with their counts."""
+    found = counts.filter_batches(lambda batch: batch)
+    labels = found["label"].to_pylist()
+    assert len(labels) == len(set(labels))
+    return dict(zip(labels, found["count"].to_pylist(), strict=True))
+
+
+def pairs(profile: Profile) -> list[tuple[int, int]]:
+    return list(zip(profile.counts.tolist(), profile.prevalences.tolist(), strict=True))
+
+
+def test_labels_are_counted_as_in_duckdb(frame: Any) -> None:
+    options = NAMES | {"count": "n", "max_labels": None, "max_count": 2**40}
+    assert as_dict(LabelCounts.from_table(frame, **options)) == as_dict(
+        LabelCounts.from_table(TABLE, **options)
+    )
+
+
+@adaptive_or_not
+@pytest.mark.usefixtures("one_key")
+def test_labels_are_bounded_as_in_plain_python(frame: Any) -> None:
+    options = NAMES | {"count": "n", "max_labels": 5, "max_count": 3}
+    found = LabelCounts.from_table(frame, count_users=True, **options)
+    assert as_dict(found) == bounded([row[:3] for row in ROWS], 5, 3, KEY, "spark")
+    assert found.users == LabelCounts.from_table(TABLE, count_users=True, **options).users
+    assert as_dict(found) == as_dict(LabelCounts.from_table(frame, **options))
+
+
+def test_questions_are_answered_as_in_duckdb(frame: Any) -> None:
+    options = NAMES | {"count": "n", "max_labels": None, "max_count": 2**40}
+    found, expected = (LabelCounts.from_table(rows, **options) for rows in (frame, TABLE))
+    assert found.largest(7) == expected.largest(7)
+    listed = ["t1", "no such label", "t0", "t4"]
+    assert found.counts_of(listed) == expected.counts_of(listed)
+
+
+def test_profiles_are_those_of_duckdb(frame: Any) -> None:
+    assert pairs(Profile.from_table(frame, label="term")) == pairs(
+        Profile.from_table(TABLE, label="term")
+    )
+    everything = NAMES | {"max_records": NUMBER}
+    assert pairs(Profile.from_table(frame, **everything)) == pairs(
+        Profile.from_table(TABLE, label="term")
+    )
+
+
+@adaptive_or_not
+@pytest.mark.usefixtures("one_key")
+def test_profiles_are_bounded(frame: Any) -> None:
+    options = NAMES | {"max_records": 3}
+    first, second = (Profile.from_table(frame, **options) for _ in range(2))
+    assert pairs(first) == pairs(second)
+    assert first.total == sum(min(3, rows) for rows in Counter(r[0] for r in ROWS).values())
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_degrees_are_those_of_duckdb(frame: Any, directed: bool) -> None:
+    options: dict[str, Any] = {"source": "who", "target": "term", "directed": directed}
+    assert pairs(Profile.from_edges(frame, **options)) == pairs(
+        Profile.from_edges(TABLE, **options)
+    )
+
+
+@has_python
+def test_bins_are_counted_as_in_duckdb(frame: Any) -> None:
+    ways: list[dict[str, Any]] = [{}, {"user": "who", "max_records": NUMBER}, {"count": "n"}]
+    for more in ways:
+        found, expected = (bin_counts(rows, **BINS, **more) for rows in (frame, TABLE))
+        assert np.array_equal(found.counts, expected.counts)
+        assert found.outside == expected.outside
+
+
+@has_python
+@pytest.mark.usefixtures("one_key")
+def test_bins_are_bounded(frame: Any) -> None:
+    options = BINS | {"user": "who", "max_records": 3}
+    first, second = (bin_counts(frame, **options) for _ in range(2))
+    assert np.array_equal(first.counts, second.counts)
+    kept = sum(first.counts.tolist()) + sum(first.outside.values())
+    assert kept == sum(min(3, rows) for rows in Counter(r[0] for r in ROWS).values())
+
+
+@has_python
+@pytest.mark.usefixtures("one_key")
+def test_repeated_tasks_count_nothing_twice(frame: Any, tmp_path: Path) -> None:
+    """The first attempt at each partition of the source fails after its rows were sent on."""
+
+    def failing(name: str) -> Any:
+        folder = str(tmp_path / name)
+        os.mkdir(folder)  # noqa: PTH102
+
+        def lose(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            import pyspark
+
+            yield from batches
+            task = pyspark.TaskContext.get()
+            open(f"{folder}/{task.partitionId()}-{task.attemptNumber()}", "w").close()  # noqa: PTH123
+            if task.attemptNumber() == 0:
+                raise RuntimeError("lost")
+
+        return frame.mapInArrow(lose, frame.schema)
+
+    readers = {
+        "labels": lambda rows: as_dict(LabelCounts.from_table(rows, **NAMES, max_labels=3)),
+        "profile": lambda rows: pairs(Profile.from_table(rows, **NAMES, max_records=3)),
+        "edges": lambda rows: pairs(Profile.from_edges(rows, source="who", target="term")),
+        "bins": lambda rows: bin_counts(rows, **BINS, user="who", max_records=3).counts.tolist(),
+    }
+    for name, reader in readers.items():
+        assert reader(failing(name)) == reader(frame), name
+        attempts = [path.name.split("-") for path in (tmp_path / name).iterdir()]
+        assert {number for _, number in attempts} > {"0"}, name
+
+
+def test_noise_is_drawn_here_once_for_each_label(
+    frame: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also if the counts come in pieces; Spark's processes could not fill this list."""
+    monkeypatch.setattr(stores, "_ROWS_OF_A_PIECE", 30)
+    counts = LabelCounts.from_table(frame, **NAMES, max_labels=5)
+    seen: list[list[str]] = []
+
+    def keep(batch: pa.RecordBatch) -> pa.RecordBatch:
+        seen.append(batch["label"].to_pylist())
+        return batch
+
+    counts.filter_batches(keep)
+    labels = [label for batch in seen for label in batch]
+    assert len(seen) > 1
+    assert len(labels) == len(set(labels))
+    # A release asks for fresh bytes, so two of the same counts differ.
+    one, two = (
+        ThresholdHistogram(epsilon=1, delta=0.5, max_labels=5).release(counts).value.to_arrow()
+        for _ in range(2)
+    )
+    assert one != two
+
+
+@adaptive_or_not
+def test_labels_cost_two_shuffles(frame: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One by user, one by label, in the plan that is executed."""
+    plans: list[str] = []
+    held = stores.SparkStore.__init__
+
+    def noted(self: Any, rows: Any, kind: pa.DataType) -> None:
+        with redirect_stdout(StringIO()) as shown:
+            rows.frame.explain()
+        plans.append(shown.getvalue())
+        held(self, rows, kind)
+
+    monkeypatch.setattr(stores.SparkStore, "__init__", noted)
+    source = frame.sparkSession.range(100).selectExpr("id % 7 AS who", "id % 5 AS term")
+    LabelCounts.from_table(source, **NAMES, max_labels=3)
+    LabelCounts.from_table(source, **NAMES, max_labels=3, count_users=True)
+    for plan in plans:
+        moved = [line for line in plan.splitlines() if "Exchange " in line]
+        assert [line.split("hashpartitioning(")[1].split("#")[0] for line in moved] == [
+            "term",
+            "who",
+        ]
+    assert len(plans) == 2
+
+
+def test_refusals_are_those_of_other_engines(frame: Any) -> None:
+    broken = frame.selectExpr("IF(x = 31, NULL, who) AS who", f"'{SENTINEL}' AS term")
+    with refused(DataError, "'who'", "null_users"):
+        LabelCounts.from_table(broken, **NAMES, max_labels=1)
+    with refused(DataError, "'who'"):
+        Profile.from_table(broken, **NAMES, max_records=1)
+
+
+@pytest.mark.skipif(kind() != "no-python", reason="these workers can start Python")
+def test_workers_without_python_are_refused_for_bins_alone(frame: Any) -> None:
+    ways: list[dict[str, Any]] = [{}, {"user": "who", "max_records": 3}]
+    for more in ways:
+        with refused(DataError, "'x'", "PYSPARK_PYTHON", "dphist installed"):
+            bin_counts(frame, **BINS, **more)
+    starts = frame.selectExpr("x - pmod(x, 60) AS x").groupBy("x").count().toArrow()
+    found = bin_counts(starts, count="count", **BINS)  # what docs/scale.md proposes instead
+    assert np.array_equal(found.counts, bin_counts(TABLE, **BINS).counts)

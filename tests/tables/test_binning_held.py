@@ -1,0 +1,123 @@
+"""Users bounded in memory keep the rows that a private DuckDB keeps, and those of plain Python."""
+
+import datetime
+import random
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from dphist.errors import DataError
+from dphist.tables.binning import held
+from dphist.tables.binning.users import bin_rows_bounded
+from tests.tables.backends import written
+from tests.tables.binned_users import GRID, KEYS, kept, kept_in_python, some_rows, table_of
+from tests.tables.refusal import refused
+
+DAY = datetime.date(2026, 1, 1)
+USERS: dict[str, tuple[list[Any], pa.DataType]] = {
+    "text": (["u", "U", "ü", "", " u", "1"], pa.string()),
+    "bytes": ([b"u", b"U", b"\xff", b"", b"\0", b"1"], pa.binary()),
+    "close integers": ([-3, -2, -1, 0, 1, 2], pa.int8()),
+    "far integers": ([-(2**63), 2**63 - 1, 0, -1, 10**12, 1], pa.int64()),
+    "large integers": ([2**64 - 1, 2**63, 2**63 - 1, 0, 1, 2**40], pa.uint64()),
+    "large, close integers": ([2**64 - 1 - n for n in range(6)], pa.uint64()),
+    "truth": ([True, False], pa.bool_()),
+    "days": ([DAY + datetime.timedelta(n) for n in range(6)], pa.date32()),
+    "moments": ([2**60 + n for n in range(6)], pa.timestamp("ns", "UTC")),
+    "decimals": ([Decimal(n) / 100 for n in range(-3, 3)], pa.decimal128(9, 2)),
+}
+
+
+@pytest.mark.parametrize("kind", USERS)
+def test_rows_that_are_held_are_kept_like_rows_that_are_streamed(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    users, stored = USERS[kind]
+    draw = random.Random(kind)
+    who = pa.array([draw.choice(users) for _ in range(200)], stored)
+    table = pa.table({"who": who, "x": [draw.randrange(-2, 12) for _ in range(200)]})
+    for most in (1, 25, 60):
+        found = []
+        for largest in (2**24, 0, 150):
+            monkeypatch.setattr(held, "MOST_ROWS", largest)
+            monkeypatch.setattr("dphist.tables.reading.frames.ROWS_AT_ONCE", 40)
+            found.append(kept(table, most, KEYS[1]))
+        assert found[0] == found[1] == found[2]
+        assert sum(found[0]) <= most * len(users)
+
+
+@pytest.mark.parametrize("most", [1, 4])
+def test_rows_that_are_streamed_are_those_of_plain_python(
+    most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = some_rows(most)
+    monkeypatch.setattr(held, "MOST_BYTES", 0)
+    for key in KEYS:
+        assert kept(table_of(rows), most, key) == kept_in_python(rows, most, key)
+
+
+def test_users_of_one_bucket_stay_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two users who share a bucket, one has no more rows than the bound: they are all kept."""
+    monkeypatch.setattr(held, "buckets_of", lambda who, _: np.zeros(len(who), np.int64))
+    for users in ([10**15, 7], ["u", "v"]):
+        table = pa.table({"who": users[:1] * 2 + users[1:] * 5, "x": [0, 0, 2, 2, 2, 5, 5]})
+        found = kept(table, 2, KEYS[0])
+        assert (found[1], sum(found)) == (2, 4)
+
+
+def smallest_in_python(users: list[int], hashes: list[int], most: int) -> list[bool]:
+    rows = list(zip(users, hashes, strict=True))
+    return [
+        sum(user == other and mixed <= own for other, mixed in rows) <= most for user, own in rows
+    ]
+
+
+@pytest.mark.parametrize("low", [False, True], ids=["high bits differ", "low bits differ"])
+def test_the_smallest_hashes_are_kept_and_of_equal_ones_all_or_none(low: bool) -> None:
+    draw = random.Random(low)
+    for _ in range(60):
+        most = draw.randrange(1, 4)
+        sizes = [draw.choice([0, most + 1, most + 3]) for _ in range(6)] + [most + 2]
+        users = [user for user, size in enumerate(sizes) for _ in range(size)]
+        draw.shuffle(users)
+        hashes = [draw.randrange(6) << (0 if low else 61) for _ in users]
+        hashes = [value | (2**63 if low else 0) for value in hashes]
+        found = held.keep_smallest(np.array(users), np.array(hashes, np.uint64), most)
+        assert found.tolist() == smallest_in_python(users, hashes, most)
+
+
+def test_progress_does_not_fall_where_rows_are_too_many(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = written(tmp_path, "t.csv", b"who,x\n" + b"a,2\nb,3\n" * 1000)
+    for largest in (0, 2**24):
+        monkeypatch.setattr(held, "MOST_ROWS", largest)
+        seen: list[float] = []
+        slots = bin_rows_bounded(path, GRID, user="who", max_records=5, progress=seen.append)
+        assert slots.sum() == 10
+        assert seen == sorted(seen)
+        assert seen.count(1.0) == 1
+
+
+@pytest.mark.parametrize("largest", [0, 1, 2**24])
+def test_rows_without_a_user_are_refused_alike(
+    largest: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(held, "MOST_ROWS", largest)
+    for users in (["a", None], [None, None]):
+        table = pa.table({"who": pa.array(users, pa.string()), "x": [1, 2]})
+        with refused(DataError, "'who'", "without a user"):
+            kept(table, 1)
+
+
+def test_batches_of_two_types_are_no_stream() -> None:
+    batches = [
+        pa.record_batch({"term": pa.array([1]), "who": users})
+        for users in (pa.array([1]), pa.array(["a"]))
+    ]
+    with pytest.raises(DataError, match="unfit"):
+        held.hold_rows(iter(batches), DataError("unfit"))
