@@ -7,7 +7,7 @@ DEMO_DATA := data/passwords_yahoo.csv
 # Without compiled files each of the many commands that tests start would compile dphist again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test coverage check verify chromium audit mutants bench bench-tables format clean
+.PHONY: demo test coverage check verify chromium audit mutants bench bench-tables docs format clean
 
 # Two workers use both cores; threads of theirs would wait for each other.
 test coverage verify: export OPENBLAS_NUM_THREADS = 1
@@ -55,6 +55,8 @@ check: $(VENV)/.verify
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/codespell *.md docs src examples benchmarks mutants
+	$(BIN)/codespell --builtin en-GB_to_en-US $$(git ls-files '*.md')
 
 format: $(VENV)/.dev
 	$(BIN)/ruff format .
@@ -70,6 +72,10 @@ bench-tables: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.release_time
 	$(BIN)/python -m benchmarks.expected_error
 	$(BIN)/python -m benchmarks.pages
+
+# The site, from the Markdown in docs; docs/_build/html/index.html opens it. Nothing is downloaded.
+docs: $(VENV)/.docs
+	$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
 
 # --- Releases: what is published, and with which versions of what it needs ---
 # The newest Python that starts; a version manager may have names that do not.
@@ -121,6 +127,10 @@ $(VENV)/.verify: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,verify]'
 	@touch $@ $(VENV)/.run $(VENV)/.dev
 
+$(VENV)/.docs: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	@touch $@ $(VENV)/.run
+
 $(VENV)/.bench: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,bench,verify]'
 	@touch $@ $(VENV)/.run $(VENV)/.dev
@@ -130,4 +140,4 @@ $(VENV)/.release: pyproject.toml | $(VENV)/bin/python
 	@touch $@ $(VENV)/.run $(VENV)/.dev
 
 clean:
-	rm -rf $(VENV) .venv-oldest .venv-newest demo build dist
+	rm -rf $(VENV) .venv-oldest .venv-newest demo build dist docs/_build docs/reference/api

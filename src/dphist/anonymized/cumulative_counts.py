@@ -43,7 +43,7 @@ class CumulativeCounts(GeometricMechanism):
 
     Guarantee
     ---------
-    Pure epsilon-DP. Neighbours differ by adding or removing records whose cells number at
+    Pure epsilon-DP. Neighbors differ by adding or removing records whose cells number at
     most `sensitivity`. Covered are all outputs of `release` and `measure`; not covered is
     the time they take, and a `largest` that was taken from the data.
 

@@ -53,7 +53,7 @@ class SortedCounts(GeometricMechanism):
 
     Guarantee
     ---------
-    Pure epsilon-DP. Neighbours differ by adding or removing records whose cells number at
+    Pure epsilon-DP. Neighbors differ by adding or removing records whose cells number at
     most `sensitivity`. Covered are all outputs of `release` and `measure`; not covered is
     the time they take, and a `labels` that was taken from the data.
 

@@ -385,8 +385,8 @@ class Profile(Diagram):
     def distance(self, other: "Profile") -> int:
         """Return the exact sorted L1 distance to another profile.
 
-        It is the sum of |i-th largest count of self - i-th largest count of other|, which equals
-        the number of cells in exactly one of the two diagrams.
+        The i-th largest counts of the two are compared, and the absolute differences are added.
+        The sum equals the number of cells in exactly one of the two diagrams.
 
         >>> Profile.from_counts([8, 8, 3]).distance(Profile.from_counts([8, 7]))
         4

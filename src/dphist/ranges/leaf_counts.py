@@ -35,7 +35,7 @@ class LeafCounts(RangesMechanism):
 
     Guarantee
     ---------
-    Pure epsilon-DP, or rho-zCDP. Neighbours differ by adding or removing at most `sensitivity`
+    Pure epsilon-DP, or rho-zCDP. Neighbors differ by adding or removing at most `sensitivity`
     records, and no unit has more: that is the caller's promise, or `bin_counts(user=)` has seen to
     it. Covered is the whole release; not covered are the time it takes, and bins or
     edges that were taken from the data.

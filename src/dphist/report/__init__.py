@@ -36,14 +36,14 @@ def plot(release: Release, ax: "Sequence[Axes]", *, columns: int = 2) -> "Panels
 def plot(release: Release, ax: Any = None, *, columns: int = 2) -> "Panels | Axes":
     """Plot a release.
 
-    | kind | what is drawn |
-    |---|---|
-    | anonymized | count over rank; labels with count r or more over r |
-    | ranges, one axis | the bins, or means of neighboring ones; records below each edge |
-    | ranges, two axes | a map |
-    | labels | the largest counts by label; all counts by rank; the threshold |
-    | labels, ranked without counts | how sure the order of two labels is |
-    | streams | counts over events, of the labels with the largest last counts |
+    What is drawn depends on the kind:
+
+    - anonymized: count over rank; labels with count r or more over r
+    - ranges, one axis: the bins, or means of neighboring ones; records below each edge
+    - ranges, two axes: a map
+    - labels: the largest counts by label; all counts by rank; the threshold
+    - labels, ranked without counts: how sure the order of two labels is
+    - streams: counts over events, of the labels with the largest last counts
 
     Parameters
     ----------

@@ -50,7 +50,7 @@ class AdaptiveScan(GeometricMechanism):
 
     Guarantee
     ---------
-    Pure epsilon-DP. Neighbours differ by adding or removing records whose cells number at
+    Pure epsilon-DP. Neighbors differ by adding or removing records whose cells number at
     most `sensitivity`. Covered is the whole release, its lengths and blocks included; not
     covered is the time it takes.
 

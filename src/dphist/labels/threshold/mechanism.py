@@ -93,7 +93,7 @@ class ThresholdHistogram(ThresholdCost):
     2018, Theorem 8), and R releases together with R mu**2 and R delta, see `epsilon_at`. One
     release by itself is even (E, max(d(E), delta))-DP while d(E) is small, as a label of a user is
     new or shared, but not both (Wilkins et al. 2022; `docs/proofs/threshold.md`, Lemma 8). With
-    listed labels delta is 0 in all of these, and `max_labels` at most their number. Neighbours
+    listed labels delta is 0 in all of these, and `max_labels` at most their number. Neighbors
     differ in one user, who adds at most `max_count` to each of at most `max_labels` labels. With
     `correlated` noise m is the smaller `weight`: the squared distance is that of the worst user who
     *adds* to counts; data in which a user may also lower a count are not covered, and are refused

@@ -17,7 +17,7 @@ def privelet(
 ) -> FloatArray:
     """Return estimates of the bins, in the shape of `counts`; unbiased, neither whole nor clipped.
 
-    Noise of scale sensitivity / (epsilon * weight) on each coefficient. Neighbours differ by one
+    Noise of scale sensitivity / (epsilon * weight) on each coefficient. Neighbors differ by one
     record, here as everywhere; the paper lets one record move, which costs it a factor of 2.
     """
     padded = np.pad(counts, [(0, _padded(size) - size) for size in counts.shape])
