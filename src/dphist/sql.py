@@ -22,7 +22,7 @@ from dphist.data.label_counts import LabelCounts
 from dphist.errors import ParameterError
 from dphist.parameters import whole_number
 from dphist.tables import LARGEST
-from dphist.tables.counting.contributions import fresh_key
+from dphist.tables.counting.bounding import fresh_key
 
 __all__ = ["DIALECTS", "count_labels", "label_counts"]
 

@@ -24,7 +24,8 @@ import pyarrow.parquet
 import pytest
 
 import dphist as dh
-from dphist.tables.counting.contributions import Bounds, count_labels
+from dphist.tables.counting.bounding import Bounds
+from dphist.tables.counting.contributions import count_labels
 from tests.tables.backends import csv_text
 from tests.tables.contribution_engines import spark
 

@@ -17,7 +17,7 @@ from dphist.errors import ColumnError, DataError, ParameterError
 from dphist.tables.binning.slots import Grid
 from dphist.tables.binning.users import bin_rows_bounded
 from dphist.tables.counting import terms
-from dphist.tables.counting.contributions import Bounds, bound_labels
+from dphist.tables.counting.bounding import Bounds, bound_labels
 from dphist.tables.engine.rows import Rows
 from tests.support.goodness import LEVEL
 from tests.tables.backends import written

@@ -13,7 +13,7 @@ from scipy.stats import chi2
 from dphist.tables.binning import held
 from dphist.tables.binning.slots import Grid
 from dphist.tables.binning.users import bin_rows_bounded
-from dphist.tables.counting import contributions
+from dphist.tables.counting import bounding
 from dphist.tables.engine.rows import DuckRows, Rows
 from tests.support.goodness import LEVEL
 from tests.tables.binned_users import KEYS, UserRows, kept, kept_in_python, slot_of, table_of
@@ -112,9 +112,7 @@ def test_a_user_who_changes_rows_changes_no_row_of_others(keys: int) -> None:
 def unbounded_outside(rows: Rows, most: int, key: str) -> Rows:
     """Rows in no bin are kept, whatever the bound."""
     turns = "row_number() OVER (PARTITION BY who, term ORDER BY problem) AS turn"
-    ranked = contributions._rank(
-        rows.project("who", "term", "problem", turns), key, [], turn="turn"
-    )
+    ranked = bounding._rank(rows.project("who", "term", "problem", turns), key, [], turn="turn")
     return ranked.where(f"place <= {most} OR term IN (0, 4, 5)")
 
 
@@ -130,7 +128,7 @@ def by_the_rows_of_others(rows: Rows, most: int, key: str) -> Rows:
     return ranked.where(f"place <= {3 * most}")
 
 
-CORRECT = contributions._bound_records
+CORRECT = bounding._bound_records
 
 
 def changes() -> set[bool]:
@@ -148,7 +146,7 @@ def changes() -> set[bool]:
 def test_a_planted_bug_is_noticed(wrong: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(held, "MOST_ROWS", 0)
     assert changes() == {True}
-    monkeypatch.setattr(contributions, "_bound_records", wrong)
+    monkeypatch.setattr(bounding, "_bound_records", wrong)
     assert False in changes()
 
 

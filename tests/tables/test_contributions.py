@@ -115,6 +115,30 @@ def test_counts_that_would_wrap_stop_at_the_largest(engine: Engine, tmp_path: Pa
     assert as_dict(counts) == {"a": largest, "b": largest}
 
 
+@pytest.mark.parametrize("max_labels", [1, 3, None])
+@pytest.mark.parametrize("named", [{}, {"count": "n"}], ids=["rows", "counts"])
+def test_pairs_without_sums_are_those_with_sums(
+    max_labels: int | None, named: dict[str, str]
+) -> None:
+    """With max_count 1 pairs are counted; with null_users "separate" amounts are added up."""
+    table = table_of(some_rows(5, 200))
+    bounds = {"max_labels": max_labels, **named}
+    expected = as_dict(count(table, KEYS[1], null_users="separate", **bounds))
+    assert as_dict(count(table, KEYS[1], **bounds)) == expected
+    dropped = as_dict(count(table, KEYS[1], null_users="drop", null_labels="drop", **bounds))
+    assert dropped == expected
+
+
+def test_a_problem_is_reported_however_many_rows_have_one() -> None:
+    """Rows with problems share no places: the worst of them is reported, and not the first."""
+    kinds: Rows = [(None, "a", 1), ("u", None, 1), ("u", "a", -1), ("u", "a", 2**62)]
+    table = table_of(kinds * 3 + [("u", "a", 1), ("u", "b", 1)])
+    for order in (table, table.take(list(reversed(range(len(table)))))):
+        for key in [f"{n:032x}" for n in range(8)]:
+            with refused(DataError, "'who'"):
+                count(order, key, count="n", max_labels=1)
+
+
 # --- The law of the choice
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from dphist.tables.engine import private_duckdb
 from dphist.tables.engine.private_duckdb import open_private_connection
+from dphist.tables.engine.rows import DuckRows
 
 
 def setting(name: str, *, large: bool) -> str:
@@ -76,10 +77,21 @@ def test_a_database_is_used_again_and_empty(temporary: Path) -> None:
             connection.execute("CREATE TABLE users AS SELECT range AS n FROM range(1000000)")
             connection.execute("CREATE TEMP TABLE more AS SELECT 1 AS n")
             connection.register("wanted", pa.table({"label": ["a"]}))
+            rows = DuckRows(connection, connection.from_arrow(pa.table({"label": ["a"]})))
+            assert rows.project("label").fetch(["label"]) == [("a",)]
         databases.append(private_duckdb._idle[0][1])
         assert everything_in(databases[-1]) == [("memory",)]
         assert held_by(databases[-1]) < 2**20
     assert all(database is databases[0] for database in databases)
+
+
+def test_rows_that_are_counted_are_not_held() -> None:
+    with ExitStack() as stack:
+        connection = open_private_connection(stack)
+        rows = DuckRows(connection, connection.from_arrow(pa.table({"label": ["a", "b"]})))
+        rows.where("label = 'a'").create("counted")
+        assert sorted(everything_in(connection)) == [("counted",), ("memory",)]
+        assert connection.execute("FROM counted").fetchall() == [("a",)]
 
 
 def test_what_is_in_use_is_not_shared() -> None:

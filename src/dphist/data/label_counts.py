@@ -22,7 +22,8 @@ from dphist.parameters import optional_whole, whole_number
 from dphist.shown import shown_by
 from dphist.stopping import stoppable
 from dphist.tables import LARGEST, check_counts, redact_errors
-from dphist.tables.counting.contributions import Bounds, bounded_pairs, count_labels
+from dphist.tables.counting.bounding import Bounds
+from dphist.tables.counting.contributions import bounded_pairs, count_labels
 from dphist.tables.counting.sets import Sets
 from dphist.tables.counting.stores import Keep, Store, counts_of
 from dphist.tables.engine.progress import Progress

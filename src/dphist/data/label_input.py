@@ -8,7 +8,7 @@ from dphist.data.guard import or_one_row
 from dphist.errors import DataError, ParameterError
 from dphist.parameters import optional_whole, whole_number
 from dphist.tables import LARGEST, redact_errors
-from dphist.tables.counting.contributions import Bounds
+from dphist.tables.counting.bounding import Bounds
 from dphist.tables.counting.sets import Sets, sets_of
 from dphist.tables.counting.stores import ArrowStore, Store
 

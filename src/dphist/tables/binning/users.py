@@ -18,7 +18,8 @@ from dphist.arrays import IntArray
 from dphist.tables.binning.held import Held, TooManyRows, count_held, hold_rows
 from dphist.tables.binning.slots import Grid, Slotting, number_of_slots, raise_unreadable
 from dphist.tables.checks import LARGEST, Problem
-from dphist.tables.counting.contributions import MISSING_USERS, fresh_key
+from dphist.tables.counting.bounding import fresh_key
+from dphist.tables.counting.contributions import MISSING_USERS
 from dphist.tables.counting.cuts import Cut, check_users
 from dphist.tables.counting.problems import problem_number, raise_problem
 from dphist.tables.counting.terms import count_bounded_terms

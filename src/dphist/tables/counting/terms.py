@@ -11,14 +11,14 @@ import pyarrow.compute as pc
 
 from dphist.arrays import IntArray
 from dphist.tables.checks import LARGEST
-from dphist.tables.counting.contributions import (
-    MISSING_USERS,
+from dphist.tables.counting.bounding import (
     Bounds,
     check_rows,
     clamped_sum,
     fresh_key,
     keep_records,
 )
+from dphist.tables.counting.contributions import MISSING_USERS
 from dphist.tables.counting.cuts import Cut
 from dphist.tables.counting.problems import WORST, raise_problem
 from dphist.tables.engine.rows import Rows

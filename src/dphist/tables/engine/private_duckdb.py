@@ -23,6 +23,8 @@ from dphist.tables.engine.resources import resources
 # measure the total memory of the process. Each thread needs a share, so threads are limited.
 _MEMORY = 2 * 10**9
 _MOST_THREADS = 8
+# View of the rows of a table that is counted.
+GIVEN = "dphist_given"
 _UNITS = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 
 
@@ -141,11 +143,12 @@ def _close(
 
 
 def _is_emptied(database: duckdb.DuckDBPyConnection) -> bool:
-    """Drop all tables; return whether the database can be used again.
+    """Drop all tables and the rows given; return whether the database can be used again.
 
     One that has spilled cannot: it may hold files in its folder, and DuckDB allows it no other.
     """
     try:
+        database.execute(f"DROP VIEW IF EXISTS {GIVEN}")
         for (name,) in database.execute("SELECT table_name FROM duckdb_tables()").fetchall():
             database.execute(f'DROP TABLE "{name}"')
         database.execute("SET temp_directory = ''")

@@ -9,12 +9,14 @@ Every chain starts from one source, has no join or union, and is evaluated once:
 returns other rows the second time is never read twice.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import duckdb
 import pyarrow as pa
+
+from dphist.tables.engine.private_duckdb import GIVEN
 
 _DIGITS = 15  # hexadecimal digits of a hash that decide about a part
 
@@ -29,7 +31,10 @@ class Rows(Protocol):
         """Keep the rows for which a condition is true."""
 
     def group(self, keys: Sequence[str], *aggregates: str) -> "Rows":
-        """Aggregate the rows of each combination of keys; nulls are equal."""
+        """Aggregate the rows of each combination of keys; nulls are equal.
+
+        Without aggregates, each combination that occurs becomes a row.
+        """
 
     def ends(self) -> "Rows":
         """Convert each row (source, target, problem), an edge, to two rows (term, problem)."""
@@ -67,23 +72,46 @@ class Rows(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class DuckRows:
-    """Rows of a relation on a private DuckDB."""
+    """Rows of a relation on a private DuckDB, after some steps.
+
+    The steps are one query. DuckDB sees it when it is evaluated, or asked for its types, and not
+    after each of ten steps: checking a query takes longer than counting a small table.
+
+    Attributes
+    ----------
+    connection : the private DuckDB, which has no other rows that are given.
+    given : relation before the steps.
+    steps : query of the rows of `GIVEN`; empty without steps.
+    """
 
     connection: duckdb.DuckDBPyConnection
-    relation: duckdb.DuckDBPyRelation
+    given: duckdb.DuckDBPyRelation
+    steps: str = ""
+
+    @property
+    def relation(self) -> duckdb.DuckDBPyRelation:
+        """The relation after the steps, unevaluated."""
+        if not self.steps:
+            return self.given
+        self.given.create_view(GIVEN, replace=True)
+        return self.connection.sql(self.steps)
+
+    def create(self, table: str) -> None:
+        """Evaluate the rows into a table; what was given is no longer held."""
+        self.relation.create(table)
+        self.connection.execute(f"DROP VIEW IF EXISTS {GIVEN}")
 
     def project(self, *columns: str) -> "DuckRows":
         """Compute columns."""
-        return self._with(self.relation.project(", ".join(columns)))
+        return self._then(", ".join(columns))
 
     def where(self, condition: str) -> "DuckRows":
         """Keep some rows."""
-        return self._with(self.relation.filter(condition))
+        return self._then("*", f"WHERE {condition}")
 
     def group(self, keys: Sequence[str], *aggregates: str) -> "DuckRows":
         """Reduce groups of rows."""
-        grouped = ", ".join(keys)
-        return self._with(self.relation.aggregate(", ".join([*keys, *aggregates]), grouped))
+        return self._then(", ".join([*keys, *aggregates]), f"GROUP BY {', '.join(keys)}")
 
     def ends(self) -> "DuckRows":
         """Return two rows for each."""
@@ -99,13 +127,14 @@ class DuckRows:
         DuckDB's hash has no key, so the halves of the key are mixed in.
         """
         first, second = f"{int(key[:16], 16)}::UBIGINT", f"{int(key[16:], 16)}::UBIGINT"
-        who, term = self._hashable("who"), self._hashable("term")
+        kinds = self._kinds()
+        who, term = (self._hashable(name, kinds) for name in ("who", "term"))
         mixed = f"hash(xor(hash(xor(hash({who}), {first})), hash(xor(hash({term}), {second}))))"
         return mixed if turn is None else f"hash(xor({mixed}, {turn}::UBIGINT))"
 
     def part(self, name: str, parts: int) -> str:
         """Return a part, from the first 60 bits of MD5."""
-        kinds = dict(zip(self.relation.columns, self.relation.types, strict=True))
+        kinds = self._kinds()
         value = name if kinds[name].id == "blob" else f"CAST({name} AS VARCHAR)"
         return f"CAST('0x' || substr(md5({value}), 1, {_DIGITS}) AS BIGINT) % {parts}"
 
@@ -123,24 +152,32 @@ class DuckRows:
 
     def fetch(self, columns: Sequence[str]) -> list[tuple[Any, ...]]:
         """Evaluate the table."""
-        rows: list[tuple[Any, ...]] = self.relation.project(", ".join(columns)).fetchall()
+        rows: list[tuple[Any, ...]] = self.project(*columns).relation.fetchall()
         return rows
 
     def to_arrow(self, columns: Sequence[str]) -> pa.Table:
         """Evaluate the table."""
-        return self.relation.project(", ".join(columns)).to_arrow_table()
+        return self.project(*columns).relation.to_arrow_table()
 
-    def _hashable(self, name: str) -> str:
+    @staticmethod
+    def _hashable(name: str, kinds: Mapping[str, Any]) -> str:
         """Return the expression of a column with well-distributed hashes.
 
         DuckDB combines the hashes of both halves of a 128-bit number, so that 0 and -1 collide, and
         a user could never keep only one of two such labels.
         """
-        kinds = dict(zip(self.relation.columns, self.relation.types, strict=True))
         return f"CAST({name} AS VARCHAR)" if kinds[name].id == "decimal" else name
 
-    def _with(self, relation: duckdb.DuckDBPyRelation) -> "DuckRows":
-        return DuckRows(self.connection, relation)
+    def _kinds(self) -> dict[str, Any]:
+        """Return the type of each column."""
+        relation = self.relation
+        return dict(zip(relation.columns, relation.types, strict=True))
+
+    def _then(self, columns: str, clause: str = "") -> "DuckRows":
+        """Return the rows after one more step."""
+        before = f"({self.steps})" if self.steps else GIVEN
+        steps = f"SELECT {columns} FROM {before} AS dphist_step {clause}"  # noqa: S608
+        return DuckRows(self.connection, self.given, steps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +206,8 @@ class SparkRows:
         from pyspark.sql.functions import expr
 
         frame = self.frame.repartition(keys[0]) if len(keys) > 1 else self.frame
+        if not aggregates:
+            return SparkRows(frame.select(*keys).distinct())
         return SparkRows(frame.groupBy(*keys).agg(*map(expr, aggregates)))
 
     def ends(self) -> "SparkRows":
