@@ -15,6 +15,8 @@ PAGES = {
     "../README.md": "start/overview.md",
     "../SECURITY.md": "reference/security.md",
     "../CONTRIBUTING.md": "reference/contributing.md",
+    "../CODE_OF_CONDUCT.md": "reference/code-of-conduct.md",
+    "../ROADMAP.md": "reference/roadmap.md",
     "../CHANGELOG.md": "reference/changelog.md",
     "../data/SOURCES.md": "reference/data.md",
     "proofs": "proofs/index.md",
