@@ -2,6 +2,8 @@
 
 import subprocess
 import sys
+import time
+import warnings
 from typing import Any
 
 import duckdb
@@ -34,6 +36,37 @@ READERS: dict[str, Any] = {
         dh.LabelCounts.from_table(frame, label="x", user="who", max_labels=9).counts_of(range(10))
     ),
 }
+
+
+def test_what_a_lazy_frame_prints_goes_nowhere_also_after_an_error(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """Polars calls Python functions in threads of its own, and goes on after an error of ours."""
+    calls = [0]
+
+    def prints(values: pl.Series) -> pl.Series:
+        calls[0] += 1
+        time.sleep(0.02)
+        print("of the data", values[0])
+        warnings.warn(f"of the data {values[0]}", stacklevel=1)
+        return values % 10
+
+    row = pl.int_range(9 * ROWS)
+    frame = pl.select(i=row, who=row).lazy()
+    frame = frame.with_columns(x=pl.col("i").map_batches(prints, pl.Int64, is_elementwise=True))
+    assert dh.bin_counts(frame, **BINS).counts.sum() == 9 * ROWS
+    other = frame.map_batches(
+        lambda chunk: chunk.with_columns(x=pl.lit("one")),
+        schema={"i": pl.Int64, "who": pl.Int64, "x": pl.Int64},
+        streamable=True,
+        validate_output_schema=False,
+    )
+    with pytest.raises(dh.DphistError):
+        dh.bin_counts(other, **BINS)
+    before = calls[0]
+    time.sleep(0.3)
+    assert calls[0] == before
+    assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize("reader", READERS)

@@ -59,7 +59,7 @@ class GroupCommit:
         thread = threading.get_ident()
         if thread in self._threads:  # as within a call: it could wait for itself
             raise StateError(IN_USE)
-        call = _Call(event)
+        call = _Call(event, thread)
         try:
             self._threads.add(thread)
             self._waiting.append(call)
@@ -92,6 +92,8 @@ class GroupCommit:
             start = time.monotonic()
             try:
                 self._take(taken)
+                if not taken:  # an interrupted thread took them
+                    return
                 left = self._live.state.mechanism.horizon - before
                 if left:
                     self._live.count_now(join_events([call.event for call in taken[:left]]), None)
@@ -142,6 +144,9 @@ class GroupCommit:
     def _look_for(self, call: "_Call") -> None:
         """Give up on an event that was taken by a thread that an interrupt kept from settling."""
         with self._live.lock:  # now nobody is taking or settling
+            # A thread may be interrupted again while it withdraws the first event of the queue.
+            while self._waiting and self._waiting[0].thread not in self._threads:
+                self._waiting.popleft()
             if not call.is_done and call not in self._waiting:
                 call.error = _error_for_all(None)
                 call.is_done = True
@@ -161,14 +166,15 @@ class _Call:
     Attributes
     ----------
     event : a batch of one event.
+    thread : the thread that waits.
     is_done : whether the call can return or fail.
     error : what it fails with; None if the event is durable.
     """
 
-    __slots__ = ("_signals", "error", "event", "is_done")
+    __slots__ = ("_signals", "error", "event", "is_done", "thread")
 
-    def __init__(self, event: Events) -> None:
-        self.event = event
+    def __init__(self, event: Events, thread: int) -> None:
+        self.event, self.thread = event, thread
         self.is_done = False
         self.error: DphistError | None = None
         self._signals: queue.SimpleQueue[None] = queue.SimpleQueue()

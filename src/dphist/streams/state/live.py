@@ -137,12 +137,19 @@ class LiveState:
     def _apply(self, step: Step, source: Source | None) -> None:
         """Store a step, then apply it to the state."""
         step = replace(step, for_tests=is_for_tests(source))
+        stopped = self.store is not None and self.store.uncertain  # by an earlier call
         self._torn = True
         if self.store is not None:
             try:
                 self.store.commit(step_rows(self.state, step))
-            except DphistError:  # the store itself refuses further use if it must
+            except DphistError as error:  # the store itself refuses further use if it must
                 self._torn = False
+                # Whoever brings such an event again may count it twice.
+                if self.store.uncertain and not stopped:
+                    raise StateError(
+                        f"{error}, and the disk could not confirm it: the events of this call may "
+                        "count or not. Close the stream and open it again; its time shows which"
+                    ) from None
                 raise
         self.state.apply(step)
         self._torn = False

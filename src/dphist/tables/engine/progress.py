@@ -141,7 +141,8 @@ def reported(measure: Measure, progress: Report | None) -> Iterator[None]:
                 thread.join()
     if not failed.is_set():
         try:
-            report(Measured(1.0, last.total, last.total, last.unit), 1.0)
+            total = last.total if last.total is not None else measure().total  # if it was quick
+            report(Measured(1.0, total, total, last.unit), 1.0)
         except Exception:
             return  # like all calls, this one must survive a function that raises
 

@@ -3,7 +3,8 @@
 Libraries warn about the value of a single record (NumPy about a float it cannot convert) and print
 progress bars. Both reach people who may not see a record. Python's warnings and standard streams
 belong to the whole process. This module replaces them while any call is quiet, and restores them
-after the last one. Text is dropped only from threads inside `quiet`, warnings from all threads.
+after the last one. Text is dropped from threads inside `quiet` and from threads that Python did not
+start, which work for them; warnings are dropped from all threads.
 """
 
 import sys
@@ -73,6 +74,11 @@ def _restored(stream: Any) -> Any:
     return stream.stream if isinstance(stream, _Muted) else stream
 
 
+def _is_foreign() -> bool:
+    """Whether this thread is a library's own, as that in which Polars calls Python functions."""
+    return isinstance(threading.current_thread(), threading._DummyThread)
+
+
 class _Muted:
     """A standard stream that drops text from threads inside `quiet`.
 
@@ -85,7 +91,7 @@ class _Muted:
 
     def write(self, text: str) -> int:
         """Write text, except from inside `quiet`."""
-        if getattr(_inside, "quiet", False):
+        if getattr(_inside, "quiet", False) or _is_foreign():
             return len(text)
         return self.stream.write(text)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from dphist.errors import ParameterError
 from dphist.parameters import whole_number
 
-_SIZE = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,6})?) ?([KMGT]?)(i?)B?", re.IGNORECASE)
+_SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,6})?) ?([KMGT]?)(i?)B?", re.IGNORECASE)
 _POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 _MIN_MEMORY = 64 * 10**6
 _MAX_THREADS = 1024

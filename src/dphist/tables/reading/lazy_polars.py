@@ -1,6 +1,6 @@
 """Lazy Polars frames, evaluated once and in chunks, so that no more than a few are in memory."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
@@ -36,16 +36,25 @@ class LazyPolarsSource(StreamedSource):
         import polars
 
         yield self._check(polars.DataFrame(schema=self._columns.collect_schema()))
-        for chunk in self._chunks():
-            for part in chunk.iter_slices(ROWS_AT_ONCE):
-                yield self._check(part)
+        chunks = self._chunks()
+        for chunk in chunks:
+            try:
+                parts = [self._check(part) for part in chunk.iter_slices(ROWS_AT_ONCE)]
+            except Exception:
+                # Polars would go on with the query in its own threads, where nobody mutes any more
+                # what the caller's Python functions print.
+                for _ in chunks:
+                    pass
+                raise
+            yield from parts
 
-    def _chunks(self) -> Any:
+    def _chunks(self) -> Iterator[Any]:
         if not hasattr(self._columns, "collect_batches"):
-            return [self._columns.collect()]
-        return self._columns.collect_batches(
+            return iter([self._columns.collect()])
+        found: Iterator[Any] = self._columns.collect_batches(
             chunk_size=ROWS_AT_ONCE, maintain_order=self._ordered, lazy=True
         )
+        return found
 
     def _check(self, chunk: Any) -> pa.RecordBatch:
         """Return a chunk as Arrow, validated."""
