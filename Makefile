@@ -18,7 +18,7 @@ demo: $(VENV)/.run
 	  --output demo/release.json --table demo/release.csv --report demo/report.html --overwrite
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -m "not audit and not verify" -n 2 --dist loadfile
+	$(BIN)/python -m pytest -m "not audit and not verify" -n 2 --dist loadfile --durations=60 --durations-min=1
 
 # Lines and branches that the tests of `make test` do not run.
 coverage: $(VENV)/.dev

@@ -27,6 +27,8 @@ def by_key(rows: Rows) -> Held:
 class InMemory:
     """Stands in for a store: keeps the rows that were committed."""
 
+    uncertain = False
+
     def __init__(self, state: StreamState) -> None:
         self.rows, self.commits = by_key(all_rows(state)), 0
 
