@@ -276,6 +276,8 @@ def interrupted(condition: Callable[[], object]) -> Iterator[None]:
 
     def send() -> None:
         until(condition)
+        # A signal just before the thread begins to wait for a lock is seen when it has the lock.
+        time.sleep(0.1)
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
     sender = threading.Thread(target=send)
