@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import dphist as dh
 from dphist.errors import DataError
 from dphist.tables.binning import held
 from dphist.tables.binning.users import bin_rows_bounded
@@ -48,6 +49,15 @@ def test_rows_that_are_held_are_kept_like_rows_that_are_streamed(
             found.append(kept(table, most, KEYS[1]))
         assert found[0] == found[1] == found[2]
         assert sum(found[0]) <= most * len(users)
+
+
+def test_rows_are_held_within_the_limit_of_memory() -> None:
+    batch = pa.record_batch({"who": np.zeros(2**18, np.int8), "term": np.zeros(2**18, np.int64)})
+    fits = 64 * 10**6 // held.ROW_BYTES // len(batch)
+    with dh.Resources(memory="64MB"):
+        assert len(held.hold_rows(iter([batch] * fits), AssertionError()).slots)
+        with pytest.raises(held.TooManyRows):
+            held.hold_rows(iter([batch] * (fits + 1)), AssertionError())
 
 
 @pytest.mark.parametrize("most", [1, 4])

@@ -19,11 +19,17 @@ import pyarrow.compute as pc
 
 from dphist.arrays import AnyArray, BoolArray, IntArray, WordArray
 from dphist.errors import DphistError
+from dphist.tables.engine.private_duckdb import memory_limit
 from dphist.tables.engine.rows import DuckRows
 from dphist.tables.reading.source import Batches
 
 MOST_ROWS = 1 << 24
-"""Maximum number of rows held: they and the steps below take about 100 bytes a row."""
+"""Maximum number of rows held."""
+
+ROW_BYTES = 100
+"""About what a row and the steps below take, in bytes; all rows stay within the limit of memory."""
+
+_FEW_ROWS = 1 << 18  # these always fit
 
 MOST_BYTES = 1 << 28
 """Maximum size of the users held, in bytes."""
@@ -73,13 +79,16 @@ def hold_rows(batches: Batches, unfit: Exception) -> Held:
     """
     held: list[pa.RecordBatch] = []
     rows = size = 0
+    most: int | None = None  # by memory, which takes a while to ask for
     for batch in batches:
         if held and batch.schema != held[0].schema:
             raise unfit
         held.append(batch)
         rows += len(batch)
         size += batch.column("who").nbytes
-        if rows > MOST_ROWS or size > MOST_BYTES:
+        if most is None and rows > _FEW_ROWS:
+            most = memory_limit() // ROW_BYTES
+        if rows > MOST_ROWS or size > MOST_BYTES or (most is not None and rows > most):
             raise TooManyRows(chain(held, batches))
     who = pa.concat_arrays([batch.column("who") for batch in held])
     return Held(who, np.concatenate([batch.column("term").to_numpy() for batch in held]))
