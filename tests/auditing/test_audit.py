@@ -5,6 +5,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -261,6 +262,27 @@ def test_programs_that_answer_with_more_than_a_line_end_the_audit(program: str) 
     run = command(["sh", "-c", program], lines=True)
     with pytest.raises(dh.ParameterError, match=r"must answer each line .* more than one line"):
         dh.audit(run, [(0, 1)], epsilon=1, seconds=LONG)
+
+
+def test_programs_that_stop_in_the_middle_are_silent() -> None:
+    """One that closes its output and stays; one that reads nothing of much data."""
+    closing = LineProgram(["sh", "-c", "read count; exec >&-; sleep 9"], patience=0.5)
+    with pytest.raises(dh.ParameterError, match="it has closed its output"):
+        closing(1)
+    deaf = LineProgram(["sleep", "9"], patience=0.5)
+    with pytest.raises(dh.ParameterError, match=r"has not in 0\.5 seconds"):
+        deaf("x" * 10**6)
+
+
+def test_after_an_interrupt_answers_are_to_their_questions() -> None:
+    echo = "while read count; do if [ $count = 3 ]; then sleep .5; fi; echo $count; done"
+    run = command(["sh", "-c", echo], lines=True)
+    assert [run(1), run(2)] == [1, 2]
+    timer = threading.Timer(0.2, signal.raise_signal, [signal.SIGINT])
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        run(3)
+    assert [run(4), run(5)] == [4, 5]
 
 
 def test_a_line_too_many_is_also_seen_later() -> None:

@@ -120,6 +120,12 @@ def test_a_page_replaces_no_file_unless_it_is_told_to(capsys) -> None:
     assert Path("page.html").read_text() == "mine"
 
 
+def test_parameters_are_not_for_programs(capsys) -> None:
+    claim = ["--epsilon", "1", "--neighbours", "pairs.json", "--set", "x=1"]
+    assert main(["audit", "--program", "cat", *claim]) == 2
+    assert "--set is for mechanisms" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("option", ["--epsilon", "--delta", "--neighbours"])
 def test_all_claims_are_audited_with_their_own(option: str, capsys) -> None:
     assert main(["audit", "--all", option, "1"]) == 2

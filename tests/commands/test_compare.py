@@ -147,7 +147,7 @@ def test_events_in_their_order(capsys) -> None:
         (["compare", "--labels", "mine.csv", "--delta", "1e-6"], "--labels needs --label"),
         (["compare", "--events", "mine.csv", "--label", "a", "--delta", "1e-6"], "column 'a'"),
         (["compare", "--bins", "mine.csv", "--output", "mine.csv"], "named twice"),
-        ([*PROFILE, "--max-labels", "2"], "--max-labels does not go with --profile"),
+        ([*PROFILE, "--max-labels", "1"], "--max-labels does not go with --profile"),
         (["compare", "--bins", "mine.csv", "--user", "who"], "--user does not go with --bins"),
         ([*EVENTS, "--user", "who"], "--user does not go with --events"),
         ([*PROFILE, "--only"], "--only needs --mechanism"),

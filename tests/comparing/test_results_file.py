@@ -5,12 +5,15 @@ import os
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import dphist as dh
+from dphist.comparing.code import with_code, without_code
 from dphist.comparing.results_file import COLUMNS
 
 PROFILE = dh.Profile.from_counts([40, 12, 9, 7, 4, 2, 2, 1])
@@ -105,6 +108,25 @@ def test_a_mechanism_that_was_edited_is_measured_anew(tmp_path, monkeypatch) -> 
     assert dh.compare(mine, LINE, [1], most=2, target=0, output=output).rows[0].error < 10
     other = {"mine": lambda epsilon: Given(1000)}
     assert dh.compare(other, LINE, [1], most=2, target=0, output=output).rows[0].error > 900
+
+
+def test_code_is_told_apart_and_is_the_same_where_nothing_changed() -> None:
+    def make(far: int) -> Any:
+        return lambda epsilon: Given(far)
+
+    def one(epsilon: Any, *, far: int = 1) -> Any:
+        return Given(far)
+
+    same = [make(1), make(2), partial(one, far=1), partial(one, far=2), one, Given(1), Given(2)]
+    names = [with_code("", mechanism) for mechanism in same]
+    assert len(set(names)) == len(names)
+    assert names == [with_code("", mechanism) for mechanism in same]
+    assert [without_code(f"k=1; {name}") for name in names] == ["k=1"] * len(names)
+    assert with_code("k=1", dh.LeafCounts) == "k=1"
+    typed: dict[str, Any] = {"__name__": "typed"}
+    exec("class Typed:\n    pass\ndef typed(epsilon):\n    return 1", typed)  # noqa: S102
+    assert with_code("", typed["Typed"]) != with_code("", typed["Typed"])  # nobody knows it
+    assert with_code("", typed["typed"]) == with_code("", typed["typed"])
 
 
 class Given:

@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import dphist as dh
 from dphist.errors import DataError
 from dphist.tables.binning import held
 from dphist.tables.binning.users import bin_rows_bounded
+from dphist.tables.engine.private_duckdb import memory_limit
 from tests.tables.backends import written
 from tests.tables.binned_users import GRID, KEYS, kept, kept_in_python, some_rows, table_of
 from tests.tables.refusal import refused
@@ -58,6 +60,29 @@ def test_rows_are_held_within_the_limit_of_memory() -> None:
         assert len(held.hold_rows(iter([batch] * fits), AssertionError()).slots)
         with pytest.raises(held.TooManyRows):
             held.hold_rows(iter([batch] * (fits + 1)), AssertionError())
+
+
+@pytest.mark.parametrize("source", ["table", "file"])
+def test_the_limit_of_memory_reaches_the_thread_that_reads(
+    source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[int] = []
+
+    def noted() -> int:
+        seen.append(memory_limit())
+        return seen[0]
+
+    monkeypatch.setattr(held, "_FEW_ROWS", 1)
+    monkeypatch.setattr(held, "memory_limit", noted)
+    table = pa.table({"who": ["a", "b", "c"], "x": [1, 2, 3]})
+    if source == "file":
+        pq.write_table(table, tmp_path / "rows.parquet")
+    with dh.Resources(memory="100MB"):
+        dh.bin_counts(
+            tmp_path / "rows.parquet" if source == "file" else table,
+            column="x", edges=[0, 9], user="who", max_records=1,
+        )  # fmt: skip
+    assert seen == [10**8]
 
 
 @pytest.mark.parametrize("most", [1, 4])

@@ -2,6 +2,7 @@
 
 import sys
 import threading
+import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,6 +18,7 @@ import pytest
 
 import dphist as dh
 from dphist.errors import DataError
+from dphist.tables.engine import quiet as quiet_module
 from dphist.tables.engine.quiet import quiet
 from dphist.tables.engine.redaction import redact_errors
 
@@ -32,6 +34,15 @@ def noisy_call() -> int:
     warnings.warn("of the data", stacklevel=1)
     np.float64(1) / np.zeros(1)
     return 7
+
+
+@pytest.fixture(autouse=True)
+def nobody_is_quiet() -> None:
+    """Wait until frames that failed in an earlier test are quiet no longer."""
+    end = time.monotonic() + 20
+    while quiet_module._muting:
+        assert time.monotonic() < end
+        time.sleep(0.01)
 
 
 @pytest.mark.parametrize("action", ["error", "always", "default"])

@@ -14,6 +14,7 @@ from typing import IO, Any, cast
 from dphist.errors import ParameterError
 
 _PIECE = 65536
+_AT_ONCE = select.PIPE_BUF  # bytes that a pipe takes whole, if it takes any
 _END = 2.0  # seconds that a program gets to end when its input does
 _MORE = 5.0  # seconds in which a program that has answered once may show that it goes on
 
@@ -59,8 +60,9 @@ class _Running:
 class LineProgram:
     """Runs a mechanism in a program that answers lines; started again if it ends with an error.
 
-    The first run has a process of its own, whose input then ends: so a line too many is seen
-    however late it comes, and no answer is taken for that to the question before.
+    The first run has a process of its own, whose input then ends: a line too many that comes
+    before the program ends, or in five seconds, is seen, and no answer is taken for that to the
+    question before.
 
     What it prints that is not JSON is compared as text. What it has written to its error output
     when it answers is part of what it shows, and so is its exit status if it ends instead.
@@ -92,10 +94,12 @@ class LineProgram:
         if running.unread or select.select([running.output], [], [], 0)[0]:
             self._refuse_more(running)
         try:
-            running.input.write(json.dumps(data).encode() + b"\n")
-            line = self._line(running)
+            line = self._line(running, json.dumps(data).encode() + b"\n")
         except BrokenPipeError:
             line = None
+        except BaseException:  # else a later question would get this one's answer
+            self._stop()
+            raise
         if line is None:
             return self._ended(running)
         errors = running.new_errors()
@@ -130,14 +134,19 @@ class LineProgram:
             self._end = weakref.finalize(self, self._running.end)
         return self._running
 
-    def _line(self, running: _Running) -> bytes | None:
-        """Return the next line, or None if the program has ended."""
+    def _line(self, running: _Running, question: bytes) -> bytes | None:
+        """Ask, and return the next line, or None if the program has ended."""
         until = time.monotonic() + self._patience
-        while b"\n" not in running.unread:
-            left = until - time.monotonic()
-            if left <= 0 or not select.select([running.output], [], [], left)[0]:
-                self._stop()
+        while question or b"\n" not in running.unread:
+            left = max(until - time.monotonic(), 0)
+            asking = [running.input] if question else []
+            reads, writes, _ = select.select([running.output], asking, [], left)
+            if not reads and not writes:
                 raise self._silent(f"it has not in {self._patience:g} seconds")
+            if writes:
+                question = question[os.write(running.input.fileno(), question[:_AT_ONCE]) :]
+            if not reads:
+                continue
             piece = os.read(running.output.fileno(), _PIECE)
             if not piece:
                 return None
@@ -146,7 +155,11 @@ class LineProgram:
         return line
 
     def _ended(self, running: _Running) -> dict[str, Any]:
-        status, printed = running.process.wait(), running.unread
+        try:
+            status, printed = running.process.wait(self._patience), running.unread
+        except subprocess.TimeoutExpired:
+            self._stop()
+            raise self._silent("it has closed its output") from None
         shown = {"printed": _json(printed), "status": status, "errors": running.new_errors()}
         self._stop()
         if not status and not printed:

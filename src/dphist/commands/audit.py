@@ -175,6 +175,8 @@ def _audited(
     parameters = dict(map(named_value, options.set))
     if options.lines and not options.program:
         raise UsageError("--lines needs --program")
+    if options.program and parameters:
+        raise UsageError("--set is for mechanisms: put parameters into the command of --program")
     shared: dict[str, Any] = {
         "seconds": seconds,
         "confidence": confidence,

@@ -220,7 +220,7 @@ def _check(options: argparse.Namespace) -> None:
     if options.only and not options.mechanism:
         raise UsageError("--only needs --mechanism")
     for name in _COLUMNS - _TAKEN[given[0]]:
-        if getattr(options, name) not in (None, 1):  # 1 is the default of --max-count
+        if getattr(options, name) not in (None, 1 if name == "max_count" else None):
             raise UsageError(f"--{name.replace('_', '-')} does not go with --{given[0]}")
     file = getattr(options, given[0])
     if not Path(file).is_file():

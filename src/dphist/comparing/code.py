@@ -3,12 +3,16 @@
 import functools
 import hashlib
 import inspect
-import marshal
+import secrets
+from collections.abc import Iterator
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from types import CodeType
 from typing import Any
 
 _MARK = "code "
+_PLAIN = (bool, int, float, complex, str, bytes, Fraction, Decimal, type(None))
 
 
 def with_code(parameters: str, mechanism: Any) -> str:
@@ -26,17 +30,49 @@ def without_code(parameters: str) -> str:
 
 
 def _code_of(mechanism: Any) -> str:
-    if isinstance(mechanism, functools.partial):
-        mechanism = mechanism.func
-    if not (inspect.isclass(mechanism) or inspect.isroutine(mechanism)):
-        mechanism = type(mechanism)
-    if (mechanism.__module__ or "").partition(".")[0] == "dphist":
+    held = mechanism.func if isinstance(mechanism, functools.partial) else mechanism
+    known = held if inspect.isclass(held) or inspect.isroutine(held) else type(held)
+    if (known.__module__ or "").partition(".")[0] == "dphist":
         return ""
-    try:  # the whole file: a mechanism may call what stands beside it
-        held = Path(inspect.getfile(mechanism)).read_bytes()
+    return hashlib.sha256("\n".join(_parts(mechanism)).encode()).hexdigest()[:12]
+
+
+def _parts(mechanism: Any) -> Iterator[str]:
+    """Yield what decides about a mechanism's runs; something random where that cannot be told."""
+    if isinstance(mechanism, functools.partial):
+        yield _value((mechanism.args, tuple(sorted(mechanism.keywords.items()))))
+        yield from _parts(mechanism.func)
+    elif inspect.isclass(mechanism):
+        yield f"{mechanism.__qualname__} {_file(mechanism) or _anew()}"
+    elif inspect.isfunction(mechanism):
+        yield f"{mechanism.__qualname__} {_file(mechanism)} {_code(mechanism.__code__)}"
+        cells = tuple(cell.cell_contents for cell in mechanism.__closure__ or ())
+        defaults = tuple((mechanism.__kwdefaults__ or {}).items())
+        yield _value((cells, mechanism.__defaults__ or (), defaults))
+    else:
+        yield from _parts(type(mechanism))
+        yield _value(tuple(vars(mechanism).items())) if hasattr(mechanism, "__dict__") else _anew()
+
+
+def _file(known: Any) -> str:
+    """Return the content of the whole file: a mechanism may call what stands beside it."""
+    try:
+        return hashlib.sha256(Path(inspect.getfile(known)).read_bytes()).hexdigest()
     except (OSError, TypeError):  # typed in
-        held = b""
-    code = getattr(mechanism, "__code__", None)
-    if isinstance(code, CodeType):  # which of several in a file
-        held += marshal.dumps(code)
-    return hashlib.sha256(held).hexdigest()[:12]
+        return ""
+
+
+def _code(code: CodeType) -> str:
+    """Return code without the names of files, which may move."""
+    parts = [_code(one) if isinstance(one, CodeType) else repr(one) for one in code.co_consts]
+    return repr((code.co_name, code.co_code, code.co_names, parts))
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_value, value))})"
+    return repr(value) if isinstance(value, _PLAIN) else _anew()
+
+
+def _anew() -> str:
+    return secrets.token_hex(8)

@@ -4,6 +4,7 @@ A commit takes some milliseconds, in which other threads bring further events. T
 threads then counts all events that wait, in the order of their arrival, as one batch.
 """
 
+import contextlib
 import queue
 import threading
 import time
@@ -35,12 +36,12 @@ class GroupCommit:
     system's signals never waits for the call that it interrupts.
     """
 
-    __slots__ = ("_expected", "_last_commit", "_live", "_threads", "_waiting")
+    __slots__ = ("_calls", "_expected", "_last_commit", "_live", "_waiting")
 
     def __init__(self, live: LiveState) -> None:
         self._live = live
         self._waiting: deque[_Call] = deque()
-        self._threads: set[int] = set()
+        self._calls: dict[int, _Call] = {}  # of each thread, while it waits
         self._expected = 1  # how many events may soon wait
         self._last_commit = 0.0  # seconds
 
@@ -57,11 +58,11 @@ class GroupCommit:
         self._live.refuse_forks()
         self._live.refuse_calls_within_calls()
         thread = threading.get_ident()
-        if thread in self._threads:  # as within a call: it could wait for itself
+        if thread in self._calls:  # as within a call: it could wait for itself
             raise StateError(IN_USE)
         call = _Call(event, thread)
         try:
-            self._threads.add(thread)
+            self._calls[thread] = call
             self._waiting.append(call)
             while not call.is_done:
                 if self._is_first(call):
@@ -69,7 +70,7 @@ class GroupCommit:
                 elif not call.was_woken(_PATIENCE):
                     self._look_for(call)
         finally:  # it may be interrupted at any point
-            self._threads.discard(thread)
+            self._calls.pop(thread, None)
             if not call.is_done:
                 self._withdraw(call)
         if call.error is not None:
@@ -145,8 +146,9 @@ class GroupCommit:
         """Give up on an event that was taken by a thread that an interrupt kept from settling."""
         with self._live.lock:  # now nobody is taking or settling
             # A thread may be interrupted again while it withdraws the first event of the queue.
-            while self._waiting and self._waiting[0].thread not in self._threads:
-                self._waiting.popleft()
+            with contextlib.suppress(IndexError, ValueError):  # others withdraw meanwhile
+                while (head := self._waiting[0]) is not self._calls.get(head.thread):
+                    self._waiting.remove(head)
             if not call.is_done and call not in self._waiting:
                 call.error = _error_for_all(None)
                 call.is_done = True

@@ -1,6 +1,7 @@
 """Queries that a signal stops at once."""
 
 import contextlib
+import contextvars
 import threading
 from collections.abc import Callable
 from typing import TypeVar
@@ -29,9 +30,11 @@ def interruptible(connection: duckdb.DuckDBPyConnection, call: Callable[[], T]) 
     errors: list[BaseException] = []
     ended = threading.Event()
 
+    settings = contextvars.copy_context()  # such as `Resources`
+
     def work() -> None:
         try:
-            results.append(call())
+            results.append(settings.run(call))
         except BaseException as error:
             errors.append(error)
         finally:

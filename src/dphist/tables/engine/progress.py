@@ -141,8 +141,9 @@ def reported(measure: Measure, progress: Report | None) -> Iterator[None]:
                 thread.join()
     if not failed.is_set():
         try:
-            total = last.total if last.total is not None else measure().total  # if it was quick
-            report(Measured(1.0, total, total, last.unit), 1.0)
+            state = last if last.total is not None else measure()  # if it was quick
+            done = state.done if state.total is None else state.total
+            report(Measured(1.0, state.total, done, state.unit), 1.0)
         except Exception:
             return  # like all calls, this one must survive a function that raises
 

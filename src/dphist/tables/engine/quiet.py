@@ -20,6 +20,7 @@ _inside = threading.local()
 _lock = threading.Lock()
 _running = 0
 _filters: Any = None
+_muting = 0  # calls that are quiet, and those that linger
 
 
 @contextmanager
@@ -53,7 +54,7 @@ def _enter() -> None:
             _filters = warnings.catch_warnings()
             _filters.__enter__()
             warnings.simplefilter("ignore")
-            sys.stdout, sys.stderr = _muted(sys.stdout), _muted(sys.stderr)
+            _mute()
 
 
 def _leave() -> None:
@@ -62,8 +63,36 @@ def _leave() -> None:
         _running -= 1
         if _running == 0:
             _filters.__exit__(None, None, None)
-            # A stream that other code has replaced in the meantime stays.
-            sys.stdout, sys.stderr = _restored(sys.stdout), _restored(sys.stderr)
+            _unmute()
+
+
+def linger(seconds: float) -> None:
+    """Drop what threads of libraries print for a while, as they may not end at once."""
+    with _lock:
+        _mute()
+    timer = threading.Timer(seconds, _end_of_lingering)
+    timer.daemon = True
+    timer.start()
+
+
+def _end_of_lingering() -> None:
+    with _lock:
+        _unmute()
+
+
+def _mute() -> None:
+    global _muting
+    _muting += 1
+    # Also if others are quiet already: a stream may have been replaced since.
+    sys.stdout, sys.stderr = _muted(sys.stdout), _muted(sys.stderr)
+
+
+def _unmute() -> None:
+    global _muting
+    _muting -= 1
+    if _muting == 0:
+        # A stream that other code has replaced in the meantime stays.
+        sys.stdout, sys.stderr = _restored(sys.stdout), _restored(sys.stderr)
 
 
 def _muted(stream: Any) -> Any:
@@ -76,7 +105,7 @@ def _restored(stream: Any) -> Any:
 
 def _is_foreign() -> bool:
     """Whether this thread is a library's own, as that in which Polars calls Python functions."""
-    return isinstance(threading.current_thread(), threading._DummyThread)
+    return _muting > 0 and isinstance(threading.current_thread(), threading._DummyThread)
 
 
 class _Muted:

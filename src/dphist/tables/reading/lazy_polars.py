@@ -6,10 +6,13 @@ from typing import Any
 
 import pyarrow as pa
 
+from dphist.tables.engine.quiet import linger
 from dphist.tables.engine.redaction import Wall
 from dphist.tables.reading.arrow import check_column, combine
 from dphist.tables.reading.columns import Wanted
 from dphist.tables.reading.source import ROWS_AT_ONCE, Batches, StreamedSource
+
+_UNTIL_IT_ENDS = 5.0  # seconds, for the few chunks after which Polars notices that nobody reads
 
 
 class LazyPolarsSource(StreamedSource):
@@ -36,17 +39,19 @@ class LazyPolarsSource(StreamedSource):
         import polars
 
         yield self._check(polars.DataFrame(schema=self._columns.collect_schema()))
-        chunks = self._chunks()
-        for chunk in chunks:
-            try:
-                parts = [self._check(part) for part in chunk.iter_slices(ROWS_AT_ONCE)]
-            except Exception:
-                # Polars would go on with the query in its own threads, where nobody mutes any more
-                # what the caller's Python functions print.
-                for _ in chunks:
-                    pass
-                raise
-            yield from parts
+        yield from self._counted(self._parts())
+
+    def _parts(self) -> Batches:
+        is_read = False
+        try:
+            for chunk in self._chunks():
+                for part in chunk.iter_slices(ROWS_AT_ONCE):
+                    yield self._check(part)
+            is_read = True
+        finally:
+            if not is_read:
+                # Polars calls the caller's functions for some chunks more, in its own threads.
+                linger(_UNTIL_IT_ENDS)
 
     def _chunks(self) -> Iterator[Any]:
         if not hasattr(self._columns, "collect_batches"):
