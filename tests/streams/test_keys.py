@@ -156,7 +156,7 @@ def batch_at(offset: int) -> list[list[str]]:
 @pytest.mark.verify
 def test_a_consumer_that_is_killed_at_random_counts_each_event_once(tmp_path: Path) -> None:
     """As of Kafka: the log is kept by somebody else, and read again from where the state says."""
-    draw, batches, kills = random.Random(7), 60, 0
+    draw, batches, kills = random.Random(7), 300, 0
     while True:
         with subprocess.Popen(
             [sys.executable, "-c", CONSUMER, str(tmp_path / "s"), str(batches)],
