@@ -14,7 +14,7 @@ from typing import IO, Any, cast
 from dphist.errors import ParameterError
 
 _PIECE = 65536
-_AT_ONCE = select.PIPE_BUF  # bytes that a pipe takes whole, if it takes any
+_AT_ONCE = getattr(select, "PIPE_BUF", 512)  # bytes that a pipe takes whole, if it takes any
 _END = 2.0  # seconds that a program gets to end when its input does
 _MORE = 5.0  # seconds in which a program that has answered once may show that it goes on
 
