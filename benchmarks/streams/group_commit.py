@@ -16,6 +16,8 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
 from benchmarks.markdown import print_table
 from dphist import ContinualHistogram
@@ -31,18 +33,20 @@ class _Commits:
 
     def __init__(self) -> None:
         self.number = 0
-        self._commit = Store.commit
+        commit = Store.commit
+
+        def counted(store: Store, rows: Any) -> None:
+            self.number += 1
+            commit(store, rows)
+
+        self._counting = patch.object(Store, "commit", counted)
 
     def __enter__(self) -> "_Commits":
-        def counted(store: Store, rows: object) -> None:
-            self.number += 1
-            self._commit(store, rows)  # type: ignore[arg-type]
-
-        Store.commit = counted  # type: ignore[method-assign,assignment]
+        self._counting.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        Store.commit = self._commit  # type: ignore[method-assign]
+        self._counting.stop()
 
 
 def rate(folder: Path, threads: int, seconds: float, *, grouped: bool) -> tuple[float, float]:
