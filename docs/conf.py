@@ -23,10 +23,12 @@ extensions = [
     "outside",
     "contents",
     "command_line",
+    "phone",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_build", "ext", "templates"]
 templates_path = ["templates"]
+smartquotes_action = "qe"  # quotes and ellipses; two hyphens begin an option
 default_role = "code"  # a name between single backticks in a docstring
 
 # The pages are plain Markdown, as a repository host shows them: no extension of MyST is needed.

@@ -1,5 +1,6 @@
 """The site that `make docs` builds: complete, without warnings, and without other hosts."""
 
+import importlib
 import itertools
 import re
 import subprocess
@@ -13,6 +14,7 @@ import dphist as dh
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
+sys.path.append(str(DOCS / "ext"))
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 WIDTHS = (400, 1200)  # pixels, of a phone and of a desk
 # What a browser loads by itself; a link that a reader follows may lead anywhere.
@@ -88,10 +90,35 @@ def test_the_site_is_built_and_asks_no_other_host(site) -> None:
             assert all(url.startswith(("file:", "data:")) for url in asked)
             assert not wrong
             context.close()
+        _check_every_page_on_a_phone(browser, site)
         page = browser.new_page()
         page.goto((site / "search.html").as_uri() + "?q=threshold")
         page.wait_for_selector("ul.search li")
         assert page.locator("ul.search li").count() > 5
+
+
+# Elements that reach beyond the window, where nothing around them can be moved sideways.
+CUT_OFF = """() => [...document.querySelectorAll('article *')].filter(e => {
+  const box = e.getBoundingClientRect();
+  if (box.width === 0 || box.right <= innerWidth + 1 || !e.checkVisibility()) return false;
+  for (let around = e; around; around = around.parentElement)
+    if (['auto', 'scroll'].includes(getComputedStyle(around).overflowX)) return false;
+  return true;
+}).map(e => e.outerHTML.slice(0, 100))"""
+
+
+def _check_every_page_on_a_phone(browser, site: Path) -> None:
+    page = browser.new_page(viewport={"width": WIDTHS[0], "height": 900})
+    for path in sorted(site.rglob("*.html")):
+        page.goto(path.as_uri())
+        assert not page.evaluate(CUT_OFF), path
+    page.goto((site / "understand" / "mechanisms.html").as_uri())
+    pictures = "[...document.querySelectorAll('article img')]"
+    assert page.evaluate(f"{pictures}.length") > 5
+    assert page.evaluate(
+        f"{pictures}.every(e => e.currentSrc.includes('-narrow') && e.naturalWidth > 300)"
+    )
+    page.close()
 
 
 def _listen(page, asked: list[str], wrong: list[str]) -> None:
@@ -112,3 +139,38 @@ def test_loads_from_other_hosts_are_found(text) -> None:
     assert LOADED.search(text)
     assert not LOADED.search('<a href="https://a.example">a</a> <script src="x.js"></script>')
     assert IN_STYLES.search("@import 'https://a.example/x.css'")
+
+
+def test_pictures_have_narrow_variants_and_links() -> None:
+    phone = importlib.import_module("phone")
+    body = '<p><img alt="a" src="../_images/a.svg" /><img alt="b" src="../_images/b.png" /></p>'
+    changed = phone.shown(body, {"a.svg"})
+    assert changed.count('href="../_images/') == 2
+    assert re.findall(r'media="(.*?)" srcset="(.*?)"', changed) == [
+        ("(max-width: 600px)", "../_images/a-narrow.svg")
+    ]
+    found = phone.narrow(DOCS / "images")
+    assert {f"{path.stem}.svg" for path in (DOCS / "images" / "explain").glob("*.svg")} == {
+        each for name in found if name.endswith(".svg") for each in (name, found[name].name)
+    }
+
+
+def test_commands_and_prose_may_be_broken_between_words() -> None:
+    broken = importlib.import_module("phone").broken
+
+    def block(language: str, text: str) -> str:
+        kind = f"highlight-{language} notranslate"
+        return f'<div class="{kind}"><div class="highlight"><pre>{text}</pre>'
+
+    option = '<span class="option">--by-hand</span>'
+    assert broken(block("bash", "<i> </i>--by-hand 1")) == block("bash", f"<i> </i>{option} 1")
+    assert broken(block("text", "--by-hand 1")) == block("text", "--by-hand 1")
+    words = "a --by-hand " * 20
+    assert broken(block("text", words)) == block("text long", words.replace("--by-hand", option))
+    assert broken('<span class="pre">--by</span>') == '<span class="pre option">--by</span>'
+
+
+def test_options_in_the_reference_are_written_as_they_are_typed() -> None:
+    text = importlib.import_module("command_line").section("anonymize")
+    assert "column of counts; needs `--label`" in text
+    assert not re.search(r"(?<![`\w-])--[a-z]", re.sub("```.*?```", "", text, flags=re.DOTALL))

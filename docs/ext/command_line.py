@@ -13,6 +13,8 @@ from dphist.commands.registry import COMMANDS, parser_of
 
 PLACE = re.compile(r"^<!-- command ([\w-]+) -->$", re.MULTILINE)
 
+OPTION = re.compile(r"(?<![\w-])(--[a-z][\w-]*)")
+
 
 def section(name: str) -> str:
     """Return the section of a command as Markdown."""
@@ -29,7 +31,7 @@ def _described(parser: argparse.ArgumentParser, summary: str, depth: int) -> Ite
     yield _plain(described)
     yield ""
     yield "```text"
-    yield parser.format_usage().removeprefix("usage: ").rstrip()
+    yield " ".join(parser.format_usage().removeprefix("usage: ").split())
     yield "```"
     yield ""
     for group in parser._action_groups:
@@ -89,8 +91,11 @@ def _help(parser: argparse.ArgumentParser, action: argparse.Action) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return text of a help with its marks as they are, not as those of Markdown."""
-    return re.sub(r"([\\*_<>`\[\]])", r"\\\1", text)
+    """Return text of a help as Markdown that shows it as it is, with options as code."""
+    return "".join(
+        f"`{part}`" if OPTION.fullmatch(part) else re.sub(r"([\\*_<>`\[\]])", r"\\\1", part)
+        for part in OPTION.split(text)
+    )
 
 
 def _cell(text: str) -> str:

@@ -14,10 +14,12 @@ HERE = Path(__file__).resolve().parent
 
 
 def main() -> None:
-    """Write `release.png` beside this script."""
+    """Write `release.png` beside this script, and `release-narrow.png` for a phone."""
     profile = dphist.Profile.read(HERE.parents[1] / "data" / "passwords_yahoo.csv")
-    axes = dphist.plot(dphist.anonymize(profile, epsilon=1))
-    axes[0].figure.savefig(HERE / "release.png", dpi=150, facecolor="white")
+    release = dphist.anonymize(profile, epsilon=1)
+    for name, columns in (("release", 2), ("release-narrow", 1)):
+        axes = dphist.plot(release, columns=columns)
+        axes[0].figure.savefig(HERE / f"{name}.png", dpi=150, facecolor="white")
 
 
 if __name__ == "__main__":

@@ -9,6 +9,8 @@ figure changes only if its mechanism does.
 import sys
 from collections.abc import Callable
 
+import style
+
 import anonymized
 import labels
 import privacy
@@ -32,4 +34,5 @@ FIGURES: dict[str, Callable[[], None]] = {
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or FIGURES:
-        FIGURES[name]()
+        for style.narrow in (False, True):
+            FIGURES[name]()

@@ -66,7 +66,7 @@ def top_labels() -> None:
         right.text(
             0.6, 0.78 - 0.22 * row, f"{noisy[place]} (TopThreshold)", color=GREY, fontsize=10
         )
-    right.text(0.02, 0.06, "Noise may change the order of labels that are close.", color=GREY)
+    right.text(0.02, 0.02, "Noise may change the order\nof labels that are close.", color=GREY)
     save(
         figure,
         "top-labels",

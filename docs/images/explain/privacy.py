@@ -18,12 +18,12 @@ def two_tables() -> None:
         axes.bar(values - 0.2, 100 * without, 0.4, color=BLUE, label="true count 100")
         axes.bar(values + 0.2, 100 * with_record, 0.4, color=ORANGE, label="true count 101")
         axes.set(title=f"ε = {epsilon:g}", xlabel="released count", ylabel="chance, %")
-        axes.set_ylim(0, 50)
-    left.legend(loc="upper left")
+        axes.set_ylim(0, 60)
+    left.legend(loc="upper left", borderpad=0)
     left.annotate(
         "e = 2.7 times as likely\nwith the record",
         (101.3, 46),
-        (104, 36),
+        (103, 50),
         arrowprops={"arrowstyle": "-", "color": GREY},
         color=GREY,
     )
@@ -99,7 +99,8 @@ def error_and_epsilon() -> None:
         right.loglog(epsilons, 100 * noise / count, color=color, label=f"{count:,} records")
     right.axhline(1, color=GREY, linewidth=0.8, linestyle=":")
     right.set(title="The same, in percent of the count", xlabel="ε", ylabel="%")
-    right.legend()
+    right.set_ylim(bottom=2e-8)
+    right.legend(loc="lower left")
     save(
         figure,
         "error-and-epsilon",

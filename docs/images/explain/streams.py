@@ -55,7 +55,7 @@ def noise_over_time() -> None:
     axes.axhline(fresh, color=ORANGE, label="fresh noise at every event")
     axes.set(title="Noise of a running count, at ε = 1 in total", xlabel="events so far")
     axes.set(ylabel="standard deviation, records", xscale="log", yscale="log")
-    axes.legend()
+    axes.legend(loc="center right", bbox_to_anchor=(1, 0.73))
     save(
         figure,
         "streams",

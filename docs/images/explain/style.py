@@ -1,8 +1,13 @@
-"""How all figures look: dark text on a white card, for light and dark pages."""
+"""How all figures look: dark text on a white card, for light and dark pages.
+
+Each figure is drawn twice: with its panels side by side, and for a phone as ``NAME-narrow.svg``,
+one below the other. The text of both is as large as that of the page.
+"""
 
 import hashlib
 import io
 import re
+import textwrap
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
@@ -14,6 +19,12 @@ from matplotlib.figure import Figure
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 BLUE, ORANGE, GREEN, GREY, PALE = "#0072b2", "#d55e00", "#00805a", "#5f6368", "#d9e3ec"
+
+narrow = False
+"""Whether figures are drawn for a phone; ``__main__`` draws each in both ways."""
+
+NARROW_WIDTH = 4.4
+"""Inches of a figure for a phone, so that the browser hardly scales it."""
 
 _SETTINGS = {
     "svg.fonttype": "path",  # looks alike wherever it is shown
@@ -41,15 +52,31 @@ def repeatable(seed: str) -> Callable[[int], bytes]:
 
 
 def panels(width: float, height: float, *columns: float) -> tuple[Figure, list[Any]]:
-    """Return a figure of so many inches, and its axes side by side with these relative widths."""
+    """Return a figure of these many inches, and its axes side by side with these relative widths.
+
+    On a phone up to two axes stand below each other, and more of them in two columns.
+    """
     mpl.rcParams.update(_SETTINGS)
+    across = len(columns)
+    if narrow:
+        across = 1 if len(columns) < 3 else 2
+        width, height = NARROW_WIDTH, height * len(columns) / across
+        columns = (1,) * len(columns)
     figure = Figure(figsize=(width, height), layout="constrained", facecolor="white")
-    axes = figure.subplots(1, len(columns), gridspec_kw={"width_ratios": columns}, squeeze=False)
-    return figure, list(axes[0])
+    axes = figure.subplots(
+        len(columns) // across,
+        across,
+        gridspec_kw={"width_ratios": columns[:across]},
+        squeeze=False,
+    )
+    return figure, list(axes.flat)
 
 
 def save(figure: Figure, name: str, title: str, said: str) -> None:
     """Write ``NAME.svg`` beside this file, with a title and a text alternative inside."""
+    if narrow:
+        name = f"{name}-narrow"
+        _wrap_titles(figure)
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     text = re.sub(
@@ -61,3 +88,12 @@ def save(figure: Figure, name: str, title: str, said: str) -> None:
     )
     text = "\n".join(line.rstrip() for line in text.splitlines())
     (HERE / f"{name}.svg").write_text(text + "\n", encoding="utf-8")
+
+
+def _wrap_titles(figure: Figure) -> None:
+    """Break the titles of axes that are too long for a narrow figure."""
+    figure.draw_without_rendering()  # lays out the axes
+    for axes in figure.axes:
+        letters = int((figure.get_figwidth() * (1 - axes.get_position().x0)) / 0.1)  # inches each
+        if len(heading := axes.get_title(loc="left")) > letters:
+            axes.set_title(textwrap.fill(heading, letters), loc="left")
