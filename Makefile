@@ -49,6 +49,9 @@ audit: $(VENV)/.verify
 mutants: $(VENV)/.dev
 	$(BIN)/python -m mutants $(MUTANTS)
 
+# British spellings in public names, of dphist (`dh.audit(neighbours=...)`), NumPy and diffprivlib.
+PUBLIC_NAMES := neighbours,writeable,randomise
+
 # mypy reads the tests of every target: what they import has to be there.
 check: $(VENV)/.verify
 	$(BIN)/ruff format --check .
@@ -57,6 +60,8 @@ check: $(VENV)/.verify
 	$(BIN)/lint-imports
 	$(BIN)/codespell *.md docs src examples benchmarks mutants
 	$(BIN)/codespell --builtin en-GB_to_en-US $$(git ls-files '*.md')
+	$(BIN)/codespell --builtin en-GB_to_en-US -L $(PUBLIC_NAMES) \
+	  src docs examples benchmarks mutants releasing
 
 format: $(VENV)/.dev
 	$(BIN)/ruff format .

@@ -42,7 +42,7 @@ def nowhere(heights: np.ndarray) -> np.ndarray:
 
 
 def unsteadied(ends: Any, counts: Any, epsilon: float, roughness: object) -> np.ndarray:
-    """Heights of blocks without a look at what is likely of their neighbours."""
+    """Heights of blocks without a look at what is likely of their neighbors."""
     return scan_smoothing.block_heights(ends, counts)
 
 

@@ -158,7 +158,7 @@ def advanced(epsilon: float, number: int, delta: float) -> float | None:
 
 
 def optimal(epsilon: float, number: int, delta: float) -> float | None:
-    """Return the least epsilon at which `number` randomised responses have this delta.
+    """Return the least epsilon at which `number` randomized responses have this delta.
 
     Kairouz, Oh and Viswanath 2015, Theorem 3.3: that is the best that can be said of pairs.
     """

@@ -19,7 +19,7 @@ from dphist import Profile
 
 IntArray = npt.NDArray[np.int64]
 
-# From here on neighbouring representative counts may be equal: they are sqrt(ln(1/epsilon))
+# From here on neighboring representative counts may be equal: they are sqrt(ln(1/epsilon))
 # apart where they start, and a bit must move something.
 LARGEST_EPSILON = 1 / math.e
 
@@ -32,7 +32,7 @@ def low_privacy_bits(n: int) -> int:
 def low_privacy(n: int, bits: Iterable[int]) -> Profile:
     """Return the instance with counts 2 (k - i) + bit i, for i = 1..k.
 
-    Neighbouring counts stay in order whatever the bits, so the sorted L1 distance of two
+    Neighboring counts stay in order whatever the bits, so the sorted L1 distance of two
     instances is the Hamming distance of their bits, exactly.
 
     Parameters

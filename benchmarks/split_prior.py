@@ -19,7 +19,7 @@ from dphist.ranges.adaptive_tree import share_prior
 
 # Both halves together: one half empty, sixteen pieces from 0 to 1/2, equal halves.
 OVERALL = np.array([190, 12, 10, 14, 18, 20, 28, 36, 50, 62, 72, 110, 114, 94, 44, 28, 18, 80.0])
-CENTRE = slice(15, 18)  # too few splits tell these pieces apart: they keep the overall proportions
+CENTER = slice(15, 18)  # too few splits tell these pieces apart: they keep the overall proportions
 LEAST_RECORDS, LEAST_SHARE = 100, 1e-5
 
 
@@ -50,8 +50,8 @@ def table_of(shapes: list[Shape]) -> FloatArray:
     overall = OVERALL / OVERALL.sum()
     counted = [splits_of(shape) for shape in shapes]
     mean = np.mean([one / np.sqrt(max(one.sum(), 1)) for one in counted], axis=0) + overall
-    mean[:, CENTRE] = mean[:, CENTRE].sum(axis=1, keepdims=True) * (
-        overall[CENTRE] / overall[CENTRE].sum()
+    mean[:, CENTER] = mean[:, CENTER].sum(axis=1, keepdims=True) * (
+        overall[CENTER] / overall[CENTER].sum()
     )
     mean /= mean.sum(axis=1, keepdims=True)
     found = overall * mean / mean.mean(axis=0)

@@ -65,7 +65,7 @@ def _summary(path: Path, rows: Sequence[Row]) -> None:
         left.plot(_epsilons(relative), [summary.relative for summary in relative], **style)
         right.plot(_epsilons(mine), [summary.rank for summary in mine], **style)
     drawing.log_y_axis(left, (summary.relative or 0 for summary in means))
-    left.axhline(1, color=drawing.GREY, linewidth=1, zorder=1)
+    left.axhline(1, color=drawing.GRAY, linewidth=1, zorder=1)
     left.set_ylabel("Geometric mean over profiles")
     right.set_ylabel("Mean over profiles")
     right.invert_yaxis()

@@ -14,7 +14,7 @@ from dphist.comparing import drawing
 
 _RESOLUTION = 110
 _COLUMNS = 3
-# An overview of more positions than this shows means of neighbours, or it would be a blot.
+# An overview of more positions than this shows means of neighbors, or it would be a blot.
 _MOST_POSITIONS = 500
 _POINTS = 60
 # As in the paper: the better, the darker.
@@ -64,9 +64,9 @@ def draw_errors(
 def _triplets(ax: Axes, means: Mapping[str, Sequence[float]]) -> None:
     width = 0.26
     for place, (name, values) in enumerate(means.items()):
-        label, colour = _BARS[name]
+        label, color = _BARS[name]
         x = np.arange(len(values)) + (place - 1) * width
-        ax.bar(x, values, width, color=colour, label=label)
+        ax.bar(x, values, width, color=color, label=label)
 
 
 def _whole_decades(ax: Axes, values: Sequence[float]) -> None:
@@ -145,7 +145,7 @@ def draw_positions(
 def _true(ax: Axes, histogram: Histogram, window: tuple[int, int], title: str) -> None:
     first, last = window
     shown = histogram.counts[first - 1 : last]
-    ax.step(np.arange(first, last + 1), shown, where="mid", color=drawing.GREY, linewidth=1.6)
+    ax.step(np.arange(first, last + 1), shown, where="mid", color=drawing.GRAY, linewidth=1.6)
     drawing.clean(ax, title)
     if shown[0] > 20 * max(shown[-1], 1):
         ax.set_yscale("symlog", linthresh=1)
@@ -156,14 +156,14 @@ def _true(ax: Axes, histogram: Histogram, window: tuple[int, int], title: str) -
 def _errors(
     ax: Axes, errors: Mapping[str, FloatArray], expected: float, window: tuple[int, int]
 ) -> int:
-    """Draw the errors of a window; return of how many neighbours each point is the mean."""
+    """Draw the errors of a window; return of how many neighbors each point is the mean."""
     first, last = window
     shown = last - first + 1
     size = shown // _POINTS if shown > _MOST_POSITIONS else 1
     label = r"$\tilde{S}$, the noisy counts (expected)"
     ax.axhline(expected, color="#68737e", linestyle=":", linewidth=1.4, label=label)
     for name, style in _LINES.items():
-        # The last neighbours, fewer than a group, are left out.
+        # The last neighbors, fewer than a group, are left out.
         grouped = errors[name][first - 1 : last][: shown // size * size].reshape(-1, size)
         middles = first + (size - 1) / 2 + size * np.arange(len(grouped))
         ax.plot(middles, grouped.mean(axis=1), **style)

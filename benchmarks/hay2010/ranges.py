@@ -40,7 +40,7 @@ BINS = 65_536
 RUNS = 50  # as in the paper
 TREES = ((2, 4), (2, 8), (2, 11), (2, 16), (4, 5), (16, 3), (16, 4))
 
-_COLOURS = {
+_COLORS = {
     "leaves": ("#d08a2e", "o"),
     "nodes": ("#8796a5", "D"),
     "fitted": ("#14202b", "s"),
@@ -163,10 +163,10 @@ def draw(path: Path, shapes: Sequence[Shape], errors: Errors) -> None:
 
 
 def _panel(ax: Axes, sizes: Sequence[int], errors: dict[str, FloatArray]) -> None:
-    for name, (colour, marker) in _COLOURS.items():
+    for name, (color, marker) in _COLORS.items():
         means = errors[name].mean(axis=0)
         style: dict[str, Any] = {
-            "color": colour,
+            "color": color,
             "marker": marker,
             "markersize": 4,
             "linewidth": 1.4,

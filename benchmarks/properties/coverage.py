@@ -27,7 +27,7 @@ RECORDS = (300, 1000, 3000)
 RUNS = 80
 EPSILONS = (None, "1", "0.1")
 RESAMPLES = 50
-# A linear programme takes as long as a hundred of the other estimates.
+# A linear program takes as long as a hundred of the other estimates.
 SLOW_RUNS_SHARE, SLOW_RESAMPLES = 4, 10
 LOW, HIGH = 90, 99  # per cent of the intervals that are to hold
 
@@ -155,7 +155,7 @@ def print_coverage(held: Held, runs: int, questions: Sequence[Question] = QUESTI
     """Print the table, and which cells are not as they are to be."""
     print(
         f"Of {runs} samples, how many in a hundred of the 95 % intervals hold the truth,"
-        f" {' / '.join(NAMES)}; {RESAMPLES} further releases each. For the linear programme"
+        f" {' / '.join(NAMES)}; {RESAMPLES} further releases each. For the linear program"
         f" (valiant-valiant) {slow_runs(runs)} samples and {SLOW_RESAMPLES} further releases."
         " A dash: no interval was given; (of m): only m were.\n"
     )

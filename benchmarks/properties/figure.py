@@ -15,7 +15,7 @@ from benchmarks.properties.populations import LABELS, NAMES
 from dphist.comparing import drawing
 
 _RESOLUTION = 110
-# Okabe and Ito's colours, told apart by all eyes; markers differ as well.
+# Okabe and Ito's colors, told apart by all eyes; markers differ as well.
 _METHODS = {
     "plug-in": ("plug-in", "#8a94a0", "o"),
     "miller-madow": ("Miller–Madow", "#e69f00", "v"),
@@ -52,8 +52,8 @@ def draw(path: Path, errors: entropy_errors.Errors, noises: noise_errors.Errors)
         drawing.clean(ax, law)
     axes[0].set_ylabel("Error of entropy (RMSE), bits", fontsize=9.5)
     handles = [
-        Line2D([], [], color=colour, marker=marker, markersize=5, linewidth=1.6, label=name)
-        for name, colour, marker in _METHODS.values()
+        Line2D([], [], color=color, marker=marker, markersize=5, linewidth=1.6, label=name)
+        for name, color, marker in _METHODS.values()
     ]
     handles += [
         Line2D([], [], color="#14202b", linestyle=style, linewidth=1.6, label=said)
@@ -67,13 +67,13 @@ def draw(path: Path, errors: entropy_errors.Errors, noises: noise_errors.Errors)
 
 def _entropy(ax: Axes, errors: entropy_errors.Errors, place: int) -> None:
     records = entropy_errors.RECORDS
-    for method, (_, colour, marker) in _METHODS.items():
+    for method, (_, color, marker) in _METHODS.items():
         for epsilon, style in ((None, "-"), (_PRIVATE, _DASHED)):
             values = [
                 errors[entropy_errors.Cell(method, n, epsilon, LABELS)][place] for n in records
             ]
             shown: dict[str, Any] = {"marker": marker, "markersize": 5} if epsilon is None else {}
-            ax.plot(records, values, color=colour, linestyle=style, linewidth=1.6, **shown)
+            ax.plot(records, values, color=color, linestyle=style, linewidth=1.6, **shown)
     ax.set_xscale("log")
     ax.set_yscale("log")
     ax.xaxis.set_major_locator(FixedLocator(list(records)))

@@ -2,9 +2,9 @@
 
 What a release of the whole profile competes with (Acharya, Kamath, Sun and Zhang 2018, "INSPECTRE:
 Privately estimating the unseen"). For comparison only: the noise is drawn in floating point, whose
-outcomes can tell neighbours apart (Mironov 2012).
+outcomes can tell neighbors apart (Mironov 2012).
 
-An estimate is constant + sum of f(r, n) phi_r, with f(0, n) = 0. Two neighbouring relations:
+An estimate is constant + sum of f(r, n) phi_r, with f(0, n) = 0. Two neighboring relations:
 
 - one record more or less, the relation of `dphist.anonymize`. The number of records is secret,
   so a share of epsilon buys a noisy one, N. With N fixed, whatever it came out as, and counts
@@ -49,7 +49,7 @@ class Property:
     Attributes
     ----------
     name : what is estimated.
-    form : weights f(r, n), normalised.
+    form : weights f(r, n), normalized.
     unit : n -> what the form is multiplied by.
     constant : n -> what all labels would add if none had a record.
     most : n -> the largest value there can be; the least is 0.
@@ -158,7 +158,7 @@ def noisy_total(total: int, epsilon: float, random: np.random.Generator) -> int:
 def private_estimate(
     asked: Property, profile: Profile, n: int, epsilon: float, random: np.random.Generator
 ) -> float:
-    """Release an estimate for neighbours by one record more or less; n was released before."""
+    """Release an estimate for neighbors by one record more or less; n was released before."""
     noise = laplace(one_record_more_or_less(asked, n), epsilon, random)
     return asked.possible(asked.estimate(profile, n) + noise, n)
 
@@ -166,7 +166,7 @@ def private_estimate(
 def private_estimate_of_public_size(
     asked: Property, profile: Profile, epsilon: float, random: np.random.Generator
 ) -> float:
-    """Release an estimate for neighbours by one record replaced; n is public."""
+    """Release an estimate for neighbors by one record replaced; n is public."""
     n = profile.total
     noise = laplace(one_record_replaced(asked, n), epsilon, random)
     return asked.possible(asked.estimate(profile, n) + noise, n)

@@ -44,8 +44,8 @@ def _clusters(rng: np.random.Generator, shape: tuple[int, ...], number: int) -> 
     """Bells of all widths and weights, drawn as a few hundred points each."""
     weights = np.zeros(shape)
     for _ in range(number):
-        centre, width = rng.integers(0, shape), 2 ** rng.uniform(-1, 5)
-        points = np.rint(centre + rng.normal(0, width, (300, len(shape)))).astype(int)
+        center, width = rng.integers(0, shape), 2 ** rng.uniform(-1, 5)
+        points = np.rint(center + rng.normal(0, width, (300, len(shape)))).astype(int)
         places = tuple(np.clip(points, 0, np.array(shape) - 1).T)
         np.add.at(weights, places, rng.exponential() ** 2 / 300)
     return weights

@@ -45,7 +45,7 @@ class Results:
             return float(np.exp(np.log(values).mean()))
 
     def best(self, family: str, place: Place) -> Contender:
-        """Return the one of a family whose mean is lowest there: hindsight, in its favour."""
+        """Return the one of a family whose mean is lowest there: hindsight, in its favor."""
         among = [c for c in self.contenders if c.family == family]
         return min(among, key=lambda c: self.mean(c.name, place))
 

@@ -3,7 +3,7 @@
     python -m benchmarks.streams.design [--bits 4 8 ...] [--starts N] [--values N]
 
 Variances are in units of sigma_1**2, that of a single count of the same zCDP. The free search
-minimises over all times of decay and weights, with as many parts as the library takes and with
+minimizes over all times of decay and weights, with as many parts as the library takes and with
 one fewer and one more; what it finds is priced by the library's own bound, as the design is.
 """
 

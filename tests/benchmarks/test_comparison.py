@@ -123,7 +123,7 @@ def test_every_contender_releases(contender, counts) -> None:
 
 def test_contenders_are_drawn_apart() -> None:
     assert len({c.name for c in CONTENDERS}) == len(CONTENDERS)
-    assert len({(c.colour, c.dashed) for c in CONTENDERS}) == len(CONTENDERS)
+    assert len({(c.color, c.dashed) for c in CONTENDERS}) == len(CONTENDERS)
 
 
 def keys(counts=(3, 1), epsilon="1", total=None, effort=EFFORT) -> str:

@@ -96,6 +96,6 @@ def test_what_is_put_beside_published_mechanisms_stands_out() -> None:
     found = dh.compare({"mine": dh.RankSplit}, PROFILE, [1], published=True, seconds=20, most=2)
     out = {style.name for style in found.styles if style.stands_out}
     assert out == {"mine"}
-    assert len({(style.colour, style.dashed) for style in found.styles}) == len(found.styles)
+    assert len({(style.color, style.dashed) for style in found.styles}) == len(found.styles)
     alone = dh.compare({"mine": dh.RankSplit, "b": dh.RankSplit}, PROFILE, [1], most=2)
     assert not any(style.stands_out for style in alone.styles)

@@ -81,8 +81,8 @@ class RoundedFirst(TopThreshold):
     __slots__ = ()
 
     def measure(self, counts, source=None):
-        centres = [*counts[: self.k], counts[self.k] + self.threshold]
-        noise = LazyNoise(GAUSSIAN, self.noise_scale, centres, source)
+        centers = [*counts[: self.k], counts[self.k] + self.threshold]
+        noise = LazyNoise(GAUSSIAN, self.noise_scale, centers, source)
         values = [noise.rounded(i) for i in range(self.k + 1)]
         return [(i, v) for i, v in enumerate(values[:-1]) if v > values[-1]]
 

@@ -72,13 +72,13 @@ def test_many_releases_cost_more_than_one_and_no_more_than_ours(name) -> None:
 # --- Against laws that are written down a second time
 
 
-def geometric_law(rate: float, centre: int, reach: int) -> np.ndarray:
+def geometric_law(rate: float, center: int, reach: int) -> np.ndarray:
     """Probabilities from -reach to reach; both ends hold all that lies beyond."""
-    places = np.arange(-reach, reach + 1) - centre
+    places = np.arange(-reach, reach + 1) - center
     alpha = math.exp(-rate)
     law = (1 - alpha) / (1 + alpha) * alpha ** np.abs(places)
-    law[0] = alpha ** (reach + centre) / (1 + alpha)
-    law[-1] = alpha ** (reach - centre) / (1 + alpha)
+    law[0] = alpha ** (reach + center) / (1 + alpha)
+    law[-1] = alpha ** (reach - center) / (1 + alpha)
     return law
 
 
@@ -90,9 +90,9 @@ def delta_of(first: np.ndarray, second: np.ndarray, epsilon: float) -> float:
     )
 
 
-def noisy(rate: float, centre: int, reach: int, threshold: int | None) -> np.ndarray:
+def noisy(rate: float, center: int, reach: int, threshold: int | None) -> np.ndarray:
     """The law of a released count; of counts at most the threshold, only that they are."""
-    law = geometric_law(rate, centre, reach)
+    law = geometric_law(rate, center, reach)
     if threshold is None:
         return law
     cut = reach + threshold + 1
@@ -122,7 +122,7 @@ def both(*laws: np.ndarray) -> np.ndarray:
 def bins_of_a_unit(rate: float) -> list[tuple[np.ndarray, np.ndarray]]:
     """Two bins that change by (3, 0), (2, 1) or (2, -1)."""
     reach = 60
-    at = {centre: geometric_law(rate, centre, reach) for centre in range(-1, 4)}
+    at = {center: geometric_law(rate, center, reach) for center in range(-1, 4)}
     return [(both(at[0], at[0]), both(at[a], at[b])) for a, b in ((3, 0), (2, 1), (2, -1))]
 
 
@@ -162,7 +162,7 @@ def test_thresholds_cost_noise_and_their_delta(max_labels, max_count) -> None:
     absent = np.zeros(reach - threshold + 1)
     absent[0] = 1
     own = noisy(rate, max_count, reach, threshold)
-    shared = [noisy(rate, centre, reach, threshold) for centre in (5, 5 + max_count)]
+    shared = [noisy(rate, center, reach, threshold) for center in (5, 5 + max_count)]
     pairs = [
         (
             both(*[absent] * own_labels, *[shared[0]] * rest),

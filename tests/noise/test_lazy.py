@@ -130,13 +130,13 @@ def test_order_and_rounding_are_those_of_exact_values(name: str) -> None:
             2**64 - 1,
             rng.getrandbits(30),
         ]
-        centres = [rng.choice([0, 0, 1, Fraction(1, 3)]) for _ in chosen]
+        centers = [rng.choice([0, 0, 1, Fraction(1, 3)]) for _ in chosen]
         more = random.Random(trial)
         parts = iter([words(*chosen)])
         noise = LazyNoise(
             LAWS[name],
             Fraction(2, 3),
-            centres,  # type: ignore[arg-type]
+            centers,  # type: ignore[arg-type]
             lambda n, p=parts, m=more: next(p, b"") or m.randbytes(n),  # type: ignore[misc]
         )
         rounded = [noise.rounded(i) for i in range(len(chosen))]
@@ -145,7 +145,7 @@ def test_order_and_rounding_are_those_of_exact_values(name: str) -> None:
             values = [
                 mpmath.mpf(c.numerator) / c.denominator
                 + exact_value(name, middle(noise, i)) * 2 / 3
-                for i, c in enumerate(map(Fraction, centres))  # type: ignore[arg-type]
+                for i, c in enumerate(map(Fraction, centers))  # type: ignore[arg-type]
             ]
             expected = [i for i in range(len(chosen)) if values[i] > values[5]]
             assert order == sorted(expected, key=lambda i: -values[i])
@@ -167,7 +167,7 @@ def test_equal_bits_are_drawn_on_until_they_differ(name: str, agreeing: int) -> 
 @pytest.mark.parametrize("side", [-1, 1])
 @pytest.mark.parametrize("bits", [64, 100, 160])
 def test_values_made_to_be_close_are_told_apart(name: str, bits: int, side: int) -> None:
-    """V_1 lies 2**-bits (or a few) above or below V_0, which has another U and another centre."""
+    """V_1 lies 2**-bits (or a few) above or below V_0, which has another U and another center."""
     gap = Fraction(5, 3)
     known = [3 << 60, 12345, 678, 9, 10, 11]  # U_0, in words of 64 bits
     u = sum(Fraction(word, 1 << 64 * (i + 1)) for i, word in enumerate(known))
@@ -218,12 +218,12 @@ def test_refining_narrows_and_never_moves_away(name: str) -> None:
 
 def test_intervals_hold_the_exact_values(name: str) -> None:
     size = 3000
-    centres = [Fraction(i * 10**6, 7) for i in range(size)]
-    noise = LazyNoise(LAWS[name], Fraction(1, 3), centres, random.Random(6).randbytes)
+    centers = [Fraction(i * 10**6, 7) for i in range(size)]
+    noise = LazyNoise(LAWS[name], Fraction(1, 3), centers, random.Random(6).randbytes)
     with mpmath.workdps(40):
-        for i, centre in enumerate(centres):
+        for i, center in enumerate(centers):
             value = exact_value(name, middle(noise, i)) / 3
-            value += mpmath.mpf(centre.numerator) / centre.denominator
+            value += mpmath.mpf(center.numerator) / center.denominator
             assert noise._low[i] < value < noise._high[i]
 
 

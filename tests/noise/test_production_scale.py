@@ -74,9 +74,9 @@ def test_lazy_noise_of_many_labels_is_made_of_the_system_s_bits(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(os, "urandom", Counted())
-    centres = [0] * 2**18
-    found = LazyNoise(GUMBEL, Fraction(3), centres)
-    assert found._drawn == LazyNoise(GUMBEL, Fraction(3), centres, Counted())._drawn
+    centers = [0] * 2**18
+    found = LazyNoise(GUMBEL, Fraction(3), centers)
+    assert found._drawn == LazyNoise(GUMBEL, Fraction(3), centers, Counted())._drawn
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ def loss_given_total(mechanism: PrivHist, one: Data, other: Data, total: int, mo
         return math.inf
     first = runs[0][1][0]
     assert first[1] == 1
-    # Two-sided geometric laws of centres d apart have log-ratio d epsilon, clamped at 0 or not.
+    # Two-sided geometric laws of centers d apart have log-ratio d epsilon, clamped at 0 or not.
     spent = abs(sum(one) - sum(other)) * float(first[0])
     if total == 0:
         return spent

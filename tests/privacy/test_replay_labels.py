@@ -179,7 +179,7 @@ def released_by_name(mechanism: Any) -> Callable[[Counts], Any]:
     return run
 
 
-def check_centres(one: LazyTranscript, other: LazyTranscript, mechanism: Any) -> Fraction:
+def check_centers(one: LazyTranscript, other: LazyTranscript, mechanism: Any) -> Fraction:
     """Check that counts move by 0 to `max_count`; return the sum of squares, in variances."""
     total = Fraction(0)
     for mine, its in zip(one.asked, other.asked, strict=True):
@@ -206,7 +206,7 @@ def test_top_counts(parameters: dict[str, Any], place: str) -> None:
     run = released_by_name(mechanism)
     transcript = record_lazy(run, counts)
     found = replay_lazy(transcript, run, more)
-    distance = check_centres(transcript, found, mechanism)
+    distance = check_centers(transcript, found, mechanism)
     assert distance <= 2 * mechanism.guarantee.rho
     if place == "common":
         assert distance == 2 * mechanism.guarantee.rho
@@ -232,7 +232,7 @@ def test_top_labels(parameters: dict[str, Any], place: str) -> None:
     counts, more = tied(mechanism, place, 1000)
     run = released_by_name(mechanism)
     transcript = record_lazy(run, counts)
-    check_centres(transcript, replay_lazy(transcript, run, more), mechanism)
+    check_centers(transcript, replay_lazy(transcript, run, more), mechanism)
     replay_lazy(transcript, run, turned(counts, 1000))
 
 
@@ -266,7 +266,7 @@ def test_a_session_of_queries() -> None:
         assert len(transcript.asked) > 25
         spent = 200 - transcript.published[-1][1]
         assert spent == sum(len(labels) for labels, _, _ in transcript.published)
-        check_centres(transcript, replay_lazy(transcript, run, more), mechanism)
+        check_centers(transcript, replay_lazy(transcript, run, more), mechanism)
 
 
 # --- Power

@@ -1,6 +1,6 @@
 """What delta-approximate rho-CDP means, checked on small neighbours for Algorithms 2, 3 and 4.
 
-The mechanism itself runs on all small neighbours, with its noise replaced by a recorder of centres
+The mechanism itself runs on all small neighbours, with its noise replaced by a recorder of centers
 and scale; so the laws of what it releases are known in closed form (that the noise and the choice
 are those is what tests/noise/test_lazy.py and tests/labels/test_top_*.py show). For each pair
 the laws P~, Q~ and the event S of docs/proofs/top_labels.md are made, and three things checked:
@@ -41,14 +41,14 @@ class Recorder:
     script: tuple[float, ...] | None = None
 
     def __init__(
-        self, law: Any, scale: Fraction, centres: Sequence[Any], source: Any = None
+        self, law: Any, scale: Fraction, centers: Sequence[Any], source: Any = None
     ) -> None:
-        self.scale, self.centres = scale, [Fraction(c) for c in centres]
+        self.scale, self.centers = scale, [Fraction(c) for c in centers]
         Recorder.asked = self
 
     def values(self) -> list[float]:
-        noise = Recorder.script or (0,) * len(self.centres)
-        return [float(c) + z for c, z in zip(self.centres, noise, strict=True)]
+        noise = Recorder.script or (0,) * len(self.centers)
+        return [float(c) + z for c, z in zip(self.centers, noise, strict=True)]
 
     def descending_above(self, threshold: int, most: int) -> list[int]:
         if Recorder.script is None:
@@ -89,31 +89,31 @@ def ranked(counts: Counts) -> list[str]:
 
 @dataclass
 class Seen:
-    """What the mechanism works on: centres of its candidates and of the threshold."""
+    """What the mechanism works on: centers of its candidates and of the threshold."""
 
-    centres: dict[str, Fraction]
+    centers: dict[str, Fraction]
     threshold: Fraction
     scale: Fraction
-    empty: Fraction  # the centre of a label of count 0
+    empty: Fraction  # the center of a label of count 0
 
 
 def seen(mechanism: Any, counts: Counts) -> Seen:
     mechanism.release(table(counts, mechanism))
     asked = Recorder.asked
-    top = ranked(counts)[: len(asked.centres) - 1]
-    centres = dict(zip(top, asked.centres, strict=False))
-    shift = asked.centres[0] - counts[top[0]] if top else Fraction(0)
-    return Seen(centres, asked.centres[-1], asked.scale, shift)
+    top = ranked(counts)[: len(asked.centers) - 1]
+    centers = dict(zip(top, asked.centers, strict=False))
+    shift = asked.centers[0] - counts[top[0]] if top else Fraction(0)
+    return Seen(centers, asked.centers[-1], asked.scale, shift)
 
 
 def renamed(one: Seen, other: Seen) -> tuple[list[str], dict[str, Fraction]]:
     """Labels of `one` alone become b0, b1, ...; as many as either side has, empty ones added."""
-    own = [x for x in one.centres if x not in other.centres]
-    foreign = [x for x in other.centres if x not in one.centres]
-    centres = {x: c for x, c in one.centres.items() if x in other.centres}
+    own = [x for x in one.centers if x not in other.centers]
+    foreign = [x for x in other.centers if x not in one.centers]
+    centers = {x: c for x, c in one.centers.items() if x in other.centers}
     spare = [f"b{j}" for j in range(max(len(own), len(foreign)))]
-    values = [one.centres[x] for x in own] + [one.empty] * (len(spare) - len(own))
-    return spare, {**centres, **dict(zip(spare, values, strict=True))}
+    values = [one.centers[x] for x in own] + [one.empty] * (len(spare) - len(own))
+    return spare, {**centers, **dict(zip(spare, values, strict=True))}
 
 
 def neighbours(
@@ -149,9 +149,9 @@ def renyi(p: Sequence[float], q: Sequence[float], order: float) -> float:
 # Algorithm 3: ranked labels, in closed form.
 
 
-def ranking_law(centres: dict[str, Fraction], stop: Fraction, scale: Fraction, k: int) -> dict:
+def ranking_law(centers: dict[str, Fraction], stop: Fraction, scale: Fraction, k: int) -> dict:
     """One exponential mechanism after another over labels and ⊥, until ⊥ or k of them."""
-    weight = {x: math.exp(float((c - stop) / scale)) for x, c in centres.items()}
+    weight = {x: math.exp(float((c - stop) / scale)) for x, c in centers.items()}
     law: dict[tuple, float] = {}
 
     def grow(chosen: tuple, chance: float, left: float) -> None:
@@ -159,9 +159,9 @@ def ranking_law(centres: dict[str, Fraction], stop: Fraction, scale: Fraction, k
             law[chosen] = chance
             return
         law[(*chosen, None)] = chance / (left + 1)
-        for x in centres:
+        for x in centers:
             if x not in chosen:
-                rest = sum(weight[y] for y in centres if y not in chosen and y != x)
+                rest = sum(weight[y] for y in centers if y not in chosen and y != x)
                 grow((*chosen, x), chance * weight[x] / (left + 1), rest)
 
     grow((), 1.0, sum(weight.values()))
@@ -177,9 +177,9 @@ def breaches_of_top_labels(
     k, rho, delta = mechanism.k, float(mechanism.guarantee.rho), float(mechanism.delta)
     finer, domination, mass = [], -1.0, -1.0
     for view, others in (views, views[::-1]):
-        spare, centres = renamed(view, others)
-        law = ranking_law(centres, view.threshold, view.scale, k)
-        released = ranking_law(view.centres, view.threshold, view.scale, k)
+        spare, centers = renamed(view, others)
+        law = ranking_law(centers, view.threshold, view.scale, k)
+        released = ranking_law(view.centers, view.threshold, view.scale, k)
         kept = {y: p for y, p in law.items() if not set(y) & set(spare)}
         domination = max([domination, *(p - released.get(y, 0.0) for y, p in kept.items())])
         mass = max(mass, 1 - sum(kept.values()) - delta)
@@ -347,8 +347,8 @@ def session_law(
 
 
 def query_law(view: Seen, other: Seen, k: int, finer: bool) -> dict:
-    centres = renamed(view, other)[1] if finer else view.centres
-    return ranking_law(centres, view.threshold, view.scale, k)
+    centers = renamed(view, other)[1] if finer else view.centers
+    return ranking_law(centers, view.threshold, view.scale, k)
 
 
 def breach_of_session(
@@ -404,11 +404,11 @@ TOP_THRESHOLD = [
 ]
 
 
-def chance_of_none_above(centres: Sequence[Fraction], stop: Fraction, scale: Fraction) -> float:
+def chance_of_none_above(centers: Sequence[Fraction], stop: Fraction, scale: Fraction) -> float:
     """Pr[no b_j + N_j above the threshold + N], by integration over the threshold's noise."""
     z = np.linspace(-12, 12, 4001)
     inside = np.ones_like(z)
-    for c in centres:
+    for c in centers:
         inside *= norm.cdf(float((stop - c) / scale) + z)
     return float(np.sum(inside * norm.pdf(z)) * (z[1] - z[0]))
 
@@ -420,11 +420,11 @@ def breaches_of_top_threshold(
     views = seen(mechanism, one), seen(mechanism, other)
     mass, both = -1.0, []
     for view, others in (views, views[::-1]):
-        spare, centres = renamed(view, others)
-        kept = chance_of_none_above([centres[x] for x in spare], view.threshold, view.scale)
+        spare, centers = renamed(view, others)
+        kept = chance_of_none_above([centers[x] for x in spare], view.threshold, view.scale)
         mass = max(mass, 1 - kept - float(mechanism.delta))
-        # Centres were taken relative to the next count: undo that, to compare the two.
-        both.append({x: c - view.empty for x, c in {**centres, "⊥": view.threshold}.items()})
+        # Centers were taken relative to the next count: undo that, to compare the two.
+        both.append({x: c - view.empty for x, c in {**centers, "⊥": view.threshold}.items()})
     p, q = both
     assert p.keys() == q.keys()
     square = sum((p[x] - q[x]) ** 2 for x in p)
@@ -507,20 +507,20 @@ def test_what_is_released_dominates_the_renamed_law(parameters: dict) -> None:
         Recorder.script = None
         view, others = seen(mechanism, one), seen(mechanism, other)
         released: dict[tuple, float] = defaultdict(float)
-        for noise, chance in scripted(len(view.centres) + 1):
+        for noise, chance in scripted(len(view.centers) + 1):
             Recorder.script = noise
             value = mechanism.release(table(one, mechanism)).value
             released[tuple(zip(value.labels, value.counts.tolist(), strict=True))] += chance
-        spare, centres = renamed(view, others)
-        for outcome, chance in restricted_law(view, centres, spare, mechanism).items():
+        spare, centers = renamed(view, others)
+        for outcome, chance in restricted_law(view, centers, spare, mechanism).items():
             assert chance <= released[outcome] + SLACK
 
 
-def restricted_law(view: Seen, centres: dict, spare: list[str], mechanism: TopThreshold) -> dict:
+def restricted_law(view: Seen, centers: dict, spare: list[str], mechanism: TopThreshold) -> dict:
     """The law of the table made from all noisy numbers, where no b_j is above ⊥."""
     law: dict[tuple, float] = defaultdict(float)
-    for noise, chance in scripted(len(centres) + 1):
-        noisy = {x: float(c) + z for (x, c), z in zip(centres.items(), noise, strict=False)}
+    for noise, chance in scripted(len(centers) + 1):
+        noisy = {x: float(c) + z for (x, c), z in zip(centers.items(), noise, strict=False)}
         above = {x: v for x, v in noisy.items() if v > float(view.threshold) + noise[-1]}
         if not above.keys() & set(spare):
             rows = [(x, math.floor(v - float(view.empty) + 0.5)) for x, v in above.items()]
@@ -616,10 +616,10 @@ def test_what_is_released_dominates_the_changed_law(parameters: dict) -> None:
         Recorder.script = None
         _, low, spare, _, q = changed_laws(mechanism, larger, smaller)
         released: dict[tuple, float] = defaultdict(float)
-        for noise, chance in scripted(len(low.centres) + 1):
+        for noise, chance in scripted(len(low.centers) + 1):
             Recorder.script = noise
             value = mechanism.release(table(smaller, mechanism)).value
             released[tuple(zip(value.labels, value.counts.tolist(), strict=True))] += chance
-        centres = {x: c + low.empty for x, c in q.items() if x != "⊥"}
-        for outcome, chance in restricted_law(low, centres, spare, mechanism).items():
+        centers = {x: c + low.empty for x, c in q.items() if x != "⊥"}
+        for outcome, chance in restricted_law(low, centers, spare, mechanism).items():
             assert chance <= released[outcome] + SLACK

@@ -56,31 +56,31 @@ def test_the_distance_is_within_its_range(counts: list[int], labels: int) -> Non
         assert 0 <= found <= 1 - 1 / labels
 
 
-@pytest.mark.parametrize(("n", "centre"), [(9, Fraction(1, 2)), (30, Fraction(1, 5))])
-def test_krawtchouk_polynomials_are_unbiased(n: int, centre: Fraction) -> None:
+@pytest.mark.parametrize(("n", "center"), [(9, Fraction(1, 2)), (30, Fraction(1, 5))])
+def test_krawtchouk_polynomials_are_unbiased(n: int, center: Fraction) -> None:
     half = Fraction(1, 8)
-    values = scaled_krawtchouk(np.arange(n + 1), n, float(centre), float(half), 7)
-    for p in (centre, Fraction(1, 10), Fraction(2, 3)):
+    values = scaled_krawtchouk(np.arange(n + 1), n, float(center), float(half), 7)
+    for p in (center, Fraction(1, 10), Fraction(2, 3)):
         chances = np.array([float(comb(n, r) * p**r * (1 - p) ** (n - r)) for r in range(n + 1)])
         for m in range(8):
-            wanted = float(((p - centre) / half) ** m)
+            wanted = float(((p - center) / half) ** m)
             size = float(np.abs(values[m]) @ chances)
             assert values[m] @ chances == pytest.approx(wanted, abs=1e-12 * (1 + size))
 
 
 @pytest.mark.parametrize(
-    ("n", "centre", "half", "counts"),
+    ("n", "center", "half", "counts"),
     [
         (10**8, 40 / 10**8, 40 / 10**8, [0, 1, 10, 30]),
         (10**8, 1e-4, 1e-5, [9_600, 10_000, 10_300]),
     ],
 )
 def test_krawtchouk_polynomials_to_ten_digits(
-    n: int, centre: float, half: float, counts: list[int]
+    n: int, center: float, half: float, counts: list[int]
 ) -> None:
     """Against the generating function's coefficients, in fractions."""
-    values = scaled_krawtchouk(np.array(counts), n, centre, half, 17)
-    c, h = Fraction(centre), Fraction(half)
+    values = scaled_krawtchouk(np.array(counts), n, center, half, 17)
+    c, h = Fraction(center), Fraction(half)
     for column, r in enumerate(counts):
         exact = []
         for m in range(18):

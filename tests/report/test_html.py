@@ -211,10 +211,10 @@ def test_texts_contrast_with_their_background() -> None:
     schemes = re.findall(r":root \{[^}]*?--page: #[^}]*\}", source)
     assert len(schemes) == 3
     for scheme in schemes:
-        colours = dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6})", scheme))
+        colors = dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6})", scheme))
         for text in ("text", "muted", "figure-text", "curve"):
             for ground in ("page", "panel"):
-                assert contrast(colours[text], colours[ground]) >= 4.5
+                assert contrast(colors[text], colors[ground]) >= 4.5
 
 
 def contrast(one: str, other: str) -> float:
@@ -222,7 +222,7 @@ def contrast(one: str, other: str) -> float:
     return (bright + 0.05) / (dark + 0.05)
 
 
-def luminance(colour: str) -> float:
-    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+def luminance(color: str) -> float:
+    parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

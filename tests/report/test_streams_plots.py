@@ -1,4 +1,4 @@
-"""The lines of running counts: where they begin and end, their bands, names and colours."""
+"""The lines of running counts: where they begin and end, their bands, names and colors."""
 
 import re
 
@@ -106,18 +106,18 @@ def test_names_with_room_stay_where_they_want_to_be() -> None:
     np.testing.assert_allclose(apart(np.array([50.0, 20.0]), 7, 0, 100), [50, 20])
 
 
-def brightness(colour: str) -> float:
+def brightness(color: str) -> float:
     """Relative luminance, as the Web Content Accessibility Guidelines define it."""
-    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
     return sum(w * p for w, p in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
 
 
-@pytest.mark.parametrize(("colours", "ground"), [(LIGHT, "#ffffff"), (DARK, "#12171d")])
-def test_colours_are_legible_as_text(colours: tuple[str, ...], ground: str) -> None:
-    assert len(set(colours)) == len(STAND_INS) == len(DASHES) == MOST_LINES
-    for colour in colours:
-        light, dark = sorted((brightness(colour), brightness(ground)), reverse=True)
+@pytest.mark.parametrize(("colors", "ground"), [(LIGHT, "#ffffff"), (DARK, "#12171d")])
+def test_colours_are_legible_as_text(colors: tuple[str, ...], ground: str) -> None:
+    assert len(set(colors)) == len(STAND_INS) == len(DASHES) == MOST_LINES
+    for color in colors:
+        light, dark = sorted((brightness(color), brightness(ground)), reverse=True)
         assert (light + 0.05) / (dark + 0.05) >= 4.5
 
 

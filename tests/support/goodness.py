@@ -16,7 +16,7 @@ LEVEL = 1e-6
 def chi_square_p(samples: np.ndarray, tail: Callable[[np.ndarray], np.ndarray]) -> float:
     """P-value of integer samples against Pr[Z >= z] = tail(z), in cells of expected count >= 5.
 
-    Cells are about fifty, of equal width where the law is, so that scale, centre and zero all
+    Cells are about fifty, of equal width where the law is, so that scale, center and zero all
     matter.
     """
     reach = int(np.max(np.abs(samples))) + 1

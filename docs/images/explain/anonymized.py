@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.patches import Rectangle
-from style import BLUE, GREEN, GREY, ORANGE, PALE, panels, repeatable, save
+from style import BLUE, GRAY, GREEN, ORANGE, PALE, panels, repeatable, save
 
 import dphist as dh
 
@@ -83,7 +83,7 @@ def adaptive_scan() -> None:
     left.set_title("What is counted: columns, then rows")
     value = released.value
     shown = np.repeat(value.counts[::-1], value.prevalences[::-1])
-    right.step(range(1, len(counts) + 1), counts, where="mid", color=GREY, label="true")
+    right.step(range(1, len(counts) + 1), counts, where="mid", color=GRAY, label="true")
     right.step(range(1, len(shown) + 1), shown, where="mid", color=GREEN, label="released")
     right.set(title="What is decoded, at ε = 0.5", xlabel="rank of the label", ylabel="records")
     right.set(xscale="log", yscale="log")
@@ -117,7 +117,7 @@ def partition_sampler() -> None:
         padded = list(candidate) + [0] * (len(counts) - len(candidate))
         away = sum(abs(a - b) for a, b in zip(counts, padded, strict=True))
         rows = np.repeat(np.arange(len(counts) + 1), 2)[1:-1]
-        each.plot(np.repeat(counts, 2), rows, color=GREY, linewidth=1.2)
+        each.plot(np.repeat(counts, 2), rows, color=GRAY, linewidth=1.2)
         each.set(ylim=(len(counts) + 0.6, -0.6), xlim=(-0.6, 12), yticks=[], ylabel="")
         each.set_title("the true one" if not away else f"{away} records away", fontsize=9.5)
     axes[0].set_ylabel("labels")

@@ -3,7 +3,7 @@
 import math
 
 import numpy as np
-from style import BLUE, GREY, ORANGE, PALE, panels, save
+from style import BLUE, GRAY, ORANGE, PALE, panels, save
 
 
 def threshold() -> None:
@@ -15,7 +15,7 @@ def threshold() -> None:
     limit = 75
     colors = [BLUE if each > limit else PALE for each in noisy]
     left.barh(names, noisy, color=colors, height=0.62)
-    left.plot(true, names, "|", color=GREY, markersize=14, label="true count")
+    left.plot(true, names, "|", color=GRAY, markersize=14, label="true count")
     left.axvline(limit, color=ORANGE, label="threshold")
     left.invert_yaxis()
     left.set(title="Released: labels above the threshold", xlabel="noisy count, users")
@@ -31,7 +31,7 @@ def threshold() -> None:
         "at most δ",
         (limit * 0.55 + 5, density[tail][0] * 0.5),
         (70, density.max() * 0.4),
-        arrowprops={"arrowstyle": "-", "color": GREY},
+        arrowprops={"arrowstyle": "-", "color": GRAY},
     )
     right.set(title="Noisy count of a label of one user", xlabel="noisy count, users", yticks=[])
     right.text(limit * 0.55 + 2, density.max() * 0.92, "threshold", color=ORANGE)
@@ -55,7 +55,7 @@ def top_labels() -> None:
     order = np.argsort(-noisy)
     chosen = order[:3]
     left.barh(names, noisy, color=[BLUE if n in chosen else PALE for n in range(8)], height=0.62)
-    left.plot(true, names, "|", color=GREY, markersize=12, label="true count")
+    left.plot(true, names, "|", color=GRAY, markersize=12, label="true count")
     left.invert_yaxis()
     left.set(title="The three largest noisy counts", xlabel="count plus noise, users")
     left.legend(loc="lower right")
@@ -64,9 +64,9 @@ def top_labels() -> None:
     for row, place in enumerate(chosen):
         right.text(0.02, 0.78 - 0.22 * row, f"{row + 1}.  {names[place]}", fontsize=13)
         right.text(
-            0.6, 0.78 - 0.22 * row, f"{noisy[place]} (TopThreshold)", color=GREY, fontsize=10
+            0.6, 0.78 - 0.22 * row, f"{noisy[place]} (TopThreshold)", color=GRAY, fontsize=10
         )
-    right.text(0.02, 0.02, "Noise may change the order\nof labels that are close.", color=GREY)
+    right.text(0.02, 0.02, "Noise may change the order\nof labels that are close.", color=GRAY)
     save(
         figure,
         "top-labels",

@@ -3,7 +3,7 @@
 import math
 
 import numpy as np
-from style import BLUE, GREEN, GREY, ORANGE, PALE, panels, save
+from style import BLUE, GRAY, GREEN, ORANGE, PALE, panels, save
 
 
 def two_tables() -> None:
@@ -24,15 +24,15 @@ def two_tables() -> None:
         "e = 2.7 times as likely\nwith the record",
         (101.3, 46),
         (103, 50),
-        arrowprops={"arrowstyle": "-", "color": GREY},
-        color=GREY,
+        arrowprops={"arrowstyle": "-", "color": GRAY},
+        color=GRAY,
     )
     right.annotate(
         "1.2 times as likely",
         (101.3, 10),
         (101, 22),
-        arrowprops={"arrowstyle": "-", "color": GREY},
-        color=GREY,
+        arrowprops={"arrowstyle": "-", "color": GRAY},
+        color=GRAY,
     )
     save(
         figure,
@@ -64,7 +64,7 @@ def bounding() -> None:
                 drug,
                 ha="center",
                 va="center",
-                color="white" if stays else GREY,
+                color="white" if stays else GRAY,
                 bbox={
                     "boxstyle": "round,pad=.35",
                     "facecolor": BLUE if stays else PALE,
@@ -97,7 +97,7 @@ def error_and_epsilon() -> None:
     left.set(title="Noise on one count", xlabel="ε", ylabel="standard deviation, records")
     for count, color in ((100, ORANGE), (10_000, BLUE), (1_000_000, GREEN)):
         right.loglog(epsilons, 100 * noise / count, color=color, label=f"{count:,} records")
-    right.axhline(1, color=GREY, linewidth=0.8, linestyle=":")
+    right.axhline(1, color=GRAY, linewidth=0.8, linestyle=":")
     right.set(title="The same, in percent of the count", xlabel="ε", ylabel="%")
     right.set_ylim(bottom=2e-8)
     right.legend(loc="lower left")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.patches import Rectangle
-from style import BLUE, GREY, ORANGE, PALE, panels, repeatable, save
+from style import BLUE, GRAY, ORANGE, PALE, panels, repeatable, save
 
 import dphist as dh
 
@@ -26,7 +26,7 @@ def _nodes(axes: Any, levels: int, bins: int, chosen: dict[int, str]) -> None:
                     width,
                     0.8,
                     facecolor=chosen.get(node, "white"),
-                    edgecolor=GREY,
+                    edgecolor=GRAY,
                     linewidth=0.5,
                 )
             )

@@ -1,7 +1,7 @@
 """Figures of streams: the noise of a running count over time."""
 
 import numpy as np
-from style import BLUE, GREEN, GREY, ORANGE, panels, repeatable, save
+from style import BLUE, GRAY, GREEN, ORANGE, panels, repeatable, save
 
 import dphist as dh
 
@@ -24,7 +24,7 @@ def counter() -> None:
         times.append(stream.time)
         seen.append(stream.counts(source=source)["aspirin"])
     figure, (axes,) = panels(9, 3.0, 1)
-    axes.plot(np.arange(1, EVENTS + 1), np.cumsum(events), color=GREY, label="true")
+    axes.plot(np.arange(1, EVENTS + 1), np.cumsum(events), color=GRAY, label="true")
     axes.plot(times, seen, color=BLUE, label="released, read every 32 events")
     axes.set(title="A running count at ε = 1 in total", xlabel="events", ylabel="records")
     axes.legend()

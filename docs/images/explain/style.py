@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
-BLUE, ORANGE, GREEN, GREY, PALE = "#0072b2", "#d55e00", "#00805a", "#5f6368", "#d9e3ec"
+BLUE, ORANGE, GREEN, GRAY, PALE = "#0072b2", "#d55e00", "#00805a", "#5f6368", "#d9e3ec"
 
 narrow = False
 """Whether figures are drawn for a phone; ``__main__`` draws each in both ways."""
@@ -33,7 +33,7 @@ _SETTINGS = {
     "font.size": 10,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "axes.edgecolor": GREY,
+    "axes.edgecolor": GRAY,
     "axes.titlesize": 10.5,
     "axes.titleweight": "bold",
     "axes.titlelocation": "left",

@@ -36,7 +36,7 @@ def anonymize(
 
     Guarantee
     ---------
-    Pure epsilon-DP for neighbours that differ by adding or removing records whose cells
+    Pure epsilon-DP for neighbors that differ by adding or removing records whose cells
     number at most `sensitivity`: see `AdaptiveScan`, the mechanism this uses.
     """
     bound = checked_profile(profile).sensitivity if sensitivity is None else sensitivity

@@ -69,7 +69,7 @@ class Case(ABC):
         return mechanism(epsilon=epsilon, **parameters)
 
     def contender(
-        self, name: str, mechanism: Callable[..., Any], colour: str = "", dashed: bool = False
+        self, name: str, mechanism: Callable[..., Any], color: str = "", dashed: bool = False
     ) -> Contender:
         """Return a contender of a class of mechanisms, or of a partial call of one.
 
@@ -85,7 +85,7 @@ class Case(ABC):
             name,
             told or NOTHING,
             lambda epsilon, _: self.make(mechanism, epsilon, **values),
-            colour,
+            color,
             dashed,
             shown_parameters(mechanism, values),
         )

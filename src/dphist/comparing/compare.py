@@ -212,7 +212,7 @@ def _all_of(own: list[Contender], case: Case, published: bool) -> list[Contender
 
 def _styled_as(one: Contender, other: Contender | None) -> Contender:
     """Return a contender that is drawn as another one of its name is."""
-    return one if other is None else replace(one, colour=other.colour, dashed=other.dashed)
+    return one if other is None else replace(one, color=other.color, dashed=other.dashed)
 
 
 def _cell(

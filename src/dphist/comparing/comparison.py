@@ -63,7 +63,7 @@ class Style:
 
     name: str
     told: str
-    colour: str
+    color: str
     dashed: bool = False
     stands_out: bool = False
 

@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.textpath import TextPath
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
 
-GREY = "#8a94a0"
+GRAY = "#8a94a0"
 _MARKERS = {False: "o", True: "s"}
 _TEXT = 9.5  # points, of a legend
 _LINE = 0.215  # inches, of a line of it
@@ -30,7 +30,7 @@ class Drawn(Protocol):
     def told(self) -> str: ...
 
     @property
-    def colour(self) -> str: ...
+    def color(self) -> str: ...
 
     @property
     def dashed(self) -> bool: ...
@@ -47,12 +47,12 @@ def plain(name: str) -> str:
 def line_style(contender: Drawn) -> dict[str, Any]:
     """Return how a mechanism is drawn everywhere: a variant is dashed, with hollow squares."""
     return {
-        "color": contender.colour,
+        "color": contender.color,
         "linestyle": (0, (4, 2)) if contender.dashed else "-",
         "linewidth": 1.5,
         "marker": _MARKERS[contender.dashed],
         "markersize": 4,
-        "markerfacecolor": "white" if contender.dashed else contender.colour,
+        "markerfacecolor": "white" if contender.dashed else contender.color,
         "markeredgewidth": 1.1,
     }
 
@@ -107,7 +107,7 @@ def clean(ax: Axes, title: str = "") -> None:
     """Leave of the frame what helps reading."""
     ax.set_title(title, loc="left", fontsize=10.5)
     ax.spines[["top", "right"]].set_visible(False)
-    ax.grid(True, which="major", color=GREY, alpha=0.25, linewidth=0.6)
+    ax.grid(True, which="major", color=GRAY, alpha=0.25, linewidth=0.6)
     ax.tick_params(labelsize=9)
 
 

@@ -95,12 +95,12 @@ def styles_of(contenders: Sequence[Contender], case: Case) -> list[Style]:
     """Give each contender a line of its own; those that nobody published stand out from others."""
     known = {one.name for one in case.published()}
     others = any(one.name in known for one in contenders)
-    used = {(one.colour, one.dashed) for one in contenders}
-    free = [(colour, dashed) for dashed in (False, True) for colour in _FREE]
+    used = {(one.color, one.dashed) for one in contenders}
+    free = [(color, dashed) for dashed in (False, True) for color in _FREE]
     left = cycle([one for one in free if one not in used] or free)
     found = []
     for one in contenders:
-        colour, dashed = (one.colour, one.dashed) if one.colour else next(left)
+        color, dashed = (one.color, one.dashed) if one.color else next(left)
         out = others and one.name not in known
-        found.append(Style(one.name, one.told, colour, dashed, out))
+        found.append(Style(one.name, one.told, color, dashed, out))
     return found

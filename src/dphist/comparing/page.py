@@ -66,7 +66,7 @@ def _figure(comparison: Comparison, measure: Measure, name: str, title: str, sai
         # Black would vanish on a dark page: such a line has the color of text.
         black = palette.text or BLACK
         shown = [
-            (replace(style, colour=black) if style.colour == BLACK else style, rows)
+            (replace(style, color=black) if style.color == BLACK else style, rows)
             for style, rows in lines
         ]
         draw_panel(ax, shown, measure, by_time=name == "time")

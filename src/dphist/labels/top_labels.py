@@ -155,9 +155,9 @@ class TopLabels(LabelsMechanism):
         """Return places in `counts`, the largest `candidates` + 1, in the order released."""
         next_count = counts[self.candidates] if len(counts) > self.candidates else 0
         # Order and threshold are the same with next_count taken away everywhere.
-        centres = [c - next_count for c in counts[: self.candidates]]
-        noise = LazyNoise(GUMBEL, self.noise_scale, [*centres, self.threshold], source)
-        return noise.descending_above(len(centres), self.k)
+        centers = [c - next_count for c in counts[: self.candidates]]
+        noise = LazyNoise(GUMBEL, self.noise_scale, [*centers, self.threshold], source)
+        return noise.descending_above(len(centers), self.k)
 
 
 def check_stated(rho: Fraction) -> None:

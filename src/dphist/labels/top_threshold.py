@@ -170,9 +170,9 @@ class TopThreshold(LabelsMechanism):
         Empty labels, which the algorithm pads with, are never released: they get no noise.
         """
         next_count = counts[self.k] if len(counts) > self.k else 0
-        centres = [c - next_count for c in counts[: self.k]]
-        noise = LazyNoise(GAUSSIAN, self.noise_scale, [*centres, self.threshold], source)
-        above = noise.descending_above(len(centres), len(centres))
+        centers = [c - next_count for c in counts[: self.k]]
+        noise = LazyNoise(GAUSSIAN, self.noise_scale, [*centers, self.threshold], source)
+        above = noise.descending_above(len(centers), len(centers))
         return [(i, _clipped(next_count + noise.rounded(i))) for i in above]
 
 

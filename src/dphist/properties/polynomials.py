@@ -92,7 +92,7 @@ class Approximation:
         """Return the coefficients of the powers of x, from the constant one."""
         return _in_powers(self.coefficients, 2, -1)
 
-    def centred_powers(self) -> tuple[Decimal, ...]:
+    def centered_powers(self) -> tuple[Decimal, ...]:
         """Return the coefficients of the powers of z = 2 x - 1, from the constant one."""
         return _in_powers(self.coefficients, 1, 0)
 

@@ -158,22 +158,22 @@ def _polynomial_part(counts: IntArray, n: int, labels: int, low: float, high: fl
     # abs(z) needs at least a square; for low > 0 there are more than 3 records.
     degree = max(degree, 3) if low > 0 else degree
     corner = Fraction(1, 2) if low > 0 else Fraction(1, labels) / Fraction(high)
-    powers = np.array(_centred(corner, degree), np.float64)
-    centre, half = (low + high) / 2, (high - low) / 2
-    scaled = scaled_krawtchouk(counts, n, centre, half, len(powers) - 1)
+    powers = np.array(_centered(corner, degree), np.float64)
+    center, half = (low + high) / 2, (high - low) / 2
+    scaled = scaled_krawtchouk(counts, n, center, half, len(powers) - 1)
     # abs(p - 1/k) = (high - low) abs(x - corner), with p = low + (high - low) x.
     return np.asarray((high - low) * (powers @ scaled))
 
 
 @lru_cache(maxsize=256)
-def _centred(corner: Fraction, degree: int) -> tuple[Decimal, ...]:
-    return best_approximation(Distance(corner), degree).centred_powers()
+def _centered(corner: Fraction, degree: int) -> tuple[Decimal, ...]:
+    return best_approximation(Distance(corner), degree).centered_powers()
 
 
 def scaled_krawtchouk(
-    counts: IntArray, n: int, centre: float, half: float, degree: int
+    counts: IntArray, n: int, center: float, half: float, degree: int
 ) -> FloatArray:
-    """Return unbiased estimates of ((p - centre)/half)**m for m = 0..degree.
+    """Return unbiased estimates of ((p - center)/half)**m for m = 0..degree.
 
     Parameters
     ----------
@@ -182,19 +182,19 @@ def scaled_krawtchouk(
 
     Returns
     -------
-    (degree + 1, k) float64. Krawtchouk polynomials with parameter `centre` have the generating
-    function (1 + (1 - centre) t)**r (1 - centre t)**(n - r), with expectation
-    (1 + (p - centre) t)**n. So the m-th, divided by n(n - 1)...(n - m + 1), is unbiased. Their
+    (degree + 1, k) float64. Krawtchouk polynomials with parameter `center` have the generating
+    function (1 + (1 - center) t)**r (1 - center t)**(n - r), with expectation
+    (1 + (p - center) t)**n. So the m-th, divided by n(n - 1)...(n - m + 1), is unbiased. Their
     recurrence is stable for r near n times the center.
     """
     values = np.ones((degree + 1, len(counts)))
-    offset = counts - n * centre
+    offset = counts - n * center
     if degree >= 1:
         values[1] = offset / (n * half)
     for m in range(1, degree):
         rest = (n - m) * half
-        first = (offset - m * (1 - 2 * centre)) * values[m] / rest
-        second = m * centre * (1 - centre) / (rest * half) * values[m - 1]
+        first = (offset - m * (1 - 2 * center)) * values[m] / rest
+        second = m * center * (1 - center) / (rest * half) * values[m - 1]
         values[m + 1] = first - second
     return values
 

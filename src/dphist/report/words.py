@@ -46,7 +46,7 @@ def checked_release(release: Any) -> Release:
 
 
 def privacy_unit(sensitivity: int, unit: str | None = None) -> str:
-    """Name what is protected: the records that one neighbour has and the other has not.
+    """Name what is protected: the records that one neighbor has and the other has not.
 
     Parameters
     ----------

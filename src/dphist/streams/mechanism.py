@@ -93,7 +93,7 @@ class ContinualMechanism(MechanismBase):
     rho = m**2 D ceil(log2(L + 1)) epsilon**2 / 2, where m is `max_events_per_user` or 1 and D is
     `max_labels`, or the number of listed labels if that is less; and (E, d(E) + delta)-DP for every
     E >= 0 with the exact delta d(E) of Gaussian noise for mu**2 = 2 rho. With listed labels delta
-    is 0. With ``method="laplace"`` the results of all readings are epsilon-DP. Neighbouring streams
+    is 0. With ``method="laplace"`` the results of all readings are epsilon-DP. Neighboring streams
     differ in one event, which is empty in one of them; or, with `max_events_per_user`, in all
     events of one user, which are empty in one of them. The number and the times of events, and the
     times of readings, are public. The streams do not depend on what is released
@@ -224,7 +224,7 @@ class ContinualMechanism(MechanismBase):
 
     @property
     def mu_squared(self) -> Fraction:
-        """Squared distance of neighbours, in variances of the noise."""
+        """Squared distance of neighbors, in variances of the noise."""
         events = self.max_events_per_user or 1
         return events**2 * self.changed_labels * levels(self.horizon) * self.epsilon**2
 

@@ -13,8 +13,8 @@ def edge_heights(ends: IntArray, heights: FloatArray) -> FloatArray:
     """
     edges = np.zeros(len(heights) + 1)
     edges[0] = heights[0]
-    centres = (np.log(ends[:-1] + 0.5) + np.log(ends[1:] + 0.5)) / 2
-    part = (np.log(ends[1:-1] + 0.5) - centres[:-1]) / np.diff(centres)
+    centers = (np.log(ends[:-1] + 0.5) + np.log(ends[1:] + 0.5)) / 2
+    part = (np.log(ends[1:-1] + 0.5) - centers[:-1]) / np.diff(centers)
     widths, logs = np.diff(ends), np.log(np.maximum(heights, 1e-9))
     power = np.exp(logs[:-1] * (1 - part) + logs[1:] * part)
     straight = (heights[:-1] * widths[1:] + heights[1:] * widths[:-1]) / (widths[1:] + widths[:-1])

@@ -9,7 +9,7 @@ import numpy as np
 from dphist.anonymized.adaptive_scan.decoding import decode_curve, kept_heights
 from dphist.anonymized.adaptive_scan.roughness import Roughness, of_columns
 from dphist.anonymized.adaptive_scan.smoothing import block_heights, chance_of_falls
-from dphist.anonymized.adaptive_scan.spread import deviations as modelled_deviations
+from dphist.anonymized.adaptive_scan.spread import deviations as modeled_deviations
 from dphist.anonymized.adaptive_scan.trend import noise_variance
 from dphist.arrays import FloatArray, IntArray
 
@@ -48,7 +48,7 @@ def curve_between(
     if model is not None:
         n = len(model.values)
         scale = _TRUSTED_OF_COLUMNS if roughness is of_columns else _TRUSTED_OF_ROWS
-        spread[:n] += trust * (scale * modelled_deviations(model) - spread[:n])
+        spread[:n] += trust * (scale * modeled_deviations(model) - spread[:n])
     reach = z * spread
     low = np.maximum.accumulate(np.ceil(curve - reach)[::-1])[::-1]
     high = np.minimum.accumulate(np.floor(curve + reach))

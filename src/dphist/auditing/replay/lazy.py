@@ -1,6 +1,6 @@
 """Replaying top-label mechanisms, whose noise is real and known only as far as it is asked about.
 
-They ask `LazyNoise` once for all candidates and the threshold, with centres that are counts less
+They ask `LazyNoise` once for all candidates and the threshold, with centers that are counts less
 the next count. Here the real numbers themselves are kept, by label, with that next count added
 again, so that they can be given to a run on other data: a label has the same noisy count there, and
 the threshold is the same. `docs/proofs/top_labels.md`, Lemmas 3, 5 and 6.
@@ -92,13 +92,13 @@ def _run(
     class Kept:
         """Stands in for `LazyNoise`."""
 
-        def __init__(self, law: Any, scale: Any, centres: Sequence[Any], source: Any = None):
+        def __init__(self, law: Any, scale: Any, centers: Sequence[Any], source: Any = None):
             if not isinstance(scale, Fraction):
                 raise DivergedError("a scale of noise has been through a float")
-            names: list[str | None] = [*order[: len(centres) - 1], THRESHOLD]
-            # All centres are less the next count, which the threshold's keeps.
-            shift = counts[order[0]] - Fraction(centres[0]) if len(centres) > 1 else Fraction(0)
-            exact = {x: Fraction(c) + shift for x, c in zip(names, centres, strict=True)}
+            names: list[str | None] = [*order[: len(centers) - 1], THRESHOLD]
+            # All centers are less the next count, which the threshold's keeps.
+            shift = counts[order[0]] - Fraction(centers[0]) if len(centers) > 1 else Fraction(0)
+            exact = {x: Fraction(c) + shift for x, c in zip(names, centers, strict=True)}
             noisy = {x: c + scale * _normal(rng) for x, c in exact.items()}
             if recorded is not None:
                 known = recorded.asked[len(found.asked)].noisy

@@ -6,8 +6,8 @@ from dphist.comparing.case import Case
 from dphist.comparing.contender import (
     BLACK,
     BLUE,
+    GRAY,
     GREEN,
-    GREY,
     NOTHING,
     ORANGE,
     PURPLE,
@@ -27,7 +27,7 @@ from dphist.ranges import AdaptiveTree, HierarchicalTree, LeafCounts
 PUBLISHED: dict[str, Estimating] = {"HB": hb, "DAWA": dawa, "MWEM": mwem, "PrivTree": priv_tree}
 """For comparison only; MWEM is told the number of records, as in its paper."""
 
-_COLOURS = {"HB": VERMILION, "DAWA": GREEN, "MWEM": PURPLE, "PrivTree": ORANGE}
+_COLORS = {"HB": VERMILION, "DAWA": GREEN, "MWEM": PURPLE, "PrivTree": ORANGE}
 
 
 def contenders(case: Case, bins: tuple[int, ...], sensitivity: int) -> list[Contender]:
@@ -35,10 +35,10 @@ def contenders(case: Case, bins: tuple[int, ...], sensitivity: int) -> list[Cont
     line = len(bins) == 1
     tree = HierarchicalTree
     found = [
-        case.contender("LeafCounts", LeafCounts, GREY),
+        case.contender("LeafCounts", LeafCounts, GRAY),
         _published("Privelet", privelet, sensitivity, SKY),
         *(
-            _published(name, one, sensitivity, _COLOURS[name])
+            _published(name, one, sensitivity, _COLORS[name])
             for name, one in PUBLISHED.items()
             if _takes(name, bins)
         ),
@@ -47,7 +47,7 @@ def contenders(case: Case, bins: tuple[int, ...], sensitivity: int) -> list[Cont
         uneven = partial(tree, branching=2, consistent=False)
         found.append(case.contender("H~ binary", uneven, BLUE, dashed=True))
     found.append(case.contender("H- binary", partial(tree, branching=2, nonnegative=False), BLUE))
-    found.append(case.contender("HierarchicalTree", tree, GREY, dashed=True))
+    found.append(case.contender("HierarchicalTree", tree, GRAY, dashed=True))
     found.append(case.contender("AdaptiveTree", AdaptiveTree, BLACK))
     if line:
         prefix = partial(AdaptiveTree, workload="prefix")
@@ -55,13 +55,13 @@ def contenders(case: Case, bins: tuple[int, ...], sensitivity: int) -> list[Cont
     return found
 
 
-def _published(name: str, estimating: Estimating, sensitivity: int, colour: str) -> Contender:
+def _published(name: str, estimating: Estimating, sensitivity: int, color: str) -> Contender:
     told = TOTAL if name == "MWEM" else NOTHING
 
     def make(epsilon: object, _: object) -> ForComparison:
         return ForComparison(estimating, epsilon=epsilon, sensitivity=sensitivity)  # type: ignore[arg-type]
 
-    return Contender(name, told, make, colour, parameters="for comparison only")
+    return Contender(name, told, make, color, parameters="for comparison only")
 
 
 def _takes(name: str, bins: tuple[int, ...]) -> bool:

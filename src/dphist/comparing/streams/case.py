@@ -22,7 +22,7 @@ from dphist.streams import ContinualHistogram, ContinualMechanism
 from dphist.streams.methods import Method
 
 READINGS = 8
-_COLOURS: dict[Method, str] = {"toeplitz": BLACK, "autoregressive": ORANGE, "binary": BLUE}
+_COLORS: dict[Method, str] = {"toeplitz": BLACK, "autoregressive": ORANGE, "binary": BLUE}
 
 
 class StreamsCase(Case):
@@ -93,9 +93,9 @@ class StreamsCase(Case):
             self.contender(
                 f"ContinualMechanism, {method}",
                 partial(ContinualMechanism, method=method),
-                colour,
+                color,
             )
-            for method, colour in _COLOURS.items()
+            for method, color in _COLORS.items()
         ]
 
     def run(self, mechanism: Any) -> Run:

@@ -226,7 +226,7 @@ def _split(
         kept = np.maximum(between, 1e-4 / precision)
         weight = np.maximum(1 / kept - precision, 0)
         some = weight > 0
-        centre = (mean / kept - estimate * precision) / np.where(some, weight, 1) / whole
-        site_share[use] = np.clip(np.where(some, centre, 0.5), 0, 1)
+        center = (mean / kept - estimate * precision) / np.where(some, weight, 1) / whole
+        site_share[use] = np.clip(np.where(some, center, 0.5), 0, 1)
         site_weight[use] = weight
     return first, spread, Sites(site_share, site_weight), use, found

@@ -30,12 +30,12 @@ EDGES: FloatArray = np.concatenate([_EDGES, 1 - _EDGES[-2::-1]])
 _ORDER = [*range(1, 17), *range(16, 0, -1), 0, 17, 0]
 # (4, 35): pieces between edges, then spikes at 0, 1/2 and 1; each row adds up to 1.
 MASSES: FloatArray = _SMALLER_HALF[:, _ORDER] / np.array([2000] * 33 + [1000, 2000])
-_CENTRES = np.append((EDGES[:-1] + EDGES[1:]) / 2, [0, 0.5, 1])
+_CENTERS = np.append((EDGES[:-1] + EDGES[1:]) / 2, [0, 0.5, 1])
 # (35, 4): 1 where a component is a split of that kind.
-_KIND_OF: FloatArray = np.eye(4)[np.digitize(np.abs(_CENTRES - 0.5), _KIND_EDGES)]
+_KIND_OF: FloatArray = np.eye(4)[np.digitize(np.abs(_CENTERS - 0.5), _KIND_EDGES)]
 
 # (4,): variances of the share under the prior, for a split without counts.
-SHARE_VARIANCES: FloatArray = MASSES @ (_CENTRES - 0.5) ** 2
+SHARE_VARIANCES: FloatArray = MASSES @ (_CENTERS - 0.5) ** 2
 # (1, 4): of the root, which has no parent.
 ANY_KIND: FloatArray = np.full((1, 4), 0.25)
 
@@ -101,28 +101,28 @@ def _posterior(
     chance, pull, stretch = _normal_between((edges - middle) / deviation)
     below, above = edges[:, :-1], edges[:, 1:]
     width = above - below
-    centre = (below + above) / 2
+    center = (below + above) / 2
     thin = width < 1e-3 * deviation
     # The mean of a truncated normal distribution; for a thin or distant piece, its middle.
     inside = np.clip(middle + deviation * pull / np.maximum(chance, 1e-300), below, above)
     flat = thin | (chance < 1e-12)
-    piece = np.where(flat, centre, inside)
+    piece = np.where(flat, center, inside)
     # Its variance is at most that of the normal and of the uniform distribution.
     ratio = pull / np.maximum(chance, 1e-300)
     narrowed = variance[:, None] * (1 + stretch / np.maximum(chance, 1e-300) - ratio**2)
     most = np.minimum(variance[:, None], width**2 / 12)
     within = np.where(flat, most, np.clip(narrowed, 0, most))
-    height = np.where(thin, _height(centre, middle, deviation), chance / np.maximum(width, 1e-300))
+    height = np.where(thin, _height(center, middle, deviation), chance / np.maximum(width, 1e-300))
     spikes = whole * np.stack([np.zeros(len(even)), even, np.ones(len(even))], axis=1)
     weights = np.concatenate([height, _height(spikes, middle, deviation)], axis=1)
     # Not with @: at this size, starting the threads of a linear algebra library costs more.
     weights *= np.einsum("ij,jk->ik", kinds, MASSES)
-    centres = np.concatenate([piece, spikes], axis=1)
+    centers = np.concatenate([piece, spikes], axis=1)
     sums = weights.sum(axis=1)
     usable = sums > 0
     weights /= np.where(usable, sums, 1)[:, None]
-    mean = (weights * centres).sum(axis=1)
-    spread = (weights * (centres - mean[:, None]) ** 2).sum(axis=1)
+    mean = (weights * centers).sum(axis=1)
+    spread = (weights * (centers - mean[:, None]) ** 2).sum(axis=1)
     rest = (weights[:, :-3] * within).sum(axis=1)
     fallback = np.clip(estimate, 0, total)
     return (

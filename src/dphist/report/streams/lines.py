@@ -32,7 +32,7 @@ class Line:
 
     @property
     def alone(self) -> BoolArray:
-        """Which points have no neighbour, so that no line shows them."""
+        """Which points have no neighbor, so that no line shows them."""
         there = np.isfinite(self.counts)
         beside = np.append(there[1:], False) | np.append(False, there[:-1])
         alone: BoolArray = there & ~beside
