@@ -172,6 +172,7 @@ def test_lines_may_be_left_out(text, wrong) -> None:
     assert bool(list(differences(text, printed, printed))) == wrong
 
 
+@pytest.mark.verify
 def test_commands_are_seeded_and_say_no_place_or_time(tmp_path, monkeypatch) -> None:
     """Two runs with a seed print the same; another seed, or none, draws other noise."""
     page, ledger = tmp_path / "page.md", "dphist ledger create x.ledger --epsilon 1 --unit a"
