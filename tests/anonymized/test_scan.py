@@ -66,6 +66,17 @@ def test_any_counts_give_next_blocks(counts: list[int], epsilon: float, roughnes
         scan.take(ends, [count] * len(ends))
 
 
+@pytest.mark.parametrize(("epsilon", "goes_on"), [(0.01, True), (1.0, False)])
+def test_one_low_count_ends_no_columns_where_noise_may_explain_it(
+    epsilon: float, goes_on: bool
+) -> None:
+    scan = Scan(epsilon, of_columns)
+    scan.take([1, 2, 3, 4], [400, 410, 390, -5])
+    assert scan.is_before_corner() == goes_on
+    scan.take([5], [-20])
+    assert not scan.is_before_corner()
+
+
 def test_columns_go_on_while_they_are_the_better_way() -> None:
     """Up to where a column holds fewer than 0.8 ends of rows, and not far below the diagonal."""
     steep = [5000 - 4 * r for r in range(1250)]

@@ -1,6 +1,8 @@
 """The replay layer: what is asked of the noise on neighbors, and that nobody else is disturbed."""
 
+import linecache
 import random
+import sys
 import threading
 from collections.abc import Callable
 from contextvars import copy_context
@@ -15,8 +17,15 @@ import dphist as dh
 from dphist import noise
 from dphist.auditing.exact.source import PathSource
 from dphist.auditing.replay import DivergedError, record, replay, replayable
+from dphist.auditing.replay import standing_in as standing_in_module
 from dphist.auditing.replay.lazy import record_lazy
-from dphist.auditing.replay.standing_in import asked, standing_in
+from dphist.auditing.replay.standing_in import (
+    asked,
+    in_place_of_samplers,
+    standing_in,
+    who_is_asked,
+)
+from dphist.noise.for_tests import KNOWN_NOISE
 
 REPLAY = ("replay",)
 RNG = np.random.default_rng()
@@ -189,6 +198,43 @@ def test_samplers_are_put_back() -> None:
         drawn = noise.two_sided_geometric(Fraction(1, 100), 4)  # nobody is asked: the real one
         assert type(drawn) is np.ndarray
     assert noise.two_sided_geometric is before
+
+
+def test_after_one_interrupt_the_samplers_are_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At each line that looks for samplers, and that puts them back."""
+    sampler, file = noise.two_sided_geometric, standing_in_module.__file__
+    packages = {noise, sys.modules[noise.two_sided_geometric.__module__]}
+    monkeypatch.setattr(standing_in_module, "_is_ours", packages.__contains__)
+    lines = 0
+
+    def stand_in(interrupted_at: int) -> None:
+        def trace(frame: Any, event: str, _: Any) -> Any:
+            nonlocal lines
+            if frame.f_code.co_filename != file:
+                return None
+            if event == "line" and frame.f_code.co_name in ("replaced", "_put_back", "_end"):
+                # Before a `try` no signal is handled, as nothing is called there.
+                lines += linecache.getline(file, frame.f_lineno).strip() != "try:"
+                if lines == interrupted_at:
+                    raise KeyboardInterrupt
+            return trace
+
+        nonlocal lines
+        lines, earlier = 0, sys.gettrace()
+        sys.settrace(trace)
+        try:
+            with in_place_of_samplers(PathSource(())):
+                pass
+        finally:
+            sys.settrace(earlier)
+
+    stand_in(0)
+    for number in range(2, lines + 1):
+        with pytest.raises(KeyboardInterrupt):
+            stand_in(number)
+        assert noise.two_sided_geometric is sampler
+        assert who_is_asked() is None
+        assert not KNOWN_NOISE.get()
 
 
 def test_draws_kept_from_a_replay_are_numbers_later() -> None:

@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -156,6 +158,24 @@ def test_a_forked_process_leaves_alone_what_its_parent_uses(temporary: Path) -> 
     assert os.waitpid(process, 0)[1] == 0
     assert connection.execute("SELECT * FROM held").fetchall() == [(1,)]
     stack.close()
+
+
+def test_a_forked_process_exits_well_although_its_parent_has_a_database() -> None:
+    """Dropping the last reference to a database of the parent would end it with a signal."""
+    script = """
+import os, sys
+from contextlib import ExitStack
+from dphist.tables.engine.private_duckdb import open_private_connection
+stack = ExitStack()
+open_private_connection(stack).execute("CREATE TABLE held AS SELECT 1")
+process = os.fork()
+if process == 0:
+    stack.close()
+    sys.exit(7)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]))
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False)
+    assert done.returncode == 7
 
 
 def test_two_idle_databases_are_both_closed() -> None:

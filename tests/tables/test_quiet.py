@@ -1,5 +1,8 @@
 """What other libraries print and warn while they hold data goes nowhere; nothing else is lost."""
 
+import _thread
+import os
+import signal
 import sys
 import threading
 import time
@@ -43,6 +46,48 @@ def nobody_is_quiet() -> None:
     while quiet_module._muting:
         assert time.monotonic() < end
         time.sleep(0.01)
+
+
+def test_threads_of_libraries_are_quiet_until_they_print_no_more(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    def prints() -> None:  # as a library's thread, of which Python knows nothing
+        for _ in range(6):
+            time.sleep(0.1)
+            print("of the data")
+
+    quiet_module.linger(0.3)
+    _thread.start_new_thread(prints, ())
+    time.sleep(0.75)
+    assert quiet_module._muting == 1
+    time.sleep(0.5)
+    assert quiet_module._muting == 0
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # Python 3.12, where threads run
+def test_a_forked_process_is_not_quiet_with_calls_of_other_threads() -> None:
+    ready, end = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with quiet(), quiet_module._lock:
+            ready.set()
+            end.wait()
+
+    other = threading.Thread(target=hold)
+    other.start()
+    ready.wait()
+    process = os.fork()
+    if process == 0:
+        signal.alarm(20)  # or it would wait for the lock forever
+        with quiet():
+            pass
+        kept = quiet_module._muting or isinstance(sys.stdout, quiet_module._Muted)
+        os._exit(1 if kept else 0)
+    end.set()
+    other.join()
+    assert os.waitpid(process, 0)[1] == 0
+    assert not isinstance(sys.stdout, quiet_module._Muted)
 
 
 @pytest.mark.parametrize("action", ["error", "always", "default"])

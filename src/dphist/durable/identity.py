@@ -24,6 +24,8 @@ _COMMITS = "user.dphist.commits."
 
 _AT_EMPTY_PATH = 0x1000
 _STATX_BTIME = 0x800
+# In glibc 2.28 or later, and in musl. Looked up once: a ledger asks in every transaction.
+_STATX = getattr(ctypes.CDLL(None), "statx", None) if sys.platform == "linux" else None
 _BTIME_PLACE = 80  # in struct statx, which is the same on all processors
 _STATX_SIZE = 256
 # _IOR('v', 1, long) in the encoding of x86 and Arm. Processors with another encoding do not know
@@ -138,9 +140,8 @@ def _birth(descriptor: int, status: os.stat_result) -> str:
     if sys.platform != "linux":
         birth = getattr(status, "st_birthtime", None)
         return "" if birth is None else repr(birth)
-    statx = getattr(ctypes.CDLL(None), "statx", None)  # in glibc 2.28 or later, and in musl
     buffer = ctypes.create_string_buffer(_STATX_SIZE)
-    if statx is None or statx(descriptor, b"", _AT_EMPTY_PATH, _STATX_BTIME, buffer) != 0:
+    if _STATX is None or _STATX(descriptor, b"", _AT_EMPTY_PATH, _STATX_BTIME, buffer) != 0:
         return ""
     (reported,) = struct.unpack_from("=I", buffer)
     if not reported & _STATX_BTIME:

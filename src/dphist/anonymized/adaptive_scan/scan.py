@@ -8,11 +8,12 @@ A curve is the heights of the diagram's columns, or the remaining lengths of its
 is the number of the column or row.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from dphist.anonymized.adaptive_scan.roughness import Roughness
-from dphist.anonymized.adaptive_scan.trend import Trend, clumps, trend
+from dphist.anonymized.adaptive_scan.trend import Trend, clumps, noise_variance, trend
 from dphist.anonymized.adaptive_scan.widths import best_width
 
 # The end of every scan: no count and no number of labels is larger.
@@ -65,9 +66,17 @@ class Scan:
         """Whether counting another column is better than counting the remaining rows."""
         if len(self.counts) < 3:
             return True
-        here = self.trend()
-        many_rows = here.height > _CORNER_HEIGHT * self.position
-        return many_rows or (here.slope > _CORNER_SLOPE and here.height >= 1)
+        if _favors_columns(self.position, self.trend()):
+            return True
+        noise = math.sqrt(noise_variance(self.epsilon)) / (self.position - self.ends[-2])
+        if noise <= _CORNER_HEIGHT * self.position:
+            return False
+        # A single block with noise far below zero looks like the end of all columns, and rows from
+        # there on cost several times the error. So the block before must agree.
+        if len(self.counts) < 4:
+            return True
+        before = trend(self.ends[:-1], self._totals[:-1], self.epsilon)
+        return _favors_columns(self.ends[-2], before)
 
     def next_ends(self) -> list[int]:
         """Return the ends of the next blocks: one block, or several of equal width."""
@@ -84,3 +93,9 @@ class Scan:
         rough = self.roughness(here.slope) * clumpy
         last = self.position - self.ends[-2]
         return best_width(self.epsilon, self.position, last, here, rough)
+
+
+def _favors_columns(position: int, here: Trend) -> bool:
+    """Whether columns are better than rows where a curve goes on like this."""
+    many_rows = here.height > _CORNER_HEIGHT * position
+    return many_rows or (here.slope > _CORNER_SLOPE and here.height >= 1)

@@ -123,9 +123,16 @@ def _run(
             _KEEPING.set(Kept)
             found.published = run(counts)
         finally:
-            _KEEPING.set(None)
-            KNOWN_NOISE.set(earlier)
+            try:
+                _keep_nothing(earlier)
+            finally:  # an interrupt may have come in the middle of it
+                _keep_nothing(earlier)
     return found
+
+
+def _keep_nothing(known_before: bool) -> None:
+    _KEEPING.set(None)
+    KNOWN_NOISE.set(known_before)
 
 
 def _normal(rng: random.Random) -> Fraction:

@@ -83,9 +83,16 @@ def asked(sampling: Sampling) -> Iterator[None]:
         ASKED.set(sampling)
         yield
     finally:
-        sampling.over = True
-        ASKED.set(None)
-        KNOWN_NOISE.set(earlier)
+        try:
+            _end(sampling, earlier)
+        finally:  # an interrupt may have come in the middle of it
+            _end(sampling, earlier)
+
+
+def _end(sampling: Sampling, known_before: bool) -> None:
+    sampling.over = True
+    ASKED.set(None)
+    KNOWN_NOISE.set(known_before)
 
 
 def _stand_in(name: str, sampler: Callable[..., Any]) -> Callable[..., Any]:
@@ -110,8 +117,15 @@ def replaced(stand_ins: dict[int, Any]) -> Iterator[None]:
                     setattr(module, attribute, stand_ins[id(value)])
         yield
     finally:
-        for module, attribute, value in held:
-            setattr(module, attribute, value)
+        try:
+            _put_back(held)
+        finally:  # an interrupt may have come in the middle of it
+            _put_back(held)
+
+
+def _put_back(held: list[tuple[Any, str, Any]]) -> None:
+    for module, attribute, value in held:
+        setattr(module, attribute, value)
 
 
 def _is_ours(module: Any) -> bool:

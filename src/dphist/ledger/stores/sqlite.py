@@ -214,9 +214,8 @@ class SqliteStore:
                 isolation_level=None,
             )
             try:
-                for setting in _SETTINGS if write else _SETTINGS[:1]:
-                    connection.execute(setting)
-                connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+                begin = (*_SETTINGS, "BEGIN IMMEDIATE") if write else (_SETTINGS[0], "BEGIN")
+                connection.executescript(";".join(begin))
                 yield connection
             finally:
                 if connection.in_transaction:

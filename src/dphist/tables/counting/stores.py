@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dphist.errors import DataError, ParameterError
+from dphist.tables.engine.private_duckdb import MORE_ROOM
 from dphist.tables.engine.redaction import redact_errors
 from dphist.tables.engine.rows import DuckRows, Rows, SparkRows
 from dphist.tables.reading.types import decoded_type, plain, to_exact
@@ -283,7 +284,6 @@ def _to_table(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
 
 def _engine_failure() -> DataError:
     return DataError(
-        "the engine that holds the counted labels could not answer: count them again, with more "
-        "memory or disk if it ran out of either (TMPDIR sets the folder of temporary files); "
-        "nothing was released"
+        "the engine that holds the counted labels could not answer, so nothing was released: count "
+        f"them again; if memory or disk ran out, {MORE_ROOM}"
     )

@@ -6,6 +6,7 @@ macros may replace functions. So rows are streamed into this database first.
 """
 
 import atexit
+import ctypes
 import os
 import secrets
 import tempfile
@@ -62,9 +63,6 @@ def open_private_connection(stack: ExitStack, *, large: bool = False) -> duckdb.
 
 # Databases that are empty and not in use, one or for a moment two, with the process that made each.
 _idle: list[tuple[int, duckdb.DuckDBPyConnection]] = []
-# What a forked process has of its parent's. Its threads are missing here, so that closing it, or
-# dropping the last reference, could wait for ever.
-_of_parents: list[duckdb.DuckDBPyConnection] = []
 
 
 def _new_database(folder: str) -> duckdb.DuckDBPyConnection:
@@ -84,7 +82,7 @@ def _idle_database(folder: str) -> duckdb.DuckDBPyConnection | None:
     with suppress(IndexError):
         process, database = _idle.pop()
         if process != os.getpid():
-            _of_parents.append(database)
+            _leave_to_parent(database)
             return None
         try:
             database.execute(f"SET temp_directory = '{_quoted(folder)}'")
@@ -112,7 +110,7 @@ def _folder(stack: ExitStack) -> str:
         reason = error.strerror or "the system refused"
     else:
         return folder
-    raise DataError(f"no temporary folder could be made: {reason}; {_REMEDY}")
+    raise DataError(f"no temporary folder could be made: {reason}; {MORE_ROOM}")
 
 
 def _remove(folder: str) -> None:
@@ -131,7 +129,7 @@ def _close(
     `process` made it; another one, which was forked, leaves it alone.
     """
     if process != os.getpid():
-        _of_parents.extend((connection, database))
+        _leave_to_parent(connection, database)
         return
     with exceptions_wait():
         connection.close()
@@ -140,6 +138,16 @@ def _close(
             _idle.append((process, database))
         else:
             database.close()
+
+
+def _leave_to_parent(*connections: duckdb.DuckDBPyConnection) -> None:
+    """Never close what a forked process has of its parent's, not even when the process exits.
+
+    Its threads are missing here, so that closing it, or dropping the last reference, could wait for
+    ever or end the process with a signal. So it gets a reference that nobody drops.
+    """
+    for connection in connections:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
 
 
 def _is_emptied(database: duckdb.DuckDBPyConnection) -> bool:
@@ -165,7 +173,7 @@ def close_idle() -> None:
             if process == os.getpid():
                 database.close()
             else:
-                _of_parents.append(database)
+                _leave_to_parent(database)
 
 
 atexit.register(close_idle)
@@ -184,13 +192,14 @@ def _keep_count_of_progress(connection: duckdb.DuckDBPyConnection) -> None:
         connection.execute("SET enable_progress_bar = true")
 
 
-_REMEDY = "give memory='8GB', or temp='FOLDER' on a larger disk (in Python by dphist.Resources)"
+MORE_ROOM = "give memory='8GB', or temp='FOLDER' on a larger disk (in Python by dphist.Resources)"
+"""What to do where memory or disk ran out."""
 
 
 def out_of_room(work: str) -> DataError:
     """Return the error for DuckDB running out of memory or disk during `work`."""
     return DataError(
-        f"{work} ran out of memory, or of disk below the folder of temporary files: {_REMEDY}"
+        f"{work} ran out of memory, or of disk below the folder of temporary files: {MORE_ROOM}"
     )
 
 

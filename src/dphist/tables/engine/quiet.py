@@ -7,11 +7,13 @@ after the last one. Text is dropped from threads inside `quiet` and from threads
 start, which work for them; warnings are dropped from all threads.
 """
 
+import os
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
 import numpy as np
@@ -21,6 +23,7 @@ _lock = threading.Lock()
 _running = 0
 _filters: Any = None
 _muting = 0  # calls that are quiet, and those that linger
+_last_dropped = 0.0  # when a library's thread last printed, in seconds of the monotonic clock
 
 
 @contextmanager
@@ -67,15 +70,26 @@ def _leave() -> None:
 
 
 def linger(seconds: float) -> None:
-    """Drop what threads of libraries print for a while, as they may not end at once."""
+    """Drop what threads of libraries print, until they have printed nothing for so long.
+
+    They may not end at once, and libraries do not say when they do.
+    """
     with _lock:
         _mute()
-    timer = threading.Timer(seconds, _end_of_lingering)
+    _look_after(seconds, seconds)
+
+
+def _look_after(delay: float, seconds: float) -> None:
+    timer = threading.Timer(delay, _end_of_lingering, (seconds,))
     timer.daemon = True
     timer.start()
 
 
-def _end_of_lingering() -> None:
+def _end_of_lingering(seconds: float) -> None:
+    left = _last_dropped + seconds - time.monotonic()
+    if left > 0:
+        _look_after(left, seconds)
+        return
     with _lock:
         _unmute()
 
@@ -93,6 +107,24 @@ def _unmute() -> None:
     if _muting == 0:
         # A stream that other code has replaced in the meantime stays.
         sys.stdout, sys.stderr = _restored(sys.stdout), _restored(sys.stderr)
+
+
+def _start_anew() -> None:
+    """Forget, in a forked process, the calls of its parent's other threads, which are not here."""
+    global _lock, _running, _muting
+    _lock = threading.Lock()  # one of them may have held it
+    if not getattr(_inside, "quiet", False):
+        if _running:
+            with suppress(RuntimeError):  # it was only about to replace them
+                _filters.__exit__(None, None, None)
+        sys.stdout, sys.stderr = _restored(sys.stdout), _restored(sys.stderr)
+        _running = _muting = 0
+    else:  # forked within a call, which goes on here
+        _running = _muting = 1
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_start_anew)
 
 
 def _muted(stream: Any) -> Any:
@@ -120,9 +152,11 @@ class _Muted:
 
     def write(self, text: str) -> int:
         """Write text, except from inside `quiet`."""
-        if getattr(_inside, "quiet", False) or _is_foreign():
+        global _last_dropped
+        if _is_foreign():
+            _last_dropped = time.monotonic()
             return len(text)
-        return self.stream.write(text)
+        return len(text) if getattr(_inside, "quiet", False) else self.stream.write(text)
 
     def writelines(self, lines: Any) -> None:
         """Write lines, except from inside `quiet`."""

@@ -12,7 +12,9 @@ from dphist.tables.reading.arrow import check_column, combine
 from dphist.tables.reading.columns import Wanted
 from dphist.tables.reading.source import ROWS_AT_ONCE, Batches, StreamedSource
 
-_UNTIL_IT_ENDS = 5.0  # seconds, for the few chunks after which Polars notices that nobody reads
+# Seconds in which the caller's functions print at least once, for the few chunks after which Polars
+# notices that nobody reads. It does not say when it does.
+_UNTIL_IT_ENDS = 5.0
 
 
 class LazyPolarsSource(StreamedSource):
