@@ -15,7 +15,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 BLUE, ORANGE, GREEN, GREY, PALE = "#0072b2", "#d55e00", "#00805a", "#5f6368", "#d9e3ec"
 
-_SETTINGS = {
+_SETTINGS: dict[Any, Any] = {  # newer Matplotlib lists the keys as a type, older has none
     "svg.fonttype": "path",  # looks alike wherever it is shown
     "svg.hashsalt": "dphist",
     "font.family": "DejaVu Sans",
