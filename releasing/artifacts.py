@@ -1,4 +1,4 @@
-"""Source archive and wheel, built twice from what is committed; the bytes must be the same."""
+"""What is published: the site, and source archive and wheel, built twice to the same bytes."""
 
 import hashlib
 import shutil
@@ -51,6 +51,13 @@ def check_same(first: list[Path], second: list[Path]) -> str:
     if hashes[0] != hashes[1]:
         raise CheckError(f"two builds of the same commit differ: {hashes[0]} and {hashes[1]}")
     return ", ".join(hashes[0])
+
+
+def check_site(into: Path, pages: Path = ROOT / "docs") -> str:
+    """The site builds from the pages, and no link or docstring of it warns."""
+    builder = (sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html")
+    run(*builder, pages, into, cwd=into.parent)
+    return f"{len(list(into.rglob('*.html')))} pages"
 
 
 def check_contents(wheel: Path) -> str:

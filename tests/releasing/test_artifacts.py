@@ -4,7 +4,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from releasing.running import CheckError
+from releasing.running import CheckError, run
 
 from releasing import artifacts
 
@@ -39,3 +39,41 @@ def test_what_a_wheel_lacks_is_found(tmp_path) -> None:
         artifacts.check_contents(_wheel(tmp_path, *WHOLE[1:]))
     with pytest.raises(CheckError, match=r"contains tests/a\.py"):
         artifacts.check_contents(_wheel(tmp_path, *WHOLE, "tests/a.py"))
+
+
+@pytest.mark.verify
+def test_a_site_that_warns_is_found(tmp_path) -> None:
+    pages = tmp_path / "pages"
+    pages.mkdir()
+    (pages / "conf.py").write_text("")
+    (pages / "index.rst").write_text("A page\n======\n")
+    assert artifacts.check_site(tmp_path / "good", pages).endswith(" pages")
+    (pages / "index.rst").write_text("A page\n======\n\n:doc:`of_tomorrow`\n")
+    with pytest.raises(CheckError, match="unknown document"):
+        artifacts.check_site(tmp_path / "bad", pages)
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize(("text", "good"), [("Fine.", True), ("*Open", False), ("", False)])
+def test_a_description_that_no_index_shows_is_found(text, good, tmp_path) -> None:
+    head = "Metadata-Version: 2.1\nName: dphist\nVersion: 0\nDescription-Content-Type: text/x-rst"
+    wheel = tmp_path / "dphist-0-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as made:
+        made.writestr("dphist-0.dist-info/METADATA", f"{head}\n\n{text}\n")
+        made.writestr("dphist-0.dist-info/WHEEL", "Wheel-Version: 1.0\n")
+    if good:
+        assert artifacts.check_description([wheel])
+    else:
+        with pytest.raises(CheckError, match="twine check"):
+            artifacts.check_description([wheel])
+
+
+def test_checksums_are_those_that_sha256sum_checks(tmp_path) -> None:
+    (tmp_path / "a.whl").write_bytes(b"1")
+    (tmp_path / "b.tar.gz").write_bytes(b"2")
+    assert artifacts.write_sums(tmp_path) == "2 checksums"
+    check = ("sha256sum", "--check", "SHA256SUMS")
+    assert run(*check, cwd=tmp_path) == "a.whl: OK\nb.tar.gz: OK\n"
+    (tmp_path / "a.whl").write_bytes(b"3")
+    with pytest.raises(CheckError, match=r"a\.whl: FAILED"):
+        run(*check, cwd=tmp_path)
