@@ -48,7 +48,7 @@ def _steps(folder: Path, options: argparse.Namespace) -> None:
     _step("reproducible", lambda: artifacts.check_same(first, second))
     _step("metadata", lambda: artifacts.check_description(first))
     wheel = next(path for path in first if path.suffix == ".whl")
-    _step("wheel", lambda: artifacts.check_contents(wheel))
+    _step("wheel", lambda: artifacts.check_contents(wheel, artifacts.package_files()))
     programs = environment(folder / "alone", str(wheel))
     _step("first use", lambda: installed.check_first_use(programs, folder))
     _step("extras", lambda: installed.check_extras_are_named(programs, folder))

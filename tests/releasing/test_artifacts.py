@@ -14,7 +14,9 @@ def test_two_builds_are_equal(tmp_path) -> None:
     first, second = (artifacts.built(tmp_path / name) for name in ("first", "second"))
     assert [path.suffix for path in first] == [".whl", ".gz"]
     artifacts.check_same(first, second)
-    artifacts.check_contents(first[0])
+    files = artifacts.package_files()
+    assert {"dphist/py.typed", "dphist/report/papers.bib"} < set(files)
+    artifacts.check_contents(first[0], files)
     artifacts.write_sums(tmp_path / "first")
     assert (tmp_path / "first" / "SHA256SUMS").read_text().count("\n") == 2
     second[0].write_bytes(second[0].read_bytes() + b" ")
@@ -30,15 +32,18 @@ def _wheel(folder: Path, *names: str) -> Path:
     return path
 
 
-WHOLE = ("dphist/py.typed", "dphist/report/papers.bib", "d/LICENSE", "d/entry_points.txt")
+PACKAGE = ("dphist/py.typed", "dphist/page.jinja")
+WHOLE = (*PACKAGE, "d/LICENSE", "d/entry_points.txt")
 
 
 def test_what_a_wheel_lacks_is_found(tmp_path) -> None:
-    assert artifacts.check_contents(_wheel(tmp_path, *WHOLE))
-    with pytest.raises(CheckError, match=r"lacks dphist/py\.typed"):
-        artifacts.check_contents(_wheel(tmp_path, *WHOLE[1:]))
+    assert artifacts.check_contents(_wheel(tmp_path, *WHOLE), PACKAGE)
+    for missing in WHOLE:
+        others = [name for name in WHOLE if name != missing]
+        with pytest.raises(CheckError, match=f"lacks .*{missing.split('/')[-1]}"):
+            artifacts.check_contents(_wheel(tmp_path, *others), PACKAGE)
     with pytest.raises(CheckError, match=r"contains tests/a\.py"):
-        artifacts.check_contents(_wheel(tmp_path, *WHOLE, "tests/a.py"))
+        artifacts.check_contents(_wheel(tmp_path, *WHOLE, "tests/a.py"), PACKAGE)
 
 
 @pytest.mark.verify
