@@ -96,6 +96,7 @@ release-check: $(VENV)/.release
 # The tests of `make test` with the oldest allowed version of every dependency, on the oldest Python.
 test-oldest:
 	$(OLDEST_PYTHON) -m venv --clear .venv-oldest
+	.venv-oldest/bin/python -V
 	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check \
 	  -c constraints/oldest.txt -e '.[dev]'
 	OPENBLAS_NUM_THREADS=1 .venv-oldest/bin/python $(FAST) $(TESTS)
@@ -103,6 +104,7 @@ test-oldest:
 # And with the newest versions of today, on the newest Python here.
 test-newest:
 	$(NEWEST_PYTHON) -m venv --clear .venv-newest
+	.venv-newest/bin/python -V
 	.venv-newest/bin/python -m pip install --quiet --disable-pip-version-check \
 	  --upgrade --upgrade-strategy eager -e '.[dev]'
 	OPENBLAS_NUM_THREADS=1 .venv-newest/bin/python $(FAST) $(TESTS)

@@ -2,10 +2,10 @@
 
     python -m releasing [--dirty] [--tests PATH ...] [--no-tests]
 
-Steps: what the files state of the version, two builds that must be equal, metadata, first use of
-the wheel in a clean environment, types from outside, bill of materials, tests of the wheel in a
-second clean environment. `dist/` then has the source archive, the wheel, the bill of materials and
-`SHA256SUMS`. `python -m releasing` ends with 1 at the first step that fails, and says why.
+Steps: what the files state of the version, the site, two builds that must be equal, metadata, first
+use of the wheel in a clean environment, types from outside, bill of materials, tests of the wheel
+in a second clean environment. `dist/` then has the source archive, the wheel, the bill of materials
+and `SHA256SUMS`. `python -m releasing` ends with 1 at the first step that fails, and says why.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from releasing import artifacts, installed, stated
-from releasing.running import ROOT, CheckError
+from releasing.running import ROOT, CheckError, environment
 
 
 def main() -> int:
@@ -42,14 +42,15 @@ def _steps(folder: Path, options: argparse.Namespace) -> None:
     _step("audit", stated.check_audit)
     if not options.dirty:
         _step("committed", stated.check_committed)
+    _step("docs", lambda: artifacts.check_site(folder / "site"))
     first = artifacts.built(folder / "first")
     second = artifacts.built(folder / "second")
     _step("reproducible", lambda: artifacts.check_same(first, second))
     _step("metadata", lambda: artifacts.check_description(first))
     wheel = next(path for path in first if path.suffix == ".whl")
-    _step("wheel", lambda: artifacts.check_contents(wheel))
-    programs = installed.check_first_use(wheel, folder)
-    print("first use: anonymize, show")
+    _step("wheel", lambda: artifacts.check_contents(wheel, artifacts.package_files()))
+    programs = environment(folder / "alone", str(wheel))
+    _step("first use", lambda: installed.check_first_use(programs, folder))
     _step("extras", lambda: installed.check_extras_are_named(programs, folder))
     _step("types", lambda: installed.check_types(programs, folder))
     into = ROOT / "dist"
@@ -59,7 +60,8 @@ def _steps(folder: Path, options: argparse.Namespace) -> None:
     _step("bill of materials", lambda: installed.write_materials(programs, materials))
     _step("checksums", lambda: artifacts.write_sums(into))
     if not options.no_tests:
-        _step("tests", lambda: installed.check_tests(wheel, folder, tuple(options.tests)))
+        tested = environment(folder / "tested", f"dphist[dev] @ {wheel.as_uri()}")
+        _step("tests", lambda: installed.check_tests(tested, folder, tuple(options.tests)))
     print(f"dist/ can be published as {stated.version()}.")
 
 

@@ -1,10 +1,11 @@
-"""Source archive and wheel, built twice from what is committed; the bytes must be the same."""
+"""What is published: the site, and source archive and wheel, built twice to the same bytes."""
 
 import hashlib
 import shutil
 import sys
 import tarfile
 import zipfile
+from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
 from subprocess import PIPE
@@ -12,12 +13,7 @@ from subprocess import run as run_bytes
 
 from releasing.running import ROOT, CheckError, run
 
-IN_WHEEL = (
-    "dphist/py.typed",
-    "dphist/report/papers.bib",
-    "LICENSE",
-    "entry_points.txt",
-)
+IN_WHEEL = ("LICENSE", "entry_points.txt")
 OUTSIDE_WHEEL = ("tests/", "benchmarks/", "mutants/", "releasing/", "data/")
 
 
@@ -53,10 +49,25 @@ def check_same(first: list[Path], second: list[Path]) -> str:
     return ", ".join(hashes[0])
 
 
-def check_contents(wheel: Path) -> str:
-    """The wheel has what a user needs, and nothing of development."""
+def check_site(into: Path, pages: Path = ROOT / "docs") -> str:
+    """The site builds from the pages, and no link or docstring of it warns."""
+    builder = (sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html")
+    run(*builder, pages, into, cwd=into.parent)
+    return f"{len(list(into.rglob('*.html')))} pages"
+
+
+def package_files(commit: str = "HEAD", root: Path = ROOT) -> list[str]:
+    """Return the files of the package in a commit: modules, templates, schemas, py.typed."""
+    named = run("git", "ls-tree", "-r", "--name-only", commit, "src/dphist", cwd=root)
+    return [name.removeprefix("src/") for name in named.splitlines()]
+
+
+def check_contents(wheel: Path, package: Sequence[str]) -> str:
+    """The wheel has all files of the package and what a user needs, and nothing of development."""
     with zipfile.ZipFile(wheel) as opened:
         names = opened.namelist()
+    if missing := sorted(set(package) - set(names)):
+        raise CheckError(f"{wheel.name} lacks {missing[0]}")
     for wanted in IN_WHEEL:
         if not any(name.endswith(wanted) for name in names):
             raise CheckError(f"{wheel.name} lacks {wanted}")

@@ -8,6 +8,7 @@ import altair
 import boost_histogram as bh
 import hist
 import jsonschema
+import matplotlib.pyplot as plt
 import mplhep
 import numpy as np
 import pandas as pd
@@ -110,8 +111,10 @@ def test_mplhep_draws_values_and_errors(name) -> None:
 
 def test_mplhep_draws_a_map() -> None:
     h = HISTOGRAMS["grid"]
-    ax = Figure().subplots()
+    plt.switch_backend("agg")
+    figure, ax = plt.subplots()  # mplhep before 1.0 draws into figures of pyplot alone
     drawn = mplhep.hist2dplot(h, ax=ax, cbar=False)
+    plt.close(figure)
     assert np.asarray(drawn.pcolormesh.get_array()).ravel() == pytest.approx(h.values().T.ravel())
 
 

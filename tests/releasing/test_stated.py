@@ -2,11 +2,13 @@
 
 import re
 import shutil
+import sys
 import tomllib
 from pathlib import Path
 
 import pytest
-from releasing.running import ROOT, CheckError
+from releasing.__main__ import main
+from releasing.running import ROOT, CheckError, run
 
 from releasing import stated
 
@@ -97,3 +99,25 @@ def test_every_python_of_the_classifiers_is_tested_by_ci() -> None:
     assert len(wanted) == 4
     workflow = (ROOT / ".github/workflows/ci.yml").read_text()
     assert set(re.findall(r'"(3\.\d+)"', workflow)) == wanted
+
+
+def test_what_is_not_committed_is_found(tmp_path) -> None:
+    git = ("git", "-c", "user.name=a", "-c", "user.email=a@b.invalid")
+    run(*git, "init", "-q", cwd=tmp_path)
+    run(*git, "commit", "-q", "--allow-empty", "-m", "first", cwd=tmp_path)
+    assert len(stated.check_committed(tmp_path)) == 40
+    (tmp_path / "new.py").write_text("")
+    with pytest.raises(CheckError, match=r"not committed:\n\?\? new\.py"):
+        stated.check_committed(tmp_path)
+
+
+def test_the_command_ends_with_1_at_the_first_step_that_fails(monkeypatch, capsys) -> None:
+    def fails() -> str:
+        raise CheckError("planted")
+
+    monkeypatch.setattr(sys, "argv", ["releasing"])
+    monkeypatch.setattr(stated, "check_changelog", fails)
+    assert main() == 1
+    printed = capsys.readouterr()
+    assert printed.out == f"version: {stated.version()}\n"
+    assert printed.err == "FAILED: planted\n"

@@ -1,5 +1,7 @@
 """Figures of streams: the noise of a running count over time."""
 
+from typing import Any
+
 import numpy as np
 from style import BLUE, GRAY, GREEN, ORANGE, panels, repeatable, save
 
@@ -41,7 +43,12 @@ def noise_over_time() -> None:
     """The standard deviation of three ways to release a running count."""
     at = np.unique(np.geomspace(1, EVENTS, 200).astype(int))
     figure, (axes,) = panels(9, 3.3, 1)
-    total = {"epsilon": 1, "delta": "1e-6", "horizon": EVENTS, "labels": ["aspirin"]}
+    total: dict[str, Any] = {
+        "epsilon": 1,
+        "delta": "1e-6",
+        "horizon": EVENTS,
+        "labels": ["aspirin"],
+    }
     mechanisms = {
         "toeplitz (the default)": ("toeplitz", GREEN),
         "binary (the published one)": ("binary", BLUE),

@@ -26,7 +26,7 @@ narrow = False
 NARROW_WIDTH = 4.4
 """Inches of a figure for a phone, so that the browser hardly scales it."""
 
-_SETTINGS = {
+_SETTINGS: dict[Any, Any] = {  # newer Matplotlib lists the keys as a type, older has none
     "svg.fonttype": "path",  # looks alike wherever it is shown
     "svg.hashsalt": "dphist",
     "font.family": "DejaVu Sans",
