@@ -38,7 +38,7 @@ _OURS = re.compile(r"dphist-[0-9a-f]{16}|\..+\.[0-9a-f]{12}\.part", re.DOTALL)
 _paths: dict[str, int] = {}
 
 # Held while paths and journal change: else one thread may note a path in the journal that another
-# ends, or write to its file number when that is already another file's. A finalizer may enter again.
+# ends, or write to its file number when that is already another file. Finalizers enter again.
 _lock = threading.RLock()
 
 
