@@ -112,19 +112,18 @@ def test_no_path_is_noted_in_a_journal_that_another_thread_ends(
 ) -> None:
     """Else it would stay if the process is killed, or be written into somebody else's file."""
     first, second = (str(elsewhere / name) for name in OURS)
-    closing, close = threading.Event(), os.close
+    end = leftovers._journal.end
     other = threading.Thread(target=leftovers.remember, args=(second,))
 
-    def close_late(descriptor: int) -> None:
-        if not closing.is_set():
-            closing.set()
-            other.start()
-            other.join(0.2)
-        close(descriptor)
+    def end_late() -> None:
+        other.start()
+        other.join(0.2)
+        end()
 
     leftovers.remember(first)
-    monkeypatch.setattr(os, "close", close_late)
-    leftovers.forget(first)
+    with monkeypatch.context() as patched:
+        patched.setattr(leftovers._journal, "end", end_late)
+        leftovers.forget(first)
     other.join()
     (journal,) = journals(elsewhere)
     assert second in journal.read_text()
