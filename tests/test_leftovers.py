@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -104,6 +105,30 @@ def killed(folder: Path, names: Sequence[str], more: str = "") -> None:
 
 def journals(folder: Path) -> list[Path]:
     return list((folder.parent / "temporary").iterdir())
+
+
+def test_no_path_is_noted_in_a_journal_that_another_thread_ends(
+    elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else it would stay if the process is killed, or be written into somebody else's file."""
+    first, second = (str(elsewhere / name) for name in OURS)
+    end = leftovers._journal.end
+    other = threading.Thread(target=leftovers.remember, args=(second,))
+
+    def end_late() -> None:
+        other.start()
+        other.join(0.2)
+        end()
+
+    leftovers.remember(first)
+    with monkeypatch.context() as patched:
+        patched.setattr(leftovers._journal, "end", end_late)
+        leftovers.forget(first)
+    other.join()
+    (journal,) = journals(elsewhere)
+    assert second in journal.read_text()
+    leftovers.forget(second)
+    assert journals(elsewhere) == []
 
 
 def test_what_was_killed_is_cleared_by_the_next_start(elsewhere: Path) -> None:

@@ -19,6 +19,7 @@ import shutil
 import stat
 import sys
 import tempfile
+import threading
 import time
 import zlib
 from pathlib import Path
@@ -35,6 +36,10 @@ _OURS = re.compile(r"dphist-[0-9a-f]{16}|\..+\.[0-9a-f]{12}\.part", re.DOTALL)
 
 # Path and the process that created it: a forked process must not remove files of its parent.
 _paths: dict[str, int] = {}
+
+# Held while paths and journal change: else one thread may note a path in the journal that another
+# ends, or write to its file number when that is already another file. Finalizers enter again.
+_lock = threading.RLock()
 
 
 class _Journal:
@@ -56,14 +61,17 @@ class _Journal:
 
     def end(self) -> None:
         """Remove the journal: all its paths are gone."""
-        if self._path is not None:
-            with contextlib.suppress(OSError):
-                Path(self._path).unlink()
-            os.close(self._descriptor)
+        path, descriptor = self._path, self._descriptor
         self._path, self._descriptor = None, -1
+        if path is not None:
+            with contextlib.suppress(OSError):
+                Path(path).unlink()
+            os.close(descriptor)
 
     def leave(self) -> None:
         """Let go of the journal of a parent; the parent's lock stays."""
+        global _lock
+        _lock = threading.RLock()  # another thread of the parent may have held it
         if self._descriptor >= 0:
             os.close(self._descriptor)
         self._path, self._descriptor = None, -1
@@ -85,18 +93,20 @@ _journal = _Journal()
 
 def remember(path: str) -> None:
     """Register a file or folder for removal at exit; call it before creating the path."""
-    _paths[path] = os.getpid()
-    _journal.note("+", str(Path(path).absolute()))
+    with _lock:
+        _paths[path] = os.getpid()
+        _journal.note("+", str(Path(path).absolute()))
 
 
 def forget(path: str) -> None:
     """Unregister a path: it is gone, or has become a permanent file."""
-    if _paths.pop(path, None) != os.getpid():
-        return
-    if os.getpid() in _paths.values():
-        _journal.note("-", str(Path(path).absolute()))
-    else:
-        _journal.end()
+    with _lock:
+        if _paths.pop(path, None) != os.getpid():
+            return
+        if os.getpid() in _paths.values():
+            _journal.note("-", str(Path(path).absolute()))
+        else:
+            _journal.end()
 
 
 def remove(path: str) -> None:

@@ -19,6 +19,15 @@ from dphist.anonymized.adaptive_scan.spread import band_of_inverse, deviations
 from dphist.anonymized.adaptive_scan.walk import walk_of
 
 
+def test_a_fall_at_half_of_the_positions_gives_no_warning() -> None:
+    """The mean slope at the last position is then nothing, next to one that is large."""
+    falls = np.zeros(101)
+    falls[49] = 1e6
+    smooth = smooth_drift(falls, of_columns)
+    assert np.isfinite(smooth).all()
+    assert (smooth > 0).all()
+
+
 @pytest.mark.parametrize("roughness", [of_columns, of_rows])
 @pytest.mark.parametrize("power", [-0.5, -1.0, -2.0])
 def test_a_power_law_is_a_smooth_drift(power: float, roughness) -> None:

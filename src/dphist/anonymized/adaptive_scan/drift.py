@@ -63,9 +63,12 @@ def _sums_of_powers(
     exponent = power + 1
     flat = np.abs(exponent) < 1e-6
     by = np.where(flat, 1.0, exponent)
-    grown = np.exp(by * start) * np.expm1(by * (stop - start)) / by
-    sums = np.asarray(x * np.where(flat, stop - start, grown))
-    for i in range(min(len(x), _TERMS)):
-        terms = np.arange(first[i], last[i] + 1) / x[i]
-        sums[i] = (terms ** power[i]).sum()
+    # Where a curve falls off a cliff, the power is so large that a sum may be infinite: then there
+    # is no slope.
+    with np.errstate(over="ignore"):
+        grown = np.exp(by * start) * np.expm1(by * (stop - start)) / by
+        sums = np.asarray(x * np.where(flat, stop - start, grown))
+        for i in range(min(len(x), _TERMS)):
+            terms = np.arange(first[i], last[i] + 1) / x[i]
+            sums[i] = (terms ** power[i]).sum()
     return sums
