@@ -36,7 +36,7 @@ def is_spark(frame: object) -> bool:
 def open_spark(frame: object, wanted: Sequence[Wanted]) -> "SparkSource":
     """Open a Spark dataframe; raises the errors of `open_source`."""
     native: Any = nw.to_native(frame, pass_through=True)
-    wall = Wall(engine_failure(wanted, workers=True))
+    wall = Wall(engine_failure(wanted))
     existing = wall(lambda: list(native.columns))
     named = []
     for column in wanted:
@@ -56,8 +56,6 @@ class SparkSource(Source):
     ----------
     frame : the dataframe; columns are named by their roles, and text keys are bytes.
     """
-
-    workers = True
 
     def __init__(
         self, wanted: Sequence[Wanted], kinds: Mapping[str, pa.DataType], frame: Any, wall: Wall
