@@ -349,5 +349,5 @@ def test_progress_of_real_queries(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.skipif(kind() != "no-python", reason="these workers can start Python")
 def test_these_workers_cannot_start_python(frame: Any) -> None:
     """So what the other tests of this session count is counted by Spark alone."""
-    with pytest.raises(Exception, match="pyspark.daemon"):
+    with pytest.raises(Exception, match="daemon"):
         frame.mapInArrow(lambda batches: batches, frame.schema).collect()
