@@ -80,6 +80,8 @@ def three_shuffles(frame: Any) -> None:
     def group(rows: SparkRows, keys: Any, *aggregates: str) -> SparkRows:
         from pyspark.sql.functions import expr
 
+        if not aggregates:
+            return SparkRows(rows.frame.select(*keys).distinct())
         return SparkRows(rows.frame.groupBy(*keys).agg(*map(expr, aggregates)))
 
     with patch.object(SparkRows, "group", group):

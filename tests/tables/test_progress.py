@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import dphist as dh
-from dphist.tables.engine import progress, progress_display, spark_progress
+from dphist.tables.engine import progress, progress_display
 from dphist.tables.engine.progress import Done, Measured, reported
 from dphist.tables.engine.progress_display import (
     ERASED,
@@ -26,7 +26,12 @@ from dphist.tables.engine.progress_display import (
     in_words,
     report_to,
 )
-from dphist.tables.engine.spark_progress import spark_reported, tasks_of
+from dphist.tables.engine.spark_calls import call_spark
+from dphist.tables.engine.spark_progress import (
+    measured_in_classic,
+    measured_in_connect,
+    measured_of,
+)
 
 
 class Terminal(io.StringIO):
@@ -224,72 +229,40 @@ def test_the_thread_ends_with_the_work(often: None) -> None:
 
 
 def test_tasks_of_stages() -> None:
-    assert tasks_of([]).fraction < 0
-    assert tasks_of([(0, 0)]).fraction < 0
-    assert tasks_of([(4, 4), (6, 1)]) == Measured(0.5, 10, 5, "tasks", "stage 2 of 2")
-    assert tasks_of([(4, 4)]).fraction == 0.99  # Spark may plan more
+    assert measured_of([]).fraction < 0
+    assert measured_of([(0, 0)]).fraction < 0
+    assert measured_of([(4, 4), (6, 3)]) == Measured(0.625, 10, 7, "tasks", "stage 2")
+    assert measured_of([(4, 4)]).fraction == 0.5  # Spark may plan more
 
 
-class Classic:
-    """A Spark session whose context tells of two jobs of a group, and of another's."""
+def test_a_stage_that_never_begins_is_not_counted() -> None:
+    """One whose results exist already is known to Spark, with none of its tasks done."""
+    told = [
+        SimpleNamespace(stage_id=number, num_tasks=8, num_completed_tasks=done)
+        for number, done in ((9, 0), (3, 8), (5, 0), (8, 4), (10, 0))
+    ]
+    assert measured_in_connect(told) == Measured(0.625, 24, 12, "tasks", "stage 3")
+    assert measured_in_connect(told[:1]).total == 8
+    assert measured_in_connect([]).fraction < 0
 
-    def __init__(self) -> None:
-        self.properties: dict[str, str | None] = {"spark.jobGroup.id": "the caller's"}
-        self.sparkContext = self
+    class Tracker:
+        def getJobInfo(self, job: int) -> Any:  # noqa: N802
+            return None if job == 3 else SimpleNamespace(stageIds=[job, 7, 8])
 
-    def getLocalProperty(self, name: str) -> str | None:  # noqa: N802
-        return self.properties.get(name)
+        def getStageInfo(self, stage: int) -> Any:  # noqa: N802
+            done = {1: 10, 2: 5}.get(stage, 0)
+            running = int(stage == 2)
+            made = SimpleNamespace(numTasks=10, numActiveTasks=running, numCompletedTasks=done)
+            return None if stage == 8 else made
 
-    def setLocalProperty(self, name: str, value: str | None) -> None:  # noqa: N802
-        self.properties[name] = value
-
-    def statusTracker(self) -> "Classic":  # noqa: N802
-        return self
-
-    def getJobIdsForGroup(self, group: str) -> list[int]:  # noqa: N802
-        return [1, 2, 3] if group == self.properties["spark.jobGroup.id"] else []
-
-    def getJobInfo(self, job: int) -> Any:  # noqa: N802
-        return None if job == 3 else SimpleNamespace(stageIds=[job, 7])
-
-    def getStageInfo(self, stage: int) -> Any:  # noqa: N802
-        return None if stage == 7 else SimpleNamespace(numTasks=10, numCompletedTasks=5 * stage)
-
-
-def test_spark_tells_its_tasks_and_the_callers_group_is_restored(often: None) -> None:
-    session = Classic()
-    seen: list[Done] = []
-    with spark_reported(SimpleNamespace(sparkSession=session), seen.append):
-        assert session.properties["spark.jobGroup.id"] != "the caller's"
-        while not seen:
-            time.sleep(0.001)
-    assert (seen[0], seen[0].total, seen[0].done, seen[0].unit) == (0.75, 20, 15, "tasks")
-    assert seen[0].note == "stage 2 of 2"
-    assert seen[-1] == 1
-    assert session.properties["spark.jobGroup.id"] == "the caller's"
-
-
-def test_spark_connect_tells_its_tasks(often: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    handlers: list[Any] = []
-
-    class Session:
-        registerProgressHandler = staticmethod(handlers.append)  # noqa: N815
-        removeProgressHandler = staticmethod(handlers.remove)  # noqa: N815
-
-    monkeypatch.setattr(Session, "__module__", "pyspark.sql.connect.session")
-    seen: list[Done] = []
-    with spark_reported(SimpleNamespace(sparkSession=Session()), seen.append):
-        stages = [SimpleNamespace(num_tasks=8, num_completed_tasks=2)]
-        handlers[0](stages=stages, inflight_tasks=1, operation_id="x", done=False)
-        while not seen:
-            time.sleep(0.001)
-    assert (seen[0], seen[0].total, seen[0].done) == (0.25, 8, 2)
-    assert handlers == []
+    tags = SimpleNamespace(getJobIdsForTag={"mine": [1, 2, 3]}.get)
+    java = SimpleNamespace(sc=lambda: SimpleNamespace(statusTracker=lambda: tags))
+    context = SimpleNamespace(statusTracker=Tracker, _jsc=java)
+    assert measured_in_classic(context, "mine") == Measured(0.625, 20, 15, "tasks", "stage 2")
 
 
 def test_a_spark_that_tells_nothing_costs_nothing(often: None) -> None:
+    """Nor one that cannot mark its jobs."""
     seen: list[Done] = []
-    with spark_reported(SimpleNamespace(), seen.append):
-        pass
-    assert seen == [1]
-    assert spark_progress._nothing().fraction < 0
+    assert call_spark(SimpleNamespace(), lambda: 5, seen.append) == 5
+    assert seen == []

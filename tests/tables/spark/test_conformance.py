@@ -10,8 +10,11 @@ runs with adaptive execution and without it.
 
 import os
 import secrets
+import signal
+import threading
+import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
@@ -24,6 +27,7 @@ import pytest
 from dphist import LabelCounts, Profile, ThresholdHistogram, bin_counts
 from dphist.errors import DataError
 from dphist.tables.counting import stores
+from dphist.tables.engine import progress
 from tests.tables.contribution_engines import bounded
 from tests.tables.refusal import SENTINEL, refused
 from tests.tables.spark.sessions import kind, session
@@ -134,7 +138,6 @@ def test_degrees_are_those_of_duckdb(frame: Any, directed: bool) -> None:
     )
 
 
-@has_python
 def test_bins_are_counted_as_in_duckdb(frame: Any) -> None:
     ways: list[dict[str, Any]] = [{}, {"user": "who", "max_records": NUMBER}, {"count": "n"}]
     for more in ways:
@@ -143,7 +146,6 @@ def test_bins_are_counted_as_in_duckdb(frame: Any) -> None:
         assert found.outside == expected.outside
 
 
-@has_python
 @pytest.mark.usefixtures("one_key")
 def test_bins_are_bounded(frame: Any) -> None:
     options = BINS | {"user": "who", "max_records": 3}
@@ -242,12 +244,110 @@ def test_refusals_are_those_of_other_engines(frame: Any) -> None:
         Profile.from_table(broken, **NAMES, max_records=1)
 
 
+def running() -> list[int]:
+    """The jobs that run now; a session of Connect has its server in this process."""
+    from pyspark import SparkContext
+
+    context: Any = SparkContext._active_spark_context
+    return list(context.statusTracker().getActiveJobsIds())
+
+
+@pytest.fixture
+def plain_interrupts() -> Iterator[None]:
+    """Ctrl-C raises KeyboardInterrupt; PySpark's handler would cancel all jobs of the session."""
+    session()  # which installs that handler
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+READ: dict[str, Callable[..., Any]] = {
+    "labels": lambda rows, **more: LabelCounts.from_table(rows, **NAMES, max_labels=3, **more),
+    "bins": lambda rows, **more: bin_counts(rows, **BINS | {"column": "who"}, **more),
+}
+
+
+@pytest.mark.usefixtures("plain_interrupts")
+@pytest.mark.parametrize("reader", READ)
+def test_ctrl_c_cancels_the_jobs_of_a_call_alone(reader: str, frame: Any) -> None:
+    """The first report of progress sends it; rows without end would go on for years."""
+    seen: list[Any] = []
+
+    def interrupt(done: Any) -> None:
+        seen.append(done)
+        if len(seen) == 1:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    tags = set(session().getTags())
+    session().addTag("callers")
+    endless = session().range(0, 10**15, 1, 3).selectExpr("id % 7 AS who", "id % 5 AS term")
+    alone = session().range(0, 10**15, 1, 1).where("id < 0")  # leaves a core
+    failed: list[BaseException] = []
+
+    def count_alone() -> None:
+        try:
+            alone.count()
+        except Exception as error:
+            failed.append(error)
+
+    other = threading.Thread(target=count_alone)
+    other.start()
+    while not running():
+        time.sleep(0.05)
+    before = running()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            READ[reader](endless, progress=interrupt)
+        assert not any(each.name == "dphist-spark" for each in threading.enumerate())
+        assert failed == []
+        assert running() == before
+        assert session().getTags() == tags | {"callers"}
+    finally:
+        session().removeTag("callers")
+        from pyspark import SparkContext
+
+        everything: Any = SparkContext._active_spark_context
+        everything.cancelAllJobs()
+        other.join()
+    assert (seen[0].unit, seen[0].done, seen[0].note) == ("tasks", 0, "stage 1")
+    READ["labels"](frame)
+
+
+@pytest.mark.usefixtures("plain_interrupts")
+def test_ctrl_c_cancels_a_release(frame: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = LabelCounts.from_table(frame, **NAMES, max_labels=3)
+    endless = session().range(0, 10**15, 1, 3).selectExpr("id AS term", "id AS n").where("n < 0")
+    monkeypatch.setattr(counts._store, "_frame", endless.toDF("label", "count"))
+
+    def interrupt() -> None:
+        while not running():
+            time.sleep(0.05)
+        time.sleep(0.2)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt).start()
+    with pytest.raises(KeyboardInterrupt):
+        counts.largest(3)
+    assert running() == []
+
+
+def test_progress_of_real_queries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three stages, of which the middle one bounds users; no stage is told of twice."""
+    monkeypatch.setattr(progress, "_SECONDS_BETWEEN", 0.02)
+    seen: list[progress.Done] = []
+    rows = session().range(0, 200_000, 1, 4).selectExpr("id % 9999 AS who", "id % 5555 AS term")
+    LabelCounts.from_table(rows, **NAMES, max_labels=3, progress=seen.append)
+    assert seen == sorted(seen)
+    assert seen[-1] == 1
+    assert all(each < 1 and each.total for each in seen[:-1])
+    if kind() != "connect":  # which tells of progress every two seconds
+        notes = list(dict.fromkeys(each.note for each in seen[:-1]))
+        assert notes == sorted(notes)
+        assert {"stage 1", "stage 2"} <= set(notes)
+
+
 @pytest.mark.skipif(kind() != "no-python", reason="these workers can start Python")
-def test_workers_without_python_are_refused_for_bins_alone(frame: Any) -> None:
-    ways: list[dict[str, Any]] = [{}, {"user": "who", "max_records": 3}]
-    for more in ways:
-        with refused(DataError, "'x'", "PYSPARK_PYTHON", "dphist installed"):
-            bin_counts(frame, **BINS, **more)
-    starts = frame.selectExpr("x - pmod(x, 60) AS x").groupBy("x").count().toArrow()
-    found = bin_counts(starts, count="count", **BINS)  # what docs/scale.md proposes instead
-    assert np.array_equal(found.counts, bin_counts(TABLE, **BINS).counts)
+def test_these_workers_cannot_start_python(frame: Any) -> None:
+    """So what the other tests of this session count is counted by Spark alone."""
+    with pytest.raises(Exception, match="daemon"):
+        frame.mapInArrow(lambda batches: batches, frame.schema).collect()

@@ -6,10 +6,9 @@ counts all rows that are outside the edges of some axis, and ``above`` is 0.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,8 +16,10 @@ import pyarrow as pa
 from dphist.arrays import AnyArray, IntArray
 from dphist.errors import DataError
 from dphist.tables.binning.edges import Search, search_for
+from dphist.tables.binning.spark_slots import find_slots
 from dphist.tables.binning.text_values import MomentTextSearch, NumberTextSearch, UnreadableText
 from dphist.tables.engine.progress import Progress
+from dphist.tables.engine.rows import SparkRows
 from dphist.tables.reading.columns import Use, Wanted
 from dphist.tables.reading.gate import open_source
 from dphist.tables.reading.source import Source
@@ -33,7 +34,7 @@ _BINS_PER_ROW = 4
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """The columns and their edges: all that counting needs, also in a Spark executor.
+    """The columns and their edges.
 
     Attributes
     ----------
@@ -204,33 +205,23 @@ def _tally(source: Source, grid: Grid) -> Tally:
 
 
 def _bin_in_spark(source: SparkSource, grid: Grid) -> IntArray:
-    """Count in Spark's executors, and add up the counts of all partitions there."""
-
-    def sum_partitions() -> Any:
-        from pyspark.sql.functions import expr
-
-        found = source.frame.mapInArrow(_PartitionTally(grid), "slot long, found long")
-        return found.groupBy("slot").agg(expr("sum(found) AS found")).toArrow()
-
-    counted = source.run(sum_partitions)
+    """Find and count the slots in Spark."""
+    counted = source.run(
+        lambda: (
+            rows_of_slots(source, grid, [])
+            .group(["term"], "count(*) AS records")
+            .to_arrow(["term", "records"])
+        )
+    )
     slots: IntArray = np.zeros(number_of_slots(grid), np.int64)
-    slots[counted["slot"].to_numpy()] = counted["found"].to_numpy()
+    slots[counted["term"].to_numpy()] = counted["records"].to_numpy()
     return slots
 
 
-class _PartitionTally:
-    """Count the rows of a Spark partition, in an executor."""
-
-    def __init__(self, grid: Grid) -> None:
-        self.grid = grid
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        tally = Tally(self.grid)
-        for batch in batches:
-            tally.add(batch.columns)
-        slots = np.flatnonzero(tally.slots)
-        columns = [pa.array(slots), pa.array(tally.slots[slots])]
-        yield pa.RecordBatch.from_arrays(columns, names=["slot", "found"])
+def rows_of_slots(source: SparkSource, grid: Grid, others: Sequence[str]) -> SparkRows:
+    """Return the slot of each row in Spark, `term`, and other columns, named by their roles."""
+    kinds = [source.kinds[column.role] for column in grid.wanted()]
+    return find_slots(source.rows(), grid.searches(kinds, False), kinds, grid.shape, others)
 
 
 def _add_axis(found: IntArray | None, places: IntArray, size: int) -> IntArray:

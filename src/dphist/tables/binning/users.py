@@ -6,7 +6,7 @@ of slots differ in the rows of the same user. The slots are then bounded and cou
 Rows outside all bins are treated like other rows, because their number is released too.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Any
 
@@ -16,7 +16,13 @@ import pyarrow as pa
 
 from dphist.arrays import IntArray
 from dphist.tables.binning.held import Held, TooManyRows, count_held, hold_rows
-from dphist.tables.binning.slots import Grid, Slotting, number_of_slots, raise_unreadable
+from dphist.tables.binning.slots import (
+    Grid,
+    Slotting,
+    number_of_slots,
+    raise_unreadable,
+    rows_of_slots,
+)
 from dphist.tables.checks import LARGEST, Problem
 from dphist.tables.counting.bounding import fresh_key
 from dphist.tables.counting.contributions import MISSING_USERS
@@ -26,7 +32,7 @@ from dphist.tables.counting.terms import count_bounded_terms
 from dphist.tables.engine.interruptible import interruptible
 from dphist.tables.engine.private_duckdb import open_private_connection
 from dphist.tables.engine.progress import Progress
-from dphist.tables.engine.rows import DuckRows, SparkRows
+from dphist.tables.engine.rows import DuckRows
 from dphist.tables.reading.columns import Wanted, count_column, key_column
 from dphist.tables.reading.gate import open_source
 from dphist.tables.reading.source import Batches, Source, engine_failure, reader_of
@@ -83,7 +89,7 @@ def bin_rows_bounded(
         check_users(source, cut)
         if isinstance(source, SparkSource):
             found = count_bounded_terms(
-                lambda: _find_in_spark(source, grid, others),
+                lambda: rows_of_slots(source, grid, [column.role for column in others]),
                 source.run,
                 source,
                 wanted=others,
@@ -175,25 +181,3 @@ def _to_slots(columns: list[pa.Array], slotting: Slotting, roles: Sequence[str])
     values = len(columns) - len(roles)
     slots = pa.array(slotting.find(columns[:values]))
     return pa.RecordBatch.from_arrays([slots, *columns[values:]], names=["term", *roles])
-
-
-def _find_in_spark(source: SparkSource, grid: Grid, others: Sequence[Wanted]) -> SparkRows:
-    """Find the slots in Spark's executors, where they stay."""
-    from pyspark.sql.types import LongType, StructField, StructType
-
-    roles = [column.role for column in others]
-    fields = [source.frame.schema[role] for role in roles]
-    schema = StructType([StructField("term", LongType()), *fields])
-    return SparkRows(source.frame.mapInArrow(_PartitionSlots(grid, roles), schema))
-
-
-class _PartitionSlots:
-    """Find the slots of the rows of a Spark partition, in an executor."""
-
-    def __init__(self, grid: Grid, roles: Sequence[str]) -> None:
-        self.grid, self.roles = grid, roles
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        slotting = Slotting(self.grid)
-        for batch in batches:
-            yield _to_slots(batch.columns, slotting, self.roles)

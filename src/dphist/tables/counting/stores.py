@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,11 +18,14 @@ from dphist.errors import DataError, ParameterError
 from dphist.tables.engine.private_duckdb import MORE_ROOM
 from dphist.tables.engine.redaction import redact_errors
 from dphist.tables.engine.rows import DuckRows, Rows, SparkRows
+from dphist.tables.engine.spark_calls import call_spark
 from dphist.tables.reading.types import decoded_type, plain, to_exact
 
 # Maps a batch with columns label and count (int64, at least 1) to the released rows. It may change
 # the counts.
 Keep: TypeAlias = Callable[[pa.RecordBatch], pa.RecordBatch]
+
+T = TypeVar("T")
 
 _ROWS_AT_ONCE = 1 << 18
 # Labels that Spark sends at once.
@@ -215,7 +218,7 @@ class SparkStore(Store):
         one piece at a time is held besides the rows kept. Pieces are cut by a hash of the label, so
         each label is in one.
         """
-        labels = redact_errors(self._checkpoint.count, _engine_failure())
+        labels = self._asked(self._checkpoint.count)
         pieces = -(-labels // _ROWS_OF_A_PIECE)
         kept: list[pa.RecordBatch] = []
         for piece in range(pieces):
@@ -254,7 +257,12 @@ class SparkStore(Store):
                 found = found.set_column(0, "label", found["label"].cast(pa.string()))
             return found.cast(self.schema)
 
-        return redact_errors(evaluate, _engine_failure())
+        return self._asked(evaluate)
+
+    def _asked(self, ask: Callable[[], T]) -> T:
+        """Return the answer of Spark to a query, without its messages; Ctrl-C cancels its jobs."""
+        session = self._checkpoint.sparkSession
+        return call_spark(session, lambda: redact_errors(ask, _engine_failure()))
 
 
 def counts_of(store: Store, labels: Sequence[Any]) -> list[int]:

@@ -123,7 +123,7 @@ def reported(measure: Measure, progress: Report | None) -> Iterator[None]:
             try:
                 last = measure()
                 shown = max(shown, min(last.fraction, 1.0))
-                if shown > 0 or last.done:
+                if shown > 0 or last.done or last.note:
                     report(last, shown)
             except Exception:
                 failed.set()

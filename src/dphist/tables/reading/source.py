@@ -37,14 +37,11 @@ class Source(ABC):
     from_text : bool
         Whether the columns are fields of a text file. Then keys are text, and values are text that
         is still to be read. Counts are already parsed; -1 stands for unreadable text.
-    workers : bool
-        Whether the rows are in Spark, where our functions run in other processes.
     progress : function of a `Done`, or None
         What is told of progress while `run` evaluates; see `reported`.
     """
 
     from_text = False
-    workers = False
     progress: Report | None = None
 
     def __init__(
@@ -135,20 +132,13 @@ def reader_of(batches: Batches, wall: Wall) -> pa.RecordBatchReader:
     return pa.RecordBatchReader.from_batches(first.schema, all_batches())
 
 
-def engine_failure(wanted: Sequence[Wanted], *, workers: bool = False) -> DataError:
+def engine_failure(wanted: Sequence[Wanted]) -> DataError:
     """Return the error for an engine that fails to evaluate columns, whatever its message."""
     values = any(column.use is Use.VALUE for column in wanted)
     served = "numbers, dates, timestamps or text" if values else "text or integers"
-    # Only bins are found in Python; all else that workers do is Spark's own SQL.
-    also = (
-        "; to find bins, Spark's workers need this version of Python (PYSPARK_PYTHON) with dphist "
-        "installed"
-        if workers and values
-        else ""
-    )
     return DataError(
         f"the engine of frame could not evaluate {list_names(wanted)}: finish other queries on "
-        f"its connection, evaluate the frame first, and pass plain columns of {served}{also}"
+        f"its connection, evaluate the frame first, and pass plain columns of {served}"
     )
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from dphist.tables.engine.redaction import Wall
 from dphist.tables.engine.rows import SparkRows
-from dphist.tables.engine.spark_progress import spark_reported
+from dphist.tables.engine.spark_calls import call_spark
 from dphist.tables.reading.columns import Use, Wanted, find_position
 from dphist.tables.reading.source import Batches, Source, T, engine_failure
 from dphist.tables.reading.types import UNFIT
@@ -36,7 +36,7 @@ def is_spark(frame: object) -> bool:
 def open_spark(frame: object, wanted: Sequence[Wanted]) -> "SparkSource":
     """Open a Spark dataframe; raises the errors of `open_source`."""
     native: Any = nw.to_native(frame, pass_through=True)
-    wall = Wall(engine_failure(wanted, workers=True))
+    wall = Wall(engine_failure(wanted))
     existing = wall(lambda: list(native.columns))
     named = []
     for column in wanted:
@@ -57,8 +57,6 @@ class SparkSource(Source):
     frame : the dataframe; columns are named by their roles, and text keys are bytes.
     """
 
-    workers = True
-
     def __init__(
         self, wanted: Sequence[Wanted], kinds: Mapping[str, pa.DataType], frame: Any, wall: Wall
     ) -> None:
@@ -71,9 +69,9 @@ class SparkSource(Source):
         return SparkRows(self.frame)
 
     def run(self, call: Callable[[], T]) -> T:
-        """Return ``call()``; reports the tasks of Spark's stages."""
-        with spark_reported(self.frame, self.progress):
-            return self.wall(call)
+        """Return ``call()``; Ctrl-C cancels its jobs, and the tasks of its stages are reported."""
+        session = self.frame.sparkSession
+        return call_spark(session, lambda: self.wall(call), self.progress)
 
     def batches(self) -> Batches:
         """Refuse: only counts leave Spark, never rows."""
