@@ -16,8 +16,9 @@ from dataclasses import dataclass
 
 from dphist.tables.checks import LARGEST, Problem
 from dphist.tables.counting.cuts import Cut
+from dphist.tables.counting.held_pairs import bound_in_arrays, hold_pairs
 from dphist.tables.counting.problems import WORST, problem_expression, problem_number
-from dphist.tables.engine.rows import Rows
+from dphist.tables.engine.rows import DuckRows, Rows
 from dphist.tables.reading.columns import Wanted
 
 
@@ -131,7 +132,13 @@ def _bound_sets(rows: Rows, bounds: Bounds, key: str) -> Rows:
     Without sums, 10 million rows took 15 % less processor time. All rows without a user are rows
     with a problem, which lack their label as well.
     """
-    rows = rows.where("amount > 0 OR problem > 0").group(["who", "term", "problem"])
+    rows = rows.where("amount > 0 OR problem > 0").project("who", "term", "problem")
+    if bounds.max_labels is not None and isinstance(rows, DuckRows):
+        rows = hold_pairs(rows)
+        bounded = bound_in_arrays(rows, key, bounds.max_labels)
+        if bounded is not None:
+            return bounded
+    rows = rows.group(["who", "term", "problem"])
     if bounds.max_labels is not None:
         rows = _rank(rows, key, []).where(f"who IS NULL OR place <= {bounds.max_labels}")
     pairs = "CASE WHEN max(problem) = 0 THEN count(*) ELSE 0 END AS records"

@@ -122,7 +122,7 @@ class DuckStore(Store):
         super().__init__(kind)
         self._connection = rows.connection
         columns = ['term AS "label"', 'records AS "count"', "problem", *summed]
-        rows.project(*columns).create("counted")
+        rows.project(*columns).create_last("counted")
         # Streamed timestamps are integers; timestamps from a file have DuckDB's types.
         held_as = self._connection.sql('SELECT "label" FROM counted LIMIT 0').types[0].id
         self._as_integers = held_as == "bigint" and not pa.types.is_integer(kind)
