@@ -111,10 +111,16 @@ def _users_differ(rows: DuckRows) -> bool:
 def _drop_beyond(rows: DuckRows, key: str, most: int, total: int) -> None:
     """Make the table of labels of dropped rows.
 
-    Many rows are ranked in turns, some users at a time. The turn of a user is a function of the user, so a user's rows are ranked together.
+    Many rows are ranked in turns, some users at a time. The turn is a function of the user, so that
+    the rows of a user are ranked together.
     """
     connection = rows.connection
-    connection.execute(f"CREATE TABLE {_DROPPED} (label UBIGINT, number BIGINT)")
+    # Numbers of integers are BIGINT and may be negative; the arrays hold their bits.
+    connection.execute(
+        f"CREATE TABLE {_DROPPED} AS SELECT label, 0::BIGINT AS number FROM {_LABELS} LIMIT 0"  # noqa: S608
+    )
+    kind = connection.table(_DROPPED).types[0].id
+    stored = np.uint64 if kind == "ubigint" else np.int64
     threads = int(connection.execute("SELECT current_setting('threads')").fetchall()[0][0])
     (user, _), (label, _) = rows.number_of("who"), rows.number_of("term")
     turns = _turns(total)
@@ -126,8 +132,14 @@ def _drop_beyond(rows: DuckRows, key: str, most: int, total: int) -> None:
             parts.add(Pairs(*map(_words, batch.columns)))
         gone = list(parts.dropped(most, threads))
         if gone:
-            dropped = connection.from_arrow(pa.table({"label": np.concatenate(gone)}))
+            labels = np.concatenate(gone).view(stored)
+            dropped = connection.from_arrow(pa.table({"label": labels}))
             dropped.aggregate("label, count(*) AS number", "label").insert_into(_DROPPED)
+    lost = connection.execute(
+        f"SELECT count(*) FROM {_DROPPED} ANTI JOIN {_LABELS} USING (label)"  # noqa: S608
+    ).fetchall()[0][0]
+    if lost:  # dropped rows that nothing would be taken off for
+        raise RuntimeError("labels have other numbers than before")
 
 
 def _less_dropped(labels: DuckRows) -> DuckRows:
