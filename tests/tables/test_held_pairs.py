@@ -243,7 +243,7 @@ def test_random_rows_are_evaluated_once(way: str) -> None:
 
 def test_missing_users_and_labels(way: str) -> None:
     rows = [(None, "a", 1), ("u", None, 1), ("u", "a", 1), ("u", "b", 1)]
-    table = table_of(rows)  # type: ignore[arg-type]
+    table = table_of(rows)
     with refused(DataError, "'who'"):
         count(table, max_labels=1)
     with refused(DataError, "'term'"):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dphist.arrays import BoolArray, IntArray, WordArray
+from dphist.arrays import AnyArray, BoolArray, IntArray, WordArray
 
 ROW_BYTES = 60
 """About the memory of a row here, in bytes: three numbers, twice at times, and its result."""
@@ -129,19 +129,16 @@ def drop_rows(pairs: Pairs, most: int) -> WordArray:
 def _by_user(users: WordArray) -> IntArray:
     """Return an order of rows in which all rows of a user stand together.
 
-    The high bits of the user, stirred, and the number of the row are sorted as one word. If two
-    users agree in these bits, their rows may alternate; then whole numbers are sorted, which takes
-    longer.
+    Rows are sorted by 32 bits of the user, stirred: twice by 16 bits, which NumPy does by counting,
+    four times as fast as it sorts words. If two users agree in these bits, their rows may
+    alternate; then whole numbers are sorted, which takes longer.
     """
-    bits = np.uint64((len(users) - 1).bit_length())
-    low = (_ONE << bits) - _ONE
-    packed = (users * _GOLDEN) & ~low
-    packed |= np.arange(len(users), dtype=np.uint64)
-    packed.sort()
-    order: IntArray = (packed & low).view(np.int64)
-    packed >>= bits
-    ordered = users[order]
-    if ((packed[1:] == packed[:-1]) & (ordered[1:] != ordered[:-1])).any():
+    stirred = users * _GOLDEN
+    low, high = ((stirred >> np.uint64(place)).astype(np.uint16) for place in (16, 32))
+    order: IntArray = np.argsort(low, kind="stable")
+    order = order[np.argsort(high[order], kind="stable")]
+    noticed = _changes(low[order]) | _changes(high[order])
+    if (_changes(users[order]) & ~noticed).any():
         return np.argsort(users, kind="stable")
     return order
 
@@ -154,27 +151,33 @@ def _drop_similar(
     The users are the rows of a matrix, in which each is sorted by itself: by the high bits of the
     rank, then the column. None if these bits do not tell two labels of a user apart.
     """
-    columns = np.arange(width, dtype=np.uint64)
-    mask = (_ONE << np.uint64((width - 1).bit_length())) - _ONE
+    columns = np.arange(width)
+    low = (_ONE << np.uint64((width - 1).bit_length())) - _ONE
     present = columns < sizes[:, None]
-    places = np.minimum(starts[:, None] + columns.astype(np.int64), len(pairs) - 1)
-    packed = pairs.ranks[places] & ~mask
-    packed |= columns
-    packed[~present] = ~np.uint64(0)  # stays at the end: of the real ones none is larger
+    packed = pairs.ranks[np.minimum(starts[:, None] + columns, len(pairs) - 1)]
+    packed &= ~low
+    packed |= columns.astype(np.uint64)
+    packed[~present] = ~np.uint64(0)  # at the end: a column that is present is never larger
     packed.sort(axis=1)
-    labels = pairs.labels[
-        starts[:, None] + np.minimum(packed & mask, sizes[:, None] - 1).astype(np.int64)
-    ]
+
+    def labels_at(users: IntArray, places: IntArray) -> WordArray:
+        found: WordArray = pairs.labels[
+            starts[users] + (packed[users, places] & low).view(np.int64)
+        ]
+        return found
+
+    # Rows of one label have one rank.
     repeated = np.zeros(packed.shape, np.bool_)
-    np.equal(labels[:, 1:], labels[:, :-1], out=repeated[:, 1:])
-    alike = (packed[:, 1:] & ~mask) == (packed[:, :-1] & ~mask)
-    if (alike & ~repeated[:, 1:] & present[:, 1:]).any():
+    np.less_equal(packed[:, 1:] ^ packed[:, :-1], low, out=repeated[:, 1:])
+    repeated &= present
+    users, places = np.nonzero(repeated)
+    if (labels_at(users, places) != labels_at(users, places - 1)).any():
         return None
     gone = repeated
     if width > most:
         gone = repeated | (np.cumsum(~repeated, axis=1, dtype=np.int32) > most)
-    found: WordArray = labels[gone & present]
-    return found
+        gone &= present
+    return labels_at(*np.nonzero(gone))
 
 
 def _drop_exactly(pairs: Pairs, most: int) -> WordArray:
@@ -192,7 +195,7 @@ def _drop_exactly(pairs: Pairs, most: int) -> WordArray:
     return found
 
 
-def _changes(words: WordArray) -> BoolArray:
+def _changes(words: AnyArray) -> BoolArray:
     """Return which numbers differ from the one before; the first does."""
     return np.append(True, words[1:] != words[:-1])
 

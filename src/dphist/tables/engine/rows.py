@@ -6,7 +6,8 @@ Both accept almost the same SQL expressions, so a chain of steps is written once
 the expressions that differ.
 
 Every chain starts from one source, has no join or union, and is evaluated once: a source that
-returns other rows the second time is never read twice.
+returns other rows the second time is never read twice. Only rows with a `size`, which are held in
+memory or in a table, are evaluated several times.
 """
 
 from collections.abc import Mapping, Sequence
