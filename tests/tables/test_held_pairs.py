@@ -252,8 +252,10 @@ def test_missing_users_and_labels(way: str) -> None:
     assert kept == {"a": 1, "b": 1}
 
 
+@pytest.mark.parametrize("way", WAYS[1:])
 def test_no_rows_stay_behind(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where many labels stay in DuckDB, the rows of users do not."""
+    go(way, monkeypatch)
     monkeypatch.setattr(stores, "_FEW", 0)
     made = []
     real = stores.DuckStore.settle

@@ -14,6 +14,8 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import pyarrow as pa
+
 from dphist.tables.checks import LARGEST, Problem
 from dphist.tables.counting.cuts import Cut
 from dphist.tables.counting.held_pairs import bound_in_arrays, hold_pairs
@@ -100,12 +102,12 @@ def check_rows(rows: Rows, wanted: Sequence[Wanted], bounds: Bounds) -> Rows:
     )
 
 
-def bound_labels(rows: Rows, users: bool, bounds: Bounds, key: str) -> Rows:
+def bound_labels(rows: Rows, users: bool, bounds: Bounds, key: str) -> Rows | pa.Table:
     """From (who, term, amount, problem) to (term, records, problem), each user bounded.
 
     `users` says whether there is a column of users. A row with a null `who` is a separate user with
     one label, so it is already bounded. If users are counted, the columns ``uncut`` and ``cut`` are
-    added; their sums over all terms are the numbers of users.
+    added; their sums over all terms are the numbers of users. A few rows become an Arrow table.
     """
     if users and bounds.max_count == 1 and not _counts_more(bounds):
         return _bound_sets(rows, bounds, key)
@@ -125,7 +127,7 @@ def _counts_more(bounds: Bounds) -> bool:
     return bounds.count_users or bounds.null_users == "separate"
 
 
-def _bound_sets(rows: Rows, bounds: Bounds, key: str) -> Rows:
+def _bound_sets(rows: Rows, bounds: Bounds, key: str) -> Rows | pa.Table:
     """From (who, term, amount, problem) to (term, records, problem), if users add at most 1.
 
     A user has a label, or not, so pairs need no sums, and a label's count is a number of pairs.

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dphist.arrays import WordArray
+from dphist.arrays import IntArray, WordArray
 from dphist.tables.counting.user_places import ROW_BYTES, Pairs, UserParts, drop_rows
 from dphist.tables.engine.private_duckdb import memory_limit
 from dphist.tables.engine.rows import DuckRows
@@ -42,7 +42,7 @@ def hold_pairs(rows: DuckRows) -> DuckRows:
     return DuckRows(rows.connection, table, size=int(size), spent=(_PAIRS,))
 
 
-def bound_in_arrays(rows: DuckRows, key: str, most: int) -> DuckRows | None:
+def bound_in_arrays(rows: DuckRows, key: str, most: int) -> DuckRows | pa.Table | None:
     """From (who, term, problem) to (term, records, problem), each user bounded to `most` labels.
 
     Parameters
@@ -53,8 +53,8 @@ def bound_in_arrays(rows: DuckRows, key: str, most: int) -> DuckRows | None:
 
     Returns
     -------
-    The labels with their counts, or no more than the problems, if there are any. None if two labels
-    or two users have the same hash.
+    The labels with their counts, or no more than the problems, if there are any; those of a few
+    rows as an Arrow table. None if two labels or two users have the same hash.
     """
     if rows.size is not None and rows.size <= FEW_ROWS:
         return _bound_few(rows, key, most)
@@ -76,26 +76,23 @@ def bound_in_arrays(rows: DuckRows, key: str, most: int) -> DuckRows | None:
     return _less_dropped(labels)
 
 
-def _bound_few(rows: DuckRows, key: str, most: int) -> DuckRows:
+def _bound_few(rows: DuckRows, key: str, most: int) -> pa.Table:
     """As `bound_in_arrays`, with the places of users and labels among them as numbers."""
     found = rows.to_arrow(["who", "term", "problem", f"{rows.rank(key)} AS rank"])
-    found = found.combine_chunks()
     if pc.max(found["problem"]).as_py():
-        kept = found.filter(pc.greater(found["problem"], 0))
-        records = np.zeros(len(kept), np.int64)
-        held = pa.table({"term": kept["term"], "records": records, "problem": kept["problem"]})
-    else:
-        places, labels = _places(found["term"])
-        users, _ = _places(found["who"])
-        gone = drop_rows(Pairs(users, places, _words(found["rank"])), most)
-        counted = [
-            np.bincount(some.view(np.int64), minlength=len(labels)) for some in (places, gone)
-        ]
-        records = counted[0] - counted[1]
-        held = pa.table({"term": labels, "records": records, "problem": np.zeros_like(records)})
-    connection = rows.connection
-    few = DuckRows(connection, connection.from_arrow(held), size=len(held), spent=rows.spent)
-    return few.where("records > 0 OR problem > 0")
+        wrong = found.filter(pc.greater(found["problem"], 0)).select(["term", "problem"])
+        return wrong.append_column("records", pa.array(np.zeros(len(wrong), np.int64)))
+    places, labels = _places(found["term"])
+    users, _ = _places(found["who"])
+    gone = drop_rows(Pairs(users, places, _words(found["rank"])), most)
+    records = _occurrences(places, len(labels)) - _occurrences(gone, len(labels))
+    counts = {"term": labels, "records": records, "problem": np.zeros_like(records)}
+    return pa.table(counts).filter(pa.array(records > 0))
+
+
+def _occurrences(places: WordArray, number: int) -> IntArray:
+    found: IntArray = np.bincount(places.view(np.int64), minlength=number)
+    return found
 
 
 def _users_differ(rows: DuckRows) -> bool:
