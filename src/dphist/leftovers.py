@@ -144,10 +144,11 @@ def remove_abandoned() -> None:
         return
     pattern = re.compile(rf"dphist-{_host()}-[0-9a-f]{{16}}\.paths")
     with contextlib.suppress(OSError):
-        for path in Path(tempfile.gettempdir()).iterdir():
-            if pattern.fullmatch(path.name):
+        folder = tempfile.gettempdir()
+        for name in os.listdir(folder):  # noqa: PTH208 - names alone: there may be many
+            if pattern.fullmatch(name):
                 with contextlib.suppress(OSError, ValueError, TypeError):
-                    _remove_those_of(path)
+                    _remove_those_of(Path(folder) / name)
 
 
 def _remove_those_of(journal: Path) -> None:

@@ -18,6 +18,8 @@ Handler: TypeAlias = Callable[[int, FrameType | None], Any]
 P = ParamSpec("P")
 T = TypeVar("T")
 
+_SIGNALS = tuple(map(int, signal.valid_signals()))
+
 
 def stoppable(function: Callable[P, T]) -> Callable[P, T]:
     """Make a function raise exactly what a signal handler raises while the function runs.
@@ -107,7 +109,7 @@ def _handled(heard: Callable[[Handler, int, FrameType | None], None]) -> Iterato
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    found = {int(number): signal.getsignal(number) for number in signal.valid_signals()}
+    found = {number: signal.getsignal(number) for number in _SIGNALS}
     before = {number: handler for number, handler in found.items() if callable(handler)}
     inside = True
 

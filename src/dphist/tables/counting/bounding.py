@@ -14,10 +14,13 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import pyarrow as pa
+
 from dphist.tables.checks import LARGEST, Problem
 from dphist.tables.counting.cuts import Cut
+from dphist.tables.counting.held_pairs import bound_in_arrays, hold_pairs
 from dphist.tables.counting.problems import WORST, problem_expression, problem_number
-from dphist.tables.engine.rows import Rows
+from dphist.tables.engine.rows import DuckRows, Rows
 from dphist.tables.reading.columns import Wanted
 
 
@@ -99,12 +102,12 @@ def check_rows(rows: Rows, wanted: Sequence[Wanted], bounds: Bounds) -> Rows:
     )
 
 
-def bound_labels(rows: Rows, users: bool, bounds: Bounds, key: str) -> Rows:
+def bound_labels(rows: Rows, users: bool, bounds: Bounds, key: str) -> Rows | pa.Table:
     """From (who, term, amount, problem) to (term, records, problem), each user bounded.
 
     `users` says whether there is a column of users. A row with a null `who` is a separate user with
     one label, so it is already bounded. If users are counted, the columns ``uncut`` and ``cut`` are
-    added; their sums over all terms are the numbers of users.
+    added; their sums over all terms are the numbers of users. A few rows become an Arrow table.
     """
     if users and bounds.max_count == 1 and not _counts_more(bounds):
         return _bound_sets(rows, bounds, key)
@@ -124,14 +127,20 @@ def _counts_more(bounds: Bounds) -> bool:
     return bounds.count_users or bounds.null_users == "separate"
 
 
-def _bound_sets(rows: Rows, bounds: Bounds, key: str) -> Rows:
+def _bound_sets(rows: Rows, bounds: Bounds, key: str) -> Rows | pa.Table:
     """From (who, term, amount, problem) to (term, records, problem), if users add at most 1.
 
     A user has a label, or not, so pairs need no sums, and a label's count is a number of pairs.
     Without sums, 10 million rows took 15 % less processor time. All rows without a user are rows
     with a problem, which lack their label as well.
     """
-    rows = rows.where("amount > 0 OR problem > 0").group(["who", "term", "problem"])
+    rows = rows.where("amount > 0 OR problem > 0").project("who", "term", "problem")
+    if bounds.max_labels is not None and isinstance(rows, DuckRows):
+        rows = hold_pairs(rows)
+        bounded = bound_in_arrays(rows, key, bounds.max_labels)
+        if bounded is not None:
+            return bounded
+    rows = rows.group(["who", "term", "problem"])
     if bounds.max_labels is not None:
         rows = _rank(rows, key, []).where(f"who IS NULL OR place <= {bounds.max_labels}")
     pairs = "CASE WHEN max(problem) = 0 THEN count(*) ELSE 0 END AS records"

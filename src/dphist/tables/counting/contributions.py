@@ -68,7 +68,7 @@ def count_labels(
     """
     wanted, salt = _wanted(names, cut=bounds.cut), key or fresh_key()
 
-    def bounded(rows: Rows) -> Rows:
+    def bounded(rows: Rows) -> Rows | pa.Table:
         return bound_labels(check_rows(rows, wanted, bounds), "user" in names, bounds, salt)
 
     store, users = _held(
@@ -119,7 +119,7 @@ def label_bounded_records(
 def _held(
     frame: object,
     wanted: Sequence[Wanted],
-    counted: Callable[[Rows], Rows],
+    counted: Callable[[Rows], Rows | pa.Table],
     cut: Cut | None,
     *,
     missing: Mapping[str, str],

@@ -61,13 +61,13 @@ class Store(ABC):
 
 
 def hold_counts(
-    rows: Rows, kind: pa.DataType, summed: Sequence[str] = ()
-) -> "tuple[DuckStore | SparkStore, int, list[int]]":
+    rows: Rows | pa.Table, kind: pa.DataType, summed: Sequence[str] = ()
+) -> "tuple[ArrowStore | DuckStore | SparkStore, int, list[int]]":
     """Evaluate rows (term, records, problem, ...), once, and hold them.
 
     Parameters
     ----------
-    rows : of DuckDB or Spark
+    rows : of DuckDB or Spark, or an Arrow table without further columns
     kind : Arrow type
         Type of the labels; the engine may hold them as integers or bytes.
     summed : further columns to sum over all rows.
@@ -79,6 +79,11 @@ def hold_counts(
     sums : the sums of the columns `summed`
     """
     released = plain(decoded_type(kind))
+    if isinstance(rows, pa.Table):
+        schema = pa.schema({"label": released, "count": pa.int64()})
+        columns = [rows["term"].cast(released), rows["records"]]
+        worst = pc.max(rows["problem"]).as_py() or 0
+        return ArrowStore(pa.table(columns, schema=schema)), worst, []
     store: DuckStore | SparkStore
     if isinstance(rows, DuckRows):
         store = DuckStore(rows, released, summed)
@@ -101,6 +106,11 @@ class ArrowStore(Store):
     def __init__(self, table: pa.Table) -> None:
         super().__init__(table.schema.field("label").type)
         self._table = table.sort_by("label")
+
+    def settle(self, stack: ExitStack) -> Store:
+        """Return self: nothing is held elsewhere."""
+        stack.close()
+        return self
 
     def filter_batches(self, keep: Keep) -> pa.Table:
         """Return the rows that `keep` returns for each batch."""
@@ -126,7 +136,7 @@ class DuckStore(Store):
         super().__init__(kind)
         self._connection = rows.connection
         columns = ['term AS "label"', 'records AS "count"', "problem", *summed]
-        rows.project(*columns).create("counted")
+        rows.project(*columns).create_last("counted")
         # Streamed timestamps are integers; timestamps from a file have DuckDB's types.
         held_as = self._connection.sql('SELECT "label" FROM counted LIMIT 0').types[0].id
         self._as_integers = held_as == "bigint" and not pa.types.is_integer(kind)

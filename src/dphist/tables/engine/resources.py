@@ -28,7 +28,7 @@ class Resources:
         Memory of the engine that counts, in bytes, or text such as "4GB" or "512MiB", at least
         64 MB (default: a quarter of the machine's memory or of the container's, at least 2 GB, but
         at most half). Beyond it, rows spill to a temporary folder. The process takes about 300 MB
-        on top.
+        on top, and a quarter of the limit where it counts labels of users.
     threads : int, optional
         Threads of the engine (default: the processors, at most 8).
     temp : str or path, optional

@@ -6,7 +6,8 @@ Both accept almost the same SQL expressions, so a chain of steps is written once
 the expressions that differ.
 
 Every chain starts from one source, has no join or union, and is evaluated once: a source that
-returns other rows the second time is never read twice.
+returns other rows the second time is never read twice. Only rows with a `size`, which are held in
+memory or in a table, are evaluated several times.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,6 +19,9 @@ import pyarrow as pa
 
 from dphist.tables.engine.private_duckdb import GIVEN
 
+_INTEGERS = {
+    *("tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "uinteger"),
+}  # that BIGINT holds
 _DIGITS = 15  # hexadecimal digits of a hash that decide about a part
 
 
@@ -82,11 +86,16 @@ class DuckRows:
     connection : the private DuckDB, which has no other rows that are given.
     given : relation before the steps.
     steps : query of the rows of `GIVEN`; empty without steps.
+    size : number of rows before the steps, of a relation that gives the same rows each time it is
+        evaluated, as a table in memory does; None for other relations.
+    spent : tables of the connection that nobody needs once the rows are in a table.
     """
 
     connection: duckdb.DuckDBPyConnection
     given: duckdb.DuckDBPyRelation
     steps: str = ""
+    size: int | None = None
+    spent: tuple[str, ...] = ()
 
     @property
     def relation(self) -> duckdb.DuckDBPyRelation:
@@ -100,6 +109,12 @@ class DuckRows:
         """Evaluate the rows into a table; what was given is no longer held."""
         self.relation.create(table)
         self.connection.execute(f"DROP VIEW IF EXISTS {GIVEN}")
+
+    def create_last(self, table: str) -> None:
+        """As `create`, after which the spent tables are dropped."""
+        self.create(table)
+        for name in self.spent:
+            self.connection.execute(f"DROP TABLE {name}")
 
     def project(self, *columns: str) -> "DuckRows":
         """Compute columns."""
@@ -128,9 +143,26 @@ class DuckRows:
         """
         first, second = f"{int(key[:16], 16)}::UBIGINT", f"{int(key[16:], 16)}::UBIGINT"
         kinds = self._kinds()
-        who, term = (self._hashable(name, kinds) for name in ("who", "term"))
-        mixed = f"hash(xor(hash(xor(hash({who}), {first})), hash(xor(hash({term}), {second}))))"
+        who, term = (_hash_of(name, kinds) for name in ("who", "term"))
+        mixed = f"hash(xor(hash(xor({who}, {first})), hash(xor({term}, {second}))))"
         return mixed if turn is None else f"hash(xor({mixed}, {turn}::UBIGINT))"
+
+    def rank(self, key: str) -> str:
+        """Return the hash, UBIGINT."""
+        return f"CAST({self.hashed(key)} AS UBIGINT)"
+
+    def number_of(self, name: str) -> tuple[str, bool]:
+        """Return the expression of a number of 64 bits, a function of a column's value.
+
+        The second value says whether different values have different numbers: the numbers of
+        integers are themselves, those of other values their hashes.
+        """
+        kinds = self._kinds()
+        if kinds[name].id == "ubigint":
+            return name, True
+        if kinds[name].id in _INTEGERS:
+            return f"CAST({name} AS BIGINT)", True
+        return _hash_of(name, kinds), False
 
     def part(self, name: str, parts: int) -> str:
         """Return a part, from the first 60 bits of MD5."""
@@ -159,15 +191,6 @@ class DuckRows:
         """Evaluate the table."""
         return self.project(*columns).relation.to_arrow_table()
 
-    @staticmethod
-    def _hashable(name: str, kinds: Mapping[str, Any]) -> str:
-        """Return the expression of a column with well-distributed hashes.
-
-        DuckDB combines the hashes of both halves of a 128-bit number, so that 0 and -1 collide, and
-        a user could never keep only one of two such labels.
-        """
-        return f"CAST({name} AS VARCHAR)" if kinds[name].id == "decimal" else name
-
     def _kinds(self) -> dict[str, Any]:
         """Return the type of each column."""
         relation = self.relation
@@ -177,7 +200,16 @@ class DuckRows:
         """Return the rows after one more step."""
         before = f"({self.steps})" if self.steps else GIVEN
         steps = f"SELECT {columns} FROM {before} AS dphist_step {clause}"  # noqa: S608
-        return DuckRows(self.connection, self.given, steps)
+        return DuckRows(self.connection, self.given, steps, self.size, self.spent)
+
+
+def _hash_of(name: str, kinds: Mapping[str, Any]) -> str:
+    """Return the expression of well-distributed hashes of a column.
+
+    DuckDB combines the hashes of both halves of a 128-bit number, so that 0 and -1 collide, and a
+    user could never keep only one of two such labels.
+    """
+    return f"hash(CAST({name} AS VARCHAR))" if kinds[name].id == "decimal" else f"hash({name})"
 
 
 @dataclass(frozen=True, slots=True)

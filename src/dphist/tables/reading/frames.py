@@ -92,7 +92,8 @@ class ArrowSource(StreamedSource):
         table = self.wall(self._table)
         self._connection = open_private_connection(self._stack, large=True)
         if self.progress is None:
-            return DuckRows(self._connection, self._connection.from_arrow(table))
+            given = self._connection.from_arrow(table)
+            return DuckRows(self._connection, given, size=len(table))
         # DuckDB does not say how much of a table in memory it has read.
         reader = reader_of(self._counted(batches_of(table), len(table)), self.wall)
         return DuckRows(self._connection, self._connection.from_arrow(reader))

@@ -1,0 +1,272 @@
+"""Users bounded in arrays keep the labels that a window keeps, whatever the values and the ties."""
+
+import datetime
+import random
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from dphist import Resources
+from dphist.errors import DataError
+from dphist.tables.counting import bounding, held_pairs, stores
+from dphist.tables.engine.rows import DuckRows
+from tests.tables.contribution_engines import bounded, table_of
+from tests.tables.refusal import refused
+from tests.tables.test_contributions import (
+    KEYS,
+    WITH,
+    WITHOUT,
+    as_dict,
+    count,
+    falls,
+    most_changed,
+    some_rows,
+)
+
+WAYS = ["few", "arrays", "window"]
+DAY = datetime.date(2026, 1, 1)
+VALUES: dict[str, tuple[list[Any], pa.DataType]] = {
+    "text": (["u", "U", "ü", "", " u", "1"], pa.string()),
+    "bytes": ([b"u", b"U", b"\xff", b"", b"\0", b"1"], pa.binary()),
+    "small integers": ([-3, -2, -1, 0, 1, 2], pa.int8()),
+    "integers": ([-(2**63), 2**63 - 1, 0, -1, 10**12, 1], pa.int64()),
+    "large integers": ([2**64 - 1, 2**63, 2**63 - 1, 0, 1, 2**40], pa.uint64()),
+    "truth": ([True, False], pa.bool_()),
+    "days": ([DAY + datetime.timedelta(n) for n in range(6)], pa.date32()),
+    "moments": ([10**15 + n for n in range(6)], pa.timestamp("us", "UTC")),
+    "decimals": ([Decimal(n) / 100 for n in range(-3, 3)], pa.decimal128(9, 2)),
+}
+
+
+def go(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bound in this way from now on."""
+    monkeypatch.setattr(held_pairs, "FEW_ROWS", 2**16 if way == "few" else -1)
+    if way == "window":
+        monkeypatch.setattr(bounding, "bound_in_arrays", lambda *_: None)
+
+
+@pytest.fixture(params=WAYS)
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    go(request.param, monkeypatch)
+    return str(request.param)
+
+
+@pytest.mark.parametrize("kind", VALUES)
+@pytest.mark.parametrize("source", ["table", "file"])
+def test_all_ways_keep_the_same(kind: str, source: str, tmp_path: Path) -> None:
+    """Users of each type, and labels of the same."""
+    values, stored = VALUES[kind]
+    draw = random.Random(kind)
+    columns = {
+        "who": pa.array(draw.choices(values, k=90), stored),
+        "term": pa.array(draw.choices(values, k=90), stored),
+    }
+    frame: Any = pa.table(columns)
+    if source == "file":
+        pq.write_table(frame, tmp_path / "rows.parquet")
+        frame = tmp_path / "rows.parquet"
+    for most in (1, 2, 9):
+        found = []
+        for way in WAYS:
+            with pytest.MonkeyPatch.context() as patched:
+                go(way, patched)
+                found.append(as_dict(count(frame, KEYS[1], max_labels=most)))
+        assert found[0] == found[1] == found[2]
+        assert sum(found[0].values()) <= most * len(values)
+        if most == 9:
+            assert sum(found[0].values()) == len(
+                set(zip(*map(pa.Array.to_pylist, columns.values()), strict=True))
+            )
+
+
+def test_counts_are_those_of_plain_python(way: str) -> None:
+    rows = some_rows(4, 200)
+    for most in (1, 3):
+        counts = as_dict(count(table_of(rows), KEYS[0], count="n", max_labels=most))
+        assert counts == bounded(rows, most, 1, KEYS[0])
+
+
+def test_the_order_of_rows_does_not_matter(way: str) -> None:
+    rows = some_rows(6, 80)
+    found = []
+    for seed in range(3):
+        random.Random(seed).shuffle(rows)
+        found.append(as_dict(count(table_of(rows), KEYS[0], max_labels=2)))
+    assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_a_user_changes_no_more_than_the_bounds(way: str, most: int) -> None:
+    """The pairs of tables of `test_contributions`."""
+    tables = [
+        as_dict(count(table_of(rows), KEYS[0], count="n", max_labels=most))
+        for rows in (WITHOUT, WITH)
+    ]
+    assert most_changed(*tables) == (most, 1)
+    assert not falls(*tables)
+
+
+def test_neighbors_that_are_bounded_in_two_ways(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A collision, or one row more, may change the way, and must change nothing else."""
+    found = []
+    for way, rows in zip(["arrays", "window", "few"], [WITHOUT, WITH, WITHOUT], strict=True):
+        with pytest.MonkeyPatch.context() as patched:
+            go(way, patched)
+            found.append(as_dict(count(table_of(rows), KEYS[0], count="n", max_labels=2)))
+    assert most_changed(found[0], found[1]) == most_changed(found[2], found[1]) == (2, 1)
+
+
+@pytest.mark.parametrize("numbers", ["0", "hash(term) % 3"])
+def test_of_equal_ranks_no_more_are_kept_than_the_bound(
+    way: str, numbers: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(DuckRows, "hashed", lambda *_: numbers)
+    rank = (lambda _: 0) if numbers == "0" else _thirds
+    labels = {"u": "abcdef", "v": "c", "w": "abab"}
+    rows = [(user, label, 1) for user, own in labels.items() for label in own]
+    for most in (1, 2, 3, 6):
+        expected = [
+            label
+            for own in map(set, labels.values())
+            for label in own
+            if sum(rank(other) <= rank(label) for other in own) <= most
+        ]
+        found = as_dict(count(table_of(rows), max_labels=most))
+        assert found == {label: expected.count(label) for label in set(expected)}
+
+
+def _thirds(label: str) -> int:
+    return int(duckdb.execute("SELECT hash(?::VARCHAR) % 3", [label]).fetchall()[0][0])
+
+
+@pytest.mark.parametrize("column", ["who", "term"])
+def test_equal_hashes_make_no_two_values_one(column: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then a window bounds the same rows; so a made-up collision changes no count."""
+    go("arrays", monkeypatch)
+    rows = some_rows(7, 120)
+    expected = as_dict(count(table_of(rows), KEYS[0], max_labels=2))
+    real, windows = DuckRows.number_of, []
+
+    def colliding(self: DuckRows, name: str) -> tuple[str, bool]:
+        number, exact = real(self, name)
+        return (f"{number} % 2", False) if name == column else (number, exact)
+
+    def ranked(*arguments: Any) -> Any:
+        windows.append(1)
+        return rank(*arguments)
+
+    rank = bounding._rank
+    monkeypatch.setattr(DuckRows, "number_of", colliding)
+    monkeypatch.setattr(bounding, "_rank", ranked)
+    assert as_dict(count(table_of(rows), KEYS[0], max_labels=2)) == expected
+    assert windows == [1]
+    assert expected == bounded(rows_once(rows), 2, 1, KEYS[0])
+
+
+def rows_once(rows: list[tuple[Any, str, int]]) -> list[tuple[Any, str, int]]:
+    return [(user, label, 1) for user, label, _ in rows]
+
+
+def test_a_label_that_changes_its_number_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise its rows would count without a bound."""
+    go("arrays", monkeypatch)
+    real, asked = DuckRows.number_of, []
+
+    def changing(self: DuckRows, name: str) -> tuple[str, bool]:
+        number, _ = real(self, name)
+        asked.append(name)
+        return f"xor({number}, {asked.count(name)}::UBIGINT)", False
+
+    monkeypatch.setattr(DuckRows, "number_of", changing)
+    with refused(DataError):
+        count(table_of(some_rows(3)), max_labels=1)
+
+
+@pytest.mark.parametrize("turns", [2, 5])
+def test_users_in_turns(turns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    go("arrays", monkeypatch)
+    monkeypatch.setattr(held_pairs, "_turns", lambda _: turns)
+    rows = some_rows(8, 200)
+    counts = as_dict(count(table_of(rows), KEYS[0], count="n", max_labels=2))
+    assert counts == bounded(rows, 2, 1, KEYS[0])
+
+
+def test_more_rows_than_fit_take_turns() -> None:
+    with Resources(memory="64MB"):
+        fits = 64 * 10**6 // held_pairs.ROW_BYTES // held_pairs.SHARE
+        assert held_pairs._turns(max(fits, held_pairs._ROWS_AT_ONCE)) == 1
+        assert held_pairs._turns(10 * fits) == 10
+
+
+# --- One evaluation of the source
+
+
+def test_a_file_that_changes_is_read_once(
+    way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "rows.parquet"
+    before, after = table_of(some_rows(9)), table_of([("z", "z", 1)])
+    expected = as_dict(count(before, KEYS[0], max_labels=2))
+    pq.write_table(before, path)
+    real = held_pairs.hold_pairs
+
+    def changed(rows: DuckRows) -> DuckRows:
+        held = real(rows)
+        pq.write_table(after, path)
+        return held
+
+    monkeypatch.setattr(bounding, "hold_pairs", changed)
+    assert as_dict(count(path, KEYS[0], max_labels=2)) == expected
+
+
+def test_random_rows_are_evaluated_once(way: str) -> None:
+    relation = duckdb.sql("SELECT i % 20 AS who, random()::VARCHAR AS term FROM range(200) t(i)")
+    counts = as_dict(count(relation, max_labels=3))
+    assert sum(counts.values()) == 60
+    calls = []
+
+    def seen(frame: pl.DataFrame) -> pl.DataFrame:
+        calls.append(1)
+        return frame
+
+    schema = {"who": pl.String, "term": pl.String, "n": pl.Int64}
+    lazy = pl.from_arrow(table_of(some_rows(1))).lazy().map_batches(seen, schema=schema)
+    count(lazy, max_labels=2)
+    assert len(calls) == 1
+
+
+def test_missing_users_and_labels(way: str) -> None:
+    rows = [(None, "a", 1), ("u", None, 1), ("u", "a", 1), ("u", "b", 1)]
+    table = table_of(rows)
+    with refused(DataError, "'who'"):
+        count(table, max_labels=1)
+    with refused(DataError, "'term'"):
+        count(table, max_labels=1, null_users="drop")
+    kept = as_dict(count(table, max_labels=2, null_users="drop", null_labels="drop"))
+    assert kept == {"a": 1, "b": 1}
+
+
+@pytest.mark.parametrize("way", WAYS[1:])
+def test_no_rows_stay_behind(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where many labels stay in DuckDB, the rows of users do not."""
+    go(way, monkeypatch)
+    monkeypatch.setattr(stores, "_FEW", 0)
+    made = []
+    real = stores.DuckStore.settle
+
+    def settled(self: stores.DuckStore, stack: Any) -> stores.Store:
+        made.append(self._connection)
+        return real(self, stack)
+
+    monkeypatch.setattr(stores.DuckStore, "settle", settled)
+    for frame in (table_of(some_rows(2)), pl.from_arrow(table_of(some_rows(2))).lazy()):
+        held = count(frame, max_labels=2)
+        tables = made[-1].cursor().sql("SELECT table_name FROM duckdb_tables()").fetchall()
+        assert tables == [("counted",)]
+        assert as_dict(held)

@@ -1,0 +1,90 @@
+"""Rows dropped in arrays are those of plain Python, also where ranks are equal or nearly so."""
+
+import random
+from collections import defaultdict
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from dphist.tables.counting import user_places
+from dphist.tables.counting.user_places import Pairs, UserParts, drop_rows
+
+LARGEST = 2**64 - 1
+# Ranks by how many values they have, from where, and at what distance.
+RANKS: dict[str, Callable[[random.Random], int]] = {
+    "of 64 bits": lambda draw: draw.getrandbits(64),
+    "often equal": lambda draw: draw.randrange(4) << 60,
+    "all equal": lambda draw: 7,
+    "alike in their high bits": lambda draw: (1 << 63) + draw.randrange(9),
+    "large": lambda draw: LARGEST - draw.randrange(40),
+}
+
+
+def some_pairs(seed: str, rank: Callable[[random.Random], int]) -> Pairs:
+    draw = random.Random(seed)
+    users, labels = draw.randrange(1, 12), draw.randrange(1, 30)
+    rows = [(draw.randrange(users), draw.randrange(labels)) for _ in range(draw.randrange(1, 90))]
+    ranks = {row: rank(draw) for row in rows}
+    return pairs_of([(*row, ranks[row]) for row in rows])
+
+
+def pairs_of(rows: list[tuple[int, int, int]]) -> Pairs:
+    return Pairs(*(np.array(column, np.uint64) for column in zip(*rows, strict=True)))
+
+
+def in_python(pairs: Pairs, most: int) -> list[int]:
+    """Labels of rows beyond the first of each label, and of labels with a place beyond `most`."""
+    own: dict[int, dict[int, int]] = defaultdict(dict)
+    dropped = []
+    columns = (pairs.users.tolist(), pairs.labels.tolist(), pairs.ranks.tolist())
+    rows = list(zip(*columns, strict=True))
+    for user, label, rank in rows:
+        if label in own[user]:
+            dropped.append(label)
+        own[user][label] = rank
+    for labels in own.values():
+        for label, rank in labels.items():
+            if sum(other <= rank for other in labels.values()) > most:
+                dropped.append(label)
+    return sorted(dropped)
+
+
+@pytest.mark.parametrize("kind", RANKS)
+def test_rows_dropped_are_those_of_plain_python(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(user_places, "_PART_ROWS", 16)
+    for seed in range(60):
+        pairs, most = some_pairs(f"{kind} {seed}", RANKS[kind]), seed % 7 + 1
+        expected = in_python(pairs, most)
+        assert sorted(drop_rows(pairs, most).tolist()) == expected
+        order = np.random.default_rng(seed).permutation(len(pairs))
+        assert sorted(drop_rows(pairs.take(order), most).tolist()) == expected
+        parts = UserParts(len(pairs))
+        for start in range(0, len(pairs), 25):
+            parts.add(pairs.take(slice(start, start + 25)))
+        assert sorted(np.concatenate(list(parts.dropped(most, 2))).tolist()) == expected
+
+
+def test_no_rows_drop_nothing() -> None:
+    assert not len(drop_rows(pairs_of([(1, 1, 1)]).take(slice(0, 0)), 1))
+    assert not list(UserParts(0).dropped(1, 1))
+
+
+def test_a_user_s_rows_stand_together_whatever_others_are_called() -> None:
+    """The high bits of the users are equal: stirring is undone beforehand."""
+    undone = pow(0x9E3779B97F4A7C15, -1, 2**64)
+    draw = random.Random(3)
+    rows = [(draw.randrange(5) * undone % 2**64, n, draw.getrandbits(64)) for n in range(60)]
+    pairs = pairs_of(rows)
+    assert sorted(drop_rows(pairs, 3).tolist()) == in_python(pairs, 3)
+
+
+def test_what_a_user_drops_does_not_depend_on_others() -> None:
+    """Also if another has labels whose ranks need exact comparison."""
+    mine = [(1, label, (label * 0x9E3779B97F4A7C15) % 2**64) for label in range(40)]
+    alone = drop_rows(pairs_of(mine), 5)
+    for rank in (0, LARGEST, 1 << 40):
+        others = [(user, 100 + label, rank) for user in (0, 2, 3) for label in range(9)]
+        together = drop_rows(pairs_of(others + mine), 5)
+        assert sorted(together[together < 100].tolist()) == sorted(alone.tolist())
+        assert np.count_nonzero(together >= 100) == len(others)
