@@ -126,11 +126,17 @@ class DuckRows:
 
         DuckDB's hash has no key, so the halves of the key are mixed in.
         """
-        first, second = f"{int(key[:16], 16)}::UBIGINT", f"{int(key[16:], 16)}::UBIGINT"
+        who, term = self.halves(key)
+        return mixed_halves(f"xor({who}, {term})", turn)
+
+    def halves(self, key: str) -> tuple[str, str]:
+        """Return the expressions of what `hashed` mixes: 64 bits of who, and 64 of term."""
         kinds = self._kinds()
-        who, term = (self._hashable(name, kinds) for name in ("who", "term"))
-        mixed = f"hash(xor(hash(xor(hash({who}), {first})), hash(xor(hash({term}), {second}))))"
-        return mixed if turn is None else f"hash(xor({mixed}, {turn}::UBIGINT))"
+        who, term = (
+            f"hash(xor(hash({self._hashable(name, kinds)}), {int(half, 16)}::UBIGINT))"
+            for name, half in (("who", key[:16]), ("term", key[16:]))
+        )
+        return who, term
 
     def part(self, name: str, parts: int) -> str:
         """Return a part, from the first 60 bits of MD5."""
@@ -178,6 +184,11 @@ class DuckRows:
         before = f"({self.steps})" if self.steps else GIVEN
         steps = f"SELECT {columns} FROM {before} AS dphist_step {clause}"  # noqa: S608
         return DuckRows(self.connection, self.given, steps)
+
+
+def mixed_halves(halves: str, turn: str | None = None) -> str:
+    """Return DuckDB's expression of a hash, of the exclusive or of two `DuckRows.halves`."""
+    return f"hash({halves})" if turn is None else f"hash(xor(hash({halves}), {turn}::UBIGINT))"
 
 
 @dataclass(frozen=True, slots=True)
