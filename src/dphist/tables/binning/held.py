@@ -35,7 +35,7 @@ _FEW_ROWS = 1 << 18  # these always fit
 MOST_BYTES = 1 << 28
 """Maximum size of the users held, in bytes."""
 
-_PART = 1 << 16  # DuckDB scans the batches of a table in parallel
+_PART = 1 << 16  # rows at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +44,15 @@ class Held:
 
     Attributes
     ----------
-    who : (rows,) the user of each row; may have nulls.
-    slots : (rows,) int64
+    rows : columns who, the user of each row, which may be missing, and term, its slot, int64.
     """
 
-    who: pa.Array
-    slots: IntArray
+    rows: pa.Table
+
+    @property
+    def who(self) -> pa.ChunkedArray:
+        """The users."""
+        return self.rows["who"]
 
 
 class TooManyRows(DphistError):  # noqa: N818 - internal; one of ours, so that a `Wall` lets it pass
@@ -90,8 +93,7 @@ def hold_rows(batches: Batches, unfit: Exception) -> Held:
             most = memory_limit() // ROW_BYTES
         if rows > MOST_ROWS or size > MOST_BYTES or (most is not None and rows > most):
             raise TooManyRows(chain(held, batches))
-    who = pa.concat_arrays([batch.column("who") for batch in held])
-    return Held(who, np.concatenate([batch.column("term").to_numpy() for batch in held]))
+    return Held(pa.Table.from_batches(held))
 
 
 def count_held(
@@ -116,48 +118,52 @@ def count_held(
     """
     if _is_dense(held.who):
         return _count_numbered(held, number, most, key, connection)
-    rows = pa.table({"who": held.who, "term": held.slots})
-    parts = pa.Table.from_batches(rows.to_batches(max_chunksize=_PART), rows.schema)
-    return count_kept(DuckRows(connection, connection.from_arrow(parts)), most, key, number)
+    return count_kept(DuckRows(connection, connection.from_arrow(held.rows)), most, key, number)
 
 
 def _count_numbered(
     held: Held, number: int, most: int, key: str, connection: duckdb.DuckDBPyConnection
 ) -> IntArray:
     """As `count_held`, for users who are integers close to each other: they number themselves."""
-    found = np.bincount(held.slots, minlength=number)
+    slots: IntArray = held.rows["term"].to_numpy()
+    found = np.bincount(slots, minlength=number)
     low, _ = _range_of(held.who)
-    distances = (held.who.to_numpy().astype(np.uint64) - np.uint64(low % 2**64)).view(np.int64)
-    sizes = np.bincount(distances)
+    distances = held.who.to_numpy().astype(np.uint64)
+    distances -= np.uint64(low % 2**64)
+    sizes = np.bincount(distances.view(np.int64))
     above = np.flatnonzero(sizes > most)
-    packed = word_type(len(above), number)
     if not len(above):
         return found
+    packed = word_type(len(above), number)
     if packed is None:
         raise RuntimeError("users and slots do not fit into a word")
     kind, shift = packed
     numbers = np.full(len(sizes), -1, np.int32)
     numbers[above] = np.arange(len(above))
-    own = numbers[distances]
-    chosen = own >= 0
-    words = own[chosen].astype(kind) << kind(shift)
-    words |= held.slots[chosen].astype(kind)
-    users = UsersAbove(
-        sizes[above], halves_of(connection, key, "who", _values(held.who, above, low))
-    )
+    words, filled = np.empty(sizes[above].sum(), kind), 0
+    for start in range(0, len(distances), _PART):  # a part stays in the processor's cache
+        own = numbers[distances[start : start + _PART].view(np.int64)]
+        places = np.flatnonzero(own >= 0)
+        part = words[filled : filled + len(places)]
+        part[:] = own[places]
+        part <<= kind(shift)
+        part |= slots[start : start + _PART][places].astype(kind)
+        filled += len(places)
+    halves = halves_of(connection, key, "who", _values(held.who, above, low))
     there = np.flatnonzero(found)
     terms = np.zeros(number, np.uint64)
     terms[there] = halves_of(connection, key, "term", pa.array(there))
+    users = UsersAbove(sizes[above], halves)
     return found - removed_records(words, shift, users, terms, most, mixer(connection))
 
 
-def _values(who: pa.Array, distances: IntArray, low: int) -> pa.Array:
+def _values(who: pa.ChunkedArray, distances: IntArray, low: int) -> pa.Array:
     """Return the users at these distances from the smallest, as a column of their type."""
     words = distances.astype(np.uint64) + np.uint64(low % 2**64)
     return pa.array(words if who.type == pa.uint64() else words.view(np.int64)).cast(who.type)
 
 
-def _is_dense(who: pa.Array) -> bool:
+def _is_dense(who: pa.ChunkedArray) -> bool:
     """Whether users are integers of a range that is small enough for an array."""
     if not pa.types.is_integer(who.type):
         return False
@@ -165,7 +171,7 @@ def _is_dense(who: pa.Array) -> bool:
     return high - low <= 2 * len(who)
 
 
-def _range_of(who: pa.Array) -> tuple[int, int]:
+def _range_of(who: pa.ChunkedArray) -> tuple[int, int]:
     """Return the least and the largest of users that are integers; (0, 0) without users."""
     found = pc.min_max(who)
     return found["min"].as_py() or 0, found["max"].as_py() or 0
