@@ -162,7 +162,8 @@ def _fetch_words(
     if code == "code":
         joined = f"{joined} JOIN {_TERMS} USING (term)"
     held_as = "UINTEGER" if kind.itemsize == 4 else "UBIGINT"
-    word = f"CAST(CAST(number AS UBIGINT) * {1 << shift} + {code} AS {held_as}) AS word"
+    number, place = (f"CAST({name} AS UBIGINT)" for name in ("number", code))
+    word = f"CAST({number} * CAST({1 << shift} AS UBIGINT) + {place} AS {held_as}) AS word"
     words, filled = np.empty(records, kind), 0
     found = connection.sql(f"SELECT {word} FROM {joined}")  # noqa: S608
     for batch in found.to_arrow_reader(_BATCH):
