@@ -15,6 +15,7 @@ import dphist as dh
 from dphist.errors import DataError
 from dphist.tables.binning import held
 from dphist.tables.binning.users import bin_rows_bounded
+from dphist.tables.counting import kept as counting_kept
 from dphist.tables.engine.private_duckdb import memory_limit
 from tests.tables.backends import written
 from tests.tables.binned_users import GRID, KEYS, kept, kept_in_python, some_rows, table_of
@@ -35,6 +36,7 @@ USERS: dict[str, tuple[list[Any], pa.DataType]] = {
 }
 
 
+@pytest.mark.quick("[text]", "[close integers]", "[large integers]", "[decimals]")
 @pytest.mark.parametrize("kind", USERS)
 def test_rows_that_are_held_are_kept_like_rows_that_are_streamed(
     kind: str, monkeypatch: pytest.MonkeyPatch
@@ -45,11 +47,12 @@ def test_rows_that_are_held_are_kept_like_rows_that_are_streamed(
     table = pa.table({"who": who, "x": [draw.randrange(-2, 12) for _ in range(200)]})
     for most in (1, 25, 60):
         found = []
-        for largest in (2**24, 0, 150):
+        for largest, ranked in ((2**24, 2**24), (0, 2**24), (150, 2**24), (2**24, -1), (0, -1)):
             monkeypatch.setattr(held, "MOST_ROWS", largest)
+            monkeypatch.setattr(counting_kept, "MOST_RECORDS", ranked)
             monkeypatch.setattr("dphist.tables.reading.frames.ROWS_AT_ONCE", 40)
             found.append(kept(table, most, KEYS[1]))
-        assert found[0] == found[1] == found[2]
+        assert all(slots == found[0] for slots in found)
         assert sum(found[0]) <= most * len(users)
 
 
@@ -57,7 +60,7 @@ def test_rows_are_held_within_the_limit_of_memory() -> None:
     batch = pa.record_batch({"who": np.zeros(2**18, np.int8), "term": np.zeros(2**18, np.int64)})
     fits = 64 * 10**6 // held.ROW_BYTES // len(batch)
     with dh.Resources(memory="64MB"):
-        assert len(held.hold_rows(iter([batch] * fits), AssertionError()).slots)
+        assert len(held.hold_rows(iter([batch] * fits), AssertionError()).rows)
         with pytest.raises(held.TooManyRows):
             held.hold_rows(iter([batch] * (fits + 1)), AssertionError())
 
@@ -93,36 +96,6 @@ def test_rows_that_are_streamed_are_those_of_plain_python(
     monkeypatch.setattr(held, "MOST_BYTES", 0)
     for key in KEYS:
         assert kept(table_of(rows), most, key) == kept_in_python(rows, most, key)
-
-
-def test_users_of_one_bucket_stay_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of two users who share a bucket, one has no more rows than the bound: they are all kept."""
-    monkeypatch.setattr(held, "buckets_of", lambda who, _: np.zeros(len(who), np.int64))
-    for users in ([10**15, 7], ["u", "v"]):
-        table = pa.table({"who": users[:1] * 2 + users[1:] * 5, "x": [0, 0, 2, 2, 2, 5, 5]})
-        found = kept(table, 2, KEYS[0])
-        assert (found[1], sum(found)) == (2, 4)
-
-
-def smallest_in_python(users: list[int], hashes: list[int], most: int) -> list[bool]:
-    rows = list(zip(users, hashes, strict=True))
-    return [
-        sum(user == other and mixed <= own for other, mixed in rows) <= most for user, own in rows
-    ]
-
-
-@pytest.mark.parametrize("low", [False, True], ids=["high bits differ", "low bits differ"])
-def test_the_smallest_hashes_are_kept_and_of_equal_ones_all_or_none(low: bool) -> None:
-    draw = random.Random(low)
-    for _ in range(60):
-        most = draw.randrange(1, 4)
-        sizes = [draw.choice([0, most + 1, most + 3]) for _ in range(6)] + [most + 2]
-        users = [user for user, size in enumerate(sizes) for _ in range(size)]
-        draw.shuffle(users)
-        hashes = [draw.randrange(6) << (0 if low else 61) for _ in users]
-        hashes = [value | (2**63 if low else 0) for value in hashes]
-        found = held.keep_smallest(np.array(users), np.array(hashes, np.uint64), most)
-        assert found.tolist() == smallest_in_python(users, hashes, most)
 
 
 def test_progress_does_not_fall_where_rows_are_too_many(

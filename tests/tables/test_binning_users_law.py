@@ -13,7 +13,8 @@ from scipy.stats import chi2
 from dphist.tables.binning import held
 from dphist.tables.binning.slots import Grid
 from dphist.tables.binning.users import bin_rows_bounded
-from dphist.tables.counting import bounding
+from dphist.tables.counting import bounding, smallest
+from dphist.tables.counting import kept as counting_kept
 from dphist.tables.engine.rows import DuckRows, Rows
 from tests.support.goodness import LEVEL
 from tests.tables.binned_users import KEYS, UserRows, kept, kept_in_python, slot_of, table_of
@@ -106,6 +107,12 @@ def test_a_user_who_changes_rows_changes_no_row_of_others(keys: int) -> None:
             assert max(change(one, two)) <= 3
 
 
+def by_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let DuckDB alone bound users."""
+    monkeypatch.setattr(held, "MOST_ROWS", 0)
+    monkeypatch.setattr(counting_kept, "MOST_RECORDS", -1)
+
+
 # --- Planted bugs: each is put where it would stand in the library
 
 
@@ -128,7 +135,7 @@ def by_the_rows_of_others(rows: Rows, most: int, key: str) -> Rows:
     return ranked.where(f"place <= {3 * most}")
 
 
-CORRECT = bounding._bound_records
+CORRECT = bounding.bound_records
 
 
 def changes() -> set[bool]:
@@ -144,34 +151,42 @@ def changes() -> set[bool]:
 @pytest.mark.quick("unbounded_outside")
 @pytest.mark.parametrize("wrong", [unbounded_outside, one_too_many, by_the_rows_of_others])
 def test_a_planted_bug_is_noticed(wrong: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(held, "MOST_ROWS", 0)
+    by_windows(monkeypatch)
     assert changes() == {True}
-    monkeypatch.setattr(bounding, "_bound_records", wrong)
+    monkeypatch.setattr(bounding, "bound_records", wrong)
     assert False in changes()
 
 
-# The same where rows are held in memory: which rows of users above the bound are kept.
-KEPT_WRONGLY: dict[str, Any] = {
-    "one too many": lambda users, hashes, most: (
-        held._keep_smallest_exactly(users, hashes, most) | (np.arange(len(users)) == 0)
+# The same where users above the bound are ranked in memory: the hash beyond those kept.
+BEYOND_WRONGLY: dict[str, Any] = {
+    "one too many": lambda hashes, sizes, most: np.array(
+        [
+            np.append(np.sort(own), np.uint64(2**64 - 1))[most + 1]
+            for own in np.split(hashes, np.cumsum(sizes)[:-1])
+        ]
     ),
-    "by the rows of others": lambda users, hashes, most: np.argsort(np.argsort(hashes)) < most,
-    "every row": lambda users, hashes, most: np.ones(len(users), np.bool_),
+    "by the rows of others": lambda hashes, sizes, most: np.full(
+        len(sizes), np.sort(hashes)[most], np.uint64
+    ),
+    "every row": lambda _, sizes, __: np.full(len(sizes), 2**64 - 1, np.uint64),
 }
 
 
 @pytest.mark.quick("one too many")
-@pytest.mark.parametrize("wrong", KEPT_WRONGLY)
+@pytest.mark.parametrize("wrong", BEYOND_WRONGLY)
 def test_a_planted_bug_in_memory_is_noticed(wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert changes() == {True}
-    monkeypatch.setattr(held, "keep_smallest", KEPT_WRONGLY[wrong])
+    monkeypatch.setattr(smallest, "hashes_beyond", BEYOND_WRONGLY[wrong])
     assert False in changes()
 
 
-def test_users_above_the_bound_by_one_row_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    correct = held._rows_above
-    monkeypatch.setattr(held, "_rows_above", lambda groups, most: correct(groups, most + 1))
-    assert False in changes()
+@pytest.mark.parametrize("kind", [str, int])
+def test_users_above_the_bound_by_one_row_are_bounded(kind: Any) -> None:
+    """Integers close to each other number themselves; other users are numbered by DuckDB."""
+    rows: UserRows = [(kind(n % 3), x) for n, x in enumerate([0, 2, 5, None, -1, 10, 0, 2, 5])]
+    users = pa.int64() if kind is int else pa.string()
+    for key in KEYS:
+        assert kept(table_of(rows, users), 2, key) == kept_in_python(rows, 2, key)
 
 
 @pytest.mark.parametrize("key", KEYS)
@@ -179,9 +194,12 @@ def test_equal_hashes_keep_no_more_than_the_bound(
     key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(DuckRows, "hashed", lambda *_: "0")
+    monkeypatch.setattr(counting_kept, "mixed_halves", lambda *_: "0::UBIGINT")
     rows: UserRows = [("u", 0), ("u", None), ("u", 10), ("v", 2)]
-    assert sum(kept(table_of(rows), 2, key)) == 1
-    assert sum(kept(table_of(rows), 3, key)) == 4
+    for _ in range(2):
+        assert sum(kept(table_of(rows), 2, key)) == 1
+        assert sum(kept(table_of(rows), 3, key)) == 4
+        by_windows(monkeypatch)
 
 
 # --- Rows are kept evenly, and by each user apart
@@ -229,6 +247,7 @@ def test_rows_are_kept_evenly_and_independently() -> None:
     ],
 )
 def test_a_choice_that_is_not_even_is_noticed(wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    by_windows(monkeypatch)
     monkeypatch.setattr(DuckRows, "hashed", lambda *_: wrong)
     assert min(p_values(choices(KEYS[0]))) < LEVEL
 

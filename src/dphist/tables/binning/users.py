@@ -93,6 +93,7 @@ def bin_rows_bounded(
                 source.run,
                 source,
                 wanted=others,
+                terms=number_of_slots(grid),
                 max_records=max_records,
                 key=key,
                 cut=cut,
@@ -143,7 +144,14 @@ def _count_here(
         return interruptible(connection, lambda: source.run(call))
 
     found = count_bounded_terms(
-        opened, run, source, wanted=others, max_records=max_records, key=key, cut=cut
+        opened,
+        run,
+        source,
+        wanted=others,
+        terms=number_of_slots(grid),
+        max_records=max_records,
+        key=key,
+        cut=cut,
     )
     raise_unreadable(grid, slotting)
     return found

@@ -62,7 +62,7 @@ def keep_records(
 ) -> Rows:
     """From (term, who) to (who, term, problem): the rows kept, and the rows with a problem."""
     checked = check_rows(rows, wanted, Bounds(None, LARGEST, cut=cut))
-    return _bound_records(checked, max_records, key or fresh_key())
+    return bound_records(checked, max_records, key or fresh_key())
 
 
 def check_rows(rows: Rows, wanted: Sequence[Wanted], bounds: Bounds) -> Rows:
@@ -185,8 +185,8 @@ def _user_columns(bounds: Bounds) -> list[str]:
     ]
 
 
-def _bound_records(rows: Rows, max_records: int, key: str) -> Rows:
-    """From (who, term, ..., problem) to the rows that are kept."""
+def bound_records(rows: Rows, max_records: int, key: str) -> Rows:
+    """From (who, term, ..., problem) to the rows that are kept, each user bounded."""
     # Rows of one user and label are equal, so the order of their turns does not matter.
     turns = rows.project(
         "who",

@@ -7,25 +7,29 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from dphist.arrays import IntArray
+from dphist.tables.checks import LARGEST
 from dphist.tables.counting.bounding import (
     USERS,
     Bounds,
     bound_labels,
+    bound_records,
     bound_users,
     check_rows,
     fresh_key,
     keep_records,
 )
 from dphist.tables.counting.cuts import Cut, check_users
+from dphist.tables.counting.kept import count_kept, hold_checked
 from dphist.tables.counting.problems import MISSING, WORST, raise_problem
-from dphist.tables.counting.profiles import count_prevalences, fetch_checked, to_arrays
+from dphist.tables.counting.profiles import count_prevalences, to_arrays
 from dphist.tables.counting.stores import Store, hold_counts
 from dphist.tables.engine.progress import Progress
-from dphist.tables.engine.rows import Rows
+from dphist.tables.engine.rows import DuckRows, Rows
 from dphist.tables.reading.columns import Use, Wanted, count_column, key_column
 from dphist.tables.reading.gate import open_source
 
@@ -208,21 +212,33 @@ def count_bounded_records(
         As for `count_labels`.
     """
     wanted = _wanted({"label": label, "user": user}, only_text=False)
+    with ExitStack() as stack:
+        source = open_source(stack, frame, wanted, progress=progress, delimiter=delimiter)
+        rows, salt, most = source.rows(), key or fresh_key(), min(max_records, LARGEST)
 
-    def counted(rows: Rows) -> Rows:
-        kept = keep_records(rows, wanted, max_records, key)
-        return count_prevalences(kept.group(["term"], "count(*) AS records", WORST))
+        def counted() -> tuple[tuple[IntArray, IntArray], int]:
+            checked = check_rows(rows, wanted, Bounds(None, LARGEST))
+            if isinstance(checked, DuckRows):
+                held, worst = hold_checked(checked)
+                counts = np.zeros(0, np.int64) if worst else count_kept(held, most, salt)
+                return _with_prevalences(counts), worst
+            kept = bound_records(checked, most, salt)
+            found = count_prevalences(kept.group(["term"], "count(*) AS records", WORST))
+            pairs = found.fetch(["records", "prevalence", "problem"])
+            return to_arrays([row[:2] for row in pairs]), max((row[2] for row in pairs), default=0)
 
-    found = fetch_checked(
-        frame,
-        wanted,
-        counted,
-        ["records", "prevalence", "problem"],
-        progress=progress,
-        delimiter=delimiter,
-        missing=MISSING_USERS,
+        pairs, worst = source.run(counted)
+    raise_problem(
+        worst, wanted, source.wall.problem, from_text=source.from_text, missing=MISSING_USERS
     )
-    return to_arrays([row[:2] for row in found])
+    return pairs
+
+
+def _with_prevalences(counts: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the distinct counts above 0, ascending, and how many there are of each."""
+    ordered = np.sort(counts[counts > 0])
+    first = np.flatnonzero(np.diff(ordered, prepend=0))
+    return ordered[first], np.diff(first, append=len(ordered))
 
 
 _MISSING_USER = "has rows without a user: drop them"

@@ -5,35 +5,41 @@ maximum keeps some of them, and which depends only on the key and on this user's
 """
 
 from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
-import pyarrow as pa
+import numpy as np
 import pyarrow.compute as pc
 
 from dphist.arrays import IntArray
 from dphist.tables.checks import LARGEST
 from dphist.tables.counting.bounding import (
     Bounds,
+    bound_records,
     check_rows,
     clamped_sum,
     fresh_key,
-    keep_records,
 )
 from dphist.tables.counting.contributions import MISSING_USERS
 from dphist.tables.counting.cuts import Cut
+from dphist.tables.counting.kept import count_kept, hold_checked
 from dphist.tables.counting.problems import WORST, raise_problem
-from dphist.tables.engine.rows import Rows
+from dphist.tables.engine.rows import DuckRows, Rows
 from dphist.tables.reading.columns import Wanted
 from dphist.tables.reading.source import Source
+
+# Terms, their counts, and the largest problem number.
+_Found: TypeAlias = tuple[IntArray, IntArray, int]
 
 _START = -1  # hashed in place of a term, for where a user's share begins; no term is negative
 
 
 def count_bounded_terms(
     opened: Callable[[], Rows],
-    run: Callable[[Callable[[], pa.Table]], pa.Table],
+    run: Callable[[Callable[[], _Found]], _Found],
     source: Source,
     *,
     wanted: Sequence[Wanted],
+    terms: int,
     max_records: int | None,
     key: str | None = None,
     cut: Cut | None = None,
@@ -43,13 +49,14 @@ def count_bounded_terms(
     Parameters
     ----------
     opened : function
-        Returns rows of term and the `wanted` columns; term is an int64, never null and never
-        negative. Called once.
+        Returns rows of term and the `wanted` columns; term is an int64 from 0 to ``terms - 1``,
+        never null. Called once.
     run : function
         Calls a function that evaluates rows, and drops the engine's messages.
     source : the source of the rows.
     wanted : the columns ``amount``, how many records a row is, and ``who``, in this order, or one
         of them. Without ``who``, each row is bounded by itself.
+    terms : the number of terms.
     max_records : maximum number of records; None for no maximum, without ``who``.
     key : 32 hexadecimal digits
         Key for the choice of records (default: drawn at random).
@@ -68,24 +75,25 @@ def count_bounded_terms(
     """
     roles = {column.role for column in wanted}
     most = LARGEST if max_records is None else min(max_records, LARGEST)
+    alone, salt = "who" not in roles, key or fresh_key()
 
-    def counted() -> pa.Table:
+    def counted() -> _Found:
         rows = opened()
+        checked = check_rows(rows, wanted, Bounds(None, most if alone else LARGEST, cut=cut))
+        if isinstance(checked, DuckRows) and "amount" not in roles:
+            held, worst = hold_checked(checked)
+            counts = np.zeros(0, np.int64) if worst else count_kept(held, most, salt, terms)
+            return np.arange(len(counts)), counts, worst
         if "amount" not in roles:
-            terms = keep_records(rows, wanted, most, key, cut).group(
-                ["term"], "count(*) AS records", WORST
-            )
+            kept = bound_records(checked, most, salt).group(["term"], "count(*) AS records", WORST)
         else:
-            if "who" in roles:
-                checked = check_rows(rows, wanted, Bounds(None, LARGEST, cut=cut))
-                rows = _share_records(checked, most, key or fresh_key())
-            else:
-                rows = check_rows(rows, wanted, Bounds(None, most, cut=cut))
-            terms = rows.group(["term"], clamped_sum(rows, str(LARGEST), "records"), WORST)
-        return terms.to_arrow(["term", "records", "problem"])
+            bounded = checked if alone else _share_records(checked, most, salt)
+            kept = bounded.group(["term"], clamped_sum(rows, str(LARGEST), "records"), WORST)
+        found = kept.to_arrow(["term", "records", "problem"])
+        worst = pc.max(found["problem"]).as_py() or 0
+        return found["term"].to_numpy(), found["records"].to_numpy(), worst
 
-    found = run(counted)
-    worst = pc.max(found["problem"]).as_py()
+    found, counts, worst = run(counted)
     raise_problem(
         worst,
         wanted,
@@ -93,7 +101,7 @@ def count_bounded_terms(
         from_text=source.from_text,
         missing=MISSING_USERS,
     )
-    return found["term"].to_numpy(), found["records"].to_numpy()
+    return found, counts
 
 
 def _share_records(rows: Rows, most: int, key: str) -> Rows:

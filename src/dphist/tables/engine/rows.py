@@ -141,11 +141,17 @@ class DuckRows:
 
         DuckDB's hash has no key, so the halves of the key are mixed in.
         """
-        first, second = f"{int(key[:16], 16)}::UBIGINT", f"{int(key[16:], 16)}::UBIGINT"
+        who, term = self.halves(key)
+        return mixed_halves(f"xor({who}, {term})", turn)
+
+    def halves(self, key: str) -> tuple[str, str]:
+        """Return the expressions of what `hashed` mixes: 64 bits of who, and 64 of term."""
         kinds = self._kinds()
-        who, term = (_hash_of(name, kinds) for name in ("who", "term"))
-        mixed = f"hash(xor(hash(xor({who}, {first})), hash(xor({term}, {second}))))"
-        return mixed if turn is None else f"hash(xor({mixed}, {turn}::UBIGINT))"
+        who, term = (
+            f"hash(xor({_hash_of(name, kinds)}, {int(half, 16)}::UBIGINT))"
+            for name, half in (("who", key[:16]), ("term", key[16:]))
+        )
+        return who, term
 
     def rank(self, key: str) -> str:
         """Return the hash, UBIGINT."""
@@ -210,6 +216,11 @@ def _hash_of(name: str, kinds: Mapping[str, Any]) -> str:
     user could never keep only one of two such labels.
     """
     return f"hash(CAST({name} AS VARCHAR))" if kinds[name].id == "decimal" else f"hash({name})"
+
+
+def mixed_halves(halves: str, turn: str | None = None) -> str:
+    """Return DuckDB's expression of a hash, of the exclusive or of two `DuckRows.halves`."""
+    return f"hash({halves})" if turn is None else f"hash(xor(hash({halves}), {turn}::UBIGINT))"
 
 
 @dataclass(frozen=True, slots=True)
