@@ -17,7 +17,9 @@ from tests.tables.contribution_engines import spark
 
 pytestmark = [
     pytest.mark.verify,
-    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas"),
+    pytest.mark.filterwarnings(
+        "ignore:PySpark does not yet fully support pandas", "ignore::ResourceWarning"
+    ),
 ]
 
 LEAST, MOST = -(2**63), 2**63 - 1
