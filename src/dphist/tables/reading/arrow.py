@@ -42,10 +42,7 @@ def check_column(values: Any, column: Wanted, kind: pa.DataType | None = None) -
         itself.
     """
     if kind is not None and comparable_type(values.type) != comparable_type(kind):
-        raise ColumnError(
-            f"column {column.name!r} must have the same type in its rows as in the schema of the "
-            "frame: cast it, or evaluate the frame first"
-        )
+        raise unlike_schema(column.name)
     check_valid(values, column.name)
     if column.use is Use.TEXTS:
         return redact_errors(lambda: to_text_lists(values, column.name), _undecodable(column.name))
@@ -54,6 +51,14 @@ def check_column(values: Any, column: Wanted, kind: pa.DataType | None = None) -
     if column.use is Use.COUNT:
         return redact_errors(lambda: decode(values), _undecodable(column.name))
     return values
+
+
+def unlike_schema(name: str) -> ColumnError:
+    """Return the error for rows of another type than the schema of their frame promised."""
+    return ColumnError(
+        f"column {name!r} must have the same type in its rows as in the schema of the frame: cast "
+        "it, or evaluate the frame first"
+    )
 
 
 def check_valid(values: Any, name: str) -> None:

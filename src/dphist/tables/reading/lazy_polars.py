@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from dphist.tables.engine.quiet import linger
 from dphist.tables.engine.redaction import Wall
-from dphist.tables.reading.arrow import check_column, combine
+from dphist.tables.reading.arrow import check_column, combine, unlike_schema
 from dphist.tables.reading.columns import Wanted
 from dphist.tables.reading.source import ROWS_AT_ONCE, Batches, StreamedSource
 
@@ -65,6 +65,12 @@ class LazyPolarsSource(StreamedSource):
 
     def _check(self, chunk: Any) -> pa.RecordBatch:
         """Return a chunk as Arrow, validated."""
+        import polars
+
+        for each, held in zip(self.wanted, chunk.dtypes, strict=True):
+            # No column of objects passes the schema. Polars 1.32 hangs if it converts one here.
+            if held == polars.Object:
+                raise unlike_schema(each.name)
         columns = chunk.to_arrow().columns
         arrays = [
             combine(check_column(column, each, self.kinds[each.role]))
