@@ -383,3 +383,15 @@ def test_slots_add_up_to_the_rows() -> None:
     grid = binning.Grid(("x",), (np.array([0, 5, 10]),), (False,))
     table = pa.table({"x": pa.array([None, *range(-3, 20)])})
     assert binning.bin_rows(table, grid).tolist() == [3, 5, 5, 10, 1]
+
+
+@pytest.mark.parametrize("slot", [-1, 5, None])
+def test_slots_that_are_none_of_the_grid_are_shown_nowhere(slot: int | None) -> None:
+    """Of Spark 4.0, say, which calls a function of the caller's under the name of its own."""
+    grid = binning.Grid(("x",), (np.array([0, 1, 2]),), (False,))
+    wanted = grid.wanted()
+    places = pa.array([0, slot]).to_numpy(zero_copy_only=False)
+    with pytest.raises(DataError, match="could not evaluate 'x'"):
+        binning.counts_of_slots(places, np.array([3, 4]), grid, wanted)
+    found = binning.counts_of_slots(np.array([4, 1]), np.array([3, 4]), grid, wanted)
+    assert found.tolist() == [0, 4, 0, 0, 3]

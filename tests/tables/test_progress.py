@@ -266,3 +266,27 @@ def test_a_spark_that_tells_nothing_costs_nothing(often: None) -> None:
     seen: list[Done] = []
     assert call_spark(SimpleNamespace(), lambda: 5, seen.append) == 5
     assert seen == []
+
+
+def test_a_spark_that_ends_before_the_call_begins_costs_no_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A thread of PySpark's copies properties of the caller's first, which then fails."""
+    pyspark = pytest.importorskip("pyspark")
+    marked: list[str] = []
+
+    class Failing(threading.Thread):
+        def __init__(self, work: Any, *, session: Any, **settings: Any) -> None:
+            super().__init__(**settings)
+
+        def run(self) -> None:
+            return
+
+    Session = type("Session", (), {"__module__": "pyspark.sql.connect.session"})  # noqa: N806
+    setattr(Session, "addTag", lambda _, tag: marked.append(tag))  # noqa: B010
+    monkeypatch.setattr(pyspark, "InheritableThread", Failing)
+    assert call_spark(Session(), lambda: 5) == 5
+    assert not marked  # the caller's thread
+    monkeypatch.setattr(Failing, "start", lambda _: 1 / 0)
+    assert call_spark(Session(), lambda: 5) == 5
+    assert not marked

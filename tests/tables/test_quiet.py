@@ -90,6 +90,43 @@ def test_a_forked_process_is_not_quiet_with_calls_of_other_threads() -> None:
     assert not isinstance(sys.stdout, quiet_module._Muted)
 
 
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # Python 3.12, where threads run
+def test_a_process_forked_while_a_thread_begins_to_be_quiet_can_be_quiet(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The thread had not replaced the filters yet, nor the streams."""
+    begins, end = threading.Event(), threading.Event()
+    replace = warnings.catch_warnings
+
+    def wait() -> Any:
+        if threading.current_thread() is other:
+            begins.set()
+            end.wait()
+        return replace()
+
+    def be_quiet() -> None:
+        with quiet():
+            pass
+
+    be_quiet()
+    monkeypatch.setattr(warnings, "filters", warnings.filters[:])  # the forked process keeps these
+    monkeypatch.setattr(warnings, "catch_warnings", wait)
+    other = threading.Thread(target=be_quiet)
+    other.start()
+    begins.wait()
+    kept = warnings.filters
+    process = os.fork()
+    if process == 0:
+        signal.alarm(20)
+        same = warnings.filters is kept
+        redact_errors(noisy_call, DataError("failed"))
+        os._exit(0 if same and not quiet_module._muting else 1)
+    end.set()
+    other.join()
+    assert os.waitpid(process, 0)[1] == 0
+    assert capfd.readouterr() == ("", "")
+
+
 @pytest.mark.parametrize("action", ["error", "always", "default"])
 def test_nothing_is_printed_or_warned(action: Any, capfd: pytest.CaptureFixture[str]) -> None:
     with warnings.catch_warnings(record=action != "error") as seen:

@@ -22,7 +22,7 @@ from dphist.tables.engine.progress import Progress
 from dphist.tables.engine.rows import SparkRows
 from dphist.tables.reading.columns import Use, Wanted
 from dphist.tables.reading.gate import open_source
-from dphist.tables.reading.source import Source
+from dphist.tables.reading.source import Source, engine_failure
 from dphist.tables.reading.spark import SparkSource
 
 OTHER_SLOTS = 3
@@ -213,8 +213,27 @@ def _bin_in_spark(source: SparkSource, grid: Grid) -> IntArray:
             .to_arrow(["term", "records"])
         )
     )
+    return counts_of_slots(
+        counted["term"].to_numpy(), counted["records"].to_numpy(), grid, grid.wanted()
+    )
+
+
+def counts_of_slots(
+    places: AnyArray, counts: IntArray, grid: Grid, wanted: Sequence[Wanted]
+) -> IntArray:
+    """Return the counts of all slots, from those that an engine has counted.
+
+    Raises
+    ------
+    DataError
+        If a slot is missing or out of range: the engine mixed up rows, or does not compute what it
+        was asked for. NumPy's own error would show the number.
+    """
     slots: IntArray = np.zeros(number_of_slots(grid), np.int64)
-    slots[counted["term"].to_numpy()] = counted["records"].to_numpy()
+    if len(places):
+        if not (places.min() >= 0 and places.max() < len(slots)):  # also if one is NaN
+            raise engine_failure(wanted)
+        slots[places] = counts
     return slots
 
 

@@ -19,6 +19,7 @@ from dphist.tables.binning.held import Held, TooManyRows, count_held, hold_rows
 from dphist.tables.binning.slots import (
     Grid,
     Slotting,
+    counts_of_slots,
     number_of_slots,
     raise_unreadable,
     rows_of_slots,
@@ -35,7 +36,7 @@ from dphist.tables.engine.progress import Progress
 from dphist.tables.engine.rows import DuckRows
 from dphist.tables.reading.columns import Wanted, count_column, key_column
 from dphist.tables.reading.gate import open_source
-from dphist.tables.reading.source import Batches, Source, engine_failure, reader_of
+from dphist.tables.reading.source import Batches, Source, reader_of
 from dphist.tables.reading.spark import SparkSource
 
 
@@ -100,12 +101,7 @@ def bin_rows_bounded(
             )
         else:
             found = _count_here(stack, source, grid, others, max_records, key, cut)
-    slots = np.zeros(number_of_slots(grid), np.int64)
-    # A slot out of range means that the engine mixed up rows.
-    if len(found[0]) and not (found[0].min() >= 0 and found[0].max() < len(slots)):
-        raise engine_failure(wanted)
-    slots[found[0]] = found[1]
-    return slots
+    return counts_of_slots(*found, grid, wanted)
 
 
 def _count_here(

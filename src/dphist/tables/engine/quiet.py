@@ -61,11 +61,12 @@ def _enter() -> None:
 
 
 def _leave() -> None:
-    global _running
+    global _running, _filters
     with _lock:
         _running -= 1
         if _running == 0:
             _filters.__exit__(None, None, None)
+            _filters = None  # a forked process must not restore them again
             _unmute()
 
 
@@ -111,12 +112,13 @@ def _unmute() -> None:
 
 def _start_anew() -> None:
     """Forget, in a forked process, the calls of its parent's other threads, which are not here."""
-    global _lock, _running, _muting
+    global _lock, _running, _muting, _filters
     _lock = threading.Lock()  # one of them may have held it
     if not getattr(_inside, "quiet", False):
-        if _running:
+        if _filters is not None:
             with suppress(RuntimeError):  # it was only about to replace them
                 _filters.__exit__(None, None, None)
+            _filters = None
         sys.stdout, sys.stderr = _restored(sys.stdout), _restored(sys.stderr)
         _running = _muting = 0
     else:  # forked within a call, which goes on here

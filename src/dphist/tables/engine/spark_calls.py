@@ -10,6 +10,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any, TypeVar
 
 from dphist.stopping import exceptions_wait
@@ -49,10 +50,11 @@ def call_spark(session: Any, call: Callable[[], T], progress: Report | None = No
     ended = threading.Event()
     settings = contextvars.copy_context()  # such as `Resources`
 
-    def work() -> None:
+    def work(*, marked: bool = False) -> None:
         try:
-            with suppress(Exception):  # marks must never cost a result
-                jobs.mark()
+            if marked:
+                with suppress(Exception):  # marks must never cost a result
+                    jobs.mark()
             results.append(settings.run(call))
         except BaseException as error:
             errors.append(error)
@@ -62,7 +64,9 @@ def call_spark(session: Any, call: Callable[[], T], progress: Report | None = No
     from pyspark import InheritableThread
 
     # A daemon, so that a Spark that never answers does not keep Python from ending.
-    thread = InheritableThread(work, session=session, name="dphist-spark", daemon=True)
+    thread = InheritableThread(
+        partial(work, marked=True), session=session, name="dphist-spark", daemon=True
+    )
     with jobs.watched(thread, progress), exceptions_wait() as waiting:
         try:
             thread.start()
@@ -72,6 +76,8 @@ def call_spark(session: Any, call: Callable[[], T], progress: Report | None = No
             if waiting:
                 _stop(jobs, ended)
                 break
+            if not thread.is_alive() and not ended.is_set():
+                work()  # it ended before the call: Spark ended while it copied properties
     if errors:
         raise errors[0]
     return results[0]
