@@ -204,6 +204,31 @@ def test_more_rows_than_fit_take_turns() -> None:
         assert held_pairs._turns(10 * fits) == 10
 
 
+@pytest.mark.parametrize("stored", [pa.string(), pa.binary()])
+@pytest.mark.parametrize("source", ["table", "lazy"])
+@pytest.mark.parametrize("column", ["who", "term"])
+def test_a_few_rows_of_long_text_are_not_converted(
+    column: str, source: str, stored: pa.DataType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A column of 2 GB of text cannot leave DuckDB in one piece, nor be limited in memory there."""
+    monkeypatch.setattr(held_pairs, "FEW_BYTES", 10_000)
+    real, few = held_pairs._bound_few, []
+
+    def seen(*arguments: Any) -> Any:
+        few.append(1)
+        return real(*arguments)
+
+    monkeypatch.setattr(held_pairs, "_bound_few", seen)
+    for length, expected in ((10, [1]), (1000, [])):
+        few.clear()
+        long = pa.array(["x" * length] * 20).cast(stored)
+        table = pa.table({"who": pa.array(range(20)), "term": pa.array(range(20))})
+        table = table.set_column(table.schema.get_field_index(column), column, long)
+        frame = table if source == "table" else pl.from_arrow(table).lazy()
+        assert sum(as_dict(count(frame, max_labels=20)).values()) == 20
+        assert few == expected
+
+
 # --- One evaluation of the source
 
 

@@ -13,6 +13,8 @@ key (docs/proofs/bounding.md, Lemma 11):
 A few rows are numbered by Arrow instead, in one query and without hashes of labels and users.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -24,6 +26,9 @@ from dphist.tables.engine.rows import DuckRows
 
 FEW_ROWS = 1 << 16
 """Up to this many rows are numbered by Arrow."""
+
+FEW_BYTES = 1 << 26
+"""Maximum size of them: Arrow takes no more than 2 GB of text from DuckDB, and never spills."""
 
 SHARE = 4
 """Of the limit of DuckDB's memory, the part that arrays may take besides it."""
@@ -38,8 +43,9 @@ def hold_pairs(rows: DuckRows) -> DuckRows:
         return rows
     rows.create(_PAIRS)
     table = rows.connection.table(_PAIRS)
-    size = DuckRows(rows.connection, table).fetch(["count(*)"])[0][0]
-    return DuckRows(rows.connection, table, size=int(size), spent=(_PAIRS,))
+    held = DuckRows(rows.connection, table, spent=(_PAIRS,))
+    size, nbytes = held.fetch(["count(*)", held.lengths("who", "term")])[0]
+    return replace(held, size=int(size), nbytes=int(nbytes))
 
 
 def bound_in_arrays(rows: DuckRows, key: str, most: int) -> DuckRows | pa.Table | None:
@@ -56,7 +62,7 @@ def bound_in_arrays(rows: DuckRows, key: str, most: int) -> DuckRows | pa.Table 
     The labels with their counts, or no more than the problems, if there are any; those of a few
     rows as an Arrow table. None if two labels or two users have the same hash.
     """
-    if rows.size is not None and rows.size <= FEW_ROWS:
+    if rows.size is not None and rows.size <= FEW_ROWS and rows.nbytes <= FEW_BYTES:
         return _bound_few(rows, key, most)
     connection = rows.connection
     label, exact = rows.number_of("term")
