@@ -1,5 +1,6 @@
 """Users bounded in arrays keep the labels that a window keeps, whatever the values and the ties."""
 
+import ctypes
 import datetime
 import random
 from decimal import Decimal
@@ -7,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -248,6 +250,31 @@ def test_a_file_that_changes_is_read_once(
 
     monkeypatch.setattr(bounding, "hold_pairs", changed)
     assert as_dict(count(path, KEYS[0], max_labels=2)) == expected
+
+
+@pytest.mark.parametrize("kind", [pa.int64(), pa.uint64(), pa.string()], ids=str)
+def test_memory_that_changes_between_two_steps_is_noticed(
+    kind: pa.DataType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise rows would be counted for one label and taken off another: without a bound."""
+    go("arrays", monkeypatch)
+    terms = np.arange(200) // 10
+    users = pa.array(["u"] * 200)
+    column = pa.array(terms).cast(kind)  # of numbers: the memory of `terms`
+    held = column.buffers()[-1]
+    written = np.frombuffer(held, np.uint8).copy()
+    written[: len(written) // 2] = written[len(written) // 2 :][: len(written) // 2]
+    real = held_pairs._users_differ
+
+    def changed(rows: DuckRows) -> bool:
+        ctypes.memmove(held.address, written.ctypes.data, held.size)
+        return real(rows)
+
+    table = pa.table({"who": users, "term": column})
+    assert sum(as_dict(count(table, max_labels=3)).values()) == 3
+    monkeypatch.setattr(held_pairs, "_users_differ", changed)
+    with refused(DataError):
+        count(table, max_labels=3)
 
 
 def test_random_rows_are_evaluated_once(way: str) -> None:
