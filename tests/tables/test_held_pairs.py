@@ -1,5 +1,6 @@
 """Users bounded in arrays keep the labels that a window keeps, whatever the values and the ties."""
 
+import ctypes
 import datetime
 import random
 from decimal import Decimal
@@ -7,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -204,6 +206,31 @@ def test_more_rows_than_fit_take_turns() -> None:
         assert held_pairs._turns(10 * fits) == 10
 
 
+@pytest.mark.parametrize("stored", [pa.string(), pa.binary()])
+@pytest.mark.parametrize("source", ["table", "lazy"])
+@pytest.mark.parametrize("column", ["who", "term"])
+def test_a_few_rows_of_long_text_are_not_converted(
+    column: str, source: str, stored: pa.DataType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A column of 2 GB of text cannot leave DuckDB in one piece, nor be limited in memory there."""
+    monkeypatch.setattr(held_pairs, "FEW_BYTES", 10_000)
+    real, few = held_pairs._bound_few, []
+
+    def seen(*arguments: Any) -> Any:
+        few.append(1)
+        return real(*arguments)
+
+    monkeypatch.setattr(held_pairs, "_bound_few", seen)
+    for length, expected in ((10, [1]), (1000, [])):
+        few.clear()
+        long = pa.array(["x" * length] * 20).cast(stored)
+        table = pa.table({"who": pa.array(range(20)), "term": pa.array(range(20))})
+        table = table.set_column(table.schema.get_field_index(column), column, long)
+        frame = table if source == "table" else pl.from_arrow(table).lazy()
+        assert sum(as_dict(count(frame, max_labels=20)).values()) == 20
+        assert few == expected
+
+
 # --- One evaluation of the source
 
 
@@ -223,6 +250,31 @@ def test_a_file_that_changes_is_read_once(
 
     monkeypatch.setattr(bounding, "hold_pairs", changed)
     assert as_dict(count(path, KEYS[0], max_labels=2)) == expected
+
+
+@pytest.mark.parametrize("kind", [pa.int64(), pa.uint64(), pa.string()], ids=str)
+def test_memory_that_changes_between_two_steps_is_noticed(
+    kind: pa.DataType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise rows would be counted for one label and taken off another: without a bound."""
+    go("arrays", monkeypatch)
+    terms = np.arange(200) // 10
+    users = pa.array(["u"] * 200)
+    column = pa.array(terms).cast(kind)  # of numbers: the memory of `terms`
+    held = column.buffers()[-1]
+    written = np.frombuffer(held, np.uint8).copy()
+    written[: len(written) // 2] = written[len(written) // 2 :][: len(written) // 2]
+    real = held_pairs._users_differ
+
+    def changed(rows: DuckRows) -> bool:
+        ctypes.memmove(held.address, written.ctypes.data, held.size)
+        return real(rows)
+
+    table = pa.table({"who": users, "term": column})
+    assert sum(as_dict(count(table, max_labels=3)).values()) == 3
+    monkeypatch.setattr(held_pairs, "_users_differ", changed)
+    with refused(DataError):
+        count(table, max_labels=3)
 
 
 def test_random_rows_are_evaluated_once(way: str) -> None:

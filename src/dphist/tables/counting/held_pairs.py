@@ -8,10 +8,13 @@ key (docs/proofs/bounding.md, Lemma 11):
 2. The rows of each label are counted; its number comes along, a hash if the label is no integer.
 3. If two labels, or two users, have one number, nothing here applies: a window ranks the rows.
 4. The numbers of each row's user and label, and their rank, are streamed into the arrays.
-5. A label's count is the number of its rows less that of the rows dropped.
+5. A label's count is the number of its rows less that of the rows dropped. So both must be of the
+   same rows: sums over the labels' numbers are compared, in case the memory of a table changed.
 
 A few rows are numbered by Arrow instead, in one query and without hashes of labels and users.
 """
+
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +27,9 @@ from dphist.tables.engine.rows import DuckRows
 
 FEW_ROWS = 1 << 16
 """Up to this many rows are numbered by Arrow."""
+
+FEW_BYTES = 1 << 26
+"""Maximum size of them: Arrow takes no more than 2 GB of text from DuckDB, and never spills."""
 
 SHARE = 4
 """Of the limit of DuckDB's memory, the part that arrays may take besides it."""
@@ -38,8 +44,9 @@ def hold_pairs(rows: DuckRows) -> DuckRows:
         return rows
     rows.create(_PAIRS)
     table = rows.connection.table(_PAIRS)
-    size = DuckRows(rows.connection, table).fetch(["count(*)"])[0][0]
-    return DuckRows(rows.connection, table, size=int(size), spent=(_PAIRS,))
+    held = DuckRows(rows.connection, table, spent=(_PAIRS,))
+    size, nbytes = held.fetch(["count(*)", held.lengths("who", "term")])[0]
+    return replace(held, size=int(size), nbytes=int(nbytes))
 
 
 def bound_in_arrays(rows: DuckRows, key: str, most: int) -> DuckRows | pa.Table | None:
@@ -56,7 +63,7 @@ def bound_in_arrays(rows: DuckRows, key: str, most: int) -> DuckRows | pa.Table 
     The labels with their counts, or no more than the problems, if there are any; those of a few
     rows as an Arrow table. None if two labels or two users have the same hash.
     """
-    if rows.size is not None and rows.size <= FEW_ROWS:
+    if rows.size is not None and rows.size <= FEW_ROWS and rows.nbytes <= FEW_BYTES:
         return _bound_few(rows, key, most)
     connection = rows.connection
     label, exact = rows.number_of("term")
@@ -64,15 +71,15 @@ def bound_in_arrays(rows: DuckRows, key: str, most: int) -> DuckRows | pa.Table 
     rows.group(["term"], *steps).create(_LABELS)
     labels = DuckRows(connection, connection.table(_LABELS), spent=(*rows.spent, _LABELS))
     different = "count(*)" if exact else "count(DISTINCT label)"
-    problem, number, numbers, total = labels.fetch(
-        ["max(problem)", "count(*)", different, "sum(records)"]
+    problem, number, numbers, total, *sums = labels.fetch(
+        ["max(problem)", "count(*)", different, "sum(records)", *_SUMS]
     )[0]
     if problem:  # then there is an error, and no counts
         return labels.where("problem > 0").project("term", "0::BIGINT AS records", "problem")
     if number != numbers or not _users_differ(rows):
         connection.execute(f"DROP TABLE {_LABELS}")
         return None
-    _drop_beyond(rows, key, most, int(total or 0))
+    _drop_beyond(rows, key, most, int(total or 0), [int(each or 0) % 2**64 for each in sums])
     return _less_dropped(labels)
 
 
@@ -105,8 +112,8 @@ def _users_differ(rows: DuckRows) -> bool:
     return bool(found == different)
 
 
-def _drop_beyond(rows: DuckRows, key: str, most: int, total: int) -> None:
-    """Make the table of labels of dropped rows.
+def _drop_beyond(rows: DuckRows, key: str, most: int, total: int, expected: list[int]) -> None:
+    """Make the table of labels of dropped rows; `expected` are the `_SUMS` of all rows.
 
     Many rows are ranked in turns, some users at a time. The turn is a function of the user, so that
     the rows of a user are ranked together.
@@ -121,12 +128,15 @@ def _drop_beyond(rows: DuckRows, key: str, most: int, total: int) -> None:
     threads = int(connection.execute("SELECT current_setting('threads')").fetchall()[0][0])
     (user, _), (label, _) = rows.number_of("who"), rows.number_of("term")
     turns = _turns(total)
+    sums = np.zeros(len(expected), np.uint64)
     for turn in range(turns):
         own = rows if turns == 1 else rows.where(f"hash(who) % {turns} = {turn}")
         numbers = own.project(f"{user} AS who", f"{label} AS term", f"{rows.rank(key)} AS rank")
         parts = UserParts(total // turns)
         for batch in numbers.relation.to_arrow_reader(_ROWS_AT_ONCE):
-            parts.add(Pairs(*map(_words, batch.columns)))
+            pairs = Pairs(*map(_words, batch.columns))
+            sums += _sums_of(pairs.labels)
+            parts.add(pairs)
         gone = list(parts.dropped(most, threads))
         if gone:
             labels = np.concatenate(gone).view(stored)
@@ -135,8 +145,19 @@ def _drop_beyond(rows: DuckRows, key: str, most: int, total: int) -> None:
     lost = connection.execute(
         f"SELECT count(*) FROM {_DROPPED} ANTI JOIN {_LABELS} USING (label)"  # noqa: S608
     ).fetchall()[0][0]
-    if lost:  # dropped rows that nothing would be taken off for
+    if lost or sums.tolist() != expected:  # the rows counted and the rows dropped are not the same
         raise RuntimeError("labels have other numbers than before")
+
+
+# Modulo 2**64: the sum over all rows of the label's number, and of the square of its low 32 bits.
+_NUMBER = "CAST(label AS HUGEINT)"
+_LOW = f"(({_NUMBER} % {2**32} + {2**32}) % {2**32})"
+_SUMS = (f"sum(records * {_NUMBER})", f"sum(records * ({_LOW} * {_LOW}))")
+
+
+def _sums_of(labels: WordArray) -> WordArray:
+    low = labels & np.uint64(2**32 - 1)
+    return np.array([labels.sum(), np.dot(low, low)], np.uint64)
 
 
 def _less_dropped(labels: DuckRows) -> DuckRows:

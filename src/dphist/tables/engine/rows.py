@@ -11,7 +11,7 @@ memory or in a table, are evaluated several times.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import duckdb
@@ -88,6 +88,7 @@ class DuckRows:
     steps : query of the rows of `GIVEN`; empty without steps.
     size : number of rows before the steps, of a relation that gives the same rows each time it is
         evaluated, as a table in memory does; None for other relations.
+    nbytes : about the size of the rows before the steps, in bytes, where `size` is known.
     spent : tables of the connection that nobody needs once the rows are in a table.
     """
 
@@ -95,6 +96,7 @@ class DuckRows:
     given: duckdb.DuckDBPyRelation
     steps: str = ""
     size: int | None = None
+    nbytes: int = 0
     spent: tuple[str, ...] = ()
 
     @property
@@ -170,6 +172,17 @@ class DuckRows:
             return f"CAST({name} AS BIGINT)", True
         return _hash_of(name, kinds), False
 
+    def lengths(self, *names: str) -> str:
+        """Return the expression of the bytes that the text and the bytes in columns have in all."""
+        kinds = self._kinds()
+        measures = {"varchar": "strlen", "blob": "octet_length"}
+        sums = [
+            f"sum({measures[kinds[name].id]}({name}))"
+            for name in names
+            if kinds[name].id in measures
+        ]
+        return " + ".join(f"coalesce({each}, 0)" for each in ["0", *sums])
+
     def part(self, name: str, parts: int) -> str:
         """Return a part, from the first 60 bits of MD5."""
         kinds = self._kinds()
@@ -206,7 +219,7 @@ class DuckRows:
         """Return the rows after one more step."""
         before = f"({self.steps})" if self.steps else GIVEN
         steps = f"SELECT {columns} FROM {before} AS dphist_step {clause}"  # noqa: S608
-        return DuckRows(self.connection, self.given, steps, self.size, self.spent)
+        return replace(self, steps=steps)
 
 
 def _hash_of(name: str, kinds: Mapping[str, Any]) -> str:

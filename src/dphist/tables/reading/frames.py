@@ -93,7 +93,7 @@ class ArrowSource(StreamedSource):
         self._connection = open_private_connection(self._stack, large=True)
         if self.progress is None:
             given = self._connection.from_arrow(table)
-            return DuckRows(self._connection, given, size=len(table))
+            return DuckRows(self._connection, given, size=len(table), nbytes=table.nbytes)
         # DuckDB does not say how much of a table in memory it has read.
         reader = reader_of(self._counted(batches_of(table), len(table)), self.wall)
         return DuckRows(self._connection, self._connection.from_arrow(reader))
