@@ -9,6 +9,7 @@ runs with adaptive execution and without it.
 """
 
 import os
+import re
 import secrets
 import signal
 import threading
@@ -28,6 +29,8 @@ from dphist import LabelCounts, Profile, ThresholdHistogram, bin_counts
 from dphist.errors import DataError
 from dphist.tables.counting import stores
 from dphist.tables.engine import progress
+from dphist.tables.engine.rows import SparkRows
+from dphist.tables.reading.spark_functions import USED, refuse_replaced
 from tests.tables.contribution_engines import bounded
 from tests.tables.refusal import SENTINEL, refused
 from tests.tables.spark.sessions import kind, session
@@ -61,6 +64,39 @@ def frame(request: pytest.FixtureRequest) -> Any:
     """The rows in three partitions, with adaptive execution unless a test says otherwise."""
     session().conf.set("spark.sql.adaptive.enabled", getattr(request, "param", "true"))
     return session().createDataFrame(TABLE).repartition(3)
+
+
+NO_FUNCTIONS = {
+    "and",
+    "by",
+    "cast",
+    "decimal",
+    "else",
+    "div",
+    "in",
+    "not",
+    "or",
+    "over",
+    "then",
+    "when",
+}
+
+
+@pytest.fixture(autouse=True)
+def functions_are_listed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No query of a test calls a function that is not in `USED`."""
+    texts: list[str] = []
+    for name in ("project", "where", "group"):
+        step = getattr(SparkRows, name)
+
+        def noted(rows: Any, first: Any, *more: str, step: Any = step) -> Any:
+            texts.extend([*([first] if isinstance(first, str) else first), *more])
+            return step(rows, first, *more)
+
+        monkeypatch.setattr(SparkRows, name, noted)
+    yield
+    called = {name.lower() for name in re.findall(r"\b([A-Za-z_]\w*)\s*\(", " ".join(texts))}
+    assert called - NO_FUNCTIONS <= USED
 
 
 adaptive_or_not = pytest.mark.parametrize(
@@ -234,6 +270,23 @@ def test_labels_cost_two_shuffles(frame: Any, monkeypatch: pytest.MonkeyPatch) -
             "who",
         ]
     assert len(plans) == 2
+
+
+@pytest.mark.skipif(kind() != "classic", reason="registers functions in a session of its own")
+@pytest.mark.usefixtures("one_key")
+def test_functions_of_the_caller_s_are_not_called() -> None:
+    """Also where their names are those of built-in functions."""
+    own = session().newSession()
+    own.udf.register("md5", lambda _: "0")
+    own.udf.register("least", lambda *_: 10**6, "bigint")
+    options = {**NAMES, "max_labels": 2}
+    if own.version < "4.3":
+        with refused(DataError, "least, md5"):
+            LabelCounts.from_table(own.createDataFrame(TABLE), **options)
+        return
+    refuse_replaced(own)
+    found = as_dict(LabelCounts.from_table(own.createDataFrame(TABLE), **options))
+    assert found == bounded([(*row[:2], 1) for row in ROWS], 2, 1, KEY, "spark")
 
 
 def test_refusals_are_those_of_other_engines(frame: Any) -> None:

@@ -15,6 +15,7 @@ from dphist.tables.engine.rows import SparkRows
 from dphist.tables.engine.spark_calls import call_spark
 from dphist.tables.reading.columns import Use, Wanted, find_position
 from dphist.tables.reading.source import Batches, Source, T, engine_failure
+from dphist.tables.reading.spark_functions import refuse_replaced
 from dphist.tables.reading.types import UNFIT
 
 # The Arrow types of Spark's types.
@@ -37,6 +38,7 @@ def open_spark(frame: object, wanted: Sequence[Wanted]) -> "SparkSource":
     """Open a Spark dataframe; raises the errors of `open_source`."""
     native: Any = nw.to_native(frame, pass_through=True)
     wall = Wall(engine_failure(wanted))
+    wall(lambda: refuse_replaced(native.sparkSession))
     existing = wall(lambda: list(native.columns))
     named = []
     for column in wanted:
