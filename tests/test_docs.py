@@ -129,7 +129,7 @@ def test_examples_print_what_is_shown(page, folder, tmp_path_factory, monkeypatc
         monkeypatch.chdir(place)
         runs.append([_fixed(page, each) for each in printed(page, seed)])
         if page.name in ONCE:  # as if each number were random
-            runs.append([re.sub(r"\d+", "0", each) for each in runs[0]])
+            runs.append([re.sub(r"\d+", r"\g<0>7", each) for each in runs[0]])
         found = [
             problem
             for each, *outputs in zip(text, *runs, strict=True)
