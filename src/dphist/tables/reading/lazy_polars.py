@@ -16,11 +16,15 @@ from dphist.tables.reading.source import ROWS_AT_ONCE, Batches, StreamedSource
 # notices that nobody reads. It does not say when it does.
 _UNTIL_IT_ENDS = 5.0
 
+_FIRST_WITH_CHUNKS = (1, 40)
+
 
 class LazyPolarsSource(StreamedSource):
     """Columns of a lazy Polars frame.
 
-    Polars before 1.34 has no chunks: then the chosen columns are collected.
+    Polars before 1.40 has no chunks, or none that can be trusted: when a query failed, they ended
+    as if it had no more rows, and the error, with a value of the data, was printed later. Then the
+    chosen columns are collected.
     """
 
     def __init__(
@@ -56,7 +60,10 @@ class LazyPolarsSource(StreamedSource):
                 linger(_UNTIL_IT_ENDS)
 
     def _chunks(self) -> Iterator[Any]:
-        if not hasattr(self._columns, "collect_batches"):
+        import polars
+
+        release = tuple(int(part) for part in polars.__version__.split(".")[:2])
+        if release < _FIRST_WITH_CHUNKS:
             return iter([self._columns.collect()])
         found: Iterator[Any] = self._columns.collect_batches(
             chunk_size=ROWS_AT_ONCE, maintain_order=self._ordered, lazy=True
