@@ -55,12 +55,13 @@ def dense_enclosure(release):
     """
     rows, found, precisions = measurements(release)
     groups, which = np.unique(rows.T, axis=0, return_inverse=True)
+    which = which.ravel()  # NumPy 2.0 gives it a second axis
     weighted = groups * precisions
     covariance = np.linalg.inv(weighted @ groups.T)
     estimate = covariance @ weighted @ found
     bins = release.mechanism.bins
     inside = indicators(bins, *all_boxes(bins))
-    member = np.eye(len(groups))[which.ravel()]  # (bins, groups)
+    member = np.eye(len(groups))[which]  # (bins, groups)
     part = inside @ member
     inner, outer = (part == member.sum(axis=0)).astype(float), (part > 0).astype(float)
     return [
@@ -188,7 +189,8 @@ def test_sums_are_right_where_no_count_has_noise(bins, budget):
     lo, hi = some_boxes(bins)
     found = enclosing(release, exact).enclose(lo, hi)
     groups, which = np.unique(rows.T, axis=0, return_inverse=True)
-    part = indicators(bins, lo, hi) @ np.eye(len(groups))[which.ravel()]
+    which = which.ravel()  # NumPy 2.0 gives it a second axis
+    part = indicators(bins, lo, hi) @ np.eye(len(groups))[which]
     held = np.bincount(which, true)
     full = np.bincount(which)
     assert found.inner.count == pytest.approx((part == full) @ held, abs=1e-6)
