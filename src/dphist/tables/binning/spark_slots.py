@@ -47,7 +47,6 @@ def _slot_of(shape: Sequence[int]) -> str:
     """Return the expression of a slot, of the places p0, p1, ...; see the module `slots`."""
     null = _whole(math.prod(shape) + 2)
     if len(shape) == 1:
-        # Not `coalesce`: in Spark 4.0 a caller's function of that name would be called instead.
         return f"CASE WHEN p0 IS NULL THEN {null} ELSE p0 END"
     missing = " OR ".join(f"p{axis} IS NULL" for axis in range(len(shape)))
     inside = " AND ".join(f"p{axis} BETWEEN 1 AND {size}" for axis, size in enumerate(shape))
