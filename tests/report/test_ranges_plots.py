@@ -103,6 +103,14 @@ def test_every_axis_has_ticks_inside(edges: np.ndarray) -> None:
     assert sum(map(len, scale.texts)) <= 60
 
 
+@pytest.mark.filterwarnings("error")
+def test_every_length_of_dates_has_ticks() -> None:
+    """The library's own steps were too short for some lengths: it warned, and drew what it had."""
+    for seconds in np.unique((1.06 ** np.arange(12, 420)).astype(np.int64)):
+        edges = np.datetime64("2023-01-01T05:07:09", "us") + np.array([0, seconds], "m8[s]")
+        assert 2 <= len(scale_of(edges, np.arange(2)).ticks) <= 12, seconds
+
+
 def test_the_map_adds_up() -> None:
     value = ALL["map"]().value
     cells, places = cells_of(value)

@@ -15,6 +15,7 @@ from dphist.report.ranges.axis_texts import short_edges
 _dates: Any = dates  # it has no types
 _NONE = np.timedelta64(0, "D")
 _TICKS = 5
+_CYCLES = ((dates.MONTHLY, 12), (dates.HOURLY, 24), (dates.MINUTELY, 60), (dates.SECONDLY, 60))
 _THIN = 1 / 300  # of the axis; narrower bins would not be seen
 _LETTERS = 44  # of all ticks together
 
@@ -104,10 +105,16 @@ def scale_of(edges: AnyArray, places: IntArray) -> Scale:
 
 def _by_date(x: FloatArray) -> Scale:
     start, stop = _dates.num2date([float(x[0]), float(x[-1])])
-    locator = _dates.AutoDateLocator(minticks=3, maxticks=_TICKS)
+    for most in (_TICKS, 2 * _TICKS):
+        locator = _dates.AutoDateLocator(minticks=3, maxticks=most)
+        # Its longest steps are too short for two and a half days, or years: it would warn.
+        for frequency, cycle in _CYCLES:
+            locator.intervald[frequency] = [*locator.intervald[frequency], cycle]
+        found = np.asarray(locator.tick_values(start, stop), np.float64)
+        inside = found[(x[0] <= found) & (found <= x[-1])]
+        if len(inside) > 1:
+            break
     formatter = _dates.ConciseDateFormatter(locator)
-    found = np.asarray(locator.tick_values(start, stop), np.float64)
-    inside = found[(x[0] <= found) & (found <= x[-1])]
     texts = formatter.format_ticks(inside)
     return Scale(x, inside.tolist(), list(texts), formatter.get_offset())
 
