@@ -1,9 +1,10 @@
 """Labels nobody listed, from a large file by DuckDB: rows a second, and peak memory.
 
-    python -m benchmarks.label_speed [--rows N]
+    python -m benchmarks.label_speed [--rows N] [--memory 4GB]
 
 The file is made in a temporary folder, the same each time, and removed afterwards. Each case runs
-in a process of its own, so that its peak is that of nothing else.
+in a process of its own, so that its peak is that of nothing else. The plain query of DuckDB, which
+counts the distinct users of each label without any bound, runs under the same limit of memory.
 """
 
 import argparse
@@ -24,23 +25,46 @@ _LABEL = "floor(power({labels}, hash(i + 2**40::BIGINT) / 2.0**64))::BIGINT"
 
 HEAD = ["what is protected", "labels", "counting, s", "release, s", "million rows a second"]
 HEAD += ["released", "peak GiB"]
-CASES = [
+PLAIN = "nothing: DuckDB's plain query"
+CASES: list[tuple[str, str, dict[str, object]]] = [
+    (PLAIN, "text", {}),
+    (PLAIN, "number", {}),
     ("one user, at most 10 labels", "text", {"user": "who", "max_labels": 10}),
     ("one user, at most 10 labels", "number", {"user": "who", "max_labels": 10}),
     ("one row", "text", {}),
 ]
 
-_RUN = """
+_DPHIST = """
 import json, resource, sys, time
-from dphist import LabelCounts, ThresholdHistogram, calibrate
-path, label, bounds = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
+from dphist import LabelCounts, Resources, ThresholdHistogram, calibrate
+path, label, memory, bounds = *sys.argv[1:4], json.loads(sys.argv[4])
 start = time.perf_counter()
-counts = LabelCounts.from_table(path, label=label, **bounds)
+counts = LabelCounts.from_table(
+    path, label=label, resources=Resources(memory=memory or None), **bounds
+)
 counted = time.perf_counter()
 mechanism = calibrate(
     ThresholdHistogram, epsilon=1, delta="1e-6", max_labels=counts.max_labels, noise="gaussian"
 )
 released = len(mechanism.release(counts).value)
+"""
+
+_DUCKDB = """
+import resource, json, sys, tempfile, time
+import duckdb
+path, label, memory, _ = sys.argv[1:]
+with tempfile.TemporaryDirectory() as folder:
+    settings = {"temp_directory": folder, "preserve_insertion_order": "false"}
+    if memory:
+        settings["memory_limit"] = memory
+    start = time.perf_counter()
+    with duckdb.connect(config=settings) as connection:
+        rows = connection.read_parquet(path)
+        counts = rows.aggregate(f"{label}, count(DISTINCT who)", label).to_arrow_table()
+    counted, released = time.perf_counter(), 0
+"""
+
+_SEEN = """
 end = time.perf_counter()
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 peak *= 1 if sys.platform == "darwin" else 1024
@@ -58,18 +82,21 @@ def write_rows(path: Path, rows: int, users: int, labels: int) -> None:
         )
 
 
-def measured(path: Path, label: str, bounds: dict[str, object]) -> list[float]:
-    """Release in a process of its own: seconds to count and to release, labels, peak GiB."""
-    command = [sys.executable, "-c", _RUN, str(path), label, json.dumps(bounds)]
+def measured(
+    path: Path, unit: str, label: str, memory: str, bounds: dict[str, object]
+) -> list[float]:
+    """Run in a process of its own: seconds to count and to release, labels, peak GiB."""
+    code = (_DUCKDB if unit == PLAIN else _DPHIST) + _SEEN
+    command = [sys.executable, "-c", code, str(path), label, memory, json.dumps(bounds)]
     result = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     values: list[float] = json.loads(result.stdout)
     return values
 
 
-def table_rows(path: Path, rows: int) -> Iterator[tuple[str, ...]]:
+def table_rows(path: Path, rows: int, memory: str) -> Iterator[tuple[str, ...]]:
     """Measure every case."""
     for unit, label, bounds in CASES:
-        counting, releasing, released, peak = measured(path, label, bounds)
+        counting, releasing, released, peak = measured(path, unit, label, memory, bounds)
         yield (
             unit,
             label,
@@ -85,7 +112,9 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=100_000_000)
-    rows = parser.parse_args().rows
+    parser.add_argument("--memory", default="", help="of each case, such as 4GB")
+    chosen = parser.parse_args()
+    rows = chosen.rows
     users = labels = max(rows // 10, 1)
     with tempfile.TemporaryDirectory(prefix="dphist-benchmark-") as folder:
         path = Path(folder) / "rows.parquet"
@@ -95,10 +124,7 @@ def main() -> None:
             seen = relation.aggregate("count(DISTINCT who), count(DISTINCT number)").fetchall()[0]
         size = path.stat().st_size / 2**30
         print(f"{rows:,} rows of {seen[0]:,} users, {seen[1]:,} labels; {size:.1f} GiB\n")
-        print_table(
-            HEAD,
-            table_rows(path, rows),
-        )
+        print_table(HEAD, table_rows(path, rows, chosen.memory))
 
 
 if __name__ == "__main__":
