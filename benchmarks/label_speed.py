@@ -39,9 +39,8 @@ import json, resource, sys, time
 from dphist import LabelCounts, Resources, ThresholdHistogram, calibrate
 path, label, memory, bounds = *sys.argv[1:4], json.loads(sys.argv[4])
 start = time.perf_counter()
-counts = LabelCounts.from_table(
-    path, label=label, resources=Resources(memory=memory or None), **bounds
-)
+with Resources(memory=memory or None):
+    counts = LabelCounts.from_table(path, label=label, **bounds)
 counted = time.perf_counter()
 mechanism = calibrate(
     ThresholdHistogram, epsilon=1, delta="1e-6", max_labels=counts.max_labels, noise="gaussian"
@@ -59,6 +58,7 @@ with tempfile.TemporaryDirectory() as folder:
         settings["memory_limit"] = memory
     start = time.perf_counter()
     with duckdb.connect(config=settings) as connection:
+        connection.execute("SET enable_progress_bar = false")
         rows = connection.read_parquet(path)
         counts = rows.aggregate(f"{label}, count(DISTINCT who)", label).to_arrow_table()
     counted, released = time.perf_counter(), 0
