@@ -201,7 +201,7 @@ def test_without_rows_there_are_no_events(make: Make) -> None:
         pd.DataFrame({"label": [], "visit": [], "user": []}, dtype=object),
         pl.DataFrame({"label": [], "visit": [], "user": []}),
         pa.table({"label": [], "visit": [], "user": []}),
-        duckdb.sql("SELECT NULL AS label, NULL AS visit, NULL AS user LIMIT 0"),
+        duckdb.sql("SELECT NULL::VARCHAR AS label, NULL AS visit, NULL AS user LIMIT 0"),
     ],
     ids=["pandas", "polars", "arrow", "duckdb"],
 )
