@@ -110,6 +110,24 @@ def test_a_mechanism_that_was_edited_is_measured_anew(tmp_path, monkeypatch) -> 
     assert dh.compare(other, LINE, [1], most=2, target=0, output=output).rows[0].error > 900
 
 
+def test_sets_in_code_are_the_same_in_every_process() -> None:
+    """Python orders them anew each time it starts; all would run again."""
+    code = """if True:
+        from dphist.comparing.code import with_code
+        print(with_code("", lambda data: data in {"a", "b", "c", "d", "e", "f", "g", "h"}))
+        print(with_code("", lambda data: data in {"a", "b", "c", "d", "e", "f", "g", "i"}))
+    """
+    printed = {
+        subprocess.check_output(
+            [sys.executable, "-c", code], env=os.environ | {"PYTHONHASHSEED": seed}, text=True
+        )
+        for seed in "123"
+    }
+    assert len(printed) == 1
+    first, second = printed.pop().split()[1::2]
+    assert first != second
+
+
 def test_code_is_told_apart_and_is_the_same_where_nothing_changed() -> None:
     def make(far: int) -> Any:
         return lambda epsilon: Given(far)

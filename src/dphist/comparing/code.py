@@ -64,8 +64,14 @@ def _file(known: Any) -> str:
 
 def _code(code: CodeType) -> str:
     """Return code without the names of files, which may move."""
-    parts = [_code(one) if isinstance(one, CodeType) else repr(one) for one in code.co_consts]
-    return repr((code.co_name, code.co_code, code.co_names, parts))
+    constants = list(map(_constant, code.co_consts))
+    return repr((code.co_name, code.co_code, code.co_names, constants))
+
+
+def _constant(value: Any) -> str:
+    if isinstance(value, frozenset):  # of `x in {"a", "b"}`: its order differs from run to run
+        return repr(sorted(map(repr, value)))
+    return _code(value) if isinstance(value, CodeType) else repr(value)
 
 
 def _value(value: Any) -> str:
