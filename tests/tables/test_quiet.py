@@ -91,18 +91,28 @@ def test_a_forked_process_is_not_quiet_with_calls_of_other_threads() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # Python 3.12, where threads run
+@pytest.mark.parametrize("begun", [False, True], ids=["before it", "within it"])
 def test_a_process_forked_while_a_thread_begins_to_be_quiet_can_be_quiet(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    begun: bool, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """The thread had not replaced the filters yet, nor the streams."""
     begins, end = threading.Event(), threading.Event()
     replace = warnings.catch_warnings
 
     def wait() -> Any:
-        if threading.current_thread() is other:
+        if threading.current_thread() is other and not begun:
             begins.set()
             end.wait()
-        return replace()
+        return replace() if not begun else Slow()
+
+    class Slow(replace):  # type: ignore[misc, valid-type]
+        def __enter__(self) -> Any:
+            if threading.current_thread() is other:
+                self._entered = True  # first of all; the filters are noted after it
+                begins.set()
+                end.wait()
+                self._entered = False
+            return super().__enter__()
 
     def be_quiet() -> None:
         with quiet():

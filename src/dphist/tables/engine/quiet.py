@@ -116,7 +116,8 @@ def _start_anew() -> None:
     _lock = threading.Lock()  # one of them may have held it
     if not getattr(_inside, "quiet", False):
         if _filters is not None:
-            with suppress(RuntimeError):  # it was only about to replace them
+            # It was only about to replace them, or in the middle of it.
+            with suppress(RuntimeError, AttributeError):
                 _filters.__exit__(None, None, None)
             _filters = None
         sys.stdout, sys.stderr = _restored(sys.stdout), _restored(sys.stderr)
