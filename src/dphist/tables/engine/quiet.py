@@ -56,8 +56,11 @@ def _enter() -> None:
             # filters in the wrong order.
             _filters = warnings.catch_warnings()
             _filters.__enter__()
-            warnings.simplefilter("ignore")
             _mute()
+        # Also if others are quiet already: this thread may have replaced filters or streams since.
+        # Then the filters are its own, and ignore the rest of its `catch_warnings` as well.
+        warnings.simplefilter("ignore")
+        _mute_streams()
 
 
 def _leave() -> None:
@@ -99,6 +102,10 @@ def _mute() -> None:
     global _muting
     _muting += 1
     # Also if others are quiet already: a stream may have been replaced since.
+    _mute_streams()
+
+
+def _mute_streams() -> None:
     sys.stdout, sys.stderr = _muted(sys.stdout), _muted(sys.stderr)
 
 
