@@ -1,6 +1,7 @@
 """What other libraries print and warn while they hold data goes nowhere; nothing else is lost."""
 
 import _thread
+import io
 import os
 import signal
 import sys
@@ -8,6 +9,7 @@ import threading
 import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -91,18 +93,28 @@ def test_a_forked_process_is_not_quiet_with_calls_of_other_threads() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # Python 3.12, where threads run
+@pytest.mark.parametrize("begun", [False, True], ids=["before it", "within it"])
 def test_a_process_forked_while_a_thread_begins_to_be_quiet_can_be_quiet(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    begun: bool, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """The thread had not replaced the filters yet, nor the streams."""
     begins, end = threading.Event(), threading.Event()
     replace = warnings.catch_warnings
 
     def wait() -> Any:
-        if threading.current_thread() is other:
+        if threading.current_thread() is other and not begun:
             begins.set()
             end.wait()
-        return replace()
+        return replace() if not begun else Slow()
+
+    class Slow(replace):  # type: ignore[misc, valid-type]
+        def __enter__(self) -> Any:
+            if threading.current_thread() is other:
+                self._entered = True  # first of all; the filters are noted after it
+                begins.set()
+                end.wait()
+                self._entered = False
+            return super().__enter__()
 
     def be_quiet() -> None:
         with quiet():
@@ -171,6 +183,37 @@ def test_other_threads_print_meanwhile(capsys: pytest.CaptureFixture[str]) -> No
         printed.set()
         job.result(60)
     assert capsys.readouterr() == ("of another thread\n", "error of another thread\n")
+
+
+@pytest.mark.parametrize("action", ["error", "always"])
+def test_filters_and_streams_replaced_while_another_thread_is_quiet(action: Any) -> None:
+    """They were those of the caller: a warning was shown, or an error."""
+    before = sys.stdout, sys.stderr, warnings.filters[:]
+    inside, end = threading.Event(), threading.Event()
+
+    def work() -> None:
+        with quiet():
+            inside.set()
+            assert end.wait(60)
+
+    with ThreadPoolExecutor(1) as pool, ExitStack() as stack:
+        stack.callback(end.set)
+        job = pool.submit(work)
+        assert inside.wait(60)
+        out, err = io.StringIO(), io.StringIO()
+        with (
+            redirect_stdout(out),
+            redirect_stderr(err),
+            warnings.catch_warnings(record=action != "error") as seen,
+        ):
+            warnings.simplefilter(action)
+            assert redact_errors(noisy_call, DataError("failed")) == 7
+            print("of this thread")
+        end.set()
+        job.result(60)
+    assert not seen
+    assert (out.getvalue(), err.getvalue()) == ("of this thread\n", "")
+    assert (sys.stdout, sys.stderr, warnings.filters) == before
 
 
 def test_calls_that_overlap_leave_the_filters_as_they_were() -> None:

@@ -65,6 +65,18 @@ def test_rows_dropped_are_those_of_plain_python(kind: str, monkeypatch: pytest.M
         assert sorted(np.concatenate(list(parts.dropped(most, 2))).tolist()) == expected
 
 
+@pytest.mark.parametrize("labels", [90, 127, 128, 300])
+def test_the_places_of_a_user_with_many_labels_do_not_wrap(
+    labels: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As with 2^31 labels and places of 32 bits; a wrapped place is negative, so within bounds."""
+    monkeypatch.setattr(user_places, "_SHORT", np.int8)
+    draw = random.Random(labels)
+    pairs = pairs_of([(1, label, draw.getrandbits(64)) for label in range(labels)])
+    for most in (1, 80):
+        assert sorted(drop_rows(pairs, most).tolist()) == in_python(pairs, most)
+
+
 def test_no_rows_drop_nothing() -> None:
     assert not len(drop_rows(pairs_of([(1, 1, 1)]).take(slice(0, 0)), 1))
     assert not list(UserParts(0).dropped(1, 1))

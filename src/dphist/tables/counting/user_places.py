@@ -19,6 +19,8 @@ ROW_BYTES = 60
 _PART_ROWS = 1 << 17  # the arrays of so many rows fit the cache of a processor
 _MOST_BITS = 16  # of the number of a part
 
+_SHORT = np.int32  # of places, which are added up faster than in 64 bits
+
 # Multiplied by this odd number, the high bits of close whole numbers differ (Knuth 6.4).
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _ONE = np.uint64(1)
@@ -175,7 +177,9 @@ def _drop_similar(
         return None
     gone = repeated
     if width > most:
-        gone = repeated | (np.cumsum(~repeated, axis=1, dtype=np.int32) > most)
+        # A place that wrapped would be below the bound, and its label kept.
+        kind = _SHORT if width <= np.iinfo(_SHORT).max else np.int64
+        gone = repeated | np.greater(np.cumsum(~repeated, axis=1, dtype=kind), most)
         gone &= present
     return labels_at(*np.nonzero(gone))
 

@@ -56,8 +56,11 @@ def _enter() -> None:
             # filters in the wrong order.
             _filters = warnings.catch_warnings()
             _filters.__enter__()
-            warnings.simplefilter("ignore")
             _mute()
+        # Also if others are quiet already: this thread may have replaced filters or streams since.
+        # Then the filters are its own, and ignore the rest of its `catch_warnings` as well.
+        warnings.simplefilter("ignore")
+        _mute_streams()
 
 
 def _leave() -> None:
@@ -99,6 +102,10 @@ def _mute() -> None:
     global _muting
     _muting += 1
     # Also if others are quiet already: a stream may have been replaced since.
+    _mute_streams()
+
+
+def _mute_streams() -> None:
     sys.stdout, sys.stderr = _muted(sys.stdout), _muted(sys.stderr)
 
 
@@ -116,7 +123,8 @@ def _start_anew() -> None:
     _lock = threading.Lock()  # one of them may have held it
     if not getattr(_inside, "quiet", False):
         if _filters is not None:
-            with suppress(RuntimeError):  # it was only about to replace them
+            # It was only about to replace them, or in the middle of it.
+            with suppress(RuntimeError, AttributeError):
                 _filters.__exit__(None, None, None)
             _filters = None
         sys.stdout, sys.stderr = _restored(sys.stdout), _restored(sys.stderr)
