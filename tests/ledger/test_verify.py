@@ -86,6 +86,7 @@ def test_every_column_of_every_row_is_checked(
     ledger = edit()
     connection = sqlite3.connect(ledger.place)
     connection.execute("PRAGMA synchronous = OFF")
+    connection.execute("PRAGMA journal_mode = MEMORY")
     rows = connection.execute(f"SELECT rowid, {column} FROM {table}").fetchall()
     assert rows
     tried = 0

@@ -21,6 +21,9 @@ from dphist.errors import OutputFileError, ReleaseFileError
 from dphist.privacy import Target
 
 ROOT = Path(__file__).parents[2]
+SCHEMA = jsonschema.Draft202012Validator(
+    json.loads((ROOT / "docs" / "release-1.schema.json").read_text())
+)
 
 MECHANISMS = [
     dh.RankSplit(epsilon="1/3"),
@@ -201,8 +204,7 @@ def labelled(mechanism, kind: str, seeded) -> dh.Release:
 
 
 def fits_the_schema(release: dh.Release) -> None:
-    schema = json.loads((ROOT / "docs" / "release-1.schema.json").read_text())
-    jsonschema.validate(json.loads(release.to_json()), schema)
+    SCHEMA.validate(json.loads(release.to_json()))
 
 
 @pytest.mark.parametrize("mechanism", LABELLED, ids=lambda m: type(m).__name__)
@@ -397,9 +399,8 @@ def test_the_schema_refuses_what_is_no_universal_histogram(place, value, seeded)
     for key in place[:-1]:
         inner = inner[key]
     inner[place[-1]] = value
-    schema = json.loads((ROOT / "docs" / "release-1.schema.json").read_text())
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(content, schema)
+        SCHEMA.validate(content)
 
 
 OF_EACH_KIND = {

@@ -93,6 +93,7 @@ def _mixed(key: str, pairs: list[Pair]) -> dict[Pair, int]:
     """Of DuckDB: hashes of values from DuckDB itself, mixed with the key in Python."""
     if not pairs:
         return {}
+    hash_texts(text for user, label, _ in pairs for text in (user, label) if isinstance(text, str))
     known = {value: _hash(value) for user, label, _ in pairs for value in (user, label)}
     keys = [int(key[:16], 16), int(key[16:], 16)]
     found = {}
@@ -105,12 +106,24 @@ def _mixed(key: str, pairs: list[Pair]) -> dict[Pair, int]:
 _DUCKDB = duckdb.connect()
 
 
-@cache
+_HASHES: dict[Any, int] = {}
+
+
 def _hash(value: Any) -> int:
     """DuckDB's hash of a value."""
-    kind = "BIGINT" if isinstance(value, int) else "VARCHAR"
-    found: int = _DUCKDB.execute(f"SELECT hash(?::{kind})", [value]).fetchall()[0][0]
-    return found
+    if value not in _HASHES:
+        kind = "BIGINT" if isinstance(value, int) else "VARCHAR"
+        _HASHES[value] = _DUCKDB.execute(f"SELECT hash(?::{kind})", [value]).fetchall()[0][0]
+    return _HASHES[value]
+
+
+def hash_texts(texts: Iterable[str]) -> None:
+    """Have the hashes of many texts ready: one query for all."""
+    new = [text for text in dict.fromkeys(texts) if text not in _HASHES]
+    if not new:
+        return
+    found = _DUCKDB.execute("SELECT list_transform(?::VARCHAR[], lambda x: hash(x))", [new])
+    _HASHES.update(zip(new, found.fetchall()[0][0], strict=True))
 
 
 def _murmur(x: int) -> int:

@@ -28,6 +28,7 @@ from tests.tables.contribution_engines import (
     Engine,
     Rows,
     bounded,
+    hash_texts,
     hashed,
     spark,
     table_of,
@@ -718,6 +719,7 @@ def test_a_user_changes_no_more_records_than_the_bound(
 
 @pytest.mark.parametrize("most", [1, 2])
 def test_that_bound_in_plain_python_over_all_small_tables(most: int) -> None:
+    hash_texts(text for user, label, _ in WITH for text in (user, label))
     farthest = 0
     for theirs, own in WORLDS:
         profiles = [
