@@ -30,7 +30,7 @@ from dphist.errors import DataError
 from dphist.tables.counting import stores
 from dphist.tables.engine import progress
 from dphist.tables.engine.rows import SparkRows
-from dphist.tables.reading.spark_functions import USED, refuse_replaced
+from dphist.tables.reading.spark_functions import USED
 from tests.tables.contribution_engines import bounded
 from tests.tables.refusal import SENTINEL, refused
 from tests.tables.spark.sessions import kind, session
@@ -343,6 +343,13 @@ def test_cloned_sessions_count_their_own_rows(frame: Any) -> None:
     )
 
 
+def temporary_first(own: Any) -> Any:
+    """Make Spark look for temporary functions first, as it always does before 4.3."""
+    if own.version >= "4.3":
+        own.conf.set("spark.sql.functionResolution.sessionOrder", "first")
+    return own
+
+
 @pytest.mark.skipif(kind() != "classic", reason="registers functions in a session of its own")
 @pytest.mark.usefixtures("one_key")
 def test_functions_of_the_caller_s_are_not_called() -> None:
@@ -351,13 +358,48 @@ def test_functions_of_the_caller_s_are_not_called() -> None:
     own.udf.register("md5", lambda _: "0")
     own.udf.register("least", lambda *_: 10**6, "bigint")
     options = {**NAMES, "max_labels": 2}
+    if own.version >= "4.3":
+        found = as_dict(LabelCounts.from_table(own.createDataFrame(TABLE), **options))
+        assert found == bounded([(*row[:2], 1) for row in ROWS], 2, 1, KEY, "spark")
+    temporary_first(own)
+    with refused(DataError, "least, md5"):
+        LabelCounts.from_table(own.createDataFrame(TABLE), **options)
+
+
+@pytest.mark.skipif(kind() != "classic", reason="registers functions in a session of its own")
+def test_no_other_function_is_called() -> None:
+    """Every built-in function that is not in `USED` is replaced by one that returns 7."""
+    own = temporary_first(session().newSession())
+    for name in {each.name for each in own.catalog.listFunctions()} - USED:
+        own.udf.register(name, lambda *_: 7, "bigint")
+    assert own.range(1).selectExpr("id BETWEEN 5 AND 6").collect()[0][0] == 7
+    rows, everything = own.createDataFrame(TABLE), {"max_labels": 97, "max_count": 2**40}
+    options = NAMES | everything | {"count": "n", "count_users": True}
+    found, expected = (LabelCounts.from_table(each, **options) for each in (rows, TABLE))
+    assert as_dict(found) == as_dict(expected)
+    assert found.users == expected.users
+    assert found.counts_of(["t1", "no"]) == expected.counts_of(["t1", "no"])
+    many = NAMES | {"max_records": NUMBER}
+    assert pairs(Profile.from_table(rows, **many)) == pairs(Profile.from_table(TABLE, **many))
+    plane: dict[str, Any] = {"column": ["x", "n"], "edges": [[0, 7, 500], [1, 2, 4]]}
+    ways: list[dict[str, Any]] = [BINS, plane, plane | {"user": "who", "max_records": NUMBER}]
+    for way in ways:
+        one, two = (bin_counts(each, **way) for each in (rows, TABLE))
+        assert np.array_equal(one.counts, two.counts)
+        assert one.outside == two.outside
+
+
+def test_a_path_with_other_schemas_first_is_refused() -> None:
+    own = session().newSession()
     if own.version < "4.3":
-        with refused(DataError, "least, md5"):
-            LabelCounts.from_table(own.createDataFrame(TABLE), **options)
-        return
-    refuse_replaced(own)
-    found = as_dict(LabelCounts.from_table(own.createDataFrame(TABLE), **options))
-    assert found == bounded([(*row[:2], 1) for row in ROWS], 2, 1, KEY, "spark")
+        pytest.skip("has no SQL path")
+    own.conf.set("spark.sql.path.enabled", "true")
+    rows = own.createDataFrame(TABLE)
+    own.sql("SET PATH = spark_catalog.default, system.builtin, system.session")
+    with refused(DataError, "SQL path"):
+        LabelCounts.from_table(rows, **NAMES, max_labels=2)
+    own.sql("SET PATH = system.builtin, system.session, spark_catalog.default")
+    LabelCounts.from_table(rows, **NAMES, max_labels=2)
 
 
 def test_refusals_are_those_of_other_engines(frame: Any) -> None:
