@@ -1,13 +1,13 @@
 """Cost in Spark over rows, users and partitions; docs/scale.md has the tables.
 
-    python -m benchmarks.spark_scale rows users partitions kinds skew
+    python -m benchmarks.spark_scale rows users partitions kinds skew shuffles
     python -m benchmarks.spark_scale rows --rows 100_000_000
 
 Rows come from `range` and a hash, so nothing is read from disk: users are uniform, the ranks of
 labels log-uniform, which is close to Zipf's law with exponent 1. Spark runs on two cores of this
-machine, with 3 GiB for its only JVM. Processor time is that of this process, the JVM and its Python
-workers together; other programs disturb it less than elapsed time. Bytes shuffled are what the
-tasks wrote for others to read, compressed, from Spark's event log.
+machine, with 3 GiB for its only JVM (``--heap``). Processor time is that of this process, the JVM
+and its Python workers together; other programs disturb it less than elapsed time. Bytes shuffled
+are what the tasks wrote for others to read, compressed, from Spark's event log.
 """
 
 import argparse
@@ -28,25 +28,30 @@ from dphist.tables.engine.rows import SparkRows
 
 MAX_LABELS = 10
 LABELS = 1_000_000
+REPEATED = 100  # labels, so that a user's rows repeat them
 PER_USER = 100  # rows
 ROWS = 10_000_000
 
 
 @dataclass(frozen=True)
 class Case:
-    """What is counted: `rows` rows of `users` users, `heavy` of the rows by one user."""
+    """What is counted: `rows` rows of `users` users, `heavy` of the rows by one user.
+
+    `labels` is how many labels there are, unless all are different.
+    """
 
     kind: str = "labels"
     rows: int = ROWS
     users: int = ROWS // PER_USER
     partitions: int = 32
     heavy: float = 0.0
+    labels: int = LABELS
 
 
 def frame_of(session: Any, case: Case) -> Any:
     """Return the rows: who, term, x."""
     share = "(pmod(xxhash64(id, 1), 1000000007) / 1000000007D)"
-    label = "id" if "all different" in case.kind else f"CAST(pow({LABELS}, {share}) AS BIGINT)"
+    label = "id" if "all different" in case.kind else f"CAST(pow({case.labels}, {share}) AS BIGINT)"
     user = f"pmod(xxhash64(id, 2), {case.users})"
     if case.heavy:
         user = f"CASE WHEN pmod(id, {round(1 / case.heavy)}) = 0 THEN 0 ELSE {user} END"
@@ -74,35 +79,53 @@ def labels(frame: Any) -> None:
     ThresholdHistogram(epsilon=1, delta=1e-6, max_labels=MAX_LABELS).release(counted(frame))
 
 
-def three_shuffles(frame: Any) -> None:
-    """The same, where Spark may add up the rows of a user and label before it sends them."""
+def in_three_shuffles(job: Callable[[Any], object]) -> Callable[[Any], object]:
+    """Return a job where Spark may add up the rows of a user and label before it sends them."""
 
-    def group(rows: SparkRows, keys: Any, *aggregates: str) -> SparkRows:
-        from pyspark.sql.functions import expr
+    def ungathered(frame: Any) -> None:
+        with patch.object(SparkRows, "gathered", lambda rows, _: rows):
+            job(frame)
 
-        if not aggregates:
-            return SparkRows(rows.frame.select(*keys).distinct())
-        return SparkRows(rows.frame.groupBy(*keys).agg(*map(expr, aggregates)))
+    return ungathered
 
-    with patch.object(SparkRows, "group", group):
-        labels(frame)
+
+def added_up_before(frame: Any) -> None:
+    """Count and release rows that the caller added up, as docs/scale.md advises for heavy users."""
+    exact = [f"CAST({name} AS STRING COLLATE UTF8_BINARY) AS {name}" for name in ("who", "term")]
+    pairs = frame.selectExpr(*exact).groupBy("who", "term").count()
+    found = LabelCounts.from_table(
+        pairs, label="term", user="who", count="count", max_labels=MAX_LABELS
+    )
+    ThresholdHistogram(epsilon=1, delta=1e-6, max_labels=MAX_LABELS).release(found)
+
+
+def profile_of_users(frame: Any) -> None:
+    """Count a profile, each user bounded."""
+    Profile.from_table(frame, label="term", user="who", max_records=MAX_LABELS)
+
+
+def bins_of_users(frame: Any) -> None:
+    """Count bins, each user bounded."""
+    bin_counts(
+        frame, column="x", start=0, stop=86_400, width=60, user="who", max_records=MAX_LABELS
+    )
 
 
 JOBS: dict[str, Callable[[Any], object]] = {
     "query without privacy": without_privacy,
     "labels": labels,
-    "labels, three shuffles": three_shuffles,
+    "labels, three shuffles": in_three_shuffles(labels),
+    "labels, added up before": added_up_before,
     "labels all different, counted": counted,
     "labels all different, released": labels,
+    "labels all different, three shuffles": in_three_shuffles(labels),
     "profile": lambda frame: Profile.from_table(frame, label="term"),
-    "profile, users bounded": lambda frame: Profile.from_table(
-        frame, label="term", user="who", max_records=MAX_LABELS
-    ),
+    "profile, users bounded": profile_of_users,
+    "profile, users bounded, three shuffles": in_three_shuffles(profile_of_users),
     "edges": lambda frame: Profile.from_edges(frame, source="who", target="x"),
     "bins": lambda frame: bin_counts(frame, column="x", start=0, stop=86_400, width=60),
-    "bins, users bounded": lambda frame: bin_counts(
-        frame, column="x", start=0, stop=86_400, width=60, user="who", max_records=MAX_LABELS
-    ),
+    "bins, users bounded": bins_of_users,
+    "bins, users bounded, three shuffles": in_three_shuffles(bins_of_users),
 }
 
 
@@ -121,14 +144,23 @@ def cases(group: str, rows: int | None) -> Iterator[Case]:
             yield replace(base, partitions=partitions)
     elif group == "kinds":
         yield from (replace(base, kind=kind) for kind in JOBS)
+    elif group == "shuffles":
+        for few in (LABELS, REPEATED):
+            for kind in ("labels", "labels, three shuffles", "labels, added up before"):
+                yield replace(base, kind=kind, labels=few)
+        yield from (replace(base, kind=kind) for kind in JOBS if "all different" in kind)
+        for kind in ("profile, users bounded", "bins, users bounded"):
+            yield replace(base, kind=kind)
+            yield replace(base, kind=f"{kind}, three shuffles")
     elif group == "skew":
-        for kind in ("labels", "labels, three shuffles"):
-            yield replace(base, kind=kind, heavy=0.01)
+        for few in (LABELS, REPEATED):
+            for kind in ("labels", "labels, three shuffles", "labels, added up before"):
+                yield replace(base, kind=kind, heavy=0.01, labels=few)
     else:
         raise SystemExit(f"no such group: {group}")
 
 
-def open_session(log: Path) -> Any:
+def open_session(log: Path, heap: str) -> Any:
     """Start Spark on two cores of this machine; its events go to a folder."""
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ["PYSPARK_PYTHON"] = sys.executable
@@ -136,7 +168,7 @@ def open_session(log: Path) -> Any:
 
     settings = {
         "spark.ui.enabled": "false",
-        "spark.driver.memory": "3g",
+        "spark.driver.memory": heap,
         "spark.log.level": "OFF",
         "spark.eventLog.enabled": "true",
         "spark.eventLog.dir": log.as_uri(),
@@ -192,6 +224,7 @@ def measure(session: Any, case: Case, log: Path) -> list[str]:
         case.kind,
         f"{case.rows:,}",
         f"{case.users:,}",
+        "" if "all different" in case.kind else f"{case.labels:,}",
         str(case.partitions),
         "1 %" if case.heavy else "",
         f"{elapsed:.0f}",
@@ -204,7 +237,7 @@ def measure(session: Any, case: Case, log: Path) -> list[str]:
 
 
 HEAD = [
-    *("what", "rows", "users", "partitions", "one user", "s", "processor s", "us a row"),
+    *("what", "rows", "users", "labels", "partitions", "one user", "s", "processor s", "us a row"),
     *("bytes shuffled a row", "MiB spilled", "load"),
 ]
 
@@ -212,11 +245,12 @@ HEAD = [
 def main() -> None:
     """Measure the groups that are named, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("groups", nargs="+", help="rows, users, partitions, kinds, skew")
+    parser.add_argument("groups", nargs="+", help="rows, users, partitions, kinds, skew, shuffles")
     parser.add_argument("--rows", type=lambda text: int(text.replace("_", "")))
+    parser.add_argument("--heap", default="3g", help="memory of Spark's Java machine")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        session = open_session(Path(folder))
+        session = open_session(Path(folder), arguments.heap)
         measure(session, Case(rows=100_000, users=1000), Path(folder))  # warms up
         table = []
         for group in arguments.groups:

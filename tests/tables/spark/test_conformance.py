@@ -30,7 +30,7 @@ from dphist.errors import DataError
 from dphist.tables.counting import stores
 from dphist.tables.engine import progress
 from dphist.tables.engine.rows import SparkRows
-from dphist.tables.reading.spark_functions import USED, refuse_replaced
+from dphist.tables.reading.spark_functions import USED
 from tests.tables.contribution_engines import bounded
 from tests.tables.refusal import SENTINEL, refused
 from tests.tables.spark.sessions import kind, session
@@ -272,6 +272,84 @@ def test_labels_cost_two_shuffles(frame: Any, monkeypatch: pytest.MonkeyPatch) -
     assert len(plans) == 2
 
 
+@adaptive_or_not
+def test_records_of_users_cost_two_shuffles(frame: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One by user, one by label or bin; a profile then counts the counts."""
+    plans: dict[str, str] = {}
+
+    def note(name: str) -> None:
+        step = getattr(SparkRows, name)
+
+        def noted(rows: Any, columns: Any) -> Any:
+            with redirect_stdout(StringIO()) as shown:
+                rows.frame.explain()
+            plans[name] = shown.getvalue()
+            return step(rows, columns)
+
+        monkeypatch.setattr(SparkRows, name, noted)
+
+    note("fetch")
+    note("to_arrow")
+    source = frame.sparkSession.range(100).selectExpr("id % 7 AS who", "id % 5 AS term", "id AS x")
+    Profile.from_table(source, **NAMES, max_records=3)
+    bin_counts(source, **BINS, user="who", max_records=3)
+    moved = {
+        name: [
+            line.split("hashpartitioning(")[1].split("#")[0]
+            for line in plan.splitlines()
+            if "Exchange " in line
+        ]
+        for name, plan in plans.items()
+    }
+    assert moved == {"fetch": ["records", "term", "who"], "to_arrow": ["term", "who"]}
+
+
+def test_sessions_of_one_server_count_their_own_rows(frame: Any) -> None:
+    """In turn and in threads; PySpark takes a checkpoint for one of the process's first session."""
+    first, second = frame.sparkSession, frame.sparkSession.newSession()
+    found: dict[int, list[dict[str, int]]] = {}
+
+    def rows_of(own: Any, number: int) -> Any:
+        return own.range(6).selectExpr("id AS who", f"CONCAT('t', {number}) AS term")
+
+    def count(own: Any, number: int) -> None:
+        rows = rows_of(own, number)
+        counts = [LabelCounts.from_table(rows, **NAMES, max_labels=1) for _ in range(2)]
+        found[number] = [as_dict(each) for each in counts]
+        assert [each.counts_of([f"t{number}", "t"]) for each in counts] == [[6, 0]] * 2
+        assert Profile.from_table(rows, **NAMES, max_records=1).total == 6
+
+    for number, own in enumerate((second, first, second)):
+        count(own, number)
+    threads = [
+        threading.Thread(target=count, args=(own, number))
+        for number, own in enumerate((first, second), start=3)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == {number: [{f"t{number}": 6}] * 2 for number in range(5)}
+
+
+@pytest.mark.skipif(kind() != "connect", reason="classic sessions are not cloned")
+def test_cloned_sessions_count_their_own_rows(frame: Any) -> None:
+    if not hasattr(frame.sparkSession, "cloneSession"):
+        pytest.skip("no session of this version is cloned")
+    cloned = frame.sparkSession.cloneSession().createDataFrame(TABLE)
+    options = NAMES | {"max_labels": None}
+    assert as_dict(LabelCounts.from_table(cloned, **options)) == as_dict(
+        LabelCounts.from_table(frame, **options)
+    )
+
+
+def temporary_first(own: Any) -> Any:
+    """Make Spark look for temporary functions first, as it always does before 4.3."""
+    if own.version >= "4.3":
+        own.conf.set("spark.sql.functionResolution.sessionOrder", "first")
+    return own
+
+
 @pytest.mark.skipif(kind() != "classic", reason="registers functions in a session of its own")
 @pytest.mark.usefixtures("one_key")
 def test_functions_of_the_caller_s_are_not_called() -> None:
@@ -280,13 +358,48 @@ def test_functions_of_the_caller_s_are_not_called() -> None:
     own.udf.register("md5", lambda _: "0")
     own.udf.register("least", lambda *_: 10**6, "bigint")
     options = {**NAMES, "max_labels": 2}
+    if own.version >= "4.3":
+        found = as_dict(LabelCounts.from_table(own.createDataFrame(TABLE), **options))
+        assert found == bounded([(*row[:2], 1) for row in ROWS], 2, 1, KEY, "spark")
+    temporary_first(own)
+    with refused(DataError, "least, md5"):
+        LabelCounts.from_table(own.createDataFrame(TABLE), **options)
+
+
+@pytest.mark.skipif(kind() != "classic", reason="registers functions in a session of its own")
+def test_no_other_function_is_called() -> None:
+    """Every built-in function that is not in `USED` is replaced by one that returns 7."""
+    own = temporary_first(session().newSession())
+    for name in {each.name for each in own.catalog.listFunctions()} - USED:
+        own.udf.register(name, lambda *_: 7, "bigint")
+    assert own.range(1).selectExpr("id BETWEEN 5 AND 6").collect()[0][0] == 7
+    rows, everything = own.createDataFrame(TABLE), {"max_labels": 97, "max_count": 2**40}
+    options = NAMES | everything | {"count": "n", "count_users": True}
+    found, expected = (LabelCounts.from_table(each, **options) for each in (rows, TABLE))
+    assert as_dict(found) == as_dict(expected)
+    assert found.users == expected.users
+    assert found.counts_of(["t1", "no"]) == expected.counts_of(["t1", "no"])
+    many = NAMES | {"max_records": NUMBER}
+    assert pairs(Profile.from_table(rows, **many)) == pairs(Profile.from_table(TABLE, **many))
+    plane: dict[str, Any] = {"column": ["x", "n"], "edges": [[0, 7, 500], [1, 2, 4]]}
+    ways: list[dict[str, Any]] = [BINS, plane, plane | {"user": "who", "max_records": NUMBER}]
+    for way in ways:
+        one, two = (bin_counts(each, **way) for each in (rows, TABLE))
+        assert np.array_equal(one.counts, two.counts)
+        assert one.outside == two.outside
+
+
+def test_a_path_with_other_schemas_first_is_refused() -> None:
+    own = session().newSession()
     if own.version < "4.3":
-        with refused(DataError, "least, md5"):
-            LabelCounts.from_table(own.createDataFrame(TABLE), **options)
-        return
-    refuse_replaced(own)
-    found = as_dict(LabelCounts.from_table(own.createDataFrame(TABLE), **options))
-    assert found == bounded([(*row[:2], 1) for row in ROWS], 2, 1, KEY, "spark")
+        pytest.skip("has no SQL path")
+    own.conf.set("spark.sql.path.enabled", "true")
+    rows = own.createDataFrame(TABLE)
+    own.sql("SET PATH = spark_catalog.default, system.builtin, system.session")
+    with refused(DataError, "SQL path"):
+        LabelCounts.from_table(rows, **NAMES, max_labels=2)
+    own.sql("SET PATH = system.builtin, system.session, spark_catalog.default")
+    LabelCounts.from_table(rows, **NAMES, max_labels=2)
 
 
 def test_refusals_are_those_of_other_engines(frame: Any) -> None:
@@ -404,3 +517,18 @@ def test_these_workers_cannot_start_python(frame: Any) -> None:
     """So what the other tests of this session count is counted by Spark alone."""
     with pytest.raises(Exception, match="daemon"):
         frame.mapInArrow(lambda batches: batches, frame.schema).collect()
+
+
+def test_a_session_that_was_stopped_is_named(frame: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No other test has Spark afterwards: a classic session stops all of them."""
+    own = frame.sparkSession.newSession()
+    rows = own.createDataFrame(TABLE)
+    counts = LabelCounts.from_table(rows, **NAMES, max_labels=3)
+    monkeypatch.delenv("SPARK_LOCAL_REMOTE", raising=False)  # with it, the server would end as well
+    own.stop()
+    with refused(DataError, "session of frame was stopped"):
+        LabelCounts.from_table(rows, **NAMES, max_labels=3)
+    with refused(
+        DataError, "session that holds the counted labels was stopped", "nothing was released"
+    ):
+        counts.largest(1)

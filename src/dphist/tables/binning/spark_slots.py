@@ -49,7 +49,8 @@ def _slot_of(shape: Sequence[int]) -> str:
     if len(shape) == 1:
         return f"CASE WHEN p0 IS NULL THEN {null} ELSE p0 END"
     missing = " OR ".join(f"p{axis} IS NULL" for axis in range(len(shape)))
-    inside = " AND ".join(f"p{axis} BETWEEN 1 AND {size}" for axis, size in enumerate(shape))
+    # BETWEEN would call the function `between`, which a caller may have replaced.
+    inside = " AND ".join(f"p{axis} >= 1 AND p{axis} <= {size}" for axis, size in enumerate(shape))
     within = "p0 - 1"
     for axis, size in enumerate(shape[1:], start=1):  # the last axis is fastest
         within = f"({within}) * {size} + p{axis} - 1"

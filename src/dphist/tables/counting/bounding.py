@@ -188,7 +188,7 @@ def _user_columns(bounds: Bounds) -> list[str]:
 def bound_records(rows: Rows, max_records: int, key: str) -> Rows:
     """From (who, term, ..., problem) to the rows that are kept, each user bounded."""
     # Rows of one user and label are equal, so the order of their turns does not matter.
-    turns = rows.project(
+    turns = rows.gathered("who").project(
         "who",
         "term",
         "problem",

@@ -19,6 +19,7 @@ from dphist.tables.engine.private_duckdb import MORE_ROOM
 from dphist.tables.engine.redaction import redact_errors
 from dphist.tables.engine.rows import DuckRows, Rows, SparkRows
 from dphist.tables.engine.spark_calls import call_spark
+from dphist.tables.engine.spark_sessions import checkpoint, refuse_stopped
 from dphist.tables.reading.types import decoded_type, plain, to_exact
 
 # Maps a batch with columns label and count (int64, at least 1) to the released rows. It may change
@@ -208,7 +209,7 @@ class SparkStore(Store):
 
     def __init__(self, rows: SparkRows, kind: pa.DataType) -> None:
         super().__init__(kind)
-        self._checkpoint = rows.frame.localCheckpoint(eager=True)
+        self._checkpoint = checkpoint(rows.frame)
         self._frame = self._checkpoint.selectExpr("term AS label", "records AS `count`")
 
     def aggregate(self, aggregates: Sequence[str]) -> list[int]:
@@ -272,6 +273,7 @@ class SparkStore(Store):
     def _asked(self, ask: Callable[[], T]) -> T:
         """Return the answer of Spark to a query, without its messages; Ctrl-C cancels its jobs."""
         session = self._checkpoint.sparkSession
+        refuse_stopped(session, _stopped())
         return call_spark(session, lambda: redact_errors(ask, _engine_failure()))
 
 
@@ -298,6 +300,13 @@ def counts_of(store: Store, labels: Sequence[Any]) -> list[int]:
 
 def _to_table(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
     return pa.Table.from_batches(list(batches), schema)
+
+
+def _stopped() -> DataError:
+    return DataError(
+        "the Spark session that holds the counted labels was stopped, so nothing was released: "
+        "count them again in a session that runs"
+    )
 
 
 def _engine_failure() -> DataError:

@@ -40,6 +40,13 @@ class Rows(Protocol):
         Without aggregates, each combination that occurs becomes a row.
         """
 
+    def gathered(self, key: str) -> "Rows":
+        """Return the same rows, those of equal `key` in one place.
+
+        It changes the cost alone: groups and windows by `key`, also with further columns, then need
+        no rows of another worker.
+        """
+
     def ends(self) -> "Rows":
         """Convert each row (source, target, problem), an edge, to two rows (term, problem)."""
 
@@ -129,6 +136,10 @@ class DuckRows:
     def group(self, keys: Sequence[str], *aggregates: str) -> "DuckRows":
         """Reduce groups of rows."""
         return self._then(", ".join([*keys, *aggregates]), f"GROUP BY {', '.join(keys)}")
+
+    def gathered(self, key: str) -> "DuckRows":
+        """Return self."""
+        return self
 
     def ends(self) -> "DuckRows":
         """Return two rows for each."""
@@ -256,15 +267,18 @@ class SparkRows:
     def group(self, keys: Sequence[str], *aggregates: str) -> "SparkRows":
         """Reduce groups of rows.
 
-        With several keys, rows are sent to workers by the first key alone: groups, and windows over
-        this key that come later, then need no rows of another worker, and no second shuffle.
+        With several keys, rows are gathered by the first one.
         """
         from pyspark.sql.functions import expr
 
-        frame = self.frame.repartition(keys[0]) if len(keys) > 1 else self.frame
+        frame = self.gathered(keys[0]).frame if len(keys) > 1 else self.frame
         if not aggregates:
             return SparkRows(frame.select(*keys).distinct())
         return SparkRows(frame.groupBy(*keys).agg(*map(expr, aggregates)))
+
+    def gathered(self, key: str) -> "SparkRows":
+        """Send the rows to workers by `key` alone: one shuffle in place of one for each step."""
+        return SparkRows(self.frame.repartition(key))
 
     def ends(self) -> "SparkRows":
         """Return two rows for each."""

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from dphist.stopping import exceptions_wait
 from dphist.tables.engine.progress import Measured, Report, reported
 from dphist.tables.engine.spark_progress import measured_in_classic, measured_in_connect
+from dphist.tables.engine.spark_sessions import is_connect
 
 T = TypeVar("T")
 
@@ -157,7 +158,7 @@ class _ConnectJobs(_Jobs):
 
 def _jobs_of(session: Any) -> _Jobs | None:
     """Return the jobs of a session; None if its threads cannot mark them."""
-    if "connect" in type(session).__module__:
+    if is_connect(session):
         return _ConnectJobs(session)
     from pyspark import SparkContext
 

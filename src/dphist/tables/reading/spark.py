@@ -10,9 +10,11 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import pyarrow as pa
 
+from dphist.errors import DataError
 from dphist.tables.engine.redaction import Wall
 from dphist.tables.engine.rows import SparkRows
 from dphist.tables.engine.spark_calls import call_spark
+from dphist.tables.engine.spark_sessions import refuse_stopped
 from dphist.tables.reading.columns import Use, Wanted, find_position
 from dphist.tables.reading.source import Batches, Source, T, engine_failure
 from dphist.tables.reading.spark_functions import refuse_replaced
@@ -38,6 +40,10 @@ def open_spark(frame: object, wanted: Sequence[Wanted]) -> "SparkSource":
     """Open a Spark dataframe; raises the errors of `open_source`."""
     native: Any = nw.to_native(frame, pass_through=True)
     wall = Wall(engine_failure(wanted))
+    stopped = DataError(
+        "the Spark session of frame was stopped: make the frame again in a session that runs"
+    )
+    refuse_stopped(native.sparkSession, stopped)
     wall(lambda: refuse_replaced(native.sparkSession))
     existing = wall(lambda: list(native.columns))
     named = []

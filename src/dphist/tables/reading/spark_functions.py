@@ -1,7 +1,9 @@
-"""Functions of Spark that a caller has replaced by own ones of the same name.
+"""Functions that Spark would call in place of the built-in ones of the same name.
 
-Before 4.3, a function that is registered under the name of a built-in one takes its place in the
-session, also in queries of others. Bounds would then be what this function makes of them.
+A caller's function may take the place of a built-in one in the session, also in queries of others.
+Bounds would then be what this function makes of them. Before Spark 4.3, every temporary function
+does. From then on it depends on ``spark.sql.functionResolution.sessionOrder`` and on the SQL path,
+which may also name schemas with functions that are not temporary.
 """
 
 from typing import Any
@@ -16,7 +18,7 @@ USED = frozenset({
 """The functions that dphist's queries call."""
 
 _BUILT_IN = "org.apache.spark.sql.catalyst.expressions."
-_FIRST_SAFE = (4, 3)
+_OWN, _TEMPORARY = "system.builtin", "system.session"
 
 
 def refuse_replaced(session: Any) -> None:
@@ -25,25 +27,38 @@ def refuse_replaced(session: Any) -> None:
     Raises
     ------
     DataError
-        Which names them.
+        Which names them, or the SQL path.
     """
-    release = tuple(int(part) for part in str(session.version).split(".")[:2])
-    if release >= _FIRST_SAFE:
-        return
     if found := replaced(session):
         raise DataError(
             f"Spark {session.version} would call your functions {', '.join(found)} in place of its "
-            "own: register them under other names, or take Spark 4.3 or later, in a new session"
+            "own: register them under other names, in a new session"
+        )
+    path = sql_path(session)
+    if _OWN not in path or set(path[: path.index(_OWN)]) - {_TEMPORARY}:
+        raise DataError(
+            "the SQL path of the Spark session has schemas before system.builtin, whose functions "
+            "could take the place of Spark's own: SET PATH with system.builtin first"
         )
 
 
 def replaced(session: Any) -> list[str]:
-    """Return the names of `USED` that are registered in this session as functions of others."""
+    """Return the names of `USED` for which Spark would call temporary functions of others."""
     found = session.catalog.listFunctions(pattern="|".join(sorted(USED)))
     return sorted(
         {
             each.name
             for each in found
-            if each.name in USED and not str(each.className).startswith(_BUILT_IN)
+            if each.name in USED
+            and each.isTemporary  # as Spark says of its own ones
+            and not str(each.className).startswith(_BUILT_IN)
         }
     )
+
+
+def sql_path(session: Any) -> list[str]:
+    """Return the schemas in which Spark looks for functions, the first one first."""
+    if str(session.conf.get("spark.sql.path.enabled", "false")).lower() != "true":
+        return [_TEMPORARY, _OWN]  # in one order or the other
+    found = session.sql(f"SELECT {_OWN}.current_path()").collect()
+    return str(found[0][0]).split(",")
