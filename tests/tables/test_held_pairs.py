@@ -171,6 +171,25 @@ def test_equal_hashes_make_no_two_values_one(column: str, monkeypatch: pytest.Mo
     assert expected == bounded(rows_once(rows), 2, 1, KEYS[0])
 
 
+def test_numbers_that_do_not_fit_into_memory_are_compared_by_the_engine(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(held_pairs, "_ROWS_AT_ONCE", 2)
+    monkeypatch.setattr(held_pairs, "_turns", lambda _: 1)
+    monkeypatch.setattr(held_pairs, "memory_limit", lambda: 0)
+    test_equal_hashes_make_no_two_values_one("term", monkeypatch)
+    rows, windows = some_rows(7, 120), []
+    monkeypatch.undo()
+    go("arrays", monkeypatch)
+    monkeypatch.setattr(held_pairs, "_ROWS_AT_ONCE", 2)
+    monkeypatch.setattr(held_pairs, "_turns", lambda _: 1)
+    monkeypatch.setattr(held_pairs, "memory_limit", lambda: 0)
+    monkeypatch.setattr(bounding, "_rank", lambda *_: windows.append(1))
+    counts = as_dict(count(table_of(rows_once(rows)), KEYS[0], max_labels=2))
+    assert counts == bounded(rows_once(rows), 2, 1, KEYS[0])
+    assert windows == []
+
+
 def rows_once(rows: list[tuple[Any, str, int]]) -> list[tuple[Any, str, int]]:
     return [(user, label, 1) for user, label, _ in rows]
 

@@ -35,6 +35,7 @@ SHARE = 4
 """Of the limit of DuckDB's memory, the part that arrays may take besides it."""
 
 _ROWS_AT_ONCE = 1 << 18
+_ONE = np.uint64(1)
 _PAIRS, _LABELS, _DROPPED = "dphist_pairs", "dphist_labels", "dphist_dropped"
 
 
@@ -45,8 +46,10 @@ def hold_pairs(rows: DuckRows) -> DuckRows:
     rows.create(_PAIRS)
     table = rows.connection.table(_PAIRS)
     held = DuckRows(rows.connection, table, spent=(_PAIRS,))
-    size, nbytes = held.fetch(["count(*)", held.lengths("who", "term")])[0]
-    return replace(held, size=int(size), nbytes=int(nbytes))
+    size = int(held.fetch(["count(*)"])[0][0])
+    # How long many rows are decides nothing, and reading their text takes a while.
+    nbytes = int(held.fetch([held.lengths("who", "term")])[0][0] or 0) if size <= FEW_ROWS else 0
+    return replace(held, size=size, nbytes=nbytes)
 
 
 def bound_in_arrays(rows: DuckRows, key: str, most: int) -> DuckRows | pa.Table | None:
@@ -70,16 +73,14 @@ def bound_in_arrays(rows: DuckRows, key: str, most: int) -> DuckRows | pa.Table 
     steps = ["count(*) AS records", "max(problem) AS problem", f"{label} AS label"]
     rows.group(["term"], *steps).create(_LABELS)
     labels = DuckRows(connection, connection.table(_LABELS), spent=(*rows.spent, _LABELS))
-    different = "count(*)" if exact else "count(DISTINCT label)"
-    problem, number, numbers, total, *sums = labels.fetch(
-        ["max(problem)", "count(*)", different, "sum(records)", *_SUMS]
-    )[0]
+    problem, number, total = labels.fetch(["max(problem)", "count(*)", "sum(records)"])[0]
     if problem:  # then there is an error, and no counts
         return labels.where("problem > 0").project("term", "0::BIGINT AS records", "problem")
-    if number != numbers or not _users_differ(rows):
+    sums, differ = _numbers_of(labels, int(number))
+    if not (exact or differ) or not _users_differ(rows):
         connection.execute(f"DROP TABLE {_LABELS}")
         return None
-    _drop_beyond(rows, key, most, int(total or 0), [int(each or 0) % 2**64 for each in sums])
+    _drop_beyond(rows, key, most, int(total or 0), sums)
     return _less_dropped(labels)
 
 
@@ -102,6 +103,28 @@ def _occurrences(places: WordArray, number: int) -> IntArray:
     return found
 
 
+def _numbers_of(labels: DuckRows, number: int) -> tuple[WordArray, bool]:
+    """Return the `_sums_of` all rows, and whether all labels have different numbers.
+
+    NumPy computes both in a fifth of DuckDB's time, which would need numbers of 128 bits. A label's
+    number takes 8 bytes here; where these are too many, DuckDB says whether numbers are different.
+    """
+    sums = np.zeros(2, np.uint64)
+    fit = number <= _ROWS_AT_ONCE or 8 * number * SHARE <= memory_limit()
+    found = [np.zeros(0, np.uint64)]
+    for batch in labels.project("label", "records").relation.to_arrow_reader(_ROWS_AT_ONCE):
+        own, records = map(_words, batch.columns)
+        sums += _sums_of(own, records)
+        if fit:
+            found.append(own)
+    if not fit:
+        different = labels.fetch(["count(DISTINCT label)"])[0][0]
+        return sums, bool(different == number)
+    ordered = np.concatenate(found)
+    ordered.sort()
+    return sums, bool((ordered[1:] != ordered[:-1]).all())
+
+
 def _users_differ(rows: DuckRows) -> bool:
     """Whether no two users have the same number."""
     user, exact = rows.number_of("who")
@@ -112,8 +135,8 @@ def _users_differ(rows: DuckRows) -> bool:
     return bool(found == different)
 
 
-def _drop_beyond(rows: DuckRows, key: str, most: int, total: int, expected: list[int]) -> None:
-    """Make the table of labels of dropped rows; `expected` are the `_SUMS` of all rows.
+def _drop_beyond(rows: DuckRows, key: str, most: int, total: int, expected: WordArray) -> None:
+    """Make the table of labels of dropped rows; `expected` are the `_sums_of` all rows.
 
     Many rows are ranked in turns, some users at a time. The turn is a function of the user, so that
     the rows of a user are ranked together.
@@ -128,36 +151,38 @@ def _drop_beyond(rows: DuckRows, key: str, most: int, total: int, expected: list
     threads = int(connection.execute("SELECT current_setting('threads')").fetchall()[0][0])
     (user, _), (label, _) = rows.number_of("who"), rows.number_of("term")
     turns = _turns(total)
-    sums = np.zeros(len(expected), np.uint64)
+    sums = np.zeros_like(expected)
     for turn in range(turns):
         own = rows if turns == 1 else rows.where(f"hash(who) % {turns} = {turn}")
         numbers = own.project(f"{user} AS who", f"{label} AS term", f"{rows.rank(key)} AS rank")
         parts = UserParts(total // turns)
         for batch in numbers.relation.to_arrow_reader(_ROWS_AT_ONCE):
             pairs = Pairs(*map(_words, batch.columns))
-            sums += _sums_of(pairs.labels)
+            sums += _sums_of(pairs.labels, _ONE)
             parts.add(pairs)
         gone = list(parts.dropped(most, threads))
         if gone:
-            labels = np.concatenate(gone).view(stored)
+            # In chunks, which DuckDB reads with all its threads.
+            labels = pa.chunked_array([part.view(stored) for part in gone])
             dropped = connection.from_arrow(pa.table({"label": labels}))
             dropped.aggregate("label, count(*) AS number", "label").insert_into(_DROPPED)
     lost = connection.execute(
         f"SELECT count(*) FROM {_DROPPED} ANTI JOIN {_LABELS} USING (label)"  # noqa: S608
     ).fetchall()[0][0]
-    if lost or sums.tolist() != expected:  # the rows counted and the rows dropped are not the same
+    if lost or (sums != expected).any():  # the rows counted and the rows dropped are not the same
         raise RuntimeError("labels have other numbers than before")
 
 
-# Modulo 2**64: the sum over all rows of the label's number, and of the square of its low 32 bits.
-_NUMBER = "CAST(label AS HUGEINT)"
-_LOW = f"(({_NUMBER} % {2**32} + {2**32}) % {2**32})"
-_SUMS = (f"sum(records * {_NUMBER})", f"sum(records * ({_LOW} * {_LOW}))")
+def _sums_of(labels: WordArray, records: WordArray | np.uint64) -> WordArray:
+    """Return sums over rows, modulo 2**64: of label numbers, and of squares of their low halves.
 
-
-def _sums_of(labels: WordArray) -> WordArray:
+    Parameters
+    ----------
+    labels : (labels,) uint64, numbers.
+    records : the number of rows of each, uint64.
+    """
     low = labels & np.uint64(2**32 - 1)
-    return np.array([labels.sum(), np.dot(low, low)], np.uint64)
+    return np.array([(labels * records).sum(), (low * low * records).sum()], np.uint64)
 
 
 def _less_dropped(labels: DuckRows) -> DuckRows:
