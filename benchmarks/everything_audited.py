@@ -73,7 +73,7 @@ def section(results: list[tuple[str, AuditResult]], seconds: float) -> str:
         HEADING,
         "",
         f"Version {VERSION}, {datetime.now(UTC):%Y-%m-%d}, {seconds:,.0f} seconds in all: of "
-        f"{len(results)} claims {refuted} were refuted, and for {doubted} the noise did not "
+        f"{len(results)} claims {refuted} were refuted, and for {doubted} the noise did not\n"
         f"account. {runs:,} runs were counted. `make audit` makes this table.",
         "",
         f"| {' | '.join(COLUMNS)} |",

@@ -2,6 +2,7 @@
 
 import logging
 import pickle
+import sys
 import threading
 import time
 from dataclasses import dataclass, replace
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 import dphist as dh
-from dphist.errors import BudgetError, InputFileError, LedgerError, ParameterError
+from dphist.errors import BudgetError, DphistError, InputFileError, LedgerError, ParameterError
 from dphist.ledger import Deferred, Ledger
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, Guarantee, PureDP
 from tests.support.ledgers import PROFILE, SCAN, Promise, actions, refused
@@ -221,7 +222,7 @@ def test_a_ledger_of_another_name_or_place(tmp_path: Path) -> None:
     made.close()
 
 
-def test_entries_are_a_table(ledger: Ledger) -> None:
+def test_entries_are_a_table(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     ledger.open_account("b", epsilon=1, unit="record")
     ledger.release(SCAN, PROFILE, by="ana", key="k", account=["main", "b"], note="=HYPERLINK()")
     table = ledger.entries()
@@ -239,6 +240,10 @@ def test_entries_are_a_table(ledger: Ledger) -> None:
     assert table.to_pandas().shape == table.to_polars().shape == (6, 13)
     assert repr(table) == "EntryTable(5 entries)"
     assert len(table) == 5
+    for package, call in (("pandas", table.to_pandas), ("polars", table.to_polars)):
+        monkeypatch.setitem(sys.modules, package, None)
+        with pytest.raises(DphistError, match=f"pip install {package}"):
+            call()
 
 
 def test_a_clock_that_steps_back_keeps_the_order(

@@ -1,5 +1,7 @@
 """Released values as tables of every library; what is not released becomes none by itself."""
 
+import sys
+
 import duckdb
 import numpy as np
 import pandas as pd
@@ -8,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import dphist as dh
-from dphist.errors import ParameterError
+from dphist.errors import DphistError, ParameterError
 from dphist.release.label_table import LabelTable
 
 LABELS = dh.LabelCounts.from_counts(["a", "b", "ü"], [900, 800, 700], max_labels=1, max_count=1)
@@ -78,6 +80,16 @@ def test_a_released_profile_is_a_table_as_a_release_alone() -> None:
 def test_running_counts_are_a_table() -> None:
     for found in (STREAM.to_polars(), pl.DataFrame(STREAM), pl.from_pandas(STREAM.to_pandas())):
         assert found.rows() == [(100, "tea", 61), (200, "tea", 118), (200, "milk", 73)]
+
+
+@pytest.mark.parametrize("package", ["pandas", "polars"])
+@pytest.mark.parametrize("table", [*(release for release, _ in RELEASES.values()), STREAM])
+def test_a_missing_package_is_named_with_the_remedy(table, package, monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    for value in (table, getattr(table, "value", table)):
+        if hasattr(value, f"to_{package}"):  # a profile has no table of its own
+            with pytest.raises(DphistError, match=f"pip install {package}"):
+                getattr(value, f"to_{package}")()
 
 
 def test_labels_without_counts_are_a_table() -> None:

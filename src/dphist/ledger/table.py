@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from dphist.ledger.entries import Entry
+from dphist.release.tabular import pandas_frame, polars_frame
 
 _SCHEMA = pa.schema(
     [
@@ -55,14 +56,12 @@ class EntryTable:
         return pa.Table.from_pylist(rows, schema=_SCHEMA)
 
     def to_pandas(self) -> Any:
-        """Return the table as a pandas frame."""
-        return self.to_arrow().to_pandas()
+        """Return the table as a pandas dataframe; pandas must be installed."""
+        return pandas_frame(self.to_arrow())
 
     def to_polars(self) -> Any:
-        """Return the table as a Polars frame."""
-        import polars as pl  # needed only here, and slow to import
-
-        return pl.from_arrow(self.to_arrow())
+        """Return the table as a Polars dataframe; Polars must be installed."""
+        return polars_frame(self.to_arrow())
 
 
 def _rows(entry: Entry) -> Iterator[dict[str, Any]]:

@@ -81,7 +81,7 @@ COLUMNS = {
         Column(
             "guessed_right",
             "Guess right",
-            "Of 100 people who look at the release, at most so many guess right, on average, "
+            "Of 100 people who look at the release, at most this many guess right, on average, "
             "whether a given {one} is in the data. Without the release, 50 do.",
         ),
         Column(

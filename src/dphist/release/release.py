@@ -29,7 +29,7 @@ from dphist.release.mechanisms import find_mechanism, known_in, package_of
 from dphist.release.presentation import Presentation, Words, forms_of
 from dphist.release.range_histogram import RangeHistogram
 from dphist.release.running_counts import RunningCounts
-from dphist.release.tabular import Tabular
+from dphist.release.tabular import Tabular, pandas_frame
 from dphist.shown import shown_by
 
 FORMAT = "dphist release"
@@ -189,7 +189,7 @@ class Release(Tabular):
         """Return the released table as a pandas dataframe; pandas must be installed."""
         if isinstance(self.value, Tabular):
             return self.value.to_pandas()
-        return self.to_arrow().to_pandas()
+        return pandas_frame(self.to_arrow())
 
     def to_json(self) -> str:
         """Return the release as a JSON document (format 1, see `docs/release-format.md`)."""

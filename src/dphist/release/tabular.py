@@ -5,7 +5,44 @@ from typing import Any
 
 import pyarrow as pa
 
+from dphist.errors import DphistError
 from dphist.shown import shown_by
+
+
+def pandas_module() -> Any:
+    """Return pandas, which is slow to import and may be missing.
+
+    Raises
+    ------
+    DphistError
+        If pandas is not installed.
+    """
+    try:
+        import pandas
+    except ImportError:
+        raise _missing("pandas") from None
+    return pandas
+
+
+def pandas_frame(table: pa.Table) -> Any:
+    """Return an Arrow table as a pandas dataframe; raise `DphistError` without pandas."""
+    pandas_module()  # Arrow would raise an error of its own, without the remedy
+    return table.to_pandas()
+
+
+def polars_frame(table: pa.Table) -> Any:
+    """Return an Arrow table as a Polars dataframe; raise `DphistError` without Polars."""
+    try:
+        import polars
+    except ImportError:
+        raise _missing("polars") from None
+    return polars.from_arrow(table)
+
+
+def _missing(package: str) -> DphistError:
+    return DphistError(
+        f"to_{package} needs {package}: pip install {package}; to_arrow needs no further package"
+    )
 
 
 class Tabular:
@@ -19,13 +56,11 @@ class Tabular:
 
     def to_pandas(self) -> Any:
         """Return the table as a pandas dataframe; pandas must be installed."""
-        return self.to_arrow().to_pandas()
+        return pandas_frame(self.to_arrow())
 
     def to_polars(self) -> Any:
         """Return the table as a Polars dataframe; Polars must be installed."""
-        import polars
-
-        return polars.from_arrow(self.to_arrow())
+        return polars_frame(self.to_arrow())
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: a card with the head of the table."""

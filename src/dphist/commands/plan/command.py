@@ -93,7 +93,7 @@ def _add_listed(command: argparse.ArgumentParser) -> None:
         "--known-labels-count",
         type=whole,
         metavar="N",
-        help="the same, for a list of so many labels: the error depends on nothing else of it",
+        help="the same, for a list of N labels: the error depends only on their number",
     )
     command.add_argument(
         "--correlated",
@@ -105,7 +105,7 @@ def _add_listed(command: argparse.ArgumentParser) -> None:
         "--sums-of",
         type=whole,
         metavar="N",
-        help="also state the error of sums of so many counts of known labels; with --correlated "
+        help="also state the error of sums of N counts of known labels; with --correlated "
         "it is the smallest for these",
     )
 

@@ -15,7 +15,7 @@ from dphist.release.range_histogram.boxes import checked_boxes, places_of
 from dphist.release.range_histogram.exchange import Exchanged
 from dphist.release.range_histogram.parts import PartAnswers, part_of_axes, part_of_bins
 from dphist.release.range_histogram.saved import read_content
-from dphist.release.tabular import Tabular
+from dphist.release.tabular import Tabular, pandas_module
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -302,9 +302,8 @@ class RangeHistogram(Exchanged, Tabular):
         Columns are ``start, stop, count, error``; for several axes, a start and a stop of each,
         ``start_x, stop_x, ...``, by the columns' names or numbers.
         """
-        import pandas as pd
-
-        return pd.DataFrame(self._columns())
+        frame: pd.DataFrame = pandas_module().DataFrame(self._columns())
+        return frame
 
     def to_arrow(self) -> pa.Table:
         """Return the columns of `to_pandas` as an Arrow table; dates are dates."""
