@@ -73,8 +73,8 @@ def section(results: list[tuple[str, AuditResult]], seconds: float) -> str:
         HEADING,
         "",
         f"Version {VERSION}, {datetime.now(UTC):%Y-%m-%d}, {seconds:,.0f} seconds in all: of "
-        f"{len(results)} claims {refuted} were refuted, and for {doubted} the noise did not\n"
-        f"account. {runs:,} runs were counted. `make audit` makes this table.",
+        f"{len(results)} claims {refuted} were refuted, and for {doubted} the noise\n"
+        f"did not account. {runs:,} runs were counted. `make audit` makes this table.",
         "",
         f"| {' | '.join(COLUMNS)} |",
         f"|{'---|' * len(COLUMNS)}",
