@@ -29,14 +29,14 @@ def made(path: Path, rows: int) -> Path:
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file whose users take a second or more to be bounded."""
-    return made(tmp_path_factory.mktemp("large") / "large.parquet", 2_000_000)
+    """A file whose users take about as long to be bounded as the command takes to start."""
+    return made(tmp_path_factory.mktemp("large") / "large.parquet", 600_000)
 
 
 @pytest.fixture(scope="module")
 def huge(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file whose ages take a second or more to be counted."""
-    return made(tmp_path_factory.mktemp("huge") / "huge.parquet", 15_000_000)
+    """A file whose rows take about as long to be counted as the command takes to start."""
+    return made(tmp_path_factory.mktemp("huge") / "huge.parquet", 5_000_000)
 
 
 def labels(file: Path) -> list[object]:
