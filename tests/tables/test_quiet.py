@@ -37,6 +37,8 @@ def noisy_call() -> int:
     sys.stderr.write("of the data\n")
     sys.stderr.writelines(["of the data\n"])
     warnings.warn("of the data", stacklevel=1)
+    no_text: Any = ValueError("of the data")
+    warnings.warn(no_text, stacklevel=1)
     np.float64(1) / np.zeros(1)
     return 7
 

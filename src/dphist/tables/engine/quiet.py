@@ -8,7 +8,6 @@ threads that Python did not start, which work for them; warnings are dropped fro
 """
 
 import os
-import re
 import sys
 import threading
 import time
@@ -22,8 +21,9 @@ import numpy as np
 _inside = threading.local()
 _lock = threading.Lock()
 _running = 0
-# Matches every warning, and equals no filter of others.
-_IGNORED = ("ignore", re.compile("(?#dphist)"), Warning, None, 0)
+# Matches every warning, and equals no filter of others, which name a class of warnings. A pattern
+# would have to match the text, which may be no text.
+_IGNORED = ("ignore", None, BaseException, None, 0)
 _changed: list[list[Any]] = []  # the lists of filters that it was added to
 _muting = 0  # calls that are quiet, and those that linger
 _last_dropped = 0.0  # when a library's thread last printed, in seconds of the monotonic clock
