@@ -3,6 +3,7 @@
 import ctypes
 import datetime
 import random
+import weakref
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -188,6 +189,27 @@ def test_numbers_that_do_not_fit_into_memory_are_compared_by_the_engine(
     counts = as_dict(count(table_of(rows_once(rows)), KEYS[0], max_labels=2))
     assert counts == bounded(rows_once(rows), 2, 1, KEYS[0])
     assert windows == []
+
+
+def test_numbers_of_labels_take_no_more_memory_than_they_are_told_to(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Views of batches held all columns of these, besides a copy of the numbers."""
+    monkeypatch.setattr(held_pairs, "_ROWS_AT_ONCE", 2048)
+    real, seen = held_pairs._sums_of, []
+
+    def noted(labels: Any, records: Any) -> Any:
+        assert not [each for each in seen if each() is not None]
+        seen.append(weakref.ref(labels))
+        return real(labels, records)
+
+    monkeypatch.setattr(held_pairs, "_sums_of", noted)
+    connection = duckdb.connect()
+    numbers = connection.sql(
+        "SELECT i % 9999 AS label, 1::BIGINT AS records FROM range(10000) t(i)"
+    )
+    assert not held_pairs._numbers_of(DuckRows(connection, numbers), 10_000)[1]
+    assert len(seen) > 1
 
 
 def rows_once(rows: list[tuple[Any, str, int]]) -> list[tuple[Any, str, int]]:

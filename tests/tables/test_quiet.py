@@ -37,6 +37,8 @@ def noisy_call() -> int:
     sys.stderr.write("of the data\n")
     sys.stderr.writelines(["of the data\n"])
     warnings.warn("of the data", stacklevel=1)
+    no_text: Any = ValueError("of the data")
+    warnings.warn(no_text, stacklevel=1)
     np.float64(1) / np.zeros(1)
     return 7
 
@@ -97,40 +99,32 @@ def test_a_forked_process_is_not_quiet_with_calls_of_other_threads() -> None:
 def test_a_process_forked_while_a_thread_begins_to_be_quiet_can_be_quiet(
     begun: bool, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The thread had not replaced the filters yet, nor the streams."""
+    """The thread had not added its filter yet, or not replaced the streams."""
     begins, end = threading.Event(), threading.Event()
-    replace = warnings.catch_warnings
+    ignore = quiet_module._ignore_warnings
 
-    def wait() -> Any:
-        if threading.current_thread() is other and not begun:
+    def wait() -> None:
+        if begun:
+            ignore()
+        if threading.current_thread() is other:
             begins.set()
             end.wait()
-        return replace() if not begun else Slow()
-
-    class Slow(replace):  # type: ignore[misc, valid-type]
-        def __enter__(self) -> Any:
-            if threading.current_thread() is other:
-                self._entered = True  # first of all; the filters are noted after it
-                begins.set()
-                end.wait()
-                self._entered = False
-            return super().__enter__()
+        if not begun:
+            ignore()
 
     def be_quiet() -> None:
         with quiet():
             pass
 
-    be_quiet()
-    monkeypatch.setattr(warnings, "filters", warnings.filters[:])  # the forked process keeps these
-    monkeypatch.setattr(warnings, "catch_warnings", wait)
+    kept = warnings.filters[:]
+    monkeypatch.setattr(quiet_module, "_ignore_warnings", wait)
     other = threading.Thread(target=be_quiet)
     other.start()
     begins.wait()
-    kept = warnings.filters
     process = os.fork()
     if process == 0:
         signal.alarm(20)
-        same = warnings.filters is kept
+        same = warnings.filters == kept
         redact_errors(noisy_call, DataError("failed"))
         os._exit(0 if same and not quiet_module._muting else 1)
     end.set()
@@ -214,6 +208,41 @@ def test_filters_and_streams_replaced_while_another_thread_is_quiet(action: Any)
     assert not seen
     assert (out.getvalue(), err.getvalue()) == ("of this thread\n", "")
     assert (sys.stdout, sys.stderr, warnings.filters) == before
+
+
+@pytest.mark.parametrize("begins", ["before", "between", "within"])
+def test_warnings_caught_while_another_thread_is_quiet_leave_no_filter(begins: str) -> None:
+    """The filter of the call, or a list that nobody reads, stayed for as long as the process."""
+    before = warnings.filters[:], warnings._showwarnmsg_impl
+    inside, end = threading.Event(), threading.Event()
+
+    def work() -> None:
+        with quiet():
+            inside.set()
+            assert end.wait(60)
+
+    def begin() -> None:
+        other.start()
+        assert inside.wait(60)
+
+    def finish() -> None:
+        end.set()
+        other.join()
+
+    other = threading.Thread(target=work)
+    if begins == "within":
+        begin()
+    with warnings.catch_warnings(record=begins == "before"):
+        warnings.simplefilter("error")
+        (finish if begins == "within" else begin)()
+    if begins == "between":
+        with quiet():
+            pass
+        with warnings.catch_warnings():
+            finish()
+    elif begins == "before":
+        finish()
+    assert (warnings.filters, warnings._showwarnmsg_impl) == before
 
 
 def test_calls_that_overlap_leave_the_filters_as_they_were() -> None:

@@ -111,16 +111,17 @@ def _numbers_of(labels: DuckRows, number: int) -> tuple[WordArray, bool]:
     """
     sums = np.zeros(2, np.uint64)
     fit = number <= _ROWS_AT_ONCE or 8 * number * SHARE <= memory_limit()
-    found = [np.zeros(0, np.uint64)]
+    # A copy: a view of a batch would hold all columns of it.
+    ordered, end = np.empty(number if fit else 0, np.uint64), 0
     for batch in labels.project("label", "records").relation.to_arrow_reader(_ROWS_AT_ONCE):
         own, records = map(_words, batch.columns)
         sums += _sums_of(own, records)
         if fit:
-            found.append(own)
+            ordered[end : end + len(own)] = own
+            end += len(own)
     if not fit:
         different = labels.fetch(["count(DISTINCT label)"])[0][0]
         return sums, bool(different == number)
-    ordered = np.concatenate(found)
     ordered.sort()
     return sums, bool((ordered[1:] != ordered[:-1]).all())
 

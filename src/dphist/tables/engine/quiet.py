@@ -2,9 +2,9 @@
 
 Libraries warn about the value of a single record (NumPy about a float it cannot convert) and print
 progress bars. Both reach people who may not see a record. Python's warnings and standard streams
-belong to the whole process. This module replaces them while any call is quiet, and restores them
-after the last one. Text is dropped from threads inside `quiet` and from threads that Python did not
-start, which work for them; warnings are dropped from all threads.
+belong to the whole process. This module adds a filter and replaces the streams while any call is
+quiet, and takes both back after the last one. Text is dropped from threads inside `quiet` and from
+threads that Python did not start, which work for them; warnings are dropped from all threads.
 """
 
 import os
@@ -21,7 +21,10 @@ import numpy as np
 _inside = threading.local()
 _lock = threading.Lock()
 _running = 0
-_filters: Any = None
+# Matches every warning, and equals no filter of others, which name a class of warnings. A pattern
+# would have to match the text, which may be no text.
+_IGNORED = ("ignore", None, BaseException, None, 0)
+_changed: list[list[Any]] = []  # the lists of filters that it was added to
 _muting = 0  # calls that are quiet, and those that linger
 _last_dropped = 0.0  # when a library's thread last printed, in seconds of the monotonic clock
 
@@ -48,29 +51,51 @@ def quiet() -> Iterator[None]:
 
 
 def _enter() -> None:
-    global _running, _filters
+    global _running
     with _lock:
         _running += 1
         if _running == 1:
-            # One enter and exit for all threads: overlapping pairs would restore each other's
-            # filters in the wrong order.
-            _filters = warnings.catch_warnings()
-            _filters.__enter__()
             _mute()
         # Also if others are quiet already: this thread may have replaced filters or streams since.
-        # Then the filters are its own, and ignore the rest of its `catch_warnings` as well.
-        warnings.simplefilter("ignore")
+        _ignore_warnings()
         _mute_streams()
 
 
 def _leave() -> None:
-    global _running, _filters
+    global _running
     with _lock:
         _running -= 1
         if _running == 0:
-            _filters.__exit__(None, None, None)
-            _filters = None  # a forked process must not restore them again
+            _hear_warnings()
             _unmute()
+
+
+def _ignore_warnings() -> None:
+    """Put `_IGNORED` before all other filters.
+
+    `warnings.catch_warnings` would also replace the list, and how warnings are shown. If that of
+    another thread began or ended meanwhile, one of the two would restore what the other had set.
+    """
+    filters = _filters()
+    if not filters or filters[0] is not _IGNORED:
+        _changed.append(filters)
+        filters.insert(0, _IGNORED)
+
+
+def _hear_warnings() -> None:
+    """Remove `_IGNORED`, also from lists that other threads keep and restore later."""
+    for filters in (*_changed, _filters()):
+        with suppress(ValueError):
+            while True:
+                filters.remove(_IGNORED)
+    _changed.clear()
+
+
+def _filters() -> list[Any]:
+    """Return the list of filters; from Python 3.14 on, each context may have one of its own."""
+    of_context: Any = getattr(warnings, "_get_filters", None)
+    found: list[Any] = warnings.filters if of_context is None else of_context()  # type: ignore
+    return found
 
 
 def linger(seconds: float) -> None:
@@ -119,14 +144,10 @@ def _unmute() -> None:
 
 def _start_anew() -> None:
     """Forget, in a forked process, the calls of its parent's other threads, which are not here."""
-    global _lock, _running, _muting, _filters
+    global _lock, _running, _muting
     _lock = threading.Lock()  # one of them may have held it
     if not getattr(_inside, "quiet", False):
-        if _filters is not None:
-            # It was only about to replace them, or in the middle of it.
-            with suppress(RuntimeError, AttributeError):
-                _filters.__exit__(None, None, None)
-            _filters = None
+        _hear_warnings()
         sys.stdout, sys.stderr = _restored(sys.stdout), _restored(sys.stderr)
         _running = _muting = 0
     else:  # forked within a call, which goes on here
