@@ -93,7 +93,7 @@ def test_the_site_is_built_and_asks_no_other_host(site) -> None:
         _check_every_page_on_a_phone(browser, site)
         page = browser.new_page()
         page.goto((site / "search.html").as_uri() + "?q=threshold")
-        page.wait_for_selector("ul.search li")
+        page.wait_for_selector("ul.search li:nth-child(6)")  # they come one after another
         assert page.locator("ul.search li").count() > 5
 
 
