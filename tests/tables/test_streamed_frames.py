@@ -103,6 +103,8 @@ def test_the_counts_of_chunks_are_those_of_the_frame(
     if missing:
         monkeypatch.setattr(pl, "__version__", "1.39.3")
         monkeypatch.delattr(pl.LazyFrame, "collect_batches")
+    else:
+        monkeypatch.setattr(pl, "__version__", "2.0rc1")
     monkeypatch.setattr("dphist.tables.reading.lazy_polars.ROWS_AT_ONCE", 7)
     words = pl.Series(["a", "b", None, "a"] * 10, dtype=pl.Categorical)
     frame = pl.DataFrame({"x": range(40), "who": words.fill_null("c")})

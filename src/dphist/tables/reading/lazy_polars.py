@@ -1,5 +1,6 @@
 """Lazy Polars frames, evaluated once and in chunks, so that no more than a few are in memory."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
@@ -62,7 +63,7 @@ class LazyPolarsSource(StreamedSource):
     def _chunks(self) -> Iterator[Any]:
         import polars
 
-        release = tuple(int(part) for part in polars.__version__.split(".")[:2])
+        release = tuple(map(int, re.findall(r"\d+", polars.__version__)[:2]))  # also of "2.0rc1"
         if release < _FIRST_WITH_CHUNKS:
             return iter([self._columns.collect()])
         found: Iterator[Any] = self._columns.collect_batches(
