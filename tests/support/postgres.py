@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import psycopg
 
 
@@ -52,7 +53,7 @@ class Server:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(each.pid, signal.SIGKILL)
         process.wait()
-        while any(child.is_running() and child.status() != "zombie" for child in children):
+        while any(_runs(child) for child in children):
             time.sleep(0.01)
 
     def end(self) -> None:
@@ -68,6 +69,12 @@ class Server:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._server.ensure_postgres_running()
                 return
+
+
+def _runs(process: psutil.Process) -> bool:
+    with contextlib.suppress(psutil.NoSuchProcess):  # it may end between the two questions
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    return False
 
 
 def in_memory() -> str | None:
