@@ -2,6 +2,7 @@
 
 import json
 import random
+import select
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 
 import dphist as dh
+from dphist.auditing import line_program
 from dphist.auditing.line_program import LineProgram
 from dphist.auditing.neighbors import given_pairs
 from dphist.auditing.replay import replayable
@@ -264,22 +266,26 @@ def test_programs_that_answer_with_more_than_a_line_end_the_audit(program: str) 
         dh.audit(run, [(0, 1)], epsilon=1, seconds=LONG)
 
 
-def test_programs_that_stop_in_the_middle_are_silent() -> None:
+def test_programs_that_stop_in_the_middle_are_silent(monkeypatch: pytest.MonkeyPatch) -> None:
     """One that closes its output and stays; one that reads nothing of much data."""
-    closing = LineProgram(["sh", "-c", "read count; exec >&-; sleep 9"], patience=0.5)
-    with pytest.raises(dh.ParameterError, match="it has closed its output"):
-        closing(1)
-    deaf = LineProgram(["sleep", "9"], patience=0.5)
+    monkeypatch.setattr(line_program, "_END", 0.01)
+    wait = subprocess.Popen.wait
+    closing = LineProgram(["sh", "-c", "read count; exec >&-; sleep 99"])
+    with monkeypatch.context() as hasty:  # only with the program, not with its answer
+        hasty.setattr(
+            subprocess.Popen, "wait", lambda process, seconds=None: wait(process, seconds and 0.1)
+        )
+        with pytest.raises(dh.ParameterError, match="it has closed its output"):
+            closing(1)
+    deaf = LineProgram(["sleep", "99"], patience=0.5)
     with pytest.raises(dh.ParameterError, match=r"has not in 0\.5 seconds"):
         deaf("x" * 10**6)
 
 
 def test_after_an_interrupt_answers_are_to_their_questions() -> None:
-    echo = "while read count; do if [ $count = 3 ]; then sleep .5; fi; echo $count; done"
+    echo = "while read count; do if [ $count = 3 ]; then kill -INT $PPID; fi; echo $count; done"
     run = command(["sh", "-c", echo], lines=True)
     assert [run(1), run(2)] == [1, 2]
-    timer = threading.Timer(0.2, signal.raise_signal, [signal.SIGINT])
-    timer.start()
     with pytest.raises(KeyboardInterrupt):
         run(3)
     assert [run(4), run(5)] == [4, 5]
@@ -287,9 +293,11 @@ def test_after_an_interrupt_answers_are_to_their_questions() -> None:
 
 def test_a_line_too_many_is_also_seen_later() -> None:
     twice = "while read count; do echo $count; if [ $count = 7 ]; then echo $count; fi; done"
-    run = command(["sh", "-c", twice], lines=True)
+    run = LineProgram(["sh", "-c", twice])
     assert [run(5), run(6), run(7)] == [5, 6, 7]
-    time.sleep(0.2)
+    running = run._running
+    assert running is not None
+    assert running.unread or select.select([running.output], [], [], LONG)[0]
     with pytest.raises(dh.ParameterError, match="more than one line"):
         run(8)
 

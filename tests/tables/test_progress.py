@@ -180,6 +180,10 @@ def test_nothing_is_shown_where_nobody_watches(
     log = terminal if kind == "dumb" else io.StringIO()
     monkeypatch.setenv("TERM", "dumb" if kind == "dumb" else "xterm")
     standard_error(monkeypatch, None if kind == "none" else log)
+    with ExitStack() as stack:
+        report = report_to(stack, True)
+        if report is not None:  # a reading may end before it would be called
+            report(Done(0.5, total=1000, done=500))
     rows = pa.table({"word": ["a"] * 1000})
     dh.Profile.from_table(rows, label="word", progress=True)
     assert log.getvalue() == ""

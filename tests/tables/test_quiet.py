@@ -11,6 +11,7 @@ import warnings
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, redirect_stderr, redirect_stdout
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import duckdb
@@ -46,27 +47,49 @@ def noisy_call() -> int:
 @pytest.fixture(autouse=True)
 def nobody_is_quiet() -> None:
     """Wait until frames that failed in an earlier test are quiet no longer."""
-    end = time.monotonic() + 20
+    until_nobody_is_quiet()
+
+
+def until_nobody_is_quiet() -> None:
+    end = time.monotonic() + 60
     while quiet_module._muting:
         assert time.monotonic() < end
         time.sleep(0.01)
 
 
 def test_threads_of_libraries_are_quiet_until_they_print_no_more(
-    capfd: pytest.CaptureFixture[str],
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def prints() -> None:  # as a library's thread, of which Python knows nothing
-        for _ in range(6):
-            time.sleep(0.1)
-            print("of the data")
+    """With a clock that the test moves."""
+    clock, looks, printed = [100], [], threading.Semaphore(0)
+    monkeypatch.setattr(quiet_module, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr(quiet_module, "_last_dropped", 0)
+    monkeypatch.setattr(quiet_module, "_look_after", lambda delay, _: looks.append(delay))
 
-    quiet_module.linger(0.3)
-    _thread.start_new_thread(prints, ())
-    time.sleep(0.75)
-    assert quiet_module._muting == 1
-    time.sleep(0.5)
-    assert quiet_module._muting == 0
+    def prints() -> None:
+        print("of the data")
+        printed.release()
+
+    quiet_module.linger(3)
+    assert looks.pop() == 3
+    for _ in range(6):
+        clock[0] += 2
+        _thread.start_new_thread(prints, ())  # a library's, of which Python knows nothing
+        assert printed.acquire(timeout=60)
+        clock[0] += 1
+        quiet_module._end_of_lingering(3)
+        assert (looks.pop(), quiet_module._muting) == (2, 1)
+    clock[0] += 2
+    quiet_module._end_of_lingering(3)
+    assert (looks, quiet_module._muting) == ([], 0)
     assert capfd.readouterr() == ("", "")
+
+
+def test_lingering_ends() -> None:
+    """With the clock and the timer of the system."""
+    quiet_module.linger(0.01)
+    assert quiet_module._muting == 1
+    until_nobody_is_quiet()
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # Python 3.12, where threads run
