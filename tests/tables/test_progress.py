@@ -26,8 +26,8 @@ from dphist.tables.engine.progress_display import (
     in_words,
     report_to,
 )
-from dphist.tables.engine.spark_calls import call_spark
-from dphist.tables.engine.spark_progress import (
+from dphist.tables.engine.spark.calls import call_spark
+from dphist.tables.engine.spark.progress import (
     measured_in_classic,
     measured_in_connect,
     measured_of,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dphist.errors import DataError
-from dphist.tables.engine.spark_sessions import checkpoint, refuse_stopped
+from dphist.tables.engine.spark.sessions import checkpoint, refuse_stopped
 from tests.tables.refusal import refused
 
 STOPPED = DataError("it was stopped")

@@ -6,8 +6,9 @@ of slots differ in the rows of the same user. The slots are then bounded and cou
 Rows outside all bins are treated like other rows, because their number is released too.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from functools import partial
 from typing import Any
 
 import duckdb
@@ -88,19 +89,21 @@ def bin_rows_bounded(
         source = open_source(stack, frame, wanted, progress=progress, delimiter=delimiter)
         grid.check(source)
         check_users(source, cut)
+        count_rows = partial(
+            count_bounded_terms,
+            source=source,
+            wanted=others,
+            terms=number_of_slots(grid),
+            max_records=max_records,
+            key=key,
+            cut=cut,
+        )
         if isinstance(source, SparkSource):
-            found = count_bounded_terms(
-                lambda: rows_of_slots(source, grid, [column.role for column in others]),
-                source.run,
-                source,
-                wanted=others,
-                terms=number_of_slots(grid),
-                max_records=max_records,
-                key=key,
-                cut=cut,
-            )
+            roles = [column.role for column in others]
+            found = count_rows(lambda: rows_of_slots(source, grid, roles), source.run)
         else:
-            found = _count_here(stack, source, grid, others, max_records, key, cut)
+            held_most = max_records if cut is None else None
+            found = _count_here(stack, source, grid, others, held_most, key, count_rows)
     return counts_of_slots(*found, grid, wanted)
 
 
@@ -109,26 +112,31 @@ def _count_here(
     source: Source,
     grid: Grid,
     others: Sequence[Wanted],
-    max_records: int | None,
+    held_most: int | None,
     key: str | None,
-    cut: Cut | None,
+    count_rows: Callable[..., tuple[IntArray, IntArray]],
 ) -> tuple[IntArray, IntArray]:
     """Bound in memory where rows are records and not too many, and in a private DuckDB otherwise.
 
     Either way the rows are streamed once; returns slots and their counts.
+
+    Parameters
+    ----------
+    held_most : maximum number of records of a user, for rows in memory; None to hold none there.
+    count_rows : `count_bounded_terms` of rows and of what runs them.
     """
     slotting = Slotting(grid, source.from_text)
     roles = [column.role for column in others]
     batches = _with_slots(source.batches(), slotting, roles)
     # Not the connection that reads the file: a connection runs one query at a time.
     connection = open_private_connection(stack, large=True)
-    if roles == ["who"] and max_records is not None and cut is None:
+    if roles == ["who"] and held_most is not None:
         try:
             held = source.run(lambda: hold_rows(batches, source.wall.problem))
         except TooManyRows as more:
             batches = more.stream
         else:
-            found = _count_held(source, held, grid, others[0], max_records, key, connection)
+            found = _count_held(source, held, grid, others[0], held_most, key, connection)
             raise_unreadable(grid, slotting)
             return found
 
@@ -139,16 +147,7 @@ def _count_here(
     def run(call: Any) -> Any:
         return interruptible(connection, lambda: source.run(call))
 
-    found = count_bounded_terms(
-        opened,
-        run,
-        source,
-        wanted=others,
-        terms=number_of_slots(grid),
-        max_records=max_records,
-        key=key,
-        cut=cut,
-    )
+    found = count_rows(opened, run)
     raise_unreadable(grid, slotting)
     return found
 

@@ -18,8 +18,8 @@ from dphist.errors import DataError, ParameterError
 from dphist.tables.engine.private_duckdb import MORE_ROOM
 from dphist.tables.engine.redaction import redact_errors
 from dphist.tables.engine.rows import DuckRows, Rows, SparkRows
-from dphist.tables.engine.spark_calls import call_spark
-from dphist.tables.engine.spark_sessions import checkpoint, refuse_stopped
+from dphist.tables.engine.spark.calls import call_spark
+from dphist.tables.engine.spark.sessions import checkpoint, refuse_stopped
 from dphist.tables.reading.types import decoded_type, plain, to_exact
 
 # Maps a batch with columns label and count (int64, at least 1) to the released rows. It may change

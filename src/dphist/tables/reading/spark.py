@@ -13,8 +13,8 @@ import pyarrow as pa
 from dphist.errors import DataError
 from dphist.tables.engine.redaction import Wall
 from dphist.tables.engine.rows import SparkRows
-from dphist.tables.engine.spark_calls import call_spark
-from dphist.tables.engine.spark_sessions import refuse_stopped
+from dphist.tables.engine.spark.calls import call_spark
+from dphist.tables.engine.spark.sessions import refuse_stopped
 from dphist.tables.reading.columns import Use, Wanted, find_position
 from dphist.tables.reading.source import Batches, Source, T, engine_failure
 from dphist.tables.reading.spark_functions import refuse_replaced

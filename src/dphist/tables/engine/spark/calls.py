@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 
 from dphist.stopping import exceptions_wait
 from dphist.tables.engine.progress import Measured, Report, reported
-from dphist.tables.engine.spark_progress import measured_in_classic, measured_in_connect
-from dphist.tables.engine.spark_sessions import is_connect
+from dphist.tables.engine.spark.progress import measured_in_classic, measured_in_connect
+from dphist.tables.engine.spark.sessions import is_connect
 
 T = TypeVar("T")
 
