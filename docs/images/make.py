@@ -11,6 +11,7 @@ from pathlib import Path
 import dphist
 
 HERE = Path(__file__).resolve().parent
+NARROW = (4, 5.8)  # inches: text is larger beside a smaller picture
 
 
 def main() -> None:
@@ -18,8 +19,10 @@ def main() -> None:
     profile = dphist.Profile.read(HERE.parents[1] / "data" / "passwords_yahoo.csv")
     release = dphist.anonymize(profile, epsilon=1)
     for name, columns in (("release", 2), ("release-narrow", 1)):
-        axes = dphist.plot(release, columns=columns)
-        axes[0].figure.savefig(HERE / f"{name}.png", dpi=150, facecolor="white")
+        figure = dphist.plot(release, columns=columns)[0].figure
+        if columns == 1:
+            figure.set_size_inches(NARROW)
+        figure.savefig(HERE / f"{name}.png", dpi=150, facecolor="white")
 
 
 if __name__ == "__main__":

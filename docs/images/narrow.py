@@ -16,7 +16,8 @@ Box = tuple[int, int, int, int]
 Row = list[Box]
 """Boxes of a picture that stand side by side: left, top, right, bottom, in pixels."""
 
-MAXIMUM = 730  # pixels; a wider row is made smaller
+MAXIMUM = 600  # pixels; the text of a wider picture is below 10 pixels in a window of 400
+SMALLER_TEXT = {"properties": 506}  # the same for pictures with smaller text
 GAP = 6  # pixels between rows
 
 
@@ -124,7 +125,10 @@ RECIPES: dict[str, tuple[tuple[int, int], list[Row]]] = {
             *([(a, 390, b, 416)] for a, b in [(0, 397), (397, 610), (610, 890)]),
             [(0, 431, 457, 458)],
             [(457, 431, 770, 458)],
-            *beside([(0, 0, 150, 0)], 460, 780, [(0, 504), (506, 1100)]),
+            [(0, 460, 504, 780)],
+            [(0, 459, 150, 483), (506, 459, 656, 483)],  # what is not made narrower
+            [(0, 484, 150, 756), (506, 484, 1100, 756)],
+            [(500, 757, 974, 780)],
             [(0, 783, 366, 826)],
             [(366, 783, 840, 826)],
         ],
@@ -140,7 +144,7 @@ def cut(name: str) -> Image.Image:
         whole = file.convert("RGB")
     if whole.size != size:
         raise ValueError(f"{name}.png is now {whole.size}: its boxes are for {size}")
-    lines = [_line(whole, row) for row in rows]
+    lines = [_line(whole, row, SMALLER_TEXT.get(name, MAXIMUM)) for row in rows]
     height = sum(line.height for line in lines) + GAP * (len(lines) - 1)
     found = Image.new("RGB", (max(line.width for line in lines), height), "white")
     top = 0
@@ -150,15 +154,18 @@ def cut(name: str) -> Image.Image:
     return found.quantize(128, dither=Image.Dither.NONE)
 
 
-def _line(whole: Image.Image, row: Row) -> Image.Image:
-    found = Image.new("RGB", (sum(b - a for a, _, b, _ in row), row[0][3] - row[0][1]), "white")
+def _line(whole: Image.Image, row: Row, maximum: int) -> Image.Image:
+    """Return the boxes side by side; the last is made narrower, not smaller, where it must be."""
+    parts = [whole.crop(box) for box in row]
+    *before, last = parts
+    room = maximum - sum(part.width for part in before)
+    if last.width > room:
+        parts[-1] = last.resize((room, last.height), Image.Resampling.LANCZOS)
+    found = Image.new("RGB", (sum(part.width for part in parts), parts[0].height), "white")
     left = 0
-    for box in row:
-        found.paste(whole.crop(box), (left, 0))
-        left += box[2] - box[0]
-    if found.width > MAXIMUM:
-        height = round(found.height * MAXIMUM / found.width)
-        found = found.resize((MAXIMUM, height), Image.Resampling.LANCZOS)
+    for part in parts:
+        found.paste(part, (left, 0))
+        left += part.width
     return found
 
 
