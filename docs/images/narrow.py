@@ -17,7 +17,7 @@ Row = list[Box]
 """Boxes of a picture that stand side by side: left, top, right, bottom, in pixels."""
 
 MAXIMUM = 600  # pixels; the text of a wider picture is below 10 pixels in a window of 400
-SMALLER_TEXT = {"properties": 506}  # the same for pictures with smaller text
+SMALLER_TEXT = {"properties": 506}  # the maximum of a picture whose text is smaller
 GAP = 6  # pixels between rows
 
 
