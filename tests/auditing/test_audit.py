@@ -29,18 +29,15 @@ SHORT = {
     "noise cut off",
     "shared noise",
     "counts that wrap",
-    "a tree without its path",
     "noise and no threshold",
     "a bound on all rows",
     "labels named by the first row",
     "a warning that tells",
     "an error that tells",
-    "sparse vector 5",
     "the label that came first",
     "labels without a bound",
     "codes in order of appearance",
     "labels merged by a third row",
-    "a tree for users of many leaves",
 }
 BY_NAME = {each.name: each for each in ENTRIES}
 
