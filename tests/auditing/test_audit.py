@@ -21,6 +21,7 @@ from dphist.auditing.replay import replayable
 from dphist.auditing.statistical.rounds import in_rounds
 from dphist.auditing.subject import command
 from dphist.auditing.suite import ENTRIES, Entry
+from tests.support.storms import handles_signals, wait_until
 
 LONG = 60
 SHORT = {
@@ -349,9 +350,10 @@ def test_ctrl_c_ends_a_command_with_what_was_found(tmp_path: Path) -> None:
         "--json",
     ]
     process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
-    time.sleep(6)
+    wait_until(process, lambda: handles_signals(process))
+    time.sleep(3)
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=300)
     assert process.returncode in (0, 130)
     if process.returncode == 0:
         assert json.loads(out)["stopped"] == "interrupted"

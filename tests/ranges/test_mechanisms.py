@@ -81,6 +81,7 @@ def test_no_records_are_released_too(make):
 
 
 @pytest.mark.verify
+@pytest.mark.usefixtures("repeatable")
 @pytest.mark.parametrize("budget", [{"epsilon": 0.5}, {"rho": 0.05}])
 @pytest.mark.parametrize("bins", [(100,), (12, 10)])
 def test_unbiased_answers_are_off_by_their_standard_error(budget, bins):
