@@ -40,6 +40,18 @@ def seeded() -> Callable[[int], Source]:
     return lambda seed: random.Random(seed).randbytes
 
 
+@pytest.fixture
+def repeatable(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    """Each case of a test gets the same bytes of the operating system in every run.
+
+    For what draws noise where no source can be given, and is then compared with a bound that
+    correct code may miss by chance. Not for tests that fork: both processes would draw the same.
+    """
+    draw = random.Random(request.node.name).randbytes
+    monkeypatch.setattr("os.urandom", draw)
+    monkeypatch.setattr("random._urandom", draw)  # of `secrets` and `random.SystemRandom`
+
+
 DATA = Path(__file__).parents[1] / "data"
 
 

@@ -12,6 +12,7 @@ from dphist.auditing.outcome import in_words, shown_by_run, whole_of_run
 from dphist.auditing.subject import subject_of
 
 
+@pytest.mark.usefixtures("repeatable")
 @pytest.mark.quick("[LeafCounts]", "[SortedCounts]", "[ThresholdHistogram]", "[Continual")
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_released_numbers_are_compared(name: str) -> None:

@@ -126,6 +126,7 @@ def test_releases_are_foreseen_from_the_nearest_made() -> None:
     assert lower_bounds.foreseen_seconds((10**9, Fraction(1)), {}) == 0
 
 
+@pytest.mark.usefixtures("repeatable")
 def test_rank_split_keeps_the_order_of_the_low_privacy_bound() -> None:
     """Told n, its error is about 2 sqrt(n) e^-epsilon on these instances: noise on each row."""
     split = next(one for one in CONTENDERS if one.name == "RankSplit, n known")

@@ -341,13 +341,13 @@ def test_the_adaptive_tree_is_ahead_of_the_fixed_one(scale, at_most) -> None:
 
 def test_a_cell_that_is_too_slow_is_left_out_in_time() -> None:
     def slow(counts, epsilon, seed):
-        time.sleep(30)
+        time.sleep(90)
 
     cell = Cell(Shape("one bin", np.array([5])), OWN, "1", Contender("slow", slow))
     begun = time.perf_counter()
     with pytest.raises(TooSlowError, match=r"0 of 2 runs ended in 0\.1 s"):
         measure(cell, Effort(seconds=0.1))
-    assert time.perf_counter() - begun < 5
+    assert time.perf_counter() - begun < 45
 
 
 # Commands.

@@ -22,8 +22,11 @@ def run(*arguments: object) -> int:
 
 
 @pytest.fixture
-def records(tmp_path) -> Path:
-    """900 users with two common words each and one of their own; 100 with twice the same."""
+def records(tmp_path, repeatable) -> Path:
+    """900 users with two common words each and one of their own; 100 with twice the same.
+
+    In one release of a thousand, one of their own words is released.
+    """
     rows = [f"{i},common\n{i},also\n{i},own{i}\n" for i in range(900)]
     rows += [f"u{i},common\n" * 2 for i in range(100)]
     path = tmp_path / "records.csv"

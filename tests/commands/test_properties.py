@@ -141,6 +141,7 @@ def test_bases(butterflies: Path, capsys) -> None:
     assert values["3"] == pytest.approx(values["10"] / math.log10(3))
 
 
+@pytest.mark.usefixtures("repeatable")
 def test_the_mechanism_runs_once_for_all_properties(monkeypatch, saved: Path, capsys) -> None:
     runs, real = [], dh.RankSplit.release
 

@@ -188,6 +188,7 @@ def test_binned_counts_keep_their_bound() -> None:
     assert "sensitivity=4" in next(r.parameters for r in found if r.mechanism == "LeafCounts")
 
 
+@pytest.mark.usefixtures("repeatable")
 def test_labels_are_calibrated_to_a_total() -> None:
     asked = [functools.partial(dh.TopLabels, k=3, candidates=10)]
     counts = label_counts()
@@ -203,6 +204,7 @@ def test_labels_are_calibrated_to_a_total() -> None:
     assert 0 < totals["ThresholdHistogram, gaussian"] < sum(1000 // (r + 1) for r in range(40))
 
 
+@pytest.mark.usefixtures("repeatable")
 def test_counters_of_streams() -> None:
     found = dh.compare([], tea(), [4], delta="1e-6", published=True, seconds=30, most=2)
     assert not found.left_out

@@ -96,6 +96,7 @@ def test_a_group_too_large_for_any_guarantee_is_refused_in_our_words() -> None:
         context(query)
 
 
+@pytest.mark.usefixtures("repeatable")
 def test_a_context_accounts_for_releases() -> None:
     query = measurement(dh.LeafCounts(epsilon="0.5", bins=3))
     context = dp.Context.compositor(

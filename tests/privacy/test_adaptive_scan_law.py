@@ -209,7 +209,7 @@ def test_units_of_several_cells_are_protected(sensitivity: int) -> None:
     assert max(losses) == pytest.approx(1, abs=SLACK)
 
 
-@pytest.mark.quick("((2, 1), (2, 2))")
+@pytest.mark.verify  # in a short form: test_adaptive_scan_whole.py
 @pytest.mark.parametrize("pair", list(neighbour_pairs(3)), ids=str)
 def test_equal_noisy_counts_give_equal_publications(pair) -> None:
     """Nothing but the noisy counts separates neighbours: no row count, no length, no message."""
@@ -278,7 +278,7 @@ def decoded(mechanism: AdaptiveScan, found: list, wanted: tuple[int, ...]) -> tu
     return _DECODED[wanted]
 
 
-@pytest.mark.quick("[1]")
+@pytest.mark.verify
 @pytest.mark.parametrize("records", [1, 2])
 def test_released_profiles_have_log_ratios_within_epsilon(records, monkeypatch) -> None:
     """All n <= 3, the scan of rows ended early so that its outputs can be enumerated."""

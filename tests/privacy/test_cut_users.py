@@ -160,6 +160,7 @@ def test_the_release_says_how_many_were_cut() -> None:
         assert found.share == found.low == found.high == 0.1
 
 
+@pytest.mark.usefixtures("repeatable")
 @pytest.mark.parametrize("noise", ["laplace", "gaussian"])
 def test_intervals_of_the_share_hold_it(noise: Any) -> None:
     asked = dh.ThresholdHistogram(

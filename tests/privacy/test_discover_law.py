@@ -110,6 +110,7 @@ def test_the_claim_holds_on_small_tables(mechanism: dh.DiscoverLabels) -> None:
     assert worst(mechanism) <= SLACK
 
 
+@pytest.mark.usefixtures("repeatable")
 def test_the_integral_is_what_is_released() -> None:
     """The law above is that of the mechanism itself, as far as 3000 releases can tell."""
     mechanism, held = MECHANISMS[1], sets([[0]] * 6 + [[0, 1]] * 4 + [[0, 1, 2]])
@@ -148,6 +149,7 @@ def test_planted_bugs_are_caught(plant: Plant, which: int, monkeypatch: pytest.M
     assert worst(MECHANISMS[which]) > 2 * SLACK
 
 
+@pytest.mark.usefixtures("repeatable")
 @pytest.mark.parametrize("size", [1, 3, 20])
 def test_users_with_labels_of_their_own(size: int) -> None:
     """In 16 looks, one of them is revealed with probability delta at most."""
@@ -161,6 +163,7 @@ def test_users_with_labels_of_their_own(size: int) -> None:
     assert len(found) <= 285
 
 
+@pytest.mark.usefixtures("repeatable")
 def test_weight_that_goes_to_a_label_of_ones_own() -> None:
     """Others of the user's labels are far above the threshold: the cap bounds what is left."""
     mechanism = dh.DiscoverLabels(epsilon=1, delta="1/20", max_labels=20)

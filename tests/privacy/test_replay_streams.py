@@ -208,7 +208,7 @@ def test_all_events_of_a_user_cost_no_more_than_is_stated() -> None:
     assert loss_of_neighbours(own.run, events, late, told=told) == (0, 0)
 
 
-@pytest.mark.quick("[1-")
+@pytest.mark.quick("[1-toeplitz]", "[1-binary]")
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("epsilon", ["1/1000", "1", "50"])
 def test_what_noise_is_drawn_does_not_depend_on_the_events(method: Any, epsilon: str) -> None:

@@ -62,6 +62,7 @@ def test_the_highest_of_39_is_exceeded_with_probability_one_in_forty() -> None:
     assert above <= 0.025 * runs + 3 * math.sqrt(0.025 * runs)
 
 
+@pytest.mark.usefixtures("repeatable")
 def test_even_populations_are_as_large_and_their_runs_differ_by_release() -> None:
     profile = Profile.from_prevalences([1, 2, 3], [200, 40, 5])
     first, second = (anonymize(profile, epsilon="0.5") for _ in range(2))

@@ -200,6 +200,7 @@ def test_only_the_release_is_used_and_for_all_properties_once() -> None:
     assert [p for _, p in even_releases(other, 10)] != even[:10]
 
 
+@pytest.mark.usefixtures("repeatable")
 def test_further_releases_differ() -> None:
     release = dh.anonymize(PROFILE, epsilon=1)
     drawn = further_releases(release, 10)
@@ -213,6 +214,7 @@ def test_further_releases_differ() -> None:
     assert further_releases(release, 10) == drawn
 
 
+@pytest.mark.usefixtures("repeatable")
 @pytest.mark.parametrize(
     "mechanism",
     [

@@ -81,6 +81,7 @@ def test_no_records_are_released_too(make):
 
 
 @pytest.mark.verify
+@pytest.mark.usefixtures("repeatable")
 @pytest.mark.parametrize("budget", [{"epsilon": 0.5}, {"rho": 0.05}])
 @pytest.mark.parametrize("bins", [(100,), (12, 10)])
 def test_unbiased_answers_are_off_by_their_standard_error(budget, bins):
@@ -101,6 +102,7 @@ def test_unbiased_answers_are_off_by_their_standard_error(budget, bins):
         assert abs(errors.mean()) < 5 * claimed / 20
 
 
+@pytest.mark.usefixtures("repeatable")
 def test_an_adaptive_tree_states_about_the_error_it_has():
     counts = np.rint(3000 * np.exp(-(((np.arange(512) - 200) / 60) ** 2))).astype(int)
     exact = np.append(0, np.cumsum(counts))
@@ -252,6 +254,7 @@ def test_drawing(tmp_path):
         LeafCounts(epsilon=1, bins=(2, 2, 2)).release(data_of((2, 2, 2))).value.plot()
 
 
+@pytest.mark.usefixtures("repeatable")
 def test_ranges_of_the_heuristic_are_not_sums_of_bins_that_were_set_to_zero():
     """Zeros make sums of bins too large by thousands of records here; the fewest nodes do not."""
     counts = np.zeros(4096, int)
@@ -263,6 +266,7 @@ def test_ranges_of_the_heuristic_are_not_sums_of_bins_that_were_set_to_zero():
     assert np.median([abs(h.bins[1:2049].sum() - true) for h in values]) > 2000
 
 
+@pytest.mark.usefixtures("repeatable")
 @pytest.mark.parametrize(
     "settings", [{"consistent": False}, {"nonnegative": "subtrees"}, {"nonnegative": False}]
 )

@@ -81,6 +81,7 @@ def labelled(count: int, **parameters: Any) -> dh.Release:
     return mechanism.release(pa.table({"label": ["x", "y"], "count": [count, 5_000]}))
 
 
+@pytest.mark.usefixtures("repeatable")
 def test_released_counts_show_how_many_there_are_at_least() -> None:
     assert 104_900 < number_protected(labelled(100_000)).units <= 105_100
     # Ten labels of three each: the larger of one label's users and of all labels' together.
@@ -118,6 +119,7 @@ def test_streams_go_by_the_public_number_of_events(events: int) -> None:
     assert ("Warning" in shown) == (events >= 100_000)
 
 
+@pytest.mark.usefixtures("repeatable")
 def test_users_of_a_stream_are_counted_by_what_they_are_counted_for() -> None:
     mechanism = dh.ContinualMechanism(
         epsilon=9, delta="1e-4", horizon=10_000, max_events_per_user=2

@@ -135,6 +135,7 @@ def test_the_squared_sensitivity_is_that_of_the_covariance(parts: Parts) -> None
     check(parts)
 
 
+@pytest.mark.quick("[4 parts]", "[5 parts]")
 @pytest.mark.parametrize("parts", LONG, ids=lambda parts: f"{len(parts[0])} parts")
 def test_parts_that_decay_slowly(parts: Parts) -> None:
     """The past that dense matrices can hold is too short to be equal, and gives less."""

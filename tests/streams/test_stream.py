@@ -35,6 +35,7 @@ def a_stream(**changed) -> ContinualHistogram:
     return ContinualHistogram(**parameters)
 
 
+@pytest.mark.usefixtures("repeatable")
 @pytest.mark.parametrize("method", METHODS)
 def test_common_labels_are_released_near_their_counts_and_rare_ones_are_not(method: str) -> None:
     stream = a_stream(method=method, max_labels=2)
@@ -128,6 +129,7 @@ def test_events_of_a_user_beyond_the_bound_keep_their_time_step() -> None:
     assert "u" not in [part for part in held.split("'") if len(part) == 1]
 
 
+@pytest.mark.usefixtures("repeatable")
 @pytest.mark.parametrize("method", METHODS)
 def test_windows_are_differences_of_one_path(method: str) -> None:
     stream = a_stream(method=method, windows=100)

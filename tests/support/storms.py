@@ -52,7 +52,7 @@ class Ended:
         return "stopped"
 
 
-def _handles_signals(child: subprocess.Popen[str]) -> bool:
+def handles_signals(child: subprocess.Popen[str]) -> bool:
     """Whether the child has come so far: before that, it is Python's start and none of ours."""
     try:
         status = Path(f"/proc/{child.pid}/status").read_text()
@@ -146,7 +146,7 @@ class Storm:
             env={**os.environ, "TMPDIR": str(temporary)},
         ) as child:
             try:
-                wait_until(child, lambda: _handles_signals(child))
+                wait_until(child, lambda: handles_signals(child))
                 stop(child, out)
                 _, said = child.communicate(timeout=_PATIENCE)
             finally:

@@ -75,7 +75,7 @@ def test_a_user_adds_no_more_than_the_bound_in_plain_python(most: int) -> None:
 @every_engine
 def test_a_user_adds_no_more_than_the_bound(engine: Engine, tmp_path: Path) -> None:
     """And changes no row of others: they are in the first bin and below, this user is not."""
-    step = {"spark": 600, "pyarrow": 60}.get(engine.name, 150)
+    step = {"spark": 600, "pyarrow": 120}.get(engine.name, 150)
     for number, (others, own) in enumerate(PAIRS[::step]):
         key = f"{number:032x}"
         found = []

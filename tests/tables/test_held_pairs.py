@@ -60,6 +60,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     return str(request.param)
 
 
+@pytest.mark.quick("[table-", "-text]")
 @pytest.mark.parametrize("kind", VALUES)
 @pytest.mark.parametrize("source", ["table", "file"])
 def test_all_ways_keep_the_same(kind: str, source: str, tmp_path: Path) -> None:

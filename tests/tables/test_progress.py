@@ -157,8 +157,19 @@ def test_a_terminal_shows_one_line_and_has_none_of_it_in_the_end(
 
 @pytest.mark.quick("[True]")
 @pytest.mark.parametrize("fails", [False, True])
-def test_true_shows_progress_on_a_terminal(fails: bool, terminal: Terminal, often: None) -> None:
+def test_true_shows_progress_on_a_terminal(
+    fails: bool, terminal: Terminal, often: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Also what ends with an error is erased."""
+    count = progress.RowsRead.count
+
+    def slowly(read: progress.RowsRead, rows: int) -> None:
+        count(read, rows)
+        end = time.monotonic() + 20
+        while not terminal.getvalue() and time.monotonic() < end:
+            time.sleep(0.001)
+
+    monkeypatch.setattr(progress.RowsRead, "count", slowly)
     rows = table()
     if fails:
         rows = pa.concat_tables([rows, pa.table({"who": [1], "word": pa.array([None], "string")})])

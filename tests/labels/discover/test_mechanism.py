@@ -37,6 +37,7 @@ def test_common_labels_are_found_and_rare_ones_are_not() -> None:
     assert release.total is None
 
 
+@pytest.mark.usefixtures("repeatable")
 def test_labels_come_in_their_own_order() -> None:
     """Whatever order rows and users come in, and whatever the noise is."""
     draw = np.random.default_rng(0)
@@ -146,6 +147,7 @@ def test_bad_parameters(bad: dict[str, object]) -> None:
         dh.DiscoverLabels(**{"epsilon": 1, "delta": "1e-6", "max_labels": 3, **bad})  # type: ignore[arg-type]
 
 
+@pytest.mark.usefixtures("repeatable")
 def test_more_looks_find_more_at_the_same_cost() -> None:
     """On labels of which many are out of reach, as they nearly always are."""
     draw = np.random.default_rng(3)
@@ -163,6 +165,7 @@ def test_more_looks_find_more_at_the_same_cost() -> None:
     assert found[1] * 1.05 < found[2]
 
 
+@pytest.mark.usefixtures("repeatable")
 def test_what_is_likely_of_a_plain_table() -> None:
     mechanism = dh.DiscoverLabels(epsilon="1/4", delta="1e-6", max_labels=9)
     enough = mechanism.likely_count(0.95)

@@ -306,7 +306,8 @@ def setting(server: Server, name: str, value: str) -> Iterator[None]:
     server.run(f"ALTER SYSTEM SET {name} = {value}")
     server.run("SELECT pg_reload_conf()")
     try:
-        time.sleep(0.3)
+        while server.run(f"SHOW {name}") != [(value,)]:  # as a new session sees it
+            time.sleep(0.01)
         yield
     finally:
         server.run(f"ALTER SYSTEM RESET {name}")
