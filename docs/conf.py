@@ -24,6 +24,7 @@ extensions = [
     "contents",
     "command_line",
     "phone",
+    "excerpts",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_build", "ext", "templates"]
@@ -49,6 +50,7 @@ html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False
+html_search_scorer = str(HERE / "ext" / "scorer.js")
 html_sidebars: dict[str, list[str]] = {"index": []}
 html_theme_options: dict[str, Any] = {
     "navbar_align": "left",

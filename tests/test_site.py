@@ -95,6 +95,8 @@ def test_the_site_is_built_and_asks_no_other_host(site) -> None:
         page.goto((site / "search.html").as_uri() + "?q=threshold")
         page.wait_for_selector("ul.search li:nth-child(6)")  # they come one after another
         assert page.locator("ul.search li").count() > 5
+        excerpt = page.locator("ul.search li p.context").first
+        assert "threshold" in excerpt.inner_text().lower()  # though browsers fetch no files
 
 
 # Elements that reach beyond the window, and are in no table or example that can be moved sideways.
@@ -177,3 +179,14 @@ def test_options_in_the_reference_are_written_as_they_are_typed() -> None:
     text = importlib.import_module("command_line").section("anonymize")
     assert "column of counts; needs `--label`" in text
     assert not re.search(r"(?<![`\w-])--[a-z]", re.sub("```.*?```", "", text, flags=re.DOTALL))
+
+
+def test_excerpts_have_the_text_of_articles_by_section() -> None:
+    text_of = importlib.import_module("excerpts").text_of
+    page = (
+        '<p>menu</p><article><section id="a"><h1>A &lt; B<a class="headerlink">#</a></h1>'
+        '<script>x</script>one<br><p>two<section id="b">three</section></section></article>end'
+    )
+    assert text_of(page) == (
+        '<section id="a">A &lt; Bonetwo<section id="b">three</section></section>'
+    )

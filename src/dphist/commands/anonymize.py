@@ -18,6 +18,7 @@ from dphist.commands.records import (
     unit_of,
 )
 from dphist.data.profile import Profile
+from dphist.errors import ColumnError
 from dphist.report import words
 from dphist.tables.engine.progress import Progress
 
@@ -89,7 +90,13 @@ def _check_options(options: argparse.Namespace) -> None:
 
 def _read(options: argparse.Namespace, progress: Progress | None) -> Profile:
     if options.label is None:
-        return Profile.read(options.file, delimiter=options.delimiter)
+        try:
+            return Profile.read(options.file, delimiter=options.delimiter)
+        except ColumnError as error:
+            raise ColumnError(
+                f"{error}. If FILE has a row per record, or per label, give --label, the column of "
+                "labels"
+            ) from None
     return Profile.from_table(
         options.file,
         label=options.label,

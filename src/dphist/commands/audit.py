@@ -45,7 +45,7 @@ def add_audit(commands: Commands, summary: str) -> None:
     )
     parser.set_defaults(run=_audit)
     parser.add_argument(
-        "mechanism",
+        "subject",
         nargs="?",
         metavar="MECHANISM",
         help="a mechanism of dphist, such as AdaptiveScan; package.module:name of a mechanism, a "
@@ -109,7 +109,7 @@ def add_audit(commands: Commands, summary: str) -> None:
 
 
 def _audit(options: argparse.Namespace) -> None:
-    if options.all == (options.mechanism is not None):
+    if options.all == (options.subject is not None):
         raise UsageError("give a MECHANISM, or --all")
     if not 0 < options.seconds < math.inf:
         raise ParameterError("seconds must be a number above 0")
@@ -118,7 +118,7 @@ def _audit(options: argparse.Namespace) -> None:
         raise UsageError("--all audits each claim with its own --epsilon, --set and --neighbours")
     if options.report is not None:
         _check_report(options)
-    names = list(everything()) if options.all else [options.mechanism]
+    names = list(everything()) if options.all else [options.subject]
     found = []
     end = time.monotonic() + options.seconds
     for number, name in enumerate(names):

@@ -1,6 +1,7 @@
 """What the commands' options share."""
 
 import argparse
+import difflib
 import json
 import re
 import sys
@@ -32,7 +33,37 @@ class Parser(argparse.ArgumentParser):
                 sys.stdout.flush()
 
 
-Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
+class CommandParser(Parser):
+    """The parser of one command, which refuses an option that it does not know before all else.
+
+    argparse would first miss what was misspelled, and leave the rest to the parser of all commands,
+    which can name no other option.
+    """
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse; a command with actions, such as `ledger`, leaves what follows to them."""
+        if self._subparsers is not None:
+            return super().parse_known_args(args, namespace)
+        self._refuse_unknown_options(sys.argv[1:] if args is None else args)
+        found, rest = super().parse_known_args(args, namespace)
+        if rest:
+            self.error(f"unrecognized arguments: {' '.join(rest)}")
+        return found, rest
+
+    def _refuse_unknown_options(self, words: Sequence[str]) -> None:
+        for word in words:
+            name = word.partition("=")[0]
+            if word == "--":
+                return
+            if not name.startswith("--") or " " in word or name in self._option_string_actions:
+                continue
+            close = difflib.get_close_matches(name, self._option_string_actions, n=3)
+            swapped = [each for each in close if sorted(each) == sorted(name)]
+            meant = [f"; did you mean {each}?" for each in swapped + close]
+            self.error(f"there is no option {name}{meant[0] if meant else ''}")
+
+
+Commands: TypeAlias = "argparse._SubParsersAction[CommandParser]"
 
 
 def whole(text: str) -> int:
@@ -61,6 +92,11 @@ def named_value(text: str) -> tuple[str, Any]:
 def add_file(command: argparse.ArgumentParser) -> None:
     """Add the data, and the option that says what separates the fields of a text file."""
     command.add_argument("file", metavar="FILE", help="the data; a dry run does not open it")
+    add_delimiter(command)
+
+
+def add_delimiter(command: argparse.ArgumentParser) -> None:
+    """Add the option that says what separates the fields of a text file."""
     command.add_argument(
         "--delimiter",
         metavar="C",
@@ -85,7 +121,11 @@ def add_dry_run(
         "--dry-run", action="store_true", help=f"only print {states}; read no data"
     )
     command.add_argument(expect, type=whole, metavar="N", help=f"a public guess of {guess}")
-    command.add_argument("--output", metavar="JSON", help=f"write the release {output}here")
+    command.add_argument(
+        "--output",
+        metavar="JSON",
+        help=f"write the release {output}here; without it, or a ledger, the release is not kept",
+    )
 
 
 def add_outputs(

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from dphist.commands.options import Commands, UsageError, whole
+from dphist.commands.options import Commands, UsageError, add_delimiter, whole
 from dphist.data.profile import Profile
 from dphist.parameters import Exact
 from dphist.properties.resampling import RESAMPLES
@@ -43,6 +43,7 @@ def add_properties(commands: Commands, summary: str) -> None:
     )
     command.set_defaults(run=_properties)
     command.add_argument("file", metavar="FILE", help="a release, or a profile")
+    add_delimiter(command)
     command.add_argument(
         "--labels",
         type=whole,
@@ -80,7 +81,7 @@ def add_properties(commands: Commands, summary: str) -> None:
 
 
 def _properties(options: argparse.Namespace) -> None:
-    source = _read(options.file)
+    source = _read(options.file, options.delimiter)
     found = properties_of(
         source,
         labels=options.labels,
@@ -92,12 +93,12 @@ def _properties(options: argparse.Namespace) -> None:
     print(json.dumps(_as_json(source, found)) if options.json else _text(source, found, options))
 
 
-def _read(name: str) -> Source:
+def _read(name: str, delimiter: str | None) -> Source:
     """Read a release or a profile; as everywhere, the name says which of them a file is."""
     if not Path(name).exists():
         raise UsageError(f"{name} does not exist")
     if Path(name).suffix.lower() != ".json":
-        return Profile.read(name)
+        return Profile.read(name, delimiter=delimiter)
     release = Release.load(name)
     if not isinstance(release.value, Profile):
         raise UsageError(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from importlib.metadata import version
 
-from dphist.commands.options import EDGE_OPTIONS, Parser, with_negative_values
+from dphist.commands.options import EDGE_OPTIONS, CommandParser, Parser, with_negative_values
 
 # Each command with its line of the help, its module, and what adds it to a parser. A module is
 # imported when its command is called: the mechanisms take most of the time to start.
@@ -52,10 +52,12 @@ def parser_of(given: Sequence[str]) -> argparse.ArgumentParser:
     parser = Parser(
         prog="dphist",
         description="Release histograms with differential privacy.",
+        epilog="'dphist COMMAND --help' has the options of a command. The first five commands make "
+        "releases; with --dry-run they state cost and error, and read no data.",
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"dphist {version('dphist')}")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=CommandParser)
     chosen = next((word for word in given if word in COMMANDS), None)
     for name, (summary, module, add) in COMMANDS.items():
         if name == chosen:

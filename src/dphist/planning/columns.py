@@ -87,7 +87,7 @@ COLUMNS = {
         Column(
             "delta_times_users",
             "δ times {many}",
-            "δ times the guessed number of {many}: it should stay below 0.01.",
+            "δ times the guessed number of {many}: it should be at most 0.01.",
         ),
     )
 }

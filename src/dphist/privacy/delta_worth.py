@@ -5,7 +5,7 @@ from fractions import Fraction
 from dphist.privacy.as_text import down
 
 MENTIONED = Fraction(1, 100)
-"""From here on, delta times the number of units is mentioned."""
+"""Above this, delta times the number of units is mentioned."""
 
 
 def advised_delta(units: int) -> Fraction:

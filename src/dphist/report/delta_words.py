@@ -49,11 +49,11 @@ def delta_in_words(delta: Fraction, number: Number) -> str:
     >>> delta_in_words(Fraction(1, 10**6), Number(9_000))
     ''
     >>> delta_in_words(Fraction(1, 10**6), Number(20_000))
-    'δ times the number of users, 20,000, is 0.02; below 0.01 is usual.'
+    'δ times the number of users, 20,000, is 0.02; at most 0.01 is usual.'
     >>> delta_in_words(Fraction(1, 10**6), Number(200_000, "users", True)).split(". ")[0]
     'Warning: δ times the number of users, 200,000 or more, is 0.2 or more'
     >>> delta_in_words(Fraction(1, 10**6), UNKNOWN)
-    'This δ is meant for up to 10,000 users: δ times their number should stay below 0.01.'
+    'This δ is meant for up to 10,000 users: δ times their number should be at most 0.01.'
     """
     if delta == 0:
         return ""
@@ -61,15 +61,15 @@ def delta_in_words(delta: Fraction, number: Number) -> str:
         most = down(MENTIONED / delta, 2)
         return (
             f"This δ is meant for up to {plain(most)} {number.noun}: δ times their number should "
-            "stay below 0.01."
+            "be at most 0.01."
         )
     product = delta * number.units
-    if product < MENTIONED:
+    if product <= MENTIONED:
         return ""
     times, more = plain(up(product, 2)), " or more" if number.at_least else ""
     said = f"δ times the number of {number.noun}, {number.units:,}{more}, is {times}{more}"
     if product < TOO_LARGE:
-        return f"{said}; below 0.01 is usual."
+        return f"{said}; at most 0.01 is usual."
     small = plain(down(advised(number) or delta))
     return (
         f"Warning: {said}. A mechanism that publishes all data of {times} {number.noun} on average "

@@ -2,7 +2,7 @@
 
 from importlib import import_module
 
-from dphist.commands.options import Commands, Parser
+from dphist.commands.options import CommandParser, Commands
 
 # Each action with its line of the help and its module, whose function `add` adds it.
 _ACTIONS = {
@@ -34,7 +34,7 @@ def add_ledger(commands: Commands, summary: str) -> None:
         ),
         allow_abbrev=False,
     )
-    actions = command.add_subparsers(required=True, metavar="ACTION", parser_class=Parser)
+    actions = command.add_subparsers(required=True, metavar="ACTION", parser_class=CommandParser)
     for name, (line, module) in _ACTIONS.items():
         add = import_module(f"dphist.commands.ledger.{module}").add
         add(actions.add_parser(name, help=line, description=f"{line[0].upper()}{line[1:]}.",

@@ -7,7 +7,7 @@ from typing import Any
 
 from dphist.atomic_files import staged_outputs
 from dphist.commands.labels.known_labels import HOLDS_LABELS, known_labels
-from dphist.commands.options import Commands, Parser, UsageError, add_outputs, whole
+from dphist.commands.options import CommandParser, Commands, UsageError, add_outputs, whole
 from dphist.commands.publishing import check_paths, outputs_of, say_written
 from dphist.commands.user_unit import unit_of
 from dphist.planning.make import plan
@@ -35,7 +35,7 @@ def add_plan(commands: Commands, summary: str) -> None:
         epilog="See 'dphist plan KIND --help'. The guide is docs/planning.md.",
         allow_abbrev=False,
     )
-    kinds = command.add_subparsers(required=True, metavar="KIND", parser_class=Parser)
+    kinds = command.add_subparsers(required=True, metavar="KIND", parser_class=CommandParser)
     for kind, what in _KINDS.items():
         added = kinds.add_parser(
             kind, help=what, description=f"Plan a release: {what}. No data are read.",

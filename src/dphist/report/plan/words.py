@@ -89,7 +89,7 @@ def warnings(plan: Plan) -> list[str]:
     >>> from dphist.planning.make import plan
     >>> warnings(plan("labels", epsilon=1, max_labels=3, users=50_000, delta=["1e-4", "1e-7"]))
     ... # doctest: +NORMALIZE_WHITESPACE
-    ['δ = 1e-4 is too large for 50,000 users: times their number it should stay below 0.01, as with
+    ['δ = 1e-4 is too large for 50,000 users: times their number it should be at most 0.01, as with
     2e-7. With probability δ a release may show something that ε does not cover.']
     """
     users = plan.asked.get("users")
@@ -98,7 +98,7 @@ def warnings(plan: Plan) -> list[str]:
     large = sorted({row["delta"] for row in plan if row["delta_times_users"] > MENTIONED})
     return [
         f"δ = {_exact(delta)} is too large for {users:,} {many(plan)}: times their number it "
-        f"should stay below 0.01, as with {_exact(advised_delta(users))}. With probability δ a "
+        f"should be at most 0.01, as with {_exact(advised_delta(users))}. With probability δ a "
         "release may show something that ε does not cover."
         for delta in large
     ]

@@ -244,8 +244,8 @@ def _with_prevalences(counts: IntArray) -> tuple[IntArray, IntArray]:
 _MISSING_USER = "has rows without a user: drop them"
 MISSING_USERS = {"who": f"{_MISSING_USER} or give them one"}
 _MISSING = {
-    "who": f'{_MISSING_USER}, give them one, or count labels with null_users="drop" or, '
-    'if each such row is a separate user, "separate"',
+    "who": f'{_MISSING_USER}, give them one, or count labels with null_users="drop", or '
+    'with null_users="separate" if each such row is a separate user',
     "term": f'{MISSING[Use.KEY]}, or count labels with null_labels="drop"',
 }
 
