@@ -1,13 +1,14 @@
 """Cost in Spark over rows, users and partitions; docs/scale.md has the tables.
 
-    python -m benchmarks.spark_scale rows users partitions kinds skew shuffles
+    python -m benchmarks.spark_scale rows users partitions kinds skew heavy shuffles
     python -m benchmarks.spark_scale rows --rows 100_000_000
 
 Rows come from `range` and a hash, so nothing is read from disk: users are uniform, the ranks of
 labels log-uniform, which is close to Zipf's law with exponent 1. Spark runs on two cores of this
 machine, with 3 GiB for its only JVM (``--heap``). Processor time is that of this process, the JVM
 and its Python workers together; other programs disturb it less than elapsed time. Bytes shuffled
-are what the tasks wrote for others to read, compressed, from Spark's event log.
+are what the tasks wrote for others to read, compressed, from Spark's event log, as is the time of
+the longest task.
 """
 
 import argparse
@@ -30,6 +31,10 @@ MAX_LABELS = 10
 LABELS = 1_000_000
 REPEATED = 100  # labels, so that a user's rows repeat them
 PER_USER = 100  # rows
+HEAVY_KINDS = (
+    *("labels", "labels, added up before"),
+    *("bins, users bounded", "bins, added up before"),
+)
 ROWS = 10_000_000
 
 
@@ -111,6 +116,20 @@ def bins_of_users(frame: Any) -> None:
     )
 
 
+def bins_added_up_before(frame: Any) -> None:
+    """Count bins of rows that the caller added up: the records of each user and value."""
+    bin_counts(
+        frame.groupBy("who", "x").count(),
+        column="x",
+        start=0,
+        stop=86_400,
+        width=60,
+        user="who",
+        count="count",
+        max_records=MAX_LABELS,
+    )
+
+
 JOBS: dict[str, Callable[[Any], object]] = {
     "query without privacy": without_privacy,
     "labels": labels,
@@ -125,6 +144,7 @@ JOBS: dict[str, Callable[[Any], object]] = {
     "edges": lambda frame: Profile.from_edges(frame, source="who", target="x"),
     "bins": lambda frame: bin_counts(frame, column="x", start=0, stop=86_400, width=60),
     "bins, users bounded": bins_of_users,
+    "bins, added up before": bins_added_up_before,
     "bins, users bounded, three shuffles": in_three_shuffles(bins_of_users),
 }
 
@@ -156,6 +176,10 @@ def cases(group: str, rows: int | None) -> Iterator[Case]:
         for few in (LABELS, REPEATED):
             for kind in ("labels", "labels, three shuffles", "labels, added up before"):
                 yield replace(base, kind=kind, heavy=0.01, labels=few)
+    elif group == "heavy":
+        for share in (0.0, 0.01, 0.1, 0.5):
+            for kind in HEAVY_KINDS:
+                yield replace(base, kind=kind, heavy=share)
     else:
         raise SystemExit(f"no such group: {group}")
 
@@ -200,34 +224,36 @@ def processor_seconds() -> float:
     return sum(spent[pid] for pid in own) / os.sysconf("SC_CLK_TCK")
 
 
-def written(log: Path) -> tuple[int, int]:
-    """Return the bytes that tasks wrote for other tasks so far, and spilled to disk."""
-    shuffled = spilled = 0
-    for path in log.iterdir():
-        for line in path.read_text().splitlines():
-            if '"SparkListenerTaskEnd"' in line and line.endswith("}"):
-                metrics = json.loads(line).get("Task Metrics") or {}
-                shuffled += metrics["Shuffle Write Metrics"]["Shuffle Bytes Written"]
-                spilled += metrics["Disk Bytes Spilled"]
-    return shuffled, spilled
+def tasks_of(log: Path) -> list[dict[str, Any]]:
+    """Return the metrics of the tasks that have ended so far, as Spark writes them."""
+    return [
+        json.loads(line).get("Task Metrics") or {}
+        for path in log.iterdir()
+        for line in path.read_text().splitlines()
+        if '"SparkListenerTaskEnd"' in line and line.endswith("}")
+    ]
 
 
 def measure(session: Any, case: Case, log: Path) -> list[str]:
     """Run one case; return a row of the table."""
     session.conf.set("spark.sql.shuffle.partitions", str(case.partitions))
-    before, busy, start = written(log), processor_seconds(), time.perf_counter()
+    before, busy, start = len(tasks_of(log)), processor_seconds(), time.perf_counter()
     JOBS[case.kind](frame_of(session, case))
     elapsed, busy = time.perf_counter() - start, processor_seconds() - busy
     time.sleep(1)  # for the last event
-    shuffled, spilled = (b - a for a, b in zip(before, written(log), strict=True))
+    tasks = tasks_of(log)[before:]
+    shuffled = sum(task["Shuffle Write Metrics"]["Shuffle Bytes Written"] for task in tasks)
+    spilled = sum(task["Disk Bytes Spilled"] for task in tasks)
+    longest = max(task["Executor Run Time"] for task in tasks) / 1000
     return [
         case.kind,
         f"{case.rows:,}",
         f"{case.users:,}",
         "" if "all different" in case.kind else f"{case.labels:,}",
         str(case.partitions),
-        "1 %" if case.heavy else "",
+        f"{case.heavy * 100:g} %" if case.heavy else "",
         f"{elapsed:.0f}",
+        f"{longest:.1f}",
         f"{busy:.0f}",
         f"{busy / case.rows * 1e6:.2f}",
         f"{shuffled / case.rows:.1f}",
@@ -237,15 +263,17 @@ def measure(session: Any, case: Case, log: Path) -> list[str]:
 
 
 HEAD = [
-    *("what", "rows", "users", "labels", "partitions", "one user", "s", "processor s", "us a row"),
-    *("bytes shuffled a row", "MiB spilled", "load"),
+    *("what", "rows", "users", "labels", "partitions", "one user", "s", "longest task, s"),
+    *("processor s", "us a row", "bytes shuffled a row", "MiB spilled", "load"),
 ]
 
 
 def main() -> None:
     """Measure the groups that are named, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("groups", nargs="+", help="rows, users, partitions, kinds, skew, shuffles")
+    parser.add_argument(
+        "groups", nargs="+", help="rows, users, partitions, kinds, skew, heavy, shuffles"
+    )
     parser.add_argument("--rows", type=lambda text: int(text.replace("_", "")))
     parser.add_argument("--heap", default="3g", help="memory of Spark's Java machine")
     arguments = parser.parse_args()

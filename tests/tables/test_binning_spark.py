@@ -100,6 +100,7 @@ EDGES: dict[str, list[np.ndarray[Any, Any]]] = {
         np.array([-1e300, -(2.0**63), -0.5, -0.0, 5e-324, 2.0**63, np.inf]),
         np.unique(np.array([value for value in floats() if np.isfinite(value)])),
         np.linspace(-3, 3, 601),
+        np.array([-np.inf, np.inf]),
     ],
     "day": [np.arange(5, 20, 3), np.array([-719162, 0, 19813, 2932896])],
     "moment": [

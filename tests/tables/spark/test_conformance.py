@@ -27,6 +27,8 @@ import pytest
 
 from dphist import LabelCounts, Profile, ThresholdHistogram, bin_counts
 from dphist.errors import DataError
+from dphist.tables.binning.edges import WholeSearch
+from dphist.tables.binning.spark_slots import find_slots
 from dphist.tables.counting import stores
 from dphist.tables.engine import progress
 from dphist.tables.engine.rows import SparkRows
@@ -66,6 +68,16 @@ def frame(request: pytest.FixtureRequest) -> Any:
     return session().createDataFrame(TABLE).repartition(3)
 
 
+def another_session() -> Any:
+    """A new session of the same server; in Spark 4.0, those of Connect have no `newSession`."""
+    own = session()
+    if hasattr(own, "newSession"):
+        return own.newSession()
+    from pyspark.sql.connect.session import SparkSession
+
+    return SparkSession.builder.remote("sc://localhost").create()
+
+
 NO_FUNCTIONS = {
     "and",
     "by",
@@ -86,7 +98,7 @@ NO_FUNCTIONS = {
 def functions_are_listed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """No query of a test calls a function that is not in `USED`."""
     texts: list[str] = []
-    for name in ("project", "where", "group"):
+    for name in ("project", "where", "group", "beside"):
         step = getattr(SparkRows, name)
 
         def noted(rows: Any, first: Any, *more: str, step: Any = step) -> Any:
@@ -180,6 +192,64 @@ def test_bins_are_counted_as_in_duckdb(frame: Any) -> None:
         found, expected = (bin_counts(rows, **BINS, **more) for rows in (frame, TABLE))
         assert np.array_equal(found.counts, expected.counts)
         assert found.outside == expected.outside
+
+
+def held_by_spark() -> tuple[list[str], int]:
+    """Names of temporary views, and the number of datasets that are kept."""
+    from pyspark import SparkContext
+
+    context: Any = SparkContext._active_spark_context  # also of a server of Connect, here
+    views = sorted(table.name for table in session().catalog.listTables())
+    return views, len(context._jsc.getPersistentRDDs())
+
+
+@adaptive_or_not
+def test_bins_between_uneven_edges_are_counted_as_in_duckdb(frame: Any) -> None:
+    """Their edges lie beside the rows: of each type, on two axes, with nulls, and with no rows."""
+    held = held_by_spark()
+    typed = frame.selectExpr(
+        "who",
+        "CASE WHEN x > 11 THEN x END AS whole",
+        "CAST(x AS DECIMAL(30, 2)) AS exact",
+        "CAST(x AS DOUBLE) / 3 - 1 AS real",
+        "DATE'2024-01-01' + CAST(x AS INT) AS day",
+    )
+    whole = [0, 7, 31, 500, 901]
+    edges: dict[str, Any] = {
+        "whole": whole,
+        "exact": [0.5, *whole[1:]],
+        "real": [-np.inf, -0.0, 3.5, 70.25, np.inf],
+        "day": np.array(whole, "M8[D]") + 19723,
+    }
+    plane = {"column": ["whole", "real"], "edges": [whole, edges["real"]]}
+    users = plane | {"user": "who", "max_records": NUMBER}
+    cases: list[tuple[Any, dict[str, Any]]] = [
+        *((typed, {"column": name, "edges": edges[name]}) for name in edges),
+        *((typed.where(rows), way) for rows in ("true", "day IS NULL") for way in (plane, users)),
+        (typed, {"column": ["whole", "exact"], "edges": [whole, whole]}),
+    ]
+    for rows, way in cases:
+        found, expected = (bin_counts(each, **way) for each in (rows, rows.toArrow()))
+        assert np.array_equal(found.counts, expected.counts)
+        assert found.outside == expected.outside
+    assert held_by_spark() == held
+
+
+@adaptive_or_not
+def test_edges_are_not_copied_into_rows(frame: Any) -> None:
+    """Each is a subquery in the expression that bisects, in the plan that is executed."""
+    rows = find_slots(
+        SparkRows(frame.selectExpr("x AS c0", "x AS c1", "who")),
+        [WholeSearch.from_edges(np.array([0, 7, 31]), "i8")] * 2,
+        [pa.int64()] * 2,
+        (2, 2),
+        ["who"],
+    )
+    with redirect_stdout(StringIO()) as shown:
+        rows.frame.explain()
+    holding = [line for line in shown.getvalue().splitlines() if re.search(r"\be[01]#", line)]
+    assert holding
+    assert all("LocalTableScan" in line or "Scan ExistingRDD" in line for line in holding)
 
 
 @pytest.mark.usefixtures("one_key")
@@ -306,7 +376,7 @@ def test_records_of_users_cost_two_shuffles(frame: Any, monkeypatch: pytest.Monk
 
 def test_sessions_of_one_server_count_their_own_rows(frame: Any) -> None:
     """In turn and in threads; PySpark takes a checkpoint for one of the process's first session."""
-    first, second = frame.sparkSession, frame.sparkSession.newSession()
+    first, second = frame.sparkSession, another_session()
     found: dict[int, list[dict[str, int]]] = {}
 
     def rows_of(own: Any, number: int) -> Any:
@@ -390,7 +460,7 @@ def test_no_other_function_is_called() -> None:
 
 
 def test_a_path_with_other_schemas_first_is_refused() -> None:
-    own = session().newSession()
+    own = another_session()
     if own.version < "4.3":
         pytest.skip("has no SQL path")
     own.conf.set("spark.sql.path.enabled", "true")
@@ -533,7 +603,7 @@ def test_these_workers_cannot_start_python(frame: Any) -> None:
 
 def test_a_session_that_was_stopped_is_named(frame: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """No other test has Spark afterwards: a classic session stops all of them."""
-    own = frame.sparkSession.newSession()
+    own = another_session()
     rows = own.createDataFrame(TABLE)
     counts = LabelCounts.from_table(rows, **NAMES, max_labels=3)
     monkeypatch.delenv("SPARK_LOCAL_REMOTE", raising=False)  # with it, the server would end as well

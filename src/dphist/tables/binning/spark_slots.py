@@ -2,7 +2,7 @@
 
 The edges come from the searches that other engines use, already converted to the type of the
 column, so the slots are the same (see `edges`). Evenly spaced edges take arithmetic on whole
-numbers. All others are an array in the query, which is bisected. Neither rounds.
+numbers. All others are an array beside the rows, which is bisected. Neither rounds.
 """
 
 import math
@@ -14,7 +14,8 @@ import pyarrow as pa
 from dphist.tables.binning.edges import NoSearch, RealSearch, Search, WholeSearch, WideSearch
 from dphist.tables.engine.rows import SparkRows
 
-_MOST_UNITS = 10**38 - 1  # of a decimal, in units of its last digit
+_DIGITS = 38  # of a decimal
+_MOST_UNITS = 10**_DIGITS - 1  # of a decimal, in units of its last digit
 _EXACT = Context(prec=40)
 _EPOCH = "TIMESTAMP_NTZ'1970-01-01 00:00:00'"
 
@@ -34,12 +35,14 @@ def find_slots(
     shape : (d,) the number of bins of each axis.
     others : names of further columns, which are kept.
     """
-    values = [f"{_value_of(kind, f'c{axis}')} AS v{axis}" for axis, kind in enumerate(kinds)]
-    places = [
-        f"{_place_of(search, kinds[axis], f'v{axis}')} AS p{axis}"
-        for axis, search in enumerate(searches)
-    ]
-    found = rows.project(*values, *others).project(*places, *others)
+    values, places, lists = [], [], {}
+    for axis, (search, kind) in enumerate(zip(searches, kinds, strict=True)):
+        place, edges = _place_of(search, kind, f"v{axis}", f"e{axis}")
+        values.append(f"{_value_of(kind, f'c{axis}')} AS v{axis}")
+        places.append(f"{place} AS p{axis}")
+        if edges is not None:
+            lists[f"e{axis}"] = edges
+    found = rows.beside(lists).project(*values, *lists, *others).project(*places, *others)
     return found.project(f"{_slot_of(shape)} AS term", *others)
 
 
@@ -73,28 +76,46 @@ def _value_of(kind: pa.DataType, column: str) -> str:
     return f"unix_micros({column})" if types.is_timestamp(kind) else f"CAST({column} AS BIGINT)"
 
 
-def _place_of(search: Search, kind: pa.DataType, value: str) -> str:
-    """Return the expression of the number of edges at or below a value, int64, or null."""
+def _place_of(
+    search: Search, kind: pa.DataType, value: str, edges: str
+) -> tuple[str, pa.Array | None]:
+    """Return how to find the place of a value among the edges of a search.
+
+    Parameters
+    ----------
+    value, edges : names of the columns of values, and of the array of edges.
+
+    Returns
+    -------
+    place : expression of the number of edges at or below the value, int64, or null.
+    keys : (m,) the array of edges, of the type of the value; None if the place needs none.
+    """
     if isinstance(search, NoSearch):
-        return "CAST(NULL AS BIGINT)"
+        return "CAST(NULL AS BIGINT)", None
     assert isinstance(search, RealSearch | WholeSearch | WideSearch)  # noqa: S101 - no others
-    below = search.below
+    keys, below = None, search.below
     if isinstance(search, RealSearch):
-        found = _by_bisection([repr(key) for key in search.keys.tolist()], "DOUBLE")
-        found = f"CASE WHEN NOT isnan(value) THEN {found} END"
-    elif pa.types.is_decimal(kind):
-        keys = list(_units(search))
-        within = [key for key in keys if abs(key) <= _MOST_UNITS]
-        digits = [f"{Decimal(key).scaleb(-kind.scale, _EXACT):f}" for key in within]
-        found = _by_bisection(digits, _decimal_type(kind))
-        below += sum(key < -_MOST_UNITS for key in keys)
-    elif isinstance(search, WholeSearch) and search.step:
+        keys = pa.array(search.keys)
+        found = f"CASE WHEN NOT isnan(value) THEN {_by_bisection(len(keys), edges)} END"
+    elif isinstance(search, WideSearch) or pa.types.is_decimal(kind):
+        keys, lower = _decimals(search, kind.scale)
+        found, below = _by_bisection(len(keys), edges), below + lower
+    elif search.step:
         found = _by_division(search)
     else:
-        found = _by_bisection([str(key) for key in _units(search)], "BIGINT")
+        keys = pa.array(search.keys)
+        found = _by_bisection(len(keys), edges)
     # As the variable of a function, the value is computed once, however often it is compared.
     known = f"CASE WHEN value IS NOT NULL THEN {found} + {_whole(below)} END"
-    return f"get(transform(array({value}), value -> {known}), 0)"
+    return f"get(transform(array({value}), value -> {known}), 0)", keys
+
+
+def _decimals(search: WholeSearch | WideSearch, scale: int) -> tuple[pa.Array, int]:
+    """Return the edges as decimals, and how many were left out as below all decimals."""
+    units = list(_units(search))
+    within = [Decimal(unit).scaleb(-scale, _EXACT) for unit in units if abs(unit) <= _MOST_UNITS]
+    left_out = sum(unit < -_MOST_UNITS for unit in units)
+    return pa.array(within, pa.decimal128(_DIGITS, scale)), left_out
 
 
 def _by_division(search: WholeSearch) -> str:
@@ -105,18 +126,15 @@ def _by_division(search: WholeSearch) -> str:
     return f"CASE WHEN value < {first} THEN {_whole(0)} ELSE {steps} + 1 END"
 
 
-def _by_bisection(keys: Sequence[str], kind: str) -> str:
+def _by_bisection(size: int, edges: str) -> str:
     """Return the expression of the number of edges, ascending, at or below `value`.
 
-    Steps of halving length go forward while the edge there is not above the value. Spark computes
-    the array once, when it plans the query: a list in a text, because a literal for each edge
-    takes Spark long to parse.
+    Steps of halving length go forward while the edge there is not above the value.
     """
-    if not keys:
+    if not size:
         return _whole(0)
-    edges = f"CAST(split('{','.join(keys)}', ',') AS ARRAY<{kind}>)"
-    steps = ", ".join(str(1 << bit) for bit in reversed(range(len(keys).bit_length())))
-    ahead = f"place + step <= {len(keys)} AND get({edges}, place + step - 1) <= value"
+    steps = ", ".join(str(1 << bit) for bit in reversed(range(size.bit_length())))
+    ahead = f"place + step <= {size} AND get({edges}, place + step - 1) <= value"
     move = f"(place, step) -> CASE WHEN {ahead} THEN place + step ELSE place END"
     return f"CAST(aggregate(array({steps}), 0, {move}) AS BIGINT)"
 
@@ -131,7 +149,7 @@ def _units(search: WholeSearch | WideSearch) -> Iterator[int]:
 
 
 def _decimal_type(kind: pa.DataType) -> str:
-    return f"DECIMAL(38, {kind.scale})"
+    return f"DECIMAL({_DIGITS}, {kind.scale})"
 
 
 def _whole(number: int) -> str:

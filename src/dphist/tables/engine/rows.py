@@ -7,7 +7,8 @@ the expressions that differ.
 
 Every chain starts from one source, has no join or union, and is evaluated once: a source that
 returns other rows the second time is never read twice. Only rows with a `size`, which are held in
-memory or in a table, are evaluated several times.
+memory or in a table, are evaluated several times. What `SparkRows.beside` adds is given by dphist,
+and never read from the source.
 """
 
 from collections.abc import Mapping, Sequence
@@ -259,6 +260,24 @@ class SparkRows:
     def project(self, *columns: str) -> "SparkRows":
         """Compute columns."""
         return SparkRows(self.frame.selectExpr(*columns))
+
+    def beside(self, arrays: Mapping[str, pa.Array]) -> "SparkRows":
+        """Add columns that hold the same array in every row, for one expression of the next step.
+
+        An array must not depend on the rows. Each is a scalar subquery of a table of one row, which
+        Spark evaluates once and puts in place of the name; each task gets its bytes. A constant in
+        the text would be repeated in every description of the plan, and be sent to each task as an
+        object for each element. A name used twice would be a column, copied into every row.
+        No view or checkpoint is made. Through Connect, the server keeps a large table until the
+        session ends, as it does all that `createDataFrame` sends, and once if it is sent again.
+        """
+        session = self.frame.sparkSession
+        columns = []
+        for name, array in arrays.items():
+            single = pa.ListArray.from_arrays([0, len(array)], array)
+            frame = session.createDataFrame(pa.table({name: single}))
+            columns.append(frame.scalar().alias(name))
+        return SparkRows(self.frame.select("*", *columns)) if columns else self
 
     def where(self, condition: str) -> "SparkRows":
         """Keep some rows."""

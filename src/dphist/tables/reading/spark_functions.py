@@ -12,8 +12,8 @@ from dphist.errors import DataError
 
 USED = frozenset({
     "aggregate", "array", "concat", "conv", "count", "explode", "get", "greatest", "hash", "isnan",
-    "least", "max", "md5", "min", "octet_length", "pmod", "row_number", "split", "substr",
-    "substring", "sum", "transform", "unix_date", "unix_micros", "validate_utf8",
+    "least", "max", "md5", "min", "octet_length", "pmod", "row_number", "substr", "substring",
+    "sum", "transform", "unix_date", "unix_micros", "validate_utf8",
 })  # fmt: skip
 """The functions that dphist's queries call."""
 
