@@ -74,7 +74,8 @@ def test_what_is_broken_is_refuted_at_once(name: str) -> None:
 @pytest.mark.verify
 @pytest.mark.parametrize("name", sorted(each.name for each in ENTRIES if each.faulty))
 def test_what_is_broken_is_refuted(name: str) -> None:
-    assert audited(BY_NAME[name], 4 * LONG).refuted
+    """By one of four audits: an audit that settles on a poor event early does not leave it."""
+    assert any(audited(BY_NAME[name], LONG).refuted for _ in range(4))
 
 
 @pytest.mark.verify
