@@ -109,7 +109,7 @@ def in_rounds(
                 _more(run, pairs[number], seen[number], size, clock, progress)
             best = _best(seen, alive, delta, clock)
             progress.rounds += 1
-            if best is not None:
+            if best:
                 number, swapped, event = best[0]
                 own = error / (progress.rounds * (progress.rounds + 1))
                 found = _bounded(
@@ -121,9 +121,10 @@ def in_rounds(
             if any(each.epsilon > epsilon for each in progress.found):
                 progress.stopped = "refuted"
                 return progress
-            ranked = [number for (number, _, _) in best] if best else alive
-            alive = (list(dict.fromkeys(ranked)) or alive)[: max(2, (len(alive) + 1) // 2)]
-            if variants is not None and best is not None:
+            # Pairs without an event so far come last. They are kept where there is room, as it may be rare.
+            ranked = dict.fromkeys([number for number, _, _ in best] + alive)
+            alive = list(ranked)[: max(2, (len(alive) + 1) // 2)]
+            if variants is not None and best:
                 new = _new_pairs(variants, pairs[best[0][0]], pairs)
                 alive += range(len(pairs), len(pairs) + len(new))
                 seen |= {number: ([], []) for number in alive if number not in seen}
@@ -198,7 +199,7 @@ def _best(
     alive: list[int],
     delta: float,
     clock: _Clock,
-) -> list[tuple[int, bool, Event]] | None:
+) -> list[tuple[int, bool, Event]]:
     """Return pairs with a direction and an event, those that seem to show most first."""
     choices = []
     for number in alive:
@@ -208,7 +209,7 @@ def _best(
             if found is not None:
                 choices.append((found.score, number, swapped, found.event))
     choices.sort(key=lambda each: -each[0])
-    return [(number, swapped, event) for _, number, swapped, event in choices] or None
+    return [(number, swapped, event) for _, number, swapped, event in choices]
 
 
 def _bounded(
