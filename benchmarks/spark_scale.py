@@ -32,10 +32,13 @@ LABELS = 1_000_000
 REPEATED = 100  # labels, so that a user's rows repeat them
 PER_USER = 100  # rows
 HEAVY_KINDS = (
-    *("labels", "labels, added up before"),
-    *("bins, users bounded", "bins, added up before"),
+    "labels",
+    "labels, added up before",
+    "bins, users bounded",
+    "bins, added up before",
 )
 ROWS = 10_000_000
+MINUTES: dict[str, Any] = {"column": "x", "start": 0, "stop": 86_400, "width": 60}  # of a day
 
 
 @dataclass(frozen=True)
@@ -111,23 +114,13 @@ def profile_of_users(frame: Any) -> None:
 
 def bins_of_users(frame: Any) -> None:
     """Count bins, each user bounded."""
-    bin_counts(
-        frame, column="x", start=0, stop=86_400, width=60, user="who", max_records=MAX_LABELS
-    )
+    bin_counts(frame, **MINUTES, user="who", max_records=MAX_LABELS)
 
 
 def bins_added_up_before(frame: Any) -> None:
     """Count bins of rows that the caller added up: the records of each user and value."""
-    bin_counts(
-        frame.groupBy("who", "x").count(),
-        column="x",
-        start=0,
-        stop=86_400,
-        width=60,
-        user="who",
-        count="count",
-        max_records=MAX_LABELS,
-    )
+    added = frame.groupBy("who", "x").count()
+    bin_counts(added, **MINUTES, user="who", count="count", max_records=MAX_LABELS)
 
 
 JOBS: dict[str, Callable[[Any], object]] = {
@@ -142,7 +135,7 @@ JOBS: dict[str, Callable[[Any], object]] = {
     "profile, users bounded": profile_of_users,
     "profile, users bounded, three shuffles": in_three_shuffles(profile_of_users),
     "edges": lambda frame: Profile.from_edges(frame, source="who", target="x"),
-    "bins": lambda frame: bin_counts(frame, column="x", start=0, stop=86_400, width=60),
+    "bins": lambda frame: bin_counts(frame, **MINUTES),
     "bins, users bounded": bins_of_users,
     "bins, added up before": bins_added_up_before,
     "bins, users bounded, three shuffles": in_three_shuffles(bins_of_users),
