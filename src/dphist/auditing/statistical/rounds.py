@@ -121,7 +121,7 @@ def in_rounds(
             if any(each.epsilon > epsilon for each in progress.found):
                 progress.stopped = "refuted"
                 return progress
-            # Pairs without an event so far come last. They are kept where there is room, as it may be rare.
+            # Pairs without an event come last, but stay where there is room: theirs may be rare.
             ranked = dict.fromkeys([number for number, _, _ in best] + alive)
             alive = list(ranked)[: max(2, (len(alive) + 1) // 2)]
             if variants is not None and best:
