@@ -16,6 +16,7 @@ import duckdb
 from dphist.stopping import exceptions_wait
 
 _SECONDS_BETWEEN = 0.25
+_MOST_BEFORE_THE_END = 0.99  # an engine may say that all is read while it still counts
 
 
 class Done(float):
@@ -92,7 +93,7 @@ def reported(measure: Measure, progress: Report | None) -> Iterator[None]:
     ----------
     measure : tells the state of the work; called from the thread.
     progress : function of a `Done`, which is a float, or None
-        Gets a nondecreasing fraction from 0 to 1, and 1 when the block has succeeded. It is called
+        Gets a nondecreasing fraction, which is 1 only when the block has succeeded. It is called
         from another thread. If it raises, or `measure` does, it is not called again: progress must
         never cost a result.
     """
@@ -122,7 +123,7 @@ def reported(measure: Measure, progress: Report | None) -> Iterator[None]:
         while not ended.wait(_SECONDS_BETWEEN):
             try:
                 last = measure()
-                shown = max(shown, min(last.fraction, 1.0))
+                shown = max(shown, min(last.fraction, _MOST_BEFORE_THE_END))
                 if shown > 0 or last.done or last.note:
                     report(last, shown)
             except Exception:
@@ -173,9 +174,6 @@ class RowsRead:
 
     __slots__ = ("_read", "total")
 
-    # Reading is most of the work but not all: the end alone is 1.
-    _ALL_READ = 0.99
-
     def __init__(self, total: int | None = None) -> None:
         self.total = total
         self._read = 0
@@ -190,4 +188,4 @@ class RowsRead:
         if not total:
             return Measured(-1.0, None, read)
         note = "counting" if read >= total else ""
-        return Measured(min(read / total, self._ALL_READ), total, read, note=note)
+        return Measured(read / total, total, read, note=note)
