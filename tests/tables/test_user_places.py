@@ -65,12 +65,8 @@ def test_rows_dropped_are_those_of_plain_python(kind: str, monkeypatch: pytest.M
         assert sorted(np.concatenate(list(parts.dropped(most, 2))).tolist()) == expected
 
 
-@pytest.mark.parametrize("labels", [90, 127, 128, 300])
-def test_the_places_of_a_user_with_many_labels_do_not_wrap(
-    labels: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As with 2^31 labels and places of 32 bits; a wrapped place is negative, so within bounds."""
-    monkeypatch.setattr(user_places, "_SHORT", np.int8)
+@pytest.mark.parametrize("labels", [90, 300])
+def test_places_of_a_user_with_many_labels(labels: int) -> None:
     draw = random.Random(labels)
     pairs = pairs_of([(1, label, draw.getrandbits(64)) for label in range(labels)])
     for most in (1, 80):
@@ -82,13 +78,24 @@ def test_no_rows_drop_nothing() -> None:
     assert not list(UserParts(0).dropped(1, 1))
 
 
-def test_a_user_s_rows_stand_together_whatever_others_are_called() -> None:
-    """The high bits of the users are equal: stirring is undone beforehand."""
-    undone = pow(0x9E3779B97F4A7C15, -1, 2**64)
-    draw = random.Random(3)
-    rows = [(draw.randrange(5) * undone % 2**64, n, draw.getrandbits(64)) for n in range(60)]
-    pairs = pairs_of(rows)
-    assert sorted(drop_rows(pairs, 3).tolist()) == in_python(pairs, 3)
+def unstirred(number: int) -> int:
+    """Return the user that `user_places` stirs to a number."""
+    first, second = (pow(int(odd), -1, 2**64) for odd in user_places._ODD)
+    number = number * second % 2**64
+    return (number ^ number >> 32) * first % 2**64
+
+
+@pytest.mark.parametrize("place", [0, 8, 23, 48, 60])
+def test_users_who_are_alike_where_rows_are_ordered(place: int) -> None:
+    """Users that agree in the bits by which rows are ordered, and others, with equal labels."""
+    draw = random.Random(place)
+    users = [unstirred(number << place) for number in range(5)] + [1, 2]
+    assert len({int(user) for user in user_places._stir(np.array(users, np.uint64))}) == 7
+    ranks = {(user, label): draw.getrandbits(64) for user in users for label in range(12)}
+    rows = [draw.choice(list(ranks)) for _ in range(200)]
+    pairs = pairs_of([(*row, ranks[row]) for row in rows])
+    for most in (1, 3, 12):
+        assert sorted(drop_rows(pairs, most).tolist()) == in_python(pairs, most)
 
 
 def test_what_a_user_drops_does_not_depend_on_others() -> None:

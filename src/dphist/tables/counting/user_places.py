@@ -12,18 +12,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from dphist.arrays import AnyArray, BoolArray, IntArray, WordArray
+from dphist.tables.counting.radix import order_by
 
 ROW_BYTES = 60
 """About the memory of a row here, in bytes: three numbers, twice at times, and its result."""
 
-_PART_ROWS = 1 << 17  # the arrays of so many rows fit the cache of a processor
+_PART_ROWS = 1 << 16  # the arrays of so many rows fit the cache of a processor
 _MOST_BITS = 16  # of the number of a part
+# The rows of a part are ordered by some bits of the user, and among these by some of the rank.
+_KEY_BITS, _RANK_BITS = 48, 24
 
-_SHORT = np.int32  # of places, which are added up faster than in 64 bits
-
-# Multiplied by this odd number, the high bits of close whole numbers differ (Knuth 6.4).
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_ONE = np.uint64(1)
+_ODD = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +75,7 @@ class UserParts:
         if not self._bits:
             self._parts[0].append(pairs)
             return
-        part = ((pairs.users * _GOLDEN) >> np.uint64(64 - self._bits)).astype(np.uint16)
+        part = (_stir(pairs.users) >> np.uint64(64 - self._bits)).astype(np.uint16)
         ordered = pairs.take(np.argsort(part, kind="stable"))  # of 16 bits: sorted by counting
         ends = np.cumsum(np.bincount(part, minlength=len(self._parts))).tolist()
         for own, start, end in zip(self._parts, [0, *ends], ends, strict=False):
@@ -109,83 +108,69 @@ def drop_rows(pairs: Pairs, most: int) -> WordArray:
     Returns
     -------
     (dropped,) uint64, from `pairs.labels`
+
+    Notes
+    -----
+    Rows are ordered by some bits of the user and the high bits of the rank. Where these do not
+    distinguish two users, or two labels of a user, all rows with these bits of the user are
+    compared exactly.
     """
     if not len(pairs):
         return pairs.labels
-    pairs = pairs.take(_by_user(pairs.users))
-    starts = np.append(0, np.flatnonzero(pairs.users[1:] != pairs.users[:-1]) + 1)
-    sizes = np.diff(starts, append=len(pairs))
-    found = [pairs.labels[:0]]
-    widths = _widths(int(sizes.max()))
-    of_width = np.searchsorted(widths, sizes)
-    for number, width in enumerate(widths.tolist()):
-        chosen = np.flatnonzero(of_width == number)
-        if width > 1 and len(chosen):  # a single row is always kept
-            gone = _drop_similar(pairs, starts[chosen], sizes[chosen], width, most)
-            if gone is None:
-                return _drop_exactly(pairs, most)
-            found.append(gone)
-    return np.concatenate(found)
+    keys = _keys_of(pairs)
+    order = order_by(keys, _KEY_BITS)
+    keys, users, labels = keys[order], pairs.users[order], pairs.labels[order]
+    new_user, new_label = _changes(users), _changes(labels)
+    new_bits = _changes(keys >> np.uint64(_RANK_BITS))
+    alike = (new_user & ~new_bits) | (new_label & ~_changes(keys))
+    new_label |= new_user
+    if not alike.any():
+        return labels[_beyond(new_user, new_label, most)]
+    exact = _whole_groups(alike, new_bits)
+    clear = ~exact
+    found = labels[clear][_beyond(new_user[clear], new_label[clear], most)]
+    return np.concatenate([found, _drop_exactly(pairs.take(order[exact]), most)])
 
 
-def _by_user(users: WordArray) -> IntArray:
-    """Return an order of rows in which all rows of a user stand together.
+def _whole_groups(chosen: BoolArray, new_group: BoolArray) -> BoolArray:
+    """Return which rows are in a group that has a chosen row."""
+    groups = np.cumsum(new_group) - 1
+    found = np.zeros(groups[-1] + 1, np.bool_)
+    found[groups[chosen]] = True
+    rows: BoolArray = found[groups]
+    return rows
 
-    Rows are sorted by 32 bits of the user, stirred: twice by 16 bits, which NumPy does by counting,
-    four times as fast as it sorts words. If two users agree in these bits, their rows may
-    alternate; then whole numbers are sorted, which takes longer.
+
+def _keys_of(pairs: Pairs) -> WordArray:
+    """Return some bits of each row's user, followed by the high bits of its rank."""
+    keys = _stir(pairs.users)
+    keys <<= np.uint64(_MOST_BITS)  # bits that the rows of a part have in common
+    keys >>= np.uint64(64 - _KEY_BITS + _RANK_BITS)
+    keys <<= np.uint64(_RANK_BITS)
+    keys |= pairs.ranks >> np.uint64(64 - _RANK_BITS)
+    return keys
+
+
+def _beyond(new_user: BoolArray, new_label: BoolArray, most: int) -> BoolArray:
+    """Return which rows are dropped, ordered by user, and by labels with different ranks.
+
+    Parameters
+    ----------
+    new_user, new_label : whether a row is the first of its user, or of its user and label.
     """
-    stirred = users * _GOLDEN
-    low, high = ((stirred >> np.uint64(place)).astype(np.uint16) for place in (16, 32))
-    order: IntArray = np.argsort(low, kind="stable")
-    order = order[np.argsort(high[order], kind="stable")]
-    noticed = _changes(low[order]) | _changes(high[order])
-    if (_changes(users[order]) & ~noticed).any():
-        return np.argsort(users, kind="stable")
-    return order
-
-
-def _drop_similar(
-    pairs: Pairs, starts: IntArray, sizes: IntArray, width: int, most: int
-) -> WordArray | None:
-    """Return the labels of dropped rows of users with about as many rows, at most `width` each.
-
-    The users are the rows of a matrix, in which each is sorted by itself: by the high bits of the
-    rank, then the column. None if these bits do not tell two labels of a user apart.
-    """
-    columns = np.arange(width)
-    low = (_ONE << np.uint64((width - 1).bit_length())) - _ONE
-    present = columns < sizes[:, None]
-    packed = pairs.ranks[np.minimum(starts[:, None] + columns, len(pairs) - 1)]
-    packed &= ~low
-    packed |= columns.astype(np.uint64)
-    packed[~present] = ~np.uint64(0)  # at the end: a column that is present is never larger
-    packed.sort(axis=1)
-
-    def labels_at(users: IntArray, places: IntArray) -> WordArray:
-        found: WordArray = pairs.labels[
-            starts[users] + (packed[users, places] & low).view(np.int64)
-        ]
-        return found
-
-    # Rows of one label have one rank.
-    repeated = np.zeros(packed.shape, np.bool_)
-    np.less_equal(packed[:, 1:] ^ packed[:, :-1], low, out=repeated[:, 1:])
-    repeated &= present
-    users, places = np.nonzero(repeated)
-    if (labels_at(users, places) != labels_at(users, places - 1)).any():
-        return None
-    gone = repeated
-    if width > most:
-        # A place that wrapped would be below the bound, and its label kept.
-        kind = _SHORT if width <= np.iinfo(_SHORT).max else np.int64
-        gone = repeated | np.greater(np.cumsum(~repeated, axis=1, dtype=kind), most)
-        gone &= present
-    return labels_at(*np.nonzero(gone))
+    starts = np.flatnonzero(new_label)
+    first = np.flatnonzero(new_user[starts])
+    last = np.append(first[1:], len(starts))
+    kept = np.minimum(first + most, last)
+    rows = np.append(starts, len(new_label))
+    lengths = np.stack([rows[kept] - rows[first], rows[last] - rows[kept]], axis=1)
+    beyond = np.repeat(np.tile([False, True], len(first)), lengths.ravel())
+    beyond |= ~new_label
+    return beyond
 
 
 def _drop_exactly(pairs: Pairs, most: int) -> WordArray:
-    """As `drop_rows`, also where labels of a user have equal ranks, or nearly so."""
+    """As `drop_rows`, also where labels of a user have equal ranks."""
     pairs = pairs.take(np.lexsort((pairs.labels, pairs.ranks, pairs.users)))
     new_user = _changes(pairs.users)
     new_rank = new_user | _changes(pairs.ranks)
@@ -199,14 +184,17 @@ def _drop_exactly(pairs: Pairs, most: int) -> WordArray:
     return found
 
 
+def _stir(users: WordArray) -> WordArray:
+    """Return numbers whose high bits differ for close, or round, numbers; a bijection."""
+    stirred = users * _ODD[0]
+    stirred ^= stirred >> np.uint64(32)
+    stirred *= _ODD[1]
+    return stirred
+
+
 def _changes(words: AnyArray) -> BoolArray:
     """Return which numbers differ from the one before; the first does."""
-    return np.append(True, words[1:] != words[:-1])
-
-
-def _widths(largest: int) -> IntArray:
-    """Return widths of matrices from 1 on: powers of two and the middles between them."""
-    found = [1, 2]
-    while found[-1] < largest:
-        found += [found[-1] * 3 // 2, found[-1] * 2]
-    return np.array(found)
+    changes = np.empty(len(words), np.bool_)
+    changes[:1] = True
+    np.not_equal(words[1:], words[:-1], out=changes[1:])
+    return changes
