@@ -43,10 +43,8 @@ def hold_pairs(rows: DuckRows) -> DuckRows:
     """Return the same rows in a form that gives them again each time they are evaluated."""
     if rows.size is not None:
         return rows
-    rows.create(_PAIRS)
-    table = rows.connection.table(_PAIRS)
-    held = DuckRows(rows.connection, table, spent=(_PAIRS,))
-    size = int(held.fetch(["count(*)"])[0][0])
+    size = rows.create(_PAIRS)
+    held = DuckRows(rows.connection, rows.connection.table(_PAIRS), spent=(_PAIRS,))
     # How long many rows are decides nothing, and reading their text takes a while.
     nbytes = int(held.fetch([held.lengths("who", "term")])[0][0] or 0) if size <= FEW_ROWS else 0
     return replace(held, size=size, nbytes=nbytes)

@@ -55,8 +55,8 @@ def open_private_connection(stack: ExitStack, *, large: bool = False) -> duckdb.
         stack.push(lambda kind, *_: _close(database, connection, kind, process))
         asked = resources()
         memory = asked.bytes or default_memory(_quarter(connection), large=large)
-        connection.execute(f"SET memory_limit = '{memory}B'")
-        _set_threads(connection, asked.threads)
+        threads = asked.threads or min(_processors(connection), _MOST_THREADS)
+        connection.execute(f"SET memory_limit = '{memory}B'; SET threads = {threads}")
         _keep_count_of_progress(connection)
     return connection
 
@@ -86,7 +86,6 @@ def _idle_database(folder: str) -> duckdb.DuckDBPyConnection | None:
             return None
         try:
             database.execute(f"SET temp_directory = '{_quoted(folder)}'")
-            database.execute("RESET memory_limit")
         except duckdb.Error:
             database.close()
             return None
@@ -156,10 +155,9 @@ def _is_emptied(database: duckdb.DuckDBPyConnection) -> bool:
     One that has spilled cannot: it may hold files in its folder, and DuckDB allows it no other.
     """
     try:
-        database.execute(f"DROP VIEW IF EXISTS {GIVEN}")
         for (name,) in database.execute("SELECT table_name FROM duckdb_tables()").fetchall():
             database.execute(f'DROP TABLE "{name}"')
-        database.execute("SET temp_directory = ''")
+        database.execute(f"DROP VIEW IF EXISTS {GIVEN}; SET temp_directory = ''")
     except duckdb.Error:
         return False
     return True
@@ -188,8 +186,7 @@ def _keep_count_of_progress(connection: duckdb.DuckDBPyConnection) -> None:
     both settings; then it neither prints nor tracks.
     """
     with suppress(duckdb.InvalidInputException):
-        connection.execute("SET enable_progress_bar_print = false")
-        connection.execute("SET enable_progress_bar = true")
+        connection.execute("SET enable_progress_bar_print = false; SET enable_progress_bar = true")
 
 
 MORE_ROOM = "give memory='8GB', or temp='FOLDER' on a larger disk (in Python by dphist.Resources)"
@@ -222,19 +219,27 @@ def memory_limit() -> int:
         return default_memory(_quarter(connection), large=True)
 
 
-def _set_threads(connection: duckdb.DuckDBPyConnection, threads: int | None) -> None:
-    """Set the number of threads; by default that of the usable processors, at most 8."""
-    if threads is None:
-        connection.execute("RESET threads")
-        found = connection.execute("SELECT current_setting('threads')").fetchall()[0][0]
-        threads = min(int(found), _MOST_THREADS)
-    connection.execute(f"SET threads = {threads}")
+# What DuckDB's settings are by default. It is asked once in a process: a query takes longer than to
+# open a database that is kept.
+_default: dict[str, str] = {}
+
+
+def _default_of(connection: duckdb.DuckDBPyConnection, setting: str) -> str:
+    if setting not in _default:
+        connection.execute(f"RESET {setting}")
+        found = connection.execute(f"SELECT current_setting('{setting}')").fetchall()
+        _default[setting] = str(found[0][0])
+    return _default[setting]
+
+
+def _processors(connection: duckdb.DuckDBPyConnection) -> int:
+    """Return the number of usable processors."""
+    return int(_default_of(connection, "threads"))
 
 
 def _quarter(connection: duckdb.DuckDBPyConnection) -> int:
     """Return a quarter of the machine's memory, in bytes; DuckDB's default limit is 80 %."""
-    limit = connection.execute("SELECT current_setting('memory_limit')").fetchall()[0][0]
-    return int(_bytes(limit) / 0.8 / 4)
+    return int(_bytes(_default_of(connection, "memory_limit")) / 0.8 / 4)
 
 
 def _bytes(text: str) -> float:

@@ -115,10 +115,18 @@ class DuckRows:
         self.given.create_view(GIVEN, replace=True)
         return self.connection.sql(self.steps)
 
-    def create(self, table: str) -> None:
-        """Evaluate the rows into a table; what was given is no longer held."""
-        self.relation.create(table)
-        self.connection.execute(f"DROP VIEW IF EXISTS {GIVEN}")
+    def create(self, table: str) -> int:
+        """Evaluate the rows into a table; what was given is no longer held.
+
+        Returns
+        -------
+        The number of rows.
+        """
+        self.given.create_view(GIVEN, replace=True)
+        query = f"CREATE TABLE {table} AS {self.steps or f'FROM {GIVEN}'}"
+        found = self.connection.execute(query).fetchall()
+        self.connection.execute(f"DROP VIEW {GIVEN}")
+        return int(found[0][0])
 
     def create_last(self, table: str) -> None:
         """As `create`, after which the spent tables are dropped."""

@@ -88,13 +88,12 @@ class ArrowSource(StreamedSource):
         super().__init__(stack, wanted, dict(zip(roles, kinds, strict=True)), wall)
 
     def rows(self) -> DuckRows:
-        """Return the rows in memory, where DuckDB scans them with all its threads."""
+        """Return the rows in memory."""
         table = self.wall(self._table)
-        self._connection = open_private_connection(self._stack, large=True)
         if self.progress is None:
-            given = self._connection.from_arrow(table)
-            return DuckRows(self._connection, given, size=len(table), nbytes=table.nbytes)
+            return self._in_memory(table)
         # DuckDB does not say how much of a table in memory it has read.
+        self._connection = open_private_connection(self._stack, large=True)
         reader = reader_of(self._counted(batches_of(table), len(table)), self.wall)
         return DuckRows(self._connection, self._connection.from_arrow(reader))
 
@@ -153,10 +152,19 @@ class PandasSource(StreamedSource):
         name = self._objects.get(role)
         return super().identity(role) if name is None else f"objects of type {name}"
 
+    def rows(self) -> DuckRows:
+        """Return the rows: few are converted at once, and more as they are streamed."""
+        if self._rows > ROWS_AT_ONCE or self.progress is not None:
+            return super().rows()
+        return self._in_memory(self.wall(lambda: pa.Table.from_batches(self.batches())))
+
     def batches(self) -> Batches:
         """Yield the rows in batches."""
-        rows = len(next(iter(self._columns.values())))
-        yield from self._counted(self._parts(rows), rows)
+        yield from self._counted(self._parts(self._rows), self._rows)
+
+    @property
+    def _rows(self) -> int:
+        return len(next(iter(self._columns.values())))
 
     def _parts(self, rows: int) -> Batches:
         for start in range(0, max(rows, 1), ROWS_AT_ONCE):

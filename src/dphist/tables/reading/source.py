@@ -96,6 +96,12 @@ class StreamedSource(Source):
         self._connection = open_private_connection(self._stack, large=True)
         return DuckRows(self._connection, self._connection.from_arrow(reader))
 
+    def _in_memory(self, table: pa.Table) -> DuckRows:
+        """Return rows that are in memory, which DuckDB scans with all its threads."""
+        self._connection = open_private_connection(self._stack, large=True)
+        given = self._connection.from_arrow(table)
+        return DuckRows(self._connection, given, size=len(table), nbytes=table.nbytes)
+
     def run(self, call: Callable[[], T]) -> T:
         """Return ``call()``; Ctrl-C immediately stops a query of the private DuckDB."""
         with reported(self._read.measured, self.progress):
