@@ -50,8 +50,14 @@ def check_audit(root: Path = ROOT) -> str:
     )
     if found is None:
         raise CheckError("docs/audit.md states no version and day: make audit")
-    age = (date.fromisoformat(check_changelog(root)) - date.fromisoformat(found[2])).days
-    if not 0 <= age <= AUDIT_DAYS:
+    day = check_changelog(root)
+    age = (date.fromisoformat(day) - date.fromisoformat(found[2])).days
+    if age < 0:
+        raise CheckError(
+            f"the audit of {found[2]} is later than the changelog's {day}: give the changelog the "
+            "day of the release"
+        )
+    if age > AUDIT_DAYS:
         raise CheckError(
             f"the audit of {found[2]} is not of the last {AUDIT_DAYS} days: make audit"
         )

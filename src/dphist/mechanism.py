@@ -228,7 +228,7 @@ class MechanismBase(Maker):
         return [self.guarantee] if direct is None else [self.guarantee, direct]
 
     def epsilon_at(self, delta: Exact, releases: int = 1) -> Fraction | None:
-        """Return the least epsilon known of so many releases at a total delta.
+        """Return the smallest epsilon known for `releases` releases at a total delta.
 
         None where that delta is too small for any. Releases may be chosen after earlier results;
         their number and this mechanism are fixed beforehand.
@@ -262,7 +262,7 @@ class MechanismBase(Maker):
         Parameters
         ----------
         delta : the event then covers the (epsilon, delta)-DP of `to_approx_dp(delta)`; required for
-            mechanisms whose guarantee is approximate zCDP alone.
+            mechanisms with a guarantee in approximate zCDP alone.
 
         Returns
         -------

@@ -96,9 +96,9 @@ def count_labels(
         such as BigQuery into an asterisk.
     label, user : columns of any type that the warehouse can write as text. Two values are one label
         or user exactly if their texts have the same bytes: no collation of the warehouse merges
-        two. Cast users to text or integers before: two users whose values have one text, such as
-        floats that are shown rounded, are bounded as one, and neither is protected. Rows without a
-        user or a label are dropped.
+        two. Cast users to text or integers before: two users with values of the same text, such
+        as floats that are shown rounded, are bounded as one, and neither is protected. Rows without
+        a user or a label are dropped.
     max_labels : maximum number of labels of one user; each user keeps that many, chosen at random
         and independently of other users.
     count : column of whole numbers, if a row is that many records (default: each row is one).

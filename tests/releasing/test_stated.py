@@ -69,6 +69,13 @@ def test_an_old_audit_is_found(day, good, copy) -> None:
             stated.check_audit(copy)
 
 
+def test_a_release_dated_before_its_audit_is_found(copy) -> None:
+    _edited(copy / "CHANGELOG.md", r"^## .*", f"## {stated.version()} (2026-12-01)")
+    _edited(copy / "docs/audit.md", r"^Version \S+, \d{4}-\d\d-\d\d", "Version 0.2.0, 2026-12-02")
+    with pytest.raises(CheckError, match="later than the changelog's 2026-12-01"):
+        stated.check_audit(copy)
+
+
 def test_the_oldest_versions_tested_are_those_declared() -> None:
     """A bound that somebody lowers or raises has to be tested again: `make constraints`."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

@@ -28,6 +28,8 @@ FIGURES: dict[str, Callable[[], None]] = {
     "adaptive-tree": ranges.adaptive_tree,
     "threshold": labels.threshold,
     "top-labels": labels.top_labels,
+    "discover-labels": labels.discover_labels,
+    "pay-what-you-get": labels.pay_what_you_get,
     "streams": streams.noise_over_time,
     "counter": streams.counter,
 }

@@ -43,8 +43,8 @@ class CumulativeCounts(GeometricMechanism):
 
     Guarantee
     ---------
-    Pure epsilon-DP. Neighbors differ by adding or removing records whose cells number at
-    most `sensitivity`. Covered are all outputs of `release` and `measure`; not covered is
+    Pure epsilon-DP. Neighbors differ by adding or removing records with at most
+    `sensitivity` cells in all. Covered are all outputs of `release` and `measure`; not covered is
     the time they take, and a `largest` that was taken from the data.
 
     Notes

@@ -102,8 +102,8 @@ class AnonymizedMechanism(MechanismBase):
         total : public guess of the number of records; required but with a release. Where a
             mechanism has a public total, number of labels or largest count, the profile follows
             from it when `total` is omitted; a guess comes much nearer on real data.
-        shape : exponent s of the public profile, whose i-th count falls like 1 / i^s; or an
-            older release that is likely to be alike (then without `total`).
+        shape : exponent s of the public profile: its i-th count falls like 1 / i^s. Or an older
+            release that is likely to be alike (then without `total`).
         """
         public, draws = self._public(total, shape), self._draws_on
         return error_on(public, lambda source: self.release(public, source).value, draws(public))

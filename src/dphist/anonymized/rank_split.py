@@ -61,7 +61,7 @@ class RankSplit(GeometricMechanism):
     Guarantee
     ---------
     Pure epsilon-DP, whatever the true total. Neighbors differ by adding or removing
-    records whose cells number at most `sensitivity`. Covered is the whole release, its
+    records with at most `sensitivity` cells in all. Covered is the whole release, its
     length and its private total included; not covered is the time it takes, and a `total`
     that was taken from the data. A private total above 2**50 records, less its margin, ends in a
     `SizeError`, which the guarantee covers.

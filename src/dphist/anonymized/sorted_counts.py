@@ -45,16 +45,16 @@ class SortedCounts(GeometricMechanism):
         in the data are ignored, and missing ones have count 0.
     inference : "isotonic", "sort" or "none"
         How the noisy counts become a non-increasing sequence: the least-squares projection
-        (the paper's S-bar), sorting (its S-tilde-r), or not at all (its S-tilde, whose
-        profile, a profile having no order, equals that of "sort").
+        (the paper's S-bar), sorting (its S-tilde-r), or not at all (its S-tilde; a
+        profile has no order, so this profile equals that of "sort").
     sensitivity : int
         Cells one privacy unit can change: 1 for a record, 2 for an edge of an undirected
         graph, M for a user with at most M records.
 
     Guarantee
     ---------
-    Pure epsilon-DP. Neighbors differ by adding or removing records whose cells number at
-    most `sensitivity`. Covered are all outputs of `release` and `measure`; not covered is
+    Pure epsilon-DP. Neighbors differ by adding or removing records with at most
+    `sensitivity` cells in all. Covered are all outputs of `release` and `measure`; not covered is
     the time they take, and a `labels` that was taken from the data.
 
     Notes

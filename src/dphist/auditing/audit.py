@@ -35,7 +35,7 @@ def audit(
     Three layers, the strongest first. *Exact* enumerates all that happens on small data, of
     mechanisms of dphist and of callables that take their randomness from a parameter `source`.
     *Replay* compares what is asked of the noise on two neighbors, of mechanisms of dphist and of
-    callables whose sampler is wrapped by `dphist.auditing.replay.replayable`. *Statistical* counts
+    callables with a sampler wrapped by `dphist.auditing.replay.replayable`. *Statistical* counts
     an event in many runs: some choose it, others bound its probability on each of two neighbors.
     That an audit refutes nothing proves nothing: `layers` says what was covered, and `power` how
     large a fault the runs would have shown.

@@ -56,7 +56,7 @@ def compare(
     Parameters
     ----------
     mechanisms : sequence, or mapping of names
-        Each a class of mechanisms, such as ``dh.AdaptiveScan``; a mechanism, whose epsilon is
+        Each a class of mechanisms, such as ``dh.AdaptiveScan``; a mechanism, with its epsilon
         replaced; ``functools.partial`` of a class; or a function that takes epsilon and returns a
         mechanism. A mechanism of your own needs a method `release`. Parameters that a class
         requires, such as the number of labels, are taken from the data, and the result says so.
@@ -69,10 +69,10 @@ def compare(
     seconds : time for everything. A run that does not end in time is cut, and the result lists
         what was left out. (Runs are cut in the main thread only, and not on Windows.)
     target : a cell is finished when the standard error is this share of the error,
-    most : or after so many runs.
+    most : or after this many runs.
     output : a CSV file, written after each cell. If it exists, the comparison goes on from it;
-        a file of other data, delta or version of dphist is refused. A mechanism of yours whose
-        file was edited since is measured anew.
+        a file of other data, delta or version of dphist is refused. A mechanism of yours is
+        measured anew if its file was edited since.
     progress : called with a sentence after each cell.
 
     Returns

@@ -40,7 +40,7 @@ class LabelCounts:
     Attributes
     ----------
     max_labels : int or None
-        Maximum number of labels whose counts one user changes (Delta_0); None if unbounded.
+        Maximum number of counts that one user changes (Delta_0); None if unbounded.
     max_count : int
         Maximum change by one user of the count of a label (Delta_infinity), in records.
     unit : str

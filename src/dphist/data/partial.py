@@ -55,7 +55,7 @@ class Partial:
         return f"Partial({kind}, part {part} of {parts}; not shown)"
 
     def to_arrow(self) -> pa.Table:
-        """Return the counts as an Arrow table whose metadata is the head; secret."""
+        """Return the counts as an Arrow table with the head as its metadata; secret."""
         return self.table.replace_schema_metadata({_KEY: json.dumps(dict(self.head))})
 
     @classmethod

@@ -374,7 +374,7 @@ class Profile(Diagram):
         return cls(*pairs, 1 if directed else 2, ONE_EDGE)
 
     def conjugate(self) -> "Profile":
-        """Return the profile whose rows are this one's columns, with the same sensitivity.
+        """Return the profile that has this one's columns as its rows, with the same sensitivity.
 
         >>> Profile.from_counts([3, 1]).conjugate().sorted_counts()
         array([2, 1, 1])

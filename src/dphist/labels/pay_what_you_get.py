@@ -190,8 +190,8 @@ class PayWhatYouGet(MechanismBase):
 
         Returns
         -------
-        Release of a LabelTable of labels, the most common first, without counts; a last row whose
-        label is null says that fewer than k were found.
+        Release of a LabelTable of labels, the most common first, without counts; a null label in
+        the last row says that fewer than k were found.
 
         Raises
         ------

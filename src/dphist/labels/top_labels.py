@@ -44,7 +44,7 @@ class TopLabels(LabelsMechanism):
 
     Every one of the `candidates` largest counts gets Gumbel noise, and so does a threshold above
     the next count. Labels above the noisy threshold are returned, at most k, the largest first.
-    A last row whose label is null says that fewer than k were found.
+    A null label in the last row says that fewer than k were found.
 
     Guarantee
     ---------

@@ -105,7 +105,7 @@ class TopThreshold(LabelsMechanism):
         return ApproxZCDP(self.max_labels * self.epsilon**2 / 2, self.delta, self._unit)
 
     def epsilon_at(self, delta: Exact, releases: int = 1) -> Fraction | None:
-        """Return the least epsilon known of so many releases at a total delta.
+        """Return the smallest epsilon known for `releases` releases at a total delta.
 
         None where that delta is too small for any. It is that of exact Gaussian noise, and of one
         release the one for which nearly the larger of the deltas of threshold and noise is paid, in

@@ -28,7 +28,7 @@ class LedgerAccounts(LedgerReading):
     ) -> None:
         """Add an account, of another data set or another unit; parameters as for `create`.
 
-        A budget is never renewed: new data whose unit is their own, such as one patient's records
+        A budget is never renewed: new data with a unit of their own, such as one patient's records
         of November, get an account of their own.
         """
         budget = Budget(epsilon=epsilon, delta=delta, rho=rho, delta_of_entries=delta_of_entries)

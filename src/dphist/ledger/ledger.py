@@ -159,7 +159,7 @@ class Ledger(LedgerAccounts):
 
         Returns
         -------
-        Release, whose provenance names ledger, account and entry.
+        Release; its provenance names ledger, account and entry.
 
         Raises
         ------

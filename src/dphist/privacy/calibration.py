@@ -43,7 +43,7 @@ def calibrate(
     accounting: Proof = "best",
     **parameters: Any,
 ) -> M:
-    """Return a mechanism whose releases cost at most (epsilon, delta) in total.
+    """Return a mechanism that costs at most (epsilon, delta) for all releases together.
 
     The mechanism's epsilon is the largest, to 12 digits, for which the total claim is at most
     `epsilon`. If the mechanism has a delta parameter, `delta` is split between it and the noise to

@@ -79,7 +79,7 @@ class LeafCounts(RangesMechanism):
         return event_of_noise(self.guarantee, self.sensitivity)
 
     def answers(self, bins: NumberArray, noisy: Noisy) -> "BinAnswers":
-        """Return sums of bins, whose errors are independent."""
+        """Return sums of bins; errors of bins are independent."""
         return BinAnswers(bins, self.budget.variance(Fraction(1)))
 
     def _bin_width(self, answers: Answers, level: float) -> int:

@@ -14,7 +14,7 @@ from dphist.tables.reading.types import is_key_type
 class LabelTable(Tabular):
     """Released labels, in the order of the release.
 
-    Columns ``label`` and, where counts are released, ``count``. A last row whose label is null
+    Columns ``label`` and, where counts are released, ``count``. A null label in the last row
     says that fewer labels than wanted were found.
     """
 

@@ -78,7 +78,7 @@ class ContinualMechanism(MechanismBase):
         How many events of one user count; further ones are taken for empty. Then users are
         protected with all their events, otherwise single events.
     windows : int, optional
-        Counts of past windows are wanted, which begin and end at multiples of so many events.
+        Counts of past windows are wanted, which begin and end at multiples of this many events.
     readings : int, optional
         At how many times the stream is read at most; as often as there are events when omitted.
         Fewer make the threshold lower.
@@ -363,7 +363,7 @@ class ContinualMechanism(MechanismBase):
         return f"all events of one user, of which at most {self.max_events_per_user} count"
 
     def epsilon_at(self, delta: Exact, releases: int = 1) -> Fraction | None:
-        """Return the least epsilon known of so many such streams at a total delta.
+        """Return the smallest epsilon known for `releases` such streams at a total delta.
 
         None where that delta is too small for any.
         """

@@ -199,7 +199,7 @@ class ContinualHistogram(StreamReadings):
         user : column of users; required with `max_events_per_user`.
         key : where the batch comes from, and last a whole number that grows from batch to batch of
             this origin, such as ("topic", partition, offset). A durable stream keeps it in the
-            commit of the events. A batch whose number is not above that of the last one counted
+            commit of the events. A batch with a number not above that of the last one counted
             from there is not counted again: so a consumer that repeats batches after a crash
             counts each exactly once. A repeated batch must have the same events, and batches must
             not overlap: continue behind `position`.

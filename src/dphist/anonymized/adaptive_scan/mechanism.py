@@ -50,8 +50,8 @@ class AdaptiveScan(GeometricMechanism):
 
     Guarantee
     ---------
-    Pure epsilon-DP. Neighbors differ by adding or removing records whose cells number at
-    most `sensitivity`. Covered is the whole release, its lengths and blocks included; not
+    Pure epsilon-DP. Neighbors differ by adding or removing records with at most
+    `sensitivity` cells in all. Covered is the whole release, its lengths and blocks included; not
     covered is the time it takes.
 
     Notes

@@ -66,8 +66,8 @@ class PrivHist(GeometricMechanism):
 
     Guarantee
     ---------
-    Pure epsilon-DP. Neighbors differ by adding or removing records whose cells number at
-    most `sensitivity`. Covered is the whole release, its lengths and its private total
+    Pure epsilon-DP. Neighbors differ by adding or removing records with at most
+    `sensitivity` cells in all. Covered is the whole release, its lengths and its private total
     included; not covered is the time it takes. Where noisy numbers ask for more than 2**25 counts,
     a `SizeError` ends the release, which the guarantee covers.
 

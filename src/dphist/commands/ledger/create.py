@@ -21,7 +21,7 @@ def add(command: argparse.ArgumentParser) -> None:
     """Add options and what the action does."""
     command.epilog = (
         "--epsilon alone allows pure releases, with --delta all; --rho alone allows zCDP, with "
-        "--delta approximate zCDP. The budget is never renewed: new data, whose unit is their own, "
+        "--delta approximate zCDP. The budget is never renewed: new data with a unit of their own "
         "get an account of their own ('dphist ledger open')."
     )
     command.set_defaults(run=_create)

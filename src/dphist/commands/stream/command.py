@@ -89,7 +89,7 @@ def add_stream(commands: Commands, summary: str) -> None:
         help=help_of(
             ContinualMechanism,
             "horizon",
-            ', or "none" for a stream whose noise grows slowly with time; needs --readings',
+            ', or "none" for a stream with noise that grows slowly with time; needs --readings',
         ),
     )
     command.add_argument(

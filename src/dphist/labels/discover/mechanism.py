@@ -47,8 +47,8 @@ class DiscoverLabels(LabelsMechanism):
     A user shares a weight of 1 (in l2 norm) among the user's labels. Every label's total gets
     Gaussian noise, in each of several looks. Noisy totals, which are not released, decide where
     users put their weight in the next look: on labels near the threshold, rather than on labels
-    that are far above it or out of reach. Labels whose looks add up to more than the threshold are
-    released, in the order of labels.
+    that are far above it or out of reach. A label is released if its looks add up to more
+    than the threshold. Released labels are sorted by value.
 
     Guarantee
     ---------
@@ -119,7 +119,7 @@ class DiscoverLabels(LabelsMechanism):
         return ApproxZCDP(self.epsilon**2 / 2, self.delta, self._unit)
 
     def epsilon_at(self, delta: Exact, releases: int = 1) -> Fraction | None:
-        """Return the least epsilon known of so many releases at a total delta.
+        """Return the smallest epsilon known for `releases` releases at a total delta.
 
         None where that delta is too small for any. It is the exact one of the noise, which is below
         what zCDP shows (`docs/proofs/discover_labels.md`, Lemma 5).

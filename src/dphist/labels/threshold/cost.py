@@ -73,7 +73,7 @@ class ThresholdCost(LabelsMechanism):
         return ApproxDP(total, self.delta, self._unit)
 
     def epsilon_at(self, delta: Exact, releases: int = 1) -> Fraction | None:
-        """Return the least epsilon known of so many releases at a total delta.
+        """Return the smallest epsilon known for `releases` releases at a total delta.
 
         None where that delta is too small for any. For Gaussian noise it is the exact one, which is
         below what zCDP shows (`docs/proofs/threshold.md`, Lemma 6), and of one release the one for

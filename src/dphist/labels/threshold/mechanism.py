@@ -51,7 +51,7 @@ Noise: TypeAlias = Literal["laplace", "gaussian"]
 @savable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class ThresholdHistogram(ThresholdCost):
-    """Counts with noise; of labels nobody listed, those whose noisy count is above a threshold.
+    """Counts with noise; of labels nobody listed, those with a noisy count above a threshold.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class ThresholdHistogram(ThresholdCost):
         sums of counts gets larger: see `error_of_sum`. Refuses counts that dphist has not made,
         unless their maker asserts `only_adds`. The attribute is True or False.
     sums_of : int
-        How many labels the sums have whose error is to be as small as possible (default: 1, single
+        Number of labels in the sums that are to have the smallest error (default: 1, single
         counts). Only correlated noise follows it.
 
     Guarantee
@@ -128,7 +128,7 @@ class ThresholdHistogram(ThresholdCost):
         "Whether users within the bounds, and users who had more, are counted too."
     )
     correlated: bool = parameter("Whether all listed labels have a part of the noise in common.")
-    sums_of: int = parameter("Labels in the sums whose error is to be small.")
+    sums_of: int = parameter("Labels in the sums that are to have a small error.")
 
     def __init__(
         self,

@@ -24,7 +24,7 @@ def is_correlated(
     noise : "laplace" or "gaussian"; only Gaussian noise is shared.
     labels : number of listed labels; None where labels come from the data.
     most : labels that one user changes at most.
-    sums_of : labels in the sums whose error is to be small.
+    sums_of : labels in the sums that are to have a small error.
     scale : standard deviation of the noise of a count, records.
 
     Raises
