@@ -232,6 +232,23 @@ def test_files_that_are_no_parts_are_refused(tmp_path: Path) -> None:
         Partial.from_arrow(table_of(ROWS))
 
 
+def test_a_byte_that_changed_in_the_counts_is_found(tmp_path: Path) -> None:
+    """As on a disk or a network that fails: else the sums are wrong, and nobody knows."""
+    whole, file = cut(lambda _: table_of(ROWS), count="n", max_labels=3)[0], tmp_path / "0.parquet"
+    whole.save(file)
+    content = file.read_bytes()
+    pages = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    found = 0
+    for place in range(0, pages, 3):
+        changed = bytes([content[place] ^ 0x55])
+        file.write_bytes(content[:place] + changed + content[place + 1 :])
+        try:
+            assert Partial.load(file).table == whole.table
+        except DphistError:
+            found += 1
+    assert found > pages / 6
+
+
 # --- What is refused
 
 

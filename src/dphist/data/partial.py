@@ -93,7 +93,7 @@ class Partial:
         OutputFileError
         """
         content = io.BytesIO()
-        pq.write_table(self.to_arrow(), content, compression="zstd")
+        pq.write_table(self.to_arrow(), content, compression="zstd", write_page_checksum=True)
         with staged_outputs() as outputs:
             outputs.write_private(path, content.getvalue())
 
@@ -109,7 +109,11 @@ class Partial:
             If it is no partial.
         """
         unread = InputFileError(f"{path} could not be read: it must be a file of Partial.save")
-        return cls.from_arrow(redact_errors(lambda: pq.read_table(path, partitioning=None), unread))
+
+        def read() -> pa.Table:
+            return pq.read_table(path, partitioning=None, page_checksum_verification=True)
+
+        return cls.from_arrow(redact_errors(read, unread))
 
 
 _FIRST = {"labels": "label", "records": "label", "bins": "slot"}
