@@ -26,7 +26,7 @@ coverage: $(VENV)/.dev
 	  --cov --cov-report=term
 
 verify: $(VENV)/.verify chromium
-	$(BIN)/python -m pytest -m verify -n 2 --durations=60 --durations-min=4
+	$(BIN)/python -m pytest -m verify -n 2 -rs --durations=60 --durations-min=4
 
 # Pages are checked in Chromium. Fonts: Chinese and emoji are among the labels of the tests.
 chromium:

@@ -204,3 +204,30 @@ def test_a_command_clears_at_its_start(elsewhere: Path, capsys: pytest.CaptureFi
     assert main(["labels", "--label", "x", "x.csv", "--epsilon", "1", "--dry-run"]) == 2
     assert list(elsewhere.iterdir()) == journals(elsewhere) == []
     capsys.readouterr()
+
+
+CREATED = {
+    "stream": "dh.ContinualHistogram.open('kept', epsilon=1, delta='1e-6', horizon=9)",
+    "ledger": "dh.Ledger.create('kept', epsilon=1, unit='one patient')",
+}
+WHEN = {"before": "", "after": "link(*names); "}
+
+
+@pytest.mark.parametrize("kind", CREATED)
+@pytest.mark.parametrize("when", WHEN)
+def test_a_state_whose_maker_was_killed_leaves_nothing(
+    kind: str, when: str, elsewhere: Path
+) -> None:
+    """It gets its name once it is whole; then it stays, and only its other name goes."""
+    killed(
+        elsewhere,
+        [OURS[0]],
+        "import dphist as dh\nlink = os.link\n"
+        f"def die(*names): {WHEN[when]}os.kill(os.getpid(), signal.SIGKILL)\n"
+        f"os.link = die\n{CREATED[kind]}\n",
+    )
+    assert len([path for path in elsewhere.iterdir() if path.suffix == ".part"]) == 1
+    leftovers.remove_abandoned()
+    left = ["kept"] if when == "after" else []
+    assert [path.name for path in elsewhere.iterdir()] == left
+    assert journals(elsewhere) == []

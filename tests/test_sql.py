@@ -227,6 +227,8 @@ def test_names_stay_names(dialect: str) -> None:
         ({"user": None}, "user must be a name"),
         ({"user": "a\\"}, "user must be a name"),
         ({"table": []}, "table must be"),
+        ({"table": None}, "table must be the name of a table, or a list"),
+        ({"table": 3}, "table must be the name of a table, or a list"),
         ({"table": ["a", 1]}, "table must be a name"),
         ({"count": 1}, "count must be a name"),
         ({"label": "dphist_who"}, "label must not begin with dphist_"),

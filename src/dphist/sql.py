@@ -127,10 +127,10 @@ def count_labels(
     used = _DIALECTS[dialect]
     labels = whole_number(max_labels, "max_labels", 1, most=LARGEST)
     most = whole_number(max_count, "max_count", 1, most=LARGEST)
-    names = [table] if isinstance(table, str) else list(table)
-    source = ".".join(_quoted(name, used, "table") for name in names)
-    if not source:
+    names = [table] if isinstance(table, str) else table
+    if not isinstance(names, list | tuple) or not names:
         raise ParameterError("table must be the name of a table, or a list of names")
+    source = ".".join(_quoted(name, used, "table") for name in names)
     who, term = (
         used.octets.format(_quoted(name, used, role))
         for name, role in ((user, "user"), (label, "label"))

@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
@@ -157,6 +157,85 @@ def test_no_memory(large: Path, out: Path) -> None:
     failed(done, out, "memory", "--memory")
 
 
+GROUPS = "DPHIST_CGROUP"
+"""Names a control group of version 2, such as ``/sys/fs/cgroup``, in which root may make one."""
+
+
+@pytest.fixture
+def limited() -> Iterator[Callable[[int], Callable[[], None]]]:
+    """Return what makes a child join a control group with so many bytes of memory, and no swap."""
+    within = os.environ.get(GROUPS)
+    if within is None:
+        pytest.skip(
+            f"{GROUPS} names no control group, such as /sys/fs/cgroup, in which this user may make "
+            "another: the kernel's limit of memory is not tried, only that of a process"
+        )
+    group = Path(within) / f"dphist-{os.getpid()}"
+    group.mkdir()
+    try:
+        yield lambda size: limit(group, size)
+    finally:
+        until = time.monotonic() + PATIENCE
+        while group.exists():  # it stays busy for a moment after its last process
+            try:
+                group.rmdir()
+            except OSError:
+                assert time.monotonic() < until
+                time.sleep(0.05)
+
+
+def limit(group: Path, size: int) -> Callable[[], None]:
+    (group / "memory.max").write_text(str(size))
+    if (group / "memory.swap.max").exists():
+        (group / "memory.swap.max").write_text("0")
+
+    def join() -> None:
+        (group / "cgroup.procs").write_text("0")
+
+    return join
+
+
+@pytest.mark.verify
+def test_a_run_that_the_kernel_ends_for_its_memory(
+    limited: Callable[[int], Callable[[], None]],
+    large: Path,
+    tmp_path: Path,
+    out: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As in a container that is too small for --memory: charged once, nothing written or left."""
+    ledger, temporary, spill = tmp_path / "clinic.ledger", tmp_path / "temp", tmp_path / "spill"
+    made(ledger)
+    temporary.mkdir()
+    spill.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    options = ("--memory", "8GB", "--temp", spill, "--quiet", "--output", out / "r.json")
+    command = [sys.executable, "-m", "dphist", *map(str, anonymize(large, ledger, "k", *options))]
+    done = ended(command, limited(220_000_000))
+    assert done.returncode == -signal.SIGKILL
+    assert done.stdout == done.stderr == ""
+    assert list(out.iterdir()) == []
+    assert list(temporary.iterdir()) != []
+    actions = ["opened", "account", "charged"]
+    assert [entry.action for entry in dh.Ledger.open(ledger).entries()] == actions
+    again = ended(command)
+    failed(again, out, "was charged")
+    assert [entry.action for entry in dh.Ledger.open(ledger).entries()] == actions
+    assert list(temporary.iterdir()) == list(spill.iterdir()) == []
+    dh.Ledger.open(ledger).verify()
+
+
+@pytest.mark.verify
+def test_the_limit_of_a_container_is_noticed(
+    limited: Callable[[int], Callable[[], None]], tmp_path: Path
+) -> None:
+    """By default half of it is used, if it is small."""
+    command = labels(tmp_path / "none.parquet", "--dry-run", "--expect-rows", 10**9)
+    done = ended(command, limited(1_000_000_000))
+    assert done.returncode == 0, done
+    assert "(--memory 500MB;" in done.stdout
+
+
 @pytest.mark.verify
 @pytest.mark.parametrize("damage", ["cut", "zeros"])
 def test_a_damaged_parquet_file(damage: str, tmp_path: Path, out: Path) -> None:
@@ -273,6 +352,10 @@ def test_what_a_dry_run_says_of_memory_and_disk(
     assert f"about 2.2GB of memory and 6GB of temporary files in {tmp_path} (--memory 2GB;" in said
     assert run(*given[:-4], "--expect-rows", 0) == 2
     assert "--expect-rows must be at least 1" in capsys.readouterr().err
+    assert run(*given, "--expect-rows", 10**400) == 2
+    assert "--expect-rows must be at most 10**15" in capsys.readouterr().err
+    assert run(*given, "--expect-rows", 10**15) == 0
+    assert "1,000,000,000,000,000 rows need about 2.2GB" in capsys.readouterr().out
     assert run("ranges", file, "--column", "x", "--edges", "0,1", "--epsilon", 1, "--dry-run") == 0
     assert "need about 200MB of memory, and no temporary files" in capsys.readouterr().out
     assert run("anonymize", file, "--epsilon", 1, "--dry-run") == 0

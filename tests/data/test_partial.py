@@ -232,9 +232,27 @@ def test_files_that_are_no_parts_are_refused(tmp_path: Path) -> None:
         Partial.from_arrow(table_of(ROWS))
 
 
+def test_a_byte_that_changed_in_the_counts_is_found(tmp_path: Path) -> None:
+    """As on a disk or a network that fails: else the sums are wrong, and nobody knows."""
+    whole, file = cut(lambda _: table_of(ROWS), count="n", max_labels=3)[0], tmp_path / "0.parquet"
+    whole.save(file)
+    content = file.read_bytes()
+    pages = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    found = 0
+    for place in range(0, pages, 3):
+        changed = bytes([content[place] ^ 0x55])
+        file.write_bytes(content[:place] + changed + content[place + 1 :])
+        try:
+            assert Partial.load(file).table == whole.table
+        except DphistError:
+            found += 1
+    assert found > pages / 6
+
+
 # --- What is refused
 
 
+NUMBERS: pa.Table = table_of(ROWS).set_column(1, "term", pa.array(range(len(ROWS))))
 SLICES: dict[str, tuple[Callable[[list[Partial], Any], Any], str]] = {
     "missing": (lambda parts, other: parts[:2], "part 2 is missing"),
     "twice": (lambda parts, other: [*parts, parts[1]], "part 1 is there more than once"),
@@ -251,7 +269,13 @@ SLICES: dict[str, tuple[Callable[[list[Partial], Any], Any], str]] = {
     ),
     "of other bounds": (lambda parts, other: [*parts[:2], other(max_labels=2)], "same arguments"),
     "of another unit": (lambda parts, other: [*parts[:2], other(unit="one car")], "same arguments"),
-    "of another type": (lambda parts, other: [*parts[:2], other(label="n")], "labels of one type"),
+    "of another type": (
+        lambda parts, other: [*parts[:2], other(frame=NUMBERS)],
+        "labels of one type",
+    ),
+    "of another label": (lambda parts, other: [*parts[:2], other(label="n")], "the same columns"),
+    "of another user": (lambda parts, other: [*parts[:2], other(user="n")], "the same columns"),
+    "of counts": (lambda parts, other: [*parts[:2], other(count="n")], "the same columns"),
 }
 
 
@@ -259,12 +283,105 @@ SLICES: dict[str, tuple[Callable[[list[Partial], Any], Any], str]] = {
 def test_parts_that_are_no_whole_are_refused(case: str) -> None:
     def other(**given: Any) -> Partial:
         kept: dict[str, Any] = {"label": "term", "max_labels": 1, "part": 2, "parts": PARTS}
-        return dh.LabelCounts.partial(table_of(ROWS), user="who", **{**kept, **given})
+        kept |= {"frame": table_of(ROWS), "user": "who"}
+        return dh.LabelCounts.partial(**{**kept, **given})
 
     change, message = SLICES[case]
     parts = cut(lambda _: table_of(ROWS), max_labels=1)
     with pytest.raises(ParameterError, match=message):
         dh.LabelCounts.merge(change(parts, other))
+
+
+@pytest.mark.parametrize("kind", [dh.Profile, dh.BinnedCounts])
+def test_parts_that_were_cut_by_another_column_of_users_are_refused(kind: Any) -> None:
+    """A person who is in two parts, under two names, would add to both."""
+    rows = pa.table({"who": [1, 2, 3], "house": [1, 1, 1], "term": ["a"] * 3, "age": [1] * 3})
+    given: dict[str, Any] = {"label": "term"} if kind is dh.Profile else {"column": "age"}
+    if kind is dh.BinnedCounts:
+        given["edges"] = [0, 9]
+    parts = [
+        kind.partial(rows, user=user, max_records=1, part=part, parts=2, **given)
+        for part, user in enumerate(["who", "house"])
+    ]
+    with pytest.raises(ParameterError, match="the same columns"):
+        kind.merge(parts)
+
+
+def parts_of(kind: str) -> list[Partial]:
+    table = table_of(ROWS).append_column("m", pa.array([1] * len(ROWS)))
+    make, given = KINDS[kind]
+    return [make(table, user="who", part=part, parts=2, **given) for part in range(2)]
+
+
+MADE_BY = {"labels": dh.LabelCounts, "profile": dh.Profile}
+
+
+def refusal(call: Callable[[], Any]) -> str:
+    """Return the error of ours that a call raises; "" if there is none."""
+    try:
+        call()
+    except DphistError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize("kind", ["labels", "labels and users", "profile", "bins"])
+def test_a_head_that_was_edited_is_refused_without_a_value(kind: str) -> None:
+    """Whatever was changed, in all parts alike: no other error, and no impossible number."""
+    if kind == "labels and users":
+        parts = cut(lambda _: table_of(ROWS), max_labels=1, count_users=True)
+    else:
+        parts = parts_of(kind)
+    merge = MADE_BY.get(kind.partition(" ")[0], dh.BinnedCounts).merge
+    possible: dict[str, Any] = {
+        "unit": "secret-name",
+        "max_labels": 2**70,
+        "max_records": 2**61,
+        "for_tests": True,
+    }
+
+    def merged(change: Callable[[dict[str, Any]], dict[str, Any]]) -> str:
+        edited = [Partial(change(dict(each.head)), each.table).to_arrow() for each in parts]
+        return refusal(partial(merge, edited))
+
+    def without(name: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
+        return lambda head: {key: value for key, value in head.items() if key != name}
+
+    def replaced(name: str, value: Any) -> Callable[[dict[str, Any]], dict[str, Any]]:
+        return lambda head: {**head, name: value}
+
+    for name, kept in parts[0].head.items():
+        assert merged(without(name)), name
+        for value in [None, "secret-name", "", -1, 0.5, True, [], [1], {"a": 1}, [[1]], 2**70]:
+            unbounded = name == "max_labels" and value is None
+            if value == kept or possible.get(name) == value or unbounded:
+                continue
+            said = merged(replaced(name, value))
+            assert said, (name, value)
+            assert "secret-name" not in said
+    if kind == "labels and users":
+        for users in ([-5, 3], [0.5, 1], [1, 2, 3], [1], ["secret-name", 1]):
+            assert "no table that" in merged(replaced("users", users))
+
+
+def test_what_other_programs_note_of_columns_does_not_matter() -> None:
+    """Such as that no value is missing; other columns are refused."""
+    parts = [each.to_arrow() for each in cut(lambda _: table_of(ROWS), max_labels=1)]
+    whole = labels_of(dh.LabelCounts.merge(parts))
+    full = pa.schema([each.with_nullable(False) for each in parts[0].schema])
+    assert (
+        labels_of(
+            dh.LabelCounts.merge(
+                [parts[0].cast(full).replace_schema_metadata(parts[0].schema.metadata), *parts[1:]]
+            )
+        )
+        == whole
+    )
+    more = [
+        each.append_column(name, each["count"]) for name, each in zip("abc", parts, strict=True)
+    ]
+    with pytest.raises(DataError, match=r"no table that Partial\.to_arrow"):
+        dh.LabelCounts.merge(more)
 
 
 def test_parts_of_another_kind_or_rule_are_refused() -> None:

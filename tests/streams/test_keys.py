@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import dphist as dh
@@ -42,6 +43,15 @@ def test_names_of_origins_are_not_confused() -> None:
     for key in keys:
         assert stream.update_many([["x"]], key=key)
     assert exact(stream) == {"x": len(keys)}
+
+
+def test_numbers_of_other_types_are_the_same_origin() -> None:
+    """A partition that is read from a column is the one that a client of the log names."""
+    stream = dh.ContinualHistogram(**GIVEN)
+    assert stream.update_many([["x"]], key=("sales", 2, 5))
+    assert not stream.update_many([["x"]], key=(np.str_("sales"), np.int64(2), np.int32(5)))
+    assert stream.position("sales", np.uint8(2)) == 5
+    assert exact(stream) == {"x": 1}
 
 
 def test_an_empty_batch_keeps_its_key(tmp_path: Path) -> None:
@@ -125,6 +135,9 @@ def test_a_batch_that_was_counted_in_part_is_completed(
         (("sales", 2**63), "the last item of key must be"),
         ((1.5, 1), "names in key must be text or whole numbers"),
         ((True, 1), "names in key must be text or whole numbers"),
+        ((np.bool_(True), 1), "names in key must be text or whole numbers"),
+        ((None, 1), "names in key must be text or whole numbers"),
+        ((b"sales", 1), "names in key must be text or whole numbers"),
     ],
 )
 def test_bad_keys_are_refused_before_anything_is_counted(key: Any, message: str) -> None:

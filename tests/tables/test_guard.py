@@ -1,5 +1,6 @@
 """What the wall between engines and callers lets through."""
 
+import duckdb
 import pytest
 
 from dphist.errors import DataError, InputFileError
@@ -37,7 +38,12 @@ def test_errors_are_replaced(error: BaseException) -> None:
 
 @pytest.mark.parametrize(
     "error",
-    [MemoryError(SENTINEL), OutOfMemoryException(SENTINEL), OSError(28, "No space left on device")],
+    [
+        MemoryError(SENTINEL),
+        OutOfMemoryException(SENTINEL),
+        OSError(28, "No space left on device"),
+        duckdb.IOException(f'Could not remove file "/{SENTINEL}/duckdb_temp_7_0_storage-0.tmp"'),
+    ],
 )
 def test_shortages_are_told_apart(error: BaseException) -> None:
     with refused(DataError, "no memory"):

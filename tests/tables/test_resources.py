@@ -4,6 +4,7 @@ import threading
 from contextlib import ExitStack
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 import dphist as dh
@@ -68,12 +69,19 @@ def test_memory_that_is_no_size_is_refused(memory: object) -> None:
         dh.Resources(memory=memory)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("memory", ["9223373TB", "999999999999999 TiB"])
+def test_more_memory_than_an_engine_can_address_is_all_of_it(memory: str) -> None:
+    with dh.Resources(memory=memory):
+        counts = dh.LabelCounts.from_table(pa.table({"label": ["a"]}), label="label")
+    assert counts.counts_of(["a"]) == [1]
+
+
 def test_other_settings_are_checked_at_once(tmp_path: Path) -> None:
     for threads in (0, -1, True, 1.5, 10**6):
         with pytest.raises(ParameterError, match="threads must be"):
             dh.Resources(threads=threads)  # type: ignore[arg-type]
     (tmp_path / "file").touch()
-    for temp in (tmp_path / "none", tmp_path / "file", 3):
+    for temp in (tmp_path / "none", tmp_path / "file", 3, "", b"/"):
         with pytest.raises(ParameterError, match="temp must be a folder"):
             dh.Resources(temp=temp)  # type: ignore[arg-type]
 

@@ -9,6 +9,7 @@ from dphist.commands.options import UsageError, whole
 
 _NAMES = ("memory", "threads", "temp")
 _GUESS = 1_000_000  # rows, where no guess was given
+_MOST_ROWS = 10**15
 _GB, _MB = 10**9, 10**6
 
 
@@ -57,6 +58,8 @@ def run_command(options: argparse.Namespace) -> None:
         raise UsageError("--expect-rows is for --dry-run")
     if rows is not None and rows < 1:
         raise UsageError("--expect-rows must be at least 1")
+    if rows is not None and rows > _MOST_ROWS:
+        raise UsageError("--expect-rows must be at most 10**15")
     with _resources_of(options):
         options.run(options)
 

@@ -14,16 +14,17 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from dphist.arrays import AnyArray, IntArray
-from dphist.data.axis.axis import Axis
+from dphist.data.axis.axis import Axis, axes_of_content
 from dphist.data.axis.grid import grid_of
 from dphist.data.guard import Guarding, guarded, unit_of_users
-from dphist.data.partial import Partial, all_parts, cut_of, partial_of, sum_slots
+from dphist.data.partial import Partial, all_parts, cut_of, no_part, partial_of, sum_slots
 from dphist.data.uhi import read_uhi
 from dphist.errors import ParameterError
 from dphist.parameters import whole_number
 from dphist.privacy import PrivacyUnit
 from dphist.shown import shown_by
 from dphist.stopping import stoppable
+from dphist.tables import redact_errors
 from dphist.tables.binning.slots import OTHER_SLOTS, bin_rows
 from dphist.tables.binning.users import bin_rows_bounded
 from dphist.tables.engine.progress import Progress
@@ -186,8 +187,9 @@ class BinnedCounts:
         )
         kept = np.flatnonzero(slots)
         axes = [axis.to_content() for axis in map(Axis, grid.names, grid.edges)]
-        said = {"max_records": most, "unit": protected, "axes": axes, "count": count is not None}
-        return partial_of("bins", cut, said, pa.table({"slot": kept, "count": slots[kept]}))
+        said = {"max_records": most, "unit": protected, "axes": axes}
+        found = pa.table({"slot": kept, "count": slots[kept]})
+        return partial_of("bins", cut, {"user": user, "count": count}, said, found)
 
     @classmethod
     @stoppable
@@ -200,7 +202,7 @@ class BinnedCounts:
         """
         found = all_parts("bins", cls.__name__, parts)
         head = found[0].head
-        axes = tuple(map(Axis.from_content, head["axes"]))
+        axes = redact_errors(lambda: axes_of_content(head["axes"]), no_part())
         most = whole_number(head["max_records"], "max_records", 1)
         bins = math.prod(axis.bins for axis in axes)
         slots = sum_slots([each.table for each in found], bins + OTHER_SLOTS)

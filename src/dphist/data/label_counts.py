@@ -240,9 +240,10 @@ class LabelCounts:
         """
         cut = cut_of(user, part, parts, others)
         bounds = label_bounds(user, count, max_labels, max_count, null_users, null_labels)
+        columns = {"label": label, "user": user, "count": count}
         counts = cls._counted(
             frame,
-            {"label": label, "user": user, "count": count},
+            columns,
             replace(bounds, cut=cut),
             count_users=count_users,
             unit=unit,
@@ -260,7 +261,7 @@ class LabelCounts:
             "users": counts.users,
             "for_tests": counts.for_tests,
         }
-        return partial_of("labels", cut, said, counts.filter_batches(as_it_is))
+        return partial_of("labels", cut, columns, said, counts.filter_batches(as_it_is))
 
     @classmethod
     @stoppable

@@ -12,6 +12,10 @@ from dphist.tables.counting.bounding import Bounds
 from dphist.tables.counting.sets import Sets, sets_of
 from dphist.tables.counting.stores import ArrowStore, Store
 
+NULL_USERS = ("refuse", "drop", "separate")
+NULL_LABELS = ("refuse", "drop")
+"""What may be done with rows without a user, and without a label."""
+
 
 def label_bounds(
     user: str | None,
@@ -22,9 +26,9 @@ def label_bounds(
     null_labels: str,
 ) -> Bounds:
     """Return the bounds, checked."""
-    if null_users not in ("refuse", "drop", "separate"):
+    if null_users not in NULL_USERS:
         raise ParameterError('null_users must be "refuse", "drop" or "separate"')
-    if null_labels not in ("refuse", "drop"):
+    if null_labels not in NULL_LABELS:
         raise ParameterError('null_labels must be "refuse" or "drop"')
     most_labels = optional_whole(max_labels, "max_labels", 1)
     most = whole_number(max_count, "max_count", 1, most=LARGEST)

@@ -20,12 +20,13 @@ import pyarrow.parquet as pq
 
 from dphist.arrays import IntArray
 from dphist.atomic_files import staged_outputs
+from dphist.data.label_input import NULL_LABELS, NULL_USERS
 from dphist.errors import DataError, InputFileError, ParameterError
 from dphist.tables import LARGEST, redact_errors
 from dphist.tables.counting import cuts
 from dphist.tables.counting.cuts import MOST_PARTS, RULE, Cut
 
-_FORMAT = 1
+_FORMAT = 2
 _KEY = b"dphist partial"
 _OWN = ("part", "users", "for_tests")
 """What may differ between the parts of one table."""
@@ -42,7 +43,7 @@ class Partial:
     Attributes
     ----------
     head : mapping
-        Kind, rule, part, number of parts, and bounds.
+        Kind, rule, part, number of parts, names of columns, and bounds.
     table : Arrow table
         The counts.
     """
@@ -67,29 +68,20 @@ class Partial:
         DataError
             If it is none, or was made by another version of the rule.
         """
-        unfit = DataError(
-            "the part is no table that Partial.to_arrow or Partial.save made: count it again with "
-            "partial"
-        )
+        unfit = no_part()
 
-        def read() -> dict[str, Any]:
+        def read() -> "Partial":
             table.validate(full=True)
-            head: dict[str, Any] = json.loads(table.schema.metadata[_KEY])
-            sound = (
-                isinstance(head, dict)
-                and (head["format"], head["rule"]) == (_FORMAT, RULE)
-                and 0 <= head["part"] < head["parts"] <= MOST_PARTS
-                and table.column_names[0] == _FIRST[head["kind"]]
-                and table.column_names[1] == "count"
-                and table.schema.field("count").type == pa.int64()
-                and table["count"].null_count == table[0].null_count == 0
-            )
-            if not sound:
+            head = json.loads(table.schema.metadata[_KEY])
+            if not (_is_sound(head) and table.column_names == [_FIRST[head["kind"]], "count"]):
                 raise unfit
-            return head
+            first, count = table.columns
+            if count.type != pa.int64() or count.null_count or first.null_count:
+                raise unfit
+            # Without what other programs note of columns, such as that no value is missing.
+            return cls(head, pa.table([first, count], names=table.column_names))
 
-        head = redact_errors(read, unfit)
-        return cls(head, table.replace_schema_metadata(None))
+        return redact_errors(read, unfit)
 
     def save(self, path: str | Path) -> None:
         """Write a Parquet file, whole or not at all, that its owner alone can read.
@@ -101,7 +93,7 @@ class Partial:
         OutputFileError
         """
         content = io.BytesIO()
-        pq.write_table(self.to_arrow(), content, compression="zstd")
+        pq.write_table(self.to_arrow(), content, compression="zstd", write_page_checksum=True)
         with staged_outputs() as outputs:
             outputs.write_private(path, content.getvalue())
 
@@ -117,11 +109,75 @@ class Partial:
             If it is no partial.
         """
         unread = InputFileError(f"{path} could not be read: it must be a file of Partial.save")
-        return cls.from_arrow(redact_errors(lambda: pq.read_table(path, partitioning=None), unread))
+
+        def read() -> pa.Table:
+            return pq.read_table(path, partitioning=None, page_checksum_verification=True)
+
+        return cls.from_arrow(redact_errors(read, unread))
 
 
 _FIRST = {"labels": "label", "records": "label", "bins": "slot"}
 """The first column of each kind."""
+
+_COLUMNS = {
+    "labels": {"label", "user", "count"},
+    "records": {"label", "user"},
+    "bins": {"user", "count"},
+}
+"""The roles of the columns that each kind names; those of bins are also in the axes."""
+
+
+def no_part() -> DataError:
+    """Return the error for what is no part, or no longer."""
+    return DataError(
+        "the part is no table that Partial.to_arrow or Partial.save made: count it again with "
+        "partial"
+    )
+
+
+def _is_sound(head: Any) -> bool:
+    """Whether a head is one that this version makes, but for the axes of bins.
+
+    Raises
+    ------
+    KeyError, TypeError, and others
+        If it is not.
+    """
+    kind = head["kind"]
+    bounds_are_sound = _are_label_bounds if kind == "labels" else _are_record_bounds
+    return bool(
+        (head["format"], head["rule"]) == (_FORMAT, RULE)
+        and type(head["part"]) is type(head["parts"]) is int
+        and 0 <= head["part"] < head["parts"] <= MOST_PARTS
+        and head["columns"].keys() == _COLUMNS[kind]
+        and head["unit"]
+        and isinstance(head["unit"], str)
+        and bounds_are_sound(head)
+    )
+
+
+def _are_record_bounds(head: Mapping[str, Any]) -> bool:
+    return _is_bound(head["max_records"])
+
+
+def _are_label_bounds(head: Mapping[str, Any]) -> bool:
+    users = head["users"]
+    return (
+        (head["max_labels"] is None or _is_bound(head["max_labels"]))
+        and _is_bound(head["max_count"])
+        and head["null_users"] in NULL_USERS
+        and head["null_labels"] in NULL_LABELS
+        and type(head["count_users"]) is type(head["for_tests"]) is bool
+        and (_are_numbers_of_users(users) if head["count_users"] else users is None)
+    )
+
+
+def _is_bound(value: Any) -> bool:
+    return type(value) is int and value >= 1
+
+
+def _are_numbers_of_users(value: Any) -> bool:
+    return len(value) == 2 and all(type(each) is int and 0 <= each <= LARGEST for each in value)
 
 
 def cut_of(user: Any, part: Any, parts: Any, others: Any) -> Cut:
@@ -143,10 +199,26 @@ def cut_of(user: Any, part: Any, parts: Any, others: Any) -> Cut:
     return cuts.cut_of(part, parts, others)
 
 
-def partial_of(kind: str, cut: Cut, bounds: Mapping[str, Any], table: pa.Table) -> Partial:
-    """Return the counts of a part, with a head that says what they are."""
+def partial_of(
+    kind: str,
+    cut: Cut,
+    columns: Mapping[str, str | None],
+    bounds: Mapping[str, Any],
+    table: pa.Table,
+) -> Partial:
+    """Return the counts of a part, with a head that says what they are.
+
+    Parameters
+    ----------
+    kind : "labels", "records" or "bins".
+    cut : which part.
+    columns : the names of the columns by role. Parts that were cut by different columns of users
+        may share a person, who then adds to several of them.
+    bounds : what all parts have alike, and the numbers of users.
+    table : the counts.
+    """
     head = {"format": _FORMAT, "rule": RULE, "kind": kind, "part": cut.part, "parts": cut.parts}
-    return Partial({**head, **bounds}, table)
+    return Partial({**head, "columns": dict(columns), **bounds}, table)
 
 
 def as_it_is(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -167,7 +239,7 @@ def all_parts(kind: str, made_by: str, parts: Iterable[Any]) -> list[Partial]:
     ------
     ParameterError
         If there is none, one is no partial or of another kind, two are the same part, one is
-        missing, or two were made with other bounds or another number of parts.
+        missing, or two were made with other columns or bounds or another number of parts.
     InputFileError, DataError
         As for `Partial.load`.
     """
@@ -182,8 +254,8 @@ def all_parts(kind: str, made_by: str, parts: Iterable[Any]) -> list[Partial]:
     for each in found[1:]:
         if _shared(each) != _shared(first):
             raise ParameterError(
-                "parts must all be counted with the same arguments: the same number of parts, "
-                "bounds, unit and treatment of missing values"
+                "parts must all be counted with the same arguments: the same columns, number of "
+                "parts, bounds, unit and treatment of missing values"
             )
         if each.table.schema.types != first.table.schema.types:
             raise ParameterError("parts must have labels of one type: cast them alike")

@@ -294,7 +294,8 @@ class Profile(Diagram):
             delimiter=delimiter,
         )
         said = {"max_records": most, "unit": unit_of_users(user, unit)}
-        return partial_of("records", cut, said, store.filter_batches(as_it_is))
+        columns = {"label": label, "user": user}
+        return partial_of("records", cut, columns, said, store.filter_batches(as_it_is))
 
     @classmethod
     @stoppable

@@ -1,5 +1,6 @@
 """Axis: ordered bins between public edges, with the name of the binned column."""
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -338,3 +339,17 @@ class Axis:
             value = int(value)
             return float(value) if abs(value) < 2**1000 and int(float(value)) == value else None
         return float(value)
+
+
+def axes_of_content(contents: Any) -> tuple[Axis, ...]:
+    """Return the axes of results of `Axis.to_content`.
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError
+        If they are not of that form, or there are none, or more bins than may be counted.
+    """
+    axes = tuple(map(Axis.from_content, contents))
+    if not axes or math.prod(axis.bins for axis in axes) > MOST_BINS:
+        raise ValueError(f"there must be axes, with at most {MOST_BINS} bins together")
+    return axes

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from dphist import leftovers
 from dphist.durable import identity
 from dphist.durable.files import sync_folder
 from dphist.durable.sqlite_codes import extended_code, primary_code
@@ -254,6 +255,16 @@ def _real(path: str | Path) -> Path:
 def _write_new(target: Path, name: str, begin: Callable[[Transaction], None]) -> None:
     """Write the file under another name, and give it its own when it is whole."""
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
+    leftovers.remember(str(temporary))
+    try:
+        _write_and_link(temporary, target, name, begin)
+    finally:
+        leftovers.forget(str(temporary))
+
+
+def _write_and_link(
+    temporary: Path, target: Path, name: str, begin: Callable[[Transaction], None]
+) -> None:
     descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         if sys.platform == "linux":  # nobody comes in before it is whole

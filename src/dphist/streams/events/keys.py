@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 from dphist.errors import ParameterError
@@ -65,7 +66,21 @@ def batch_key(key: Any) -> BatchKey | None:
 
 
 def origin_of(names: Sequence[Any]) -> str:
-    """Return the names of an origin as one text; ParameterError if one is no text or integer."""
-    if not names or not all(type(name) in (str, int) for name in names):
+    """Return the names of an origin as one text; ParameterError if one is no text or integer.
+
+    Integers of NumPy, such as partitions that are read from a column, are those of Python. Else a
+    consumer that gets its partitions in two ways would have two origins, and count events twice.
+    """
+    plain = [_plain(name) for name in names]
+    if not plain or None in plain:
         raise ParameterError("the names in key must be text or whole numbers")
-    return json.dumps(list(names))
+    return json.dumps(plain)
+
+
+def _plain(name: Any) -> str | int | None:
+    """Return a name as text or an integer; None if it is neither."""
+    if isinstance(name, str):
+        return str.__str__(name)  # of an Enum its value
+    if isinstance(name, bool):
+        return None
+    return int(name) if isinstance(name, Integral) else None

@@ -5,6 +5,7 @@ import secrets
 import sqlite3
 from pathlib import Path
 
+from dphist import leftovers
 from dphist.atomic_files import check_output_path
 from dphist.durable.files import sync_folder
 from dphist.errors import StateError
@@ -47,9 +48,10 @@ def create_file(target: Path) -> Owner:
 def _write_and_link(target: Path) -> Owner:
     """Write the file under a temporary name, and link it to its own name once it is complete."""
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
-    descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     owner = None
+    leftovers.remember(str(temporary))
     try:
+        descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         owner = Owner(target, descriptor)  # locked before others can find it under its name
         owner.mark()
         write_new(temporary, Header.new(owner.identity, secrets.token_bytes(32)))
@@ -60,7 +62,8 @@ def _write_and_link(target: Path) -> Owner:
             owner.close()
         raise
     finally:
-        temporary.unlink()
+        temporary.unlink(missing_ok=True)
+        leftovers.forget(str(temporary))
     return owner
 
 

@@ -100,9 +100,13 @@ def _was_interrupted(error: BaseException) -> bool:
 # How the system and C++ say that disk or memory ran out, as engines pass it on.
 _SHORTAGES = ("No space left", "File too large", "Disk quota exceeded", "bad_alloc")
 
+_SPILLED = "duckdb_temp_"
+"""What DuckDB names spilled rows: its folder is gone, or on a disk that fails. FILE is sound."""
+
 
 def _ran_out(error: BaseException) -> bool:
     """Whether an engine ran out of memory or disk."""
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException":
         return True
-    return any(text in str(error) for text in _SHORTAGES)
+    spilling = type(error).__name__ == "IOException" and _SPILLED in str(error)
+    return spilling or any(text in str(error) for text in _SHORTAGES)

@@ -15,6 +15,7 @@ from dphist.parameters import whole_number
 _SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,6})?) ?([KMGT]?)(i?)B?", re.IGNORECASE)
 _POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 _MIN_MEMORY = 64 * 10**6
+_MOST_MEMORY = 2**63 - 1  # DuckDB refuses more
 _MAX_THREADS = 1024
 
 
@@ -101,14 +102,14 @@ def _bytes_of(memory: int | str) -> int:
     size = int(float(number) * (1024 if binary else 1000) ** _POWERS[unit.upper()])
     if size < _MIN_MEMORY:
         raise refused
-    return size
+    return min(size, _MOST_MEMORY)
 
 
 def _folder_of(temp: str | os.PathLike[str]) -> str:
     """Return the absolute path of a folder that can be written to."""
     refused = ParameterError("temp must be a folder that exists and that you can write to")
-    if not isinstance(temp, str | os.PathLike):
-        raise refused
+    if not isinstance(temp, str | os.PathLike) or not os.fspath(temp):
+        raise refused  # an empty text, such as of a variable that is not set, is no folder
     folder = Path(temp).absolute()
     if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
         raise refused
