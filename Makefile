@@ -7,7 +7,7 @@ DEMO_DATA := data/passwords_yahoo.csv
 # Without compiled files each of the many commands that tests start would compile dphist again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test coverage check verify chromium audit mutants bench bench-tables docs format clean
+.PHONY: demo test coverage check verify test-container chromium audit mutants bench bench-tables docs format clean
 
 # Two workers use both cores; threads of theirs would wait for each other.
 test coverage verify: export OPENBLAS_NUM_THREADS = 1
@@ -26,7 +26,12 @@ coverage: $(VENV)/.dev
 	  --cov --cov-report=term
 
 verify: $(VENV)/.verify chromium
-	$(BIN)/python -m pytest -m verify -n 2 -rs --durations=60 --durations-min=4
+	$(BIN)/python -m pytest -m verify -n 2 --durations=60 --durations-min=4
+
+# The kernel's limit of memory, as in a container: as root, where there are control groups of version 2.
+DPHIST_CGROUP ?= /sys/fs/cgroup
+test-container: $(VENV)/.dev
+	DPHIST_CGROUP=$(DPHIST_CGROUP) $(BIN)/python -m pytest -m container tests/commands/test_faults.py
 
 # Pages are checked in Chromium. Fonts: Chinese and emoji are among the labels of the tests.
 chromium:

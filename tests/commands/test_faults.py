@@ -157,20 +157,14 @@ def test_no_memory(large: Path, out: Path) -> None:
     failed(done, out, "memory", "--memory")
 
 
-GROUPS = "DPHIST_CGROUP"
-"""Names a control group of version 2, such as ``/sys/fs/cgroup``, in which root may make one."""
+GROUPS = Path(os.environ.get("DPHIST_CGROUP", "/sys/fs/cgroup"))
+"""A control group of version 2, in which root may make one."""
 
 
 @pytest.fixture
 def limited() -> Iterator[Callable[[int], Callable[[], None]]]:
     """Return what makes a child join a control group with so many bytes of memory, and no swap."""
-    within = os.environ.get(GROUPS)
-    if within is None:
-        pytest.skip(
-            f"{GROUPS} names no control group, such as /sys/fs/cgroup, in which this user may make "
-            "another: the kernel's limit of memory is not tried, only that of a process"
-        )
-    group = Path(within) / f"dphist-{os.getpid()}"
+    group = GROUPS / f"dphist-{os.getpid()}"
     group.mkdir()
     try:
         yield lambda size: limit(group, size)
@@ -195,7 +189,7 @@ def limit(group: Path, size: int) -> Callable[[], None]:
     return join
 
 
-@pytest.mark.verify
+@pytest.mark.container
 def test_a_run_that_the_kernel_ends_for_its_memory(
     limited: Callable[[int], Callable[[], None]],
     large: Path,
@@ -225,7 +219,7 @@ def test_a_run_that_the_kernel_ends_for_its_memory(
     dh.Ledger.open(ledger).verify()
 
 
-@pytest.mark.verify
+@pytest.mark.container
 def test_the_limit_of_a_container_is_noticed(
     limited: Callable[[int], Callable[[], None]], tmp_path: Path
 ) -> None:
