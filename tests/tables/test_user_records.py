@@ -198,8 +198,8 @@ def test_rows_with_another_user_are_noticed(pair: tuple[str, str], ends: list[in
     mine, other = pair
     # The groups are rows 4 and 5, and rows 3, 1 and 2; row 0 is in none.
     found = [
-        Removed(np.zeros(0), np.array([4, 5]), np.array([2])),
-        Removed(np.zeros(0), np.array([3, 1, 2]), np.array([3])),
+        Removed(np.zeros(0), np.zeros(1, np.uint64), np.array([2]), np.array([4, 5])),
+        Removed(np.zeros(0), np.ones(1, np.uint64), np.array([3]), np.array([3, 1, 2])),
     ]
     with ThreadPoolExecutor(2) as pool:
         assert are_single_users(chunked([mine] * 6, ends), found, pool)

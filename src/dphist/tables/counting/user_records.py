@@ -69,13 +69,14 @@ class Removed:
     Attributes
     ----------
     terms : the term of each record that is not kept.
-    places, sizes : the places of all records of users above the bound, user by user, and the number
-        of records of each.
+    users, sizes : the users above the bound, and the number of records of each.
+    places : the places of all records of these users, user by user, if they have places.
     """
 
     terms: AnyArray
-    places: AnyArray | None
+    users: WordArray
     sizes: IntArray
+    places: AnyArray | None = None
 
 
 def remove_in_parts(
@@ -113,14 +114,15 @@ def remove_beyond(records: Records, most: int, user_half: Half, term_half: Half)
         sizes = sizes[above]
         starts = np.cumsum(sizes) - sizes
     if not len(records):
-        return Removed(records.terms, records.places, sizes)
-    hashes = np.repeat(user_half(records.users[starts]), sizes)
+        return Removed(records.terms, records.users, sizes, records.places)
+    users = records.users[starts]
+    hashes = np.repeat(user_half(users), sizes)
     hashes ^= term_half(records.terms)
     hashes = mix(hashes)
     hashes ^= _turns(records).view(np.uint64)
     hashes = mix(hashes)
     gone = hashes >= np.repeat(hashes_beyond(hashes, sizes, most), sizes)
-    return Removed(records.terms[gone], records.places, sizes)
+    return Removed(records.terms[gone], users, sizes, records.places)
 
 
 def halves_of_numbers(key: str, *bits: int | None) -> tuple[Half, Half]:

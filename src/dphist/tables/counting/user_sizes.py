@@ -13,7 +13,7 @@ import numpy as np
 from dphist.arrays import BoolArray, IntArray, WordArray
 from dphist.tables.counting.user_parts import stir
 
-_BLOCK = 1 << 16
+_BLOCK = 1 << 14  # arrays so small are not mapped anew each time
 _ONE = np.int64(1)  # NumPy adds a number of the same type forty times as fast
 _LEAST_BITS, _MOST_BITS = 4, 22
 

@@ -20,9 +20,10 @@ import pyarrow as pa
 
 from dphist.tables.engine.private_duckdb import GIVEN
 
-_INTEGERS = {
-    *("tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "uinteger"),
-}  # that BIGINT holds
+_BITS = {
+    **{"tinyint": 8, "smallint": 16, "integer": 32, "bigint": 64},
+    **{"utinyint": 8, "usmallint": 16, "uinteger": 32, "ubigint": 64},
+}
 _DIGITS = 15  # hexadecimal digits of a hash that decide about a part
 
 
@@ -180,9 +181,13 @@ class DuckRows:
         kinds = self._kinds()
         if kinds[name].id == "ubigint":
             return name, True
-        if kinds[name].id in _INTEGERS:
+        if kinds[name].id in _BITS:
             return f"CAST({name} AS BIGINT)", True
         return _hash_of(name, kinds), False
+
+    def bits_of(self, name: str) -> int | None:
+        """Return the number of bits of a column of integers; None for other columns."""
+        return _BITS.get(self._kinds()[name].id)
 
     def lengths(self, *names: str) -> str:
         """Return the expression of the bytes that the text and the bytes in columns have in all."""
