@@ -32,6 +32,24 @@ def test_hashes_of_integers_are_those_of_duckdb(kind: str, connection: Any) -> N
     assert computed.tolist() == hashes.to_pylist()
 
 
+def undone(mixed: int) -> int:
+    """Return the number of which `mix` makes another."""
+    inverse = pow(0xD6E8FEB86659FD93, -1, 2**64)
+    for _ in range(2):
+        mixed = (mixed ^ mixed >> 32) * inverse % 2**64
+    return mixed ^ mixed >> 32
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_different_integers_have_different_hashes(kind: str) -> None:
+    limits = np.iinfo(kind)
+    numbers = np.random.default_rng(8).integers(limits.min, limits.max, 500, kind, endpoint=True)
+    numbers[:2] = limits.min, limits.max
+    modulus = 2 ** (64 if limits.bits == 64 else 32)
+    found = [undone(hashed) for hashed in hash_integers(as_words(numbers), limits.bits).tolist()]
+    assert found == [number % modulus for number in numbers.tolist()]
+
+
 def forget(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(duck_hashes, "_known", [])
 

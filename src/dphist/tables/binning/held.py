@@ -5,8 +5,8 @@ below, all users are bounded here; otherwise the rows held and the rest of the s
 a private DuckDB (see `terms`), which spills. Both keep the same rows of each user under one key.
 
 A user with at most `max_records` rows keeps all of them, so their order decides nothing. Users are
-numbers here: integers are their own, and others have DuckDB's hash. Where a user is above the
-bound, all rows with this hash are compared; if two users share it, DuckDB tells users apart
+numbers here, DuckDB's hashes of them. If they are no integers, all rows with the hash of a user
+above the bound are compared; if two users share it, DuckDB tells users apart
 (docs/proofs/bounding.md, Lemma 10).
 """
 
@@ -19,12 +19,12 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from dphist.arrays import IntArray
+from dphist.arrays import AnyArray, IntArray
 from dphist.errors import DphistError
-from dphist.tables.counting.duck_hashes import as_words, numpy_knows
+from dphist.tables.counting.duck_hashes import hash_known, numpy_knows
 from dphist.tables.counting.kept import count_kept
 from dphist.tables.counting.same_users import are_single_users
-from dphist.tables.counting.user_records import Records, halves_of_numbers, remove_in_parts
+from dphist.tables.counting.user_records import Records, halves_of_hashes, remove_in_parts
 from dphist.tables.engine.private_duckdb import memory_limit
 from dphist.tables.engine.rows import DuckRows
 from dphist.tables.reading.source import Batches
@@ -137,35 +137,42 @@ def _count_in_arrays(
         return None
     kind = held.who.type
     bits = kind.bit_width if pa.types.is_integer(kind) else None
-    numbered = list(_hashes(held, connection) if bits is None else _integers(held))
-    if sum(map(len, numbered)) != len(held.rows):
-        raise RuntimeError("rows are missing")
-    halves = halves_of_numbers(key, bits, _SLOT_BITS)
+    columns = _hashes(held, connection) if bits is None else _integers(held)
+    user_half, hash_half = halves_of_hashes(key)
+    slots = hash_half(hash_known(np.arange(number), _SLOT_BITS))
+    short = np.min_scalar_type(number)  # half the memory to move
+
+    def numbered(who: AnyArray, term: IntArray, *places: AnyArray) -> Records:
+        return Records(hash_known(who, bits), term.astype(short), *places)
+
     threads = int(connection.execute("SELECT current_setting('threads')").fetchall()[0][0])
     with ThreadPoolExecutor(threads) as pool:
-        removed = remove_in_parts(numbered, most, halves, pool, threads)
+        records = list(pool.map(lambda own: numbered(*own), columns))
+        if sum(map(len, records)) != len(held.rows):
+            raise RuntimeError("rows are missing")
+        halves = user_half, lambda own: slots[own]
+        removed = remove_in_parts(records, most, halves, pool, threads)
         if bits is None and not are_single_users(held.who, removed, pool):
             return None
     found: IntArray = np.zeros(number, np.int64)
     for column in held.rows["term"].chunks:
         found += np.bincount(column.to_numpy(), minlength=number)
     for part in removed:
-        np.subtract.at(found, part.terms, 1)
+        np.subtract.at(found, part.terms.astype(np.int64), np.int64(1))
     return found
 
 
-def _integers(held: Held) -> Iterator[Records]:
-    """Return the rows, with users who are integers."""
+def _integers(held: Held) -> Iterator[list[AnyArray]]:
+    """Return the users and slots of rows whose users are integers."""
     for batch in held.rows.to_batches():
-        who, term = batch.column("who").to_numpy(), batch.column("term").to_numpy()
-        yield Records(as_words(who), term)
+        yield [batch.column(name).to_numpy() for name in ("who", "term")]
 
 
-def _hashes(held: Held, connection: duckdb.DuckDBPyConnection) -> Iterator[Records]:
-    """Return the rows in any order, with hashes of the users."""
+def _hashes(held: Held, connection: duckdb.DuckDBPyConnection) -> Iterator[list[AnyArray]]:
+    """Return hashes of the users, slots, and places of the rows, in any order."""
     places = pa.array(np.arange(len(held.rows), dtype=np.int32))
     rows = DuckRows(connection, connection.from_arrow(held.rows.append_column("place", places)))
     user, _ = rows.number_of("who")
     numbers = rows.project(f"{user} AS who", "term", "place").relation
     for batch in numbers.to_arrow_reader(_ROWS_AT_ONCE):
-        yield Records(*(column.to_numpy() for column in batch.columns))
+        yield [column.to_numpy() for column in batch.columns]

@@ -47,6 +47,11 @@ def hash_integers(numbers: WordArray, bits: int) -> WordArray:
     return mix(numbers & np.uint64(2**32 - 1) if bits < 64 else numbers.copy())
 
 
+def hash_known(values: AnyArray, bits: int | None) -> WordArray:
+    """Return DuckDB's hash of values, which are integers of so many bits, or hashes if None."""
+    return as_words(values) if bits is None else hash_integers(as_words(values), bits)
+
+
 def numpy_knows(connection: duckdb.DuckDBPyConnection) -> bool:
     """Whether NumPy's hashes are DuckDB's, of integers of all types."""
     with _lock:

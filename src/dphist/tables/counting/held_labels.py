@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from dphist.arrays import IntArray, WordArray
-from dphist.tables.counting.duck_hashes import as_words, numpy_knows
-from dphist.tables.counting.user_records import Records, Removed, halves_of_numbers, remove_in_parts
+from dphist.tables.counting.duck_hashes import hash_known, numpy_knows
+from dphist.tables.counting.user_records import Records, Removed, halves_of_hashes, remove_in_parts
 from dphist.tables.engine.private_duckdb import memory_limit
 from dphist.tables.engine.rows import DuckRows
 
@@ -48,14 +48,15 @@ def count_in_arrays(rows: DuckRows, most: int, key: str) -> IntArray | None:
         return None
     labels = rows.group(["term"], "count(*) AS records", f"{number} AS number")
     records, numbers = labels.to_arrow(["records", "number"]).columns
-    known, counts = _by_number(as_words(numbers.to_numpy()), records.to_numpy())
+    hashes = hash_known(numbers.to_numpy(), rows.bits_of("term"))
+    known, counts = _by_number(hashes, records.to_numpy())
     if (known[1:] == known[:-1]).any():
         return None
     numbered = list(_numbers_of(rows))
     if sum(map(len, numbered)) != counts.sum():
         raise RuntimeError("rows are missing")
     threads = int(connection.execute("SELECT current_setting('threads')").fetchall()[0][0])
-    halves = halves_of_numbers(key, rows.bits_of("who"), rows.bits_of("term"))
+    halves = halves_of_hashes(key)
     with ThreadPoolExecutor(threads) as pool:
         removed = remove_in_parts(numbered, most, halves, pool, threads)
         if rows.bits_of("who") is None and not _are_single_users(rows, removed):
@@ -78,11 +79,12 @@ def _by_number(numbers: WordArray, records: IntArray) -> tuple[WordArray, IntArr
 
 
 def _numbers_of(rows: DuckRows) -> Iterator[Records]:
-    """Return the numbers of all rows, in any order."""
+    """Return the hashes of all rows, in any order."""
     columns = [f"{rows.number_of(name)[0]} AS {name}" for name in ("who", "term")]
+    bits = [rows.bits_of(name) for name in ("who", "term")]
     for batch in rows.project(*columns).relation.to_arrow_reader(_ROWS_AT_ONCE):
-        who, term = (as_words(column.to_numpy()) for column in batch.columns)
-        yield Records(who, term)
+        who, term = (column.to_numpy() for column in batch.columns)
+        yield Records(hash_known(who, bits[0]), hash_known(term, bits[1]))
 
 
 def _are_single_users(rows: DuckRows, removed: Sequence[Removed]) -> bool:

@@ -38,11 +38,13 @@ class UserParts(Generic[S]):
     Parameters
     ----------
     rows : about how many rows there will be; decides how large parts are, and nothing else.
+    are_hashes : whether the high bits of users differ, as those of `stir` do.
     """
 
-    __slots__ = ("_bits", "_parts")
+    __slots__ = ("_are_hashes", "_bits", "_parts")
 
-    def __init__(self, rows: int) -> None:
+    def __init__(self, rows: int, *, are_hashes: bool = False) -> None:
+        self._are_hashes = are_hashes
         self._bits = min((rows // _PART_ROWS).bit_length(), MOST_BITS)
         self._parts: list[list[S]] = [[] for _ in range(1 << self._bits)]
 
@@ -56,7 +58,8 @@ class UserParts(Generic[S]):
         if not self._bits:
             self._parts[0].append(rows)
             return len(rows)
-        part = (stir(rows.users) >> np.uint64(64 - self._bits)).astype(np.uint16)
+        users = rows.users if self._are_hashes else stir(rows.users)
+        part = (users >> np.uint64(64 - self._bits)).astype(np.uint16)
         ordered = rows.take(np.argsort(part, kind="stable"))  # of 16 bits: sorted by counting
         ends = np.cumsum(np.bincount(part, minlength=len(self._parts))).tolist()
         for own, start, end in zip(self._parts, [0, *ends], ends, strict=False):

@@ -1,20 +1,20 @@
 """Which records of users above the bound are not kept, some users at a time.
 
-Users and terms are numbers here, equal exactly if the users or terms are. A user with at most
-`most` records keeps all of them. The records of others are ordered by user and term, and numbered
-by their turns; then the hashes of user, term and turn decide (docs/proofs/bounding.md, Lemma 10).
+Users and terms are numbers here. Those of users are DuckDB's hashes, which are different for
+different integers. A user with at most `most` records keeps all of them. The records of others are
+ordered by user and term, and numbered by their turns; then the hashes of user, term and turn decide
+(docs/proofs/bounding.md, Lemma 10).
 """
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from functools import partial
 from typing import TypeAlias
 
 import numpy as np
 
 from dphist.arrays import AnyArray, BoolArray, IntArray, WordArray
-from dphist.tables.counting.duck_hashes import as_words, hash_integers, mix
+from dphist.tables.counting.duck_hashes import mix
 from dphist.tables.counting.radix import order_by
 from dphist.tables.counting.smallest import hashes_beyond
 from dphist.tables.counting.user_parts import UserParts, changes, stir, whole_groups
@@ -24,7 +24,7 @@ from dphist.tables.counting.user_sizes import PerhapsAbove
 # The first bits are those that all users of a part have in common.
 _SKIPPED_BITS, _USER_BITS = 8, 24
 
-# Returns what `DuckRows.halves` says of users, or of terms, given by their numbers.
+# Returns what `DuckRows.halves` says of users, or of terms.
 Half: TypeAlias = Callable[[AnyArray], WordArray]
 
 
@@ -34,7 +34,7 @@ class Records:
 
     Attributes
     ----------
-    users : (records,) uint64, equal exactly if the users are.
+    users : (records,) uint64, DuckDB's hashes of the users.
     terms : (records,) of an integer type, not negative, equal exactly if the terms are.
     places : (records,) int32, where the records were; None if nobody needs that.
     """
@@ -90,7 +90,7 @@ def remove_in_parts(
     pool, threads : where the work is done, and in how many pieces.
     """
     perhaps = PerhapsAbove([records.users for records in numbered], most, pool, threads)
-    parts: UserParts[Records] = UserParts(perhaps.records)
+    parts: UserParts[Records] = UserParts(perhaps.records, are_hashes=True)
     found = pool.map(lambda each: parts.add(each.take(perhaps.find(each.users))), numbered)
     if sum(found) != perhaps.records:
         raise RuntimeError("records of users are missing")
@@ -125,25 +125,10 @@ def remove_beyond(records: Records, most: int, user_half: Half, term_half: Half)
     return Removed(records.terms[gone], users, sizes, records.places)
 
 
-def halves_of_numbers(key: str, *bits: int | None) -> tuple[Half, Half]:
-    """Return what is hashed of users, and of terms, given by their numbers; see `DuckRows.halves`.
-
-    Parameters
-    ----------
-    bits : for users and for terms, the bits of their type, if it is one of integers; None if their
-        numbers are DuckDB's hashes.
-    """
-    user, term = (
-        partial(_half, int(half, 16), width)
-        for half, width in zip((key[:16], key[16:]), bits, strict=True)
-    )
-    return user, term
-
-
-def _half(key: int, bits: int | None, numbers: AnyArray) -> WordArray:
-    hashes = numbers.astype(np.uint64) if bits is None else hash_integers(as_words(numbers), bits)
-    hashes ^= np.uint64(key)
-    return mix(hashes)
+def halves_of_hashes(key: str) -> tuple[Half, Half]:
+    """Return what is hashed of users, and of terms, given by DuckDB's hashes of them."""
+    first, second = (np.uint64(int(half, 16)) for half in (key[:16], key[16:]))
+    return (lambda users: mix(users ^ first)), (lambda terms: mix(terms ^ second))
 
 
 def _ordered(records: Records) -> Records:
@@ -153,8 +138,7 @@ def _ordered(records: Records) -> Records:
     user's terms agree in their bits, all records of the group are sorted by user and term.
     """
     terms, bits = _bits_of(records.terms)
-    keys = stir(records.users)
-    keys <<= np.uint64(_SKIPPED_BITS)
+    keys = records.users << np.uint64(_SKIPPED_BITS)
     keys >>= np.uint64(64 - _USER_BITS)
     keys <<= np.uint64(bits)
     keys |= terms

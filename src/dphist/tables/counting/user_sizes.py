@@ -11,7 +11,6 @@ from concurrent.futures import Executor
 import numpy as np
 
 from dphist.arrays import BoolArray, IntArray, WordArray
-from dphist.tables.counting.user_parts import stir
 
 _BLOCK = 1 << 14  # arrays so small are not mapped anew each time
 _ONE = np.int64(1)  # NumPy adds a number of the same type forty times as fast
@@ -23,7 +22,7 @@ class PerhapsAbove:
 
     Parameters
     ----------
-    users : arrays (n,) uint64, all users; equal numbers if the users are equal.
+    users : arrays (n,) uint64, hashes of all users; equal if the users are equal.
     most : maximum number of records of a user.
     pool, threads : where the work is done, and in how many pieces.
 
@@ -60,7 +59,5 @@ class PerhapsAbove:
         return np.concatenate(blocks) if blocks else np.zeros(0, np.int64)
 
     def _bits_of(self, users: WordArray) -> IntArray:
-        stirred = stir(users)
-        stirred >>= self._shift
-        bits: IntArray = stirred.view(np.int64)
+        bits: IntArray = (users >> self._shift).view(np.int64)
         return bits
