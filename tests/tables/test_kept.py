@@ -10,7 +10,7 @@ import pytest
 
 from dphist.arrays import IntArray, WordArray
 from dphist.errors import DataError
-from dphist.tables.counting import contributions, kept, smallest
+from dphist.tables.counting import kept, smallest
 from dphist.tables.counting.contributions import count_bounded_records
 from dphist.tables.counting.smallest import UsersAbove, hashes_beyond, removed_records, word_type
 from tests.tables.binned_users import KEYS
@@ -109,18 +109,9 @@ def profile(table: Any, most: int, key: str = KEYS[1]) -> tuple[list[int], list[
     return counts.tolist(), prevalences.tolist()
 
 
-def in_duckdb(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let DuckDB find the records of users above the bound."""
-    monkeypatch.setattr(contributions, "count_in_arrays", lambda *_: None)
-
-
 def by_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let DuckDB alone bound users."""
-    in_duckdb(monkeypatch)
     monkeypatch.setattr(kept, "MOST_RECORDS", -1)
-
-
-WAYS = (in_duckdb, by_windows)  # beside arrays, which are taken first
 
 
 @pytest.mark.parametrize("most", [1, 4, 11, 200])
@@ -130,9 +121,8 @@ def test_records_kept_by_windows_are_those_of_plain_python(
     rows = some_rows(most, 120)
     expected = kept_records(rows, most, KEYS[1], ENGINE)
     assert profile(table_of(rows), most) == expected
-    for way in WAYS:
-        way(monkeypatch)
-        assert profile(table_of(rows), most) == expected
+    by_windows(monkeypatch)
+    assert profile(table_of(rows), most) == expected
 
 
 @pytest.mark.quick("[text]", "[decimals]", "[viewed text]")
@@ -151,9 +141,8 @@ def test_users_and_labels_of_any_type_are_kept_like_by_windows(
         found.append([[profile(table, most) for most in (1, 9, 30)] for table in tables])
         draw.shuffle(drawn)
     assert found[0] == found[1]
-    for way in WAYS:
-        way(monkeypatch)
-        assert found[0] == [[profile(table, most) for most in (1, 9, 30)] for table in tables]
+    by_windows(monkeypatch)
+    assert found[0] == [[profile(table, most) for most in (1, 9, 30)] for table in tables]
 
 
 def test_records_are_ranked_within_the_limit_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,7 +153,6 @@ def test_records_are_ranked_within_the_limit_of_memory(monkeypatch: pytest.Monke
         ranked.append(len(words))
         return correct(words, *given)
 
-    in_duckdb(monkeypatch)
     monkeypatch.setattr(kept, "removed_records", noted)
     monkeypatch.setattr(kept, "_FEW_RECORDS", 0)
     rows = pa.table({"who": np.zeros(600, np.int64), "term": np.arange(600) % 7})
@@ -180,7 +168,6 @@ def test_rows_with_a_problem_are_refused_before_anything_is_counted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(kept, "_number_users", None)
-    monkeypatch.setattr(contributions, "count_in_arrays", None)
     for users, labels, column in (
         (["u", None], ["a", "b"], "'who'"),
         (["u", "u"], ["a", None], "'term'"),
@@ -198,7 +185,6 @@ def test_an_engine_that_loses_rows_is_noticed(monkeypatch: pytest.MonkeyPatch) -
         users = correct(*given)
         return UsersAbove(users.sizes + 1, users.halves)
 
-    in_duckdb(monkeypatch)
     monkeypatch.setattr(kept, "_number_users", wrong)
     table = pa.table({"who": ["u"] * 3, "term": ["a"] * 3})
     with refused(DataError, "could not evaluate"):

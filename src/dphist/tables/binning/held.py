@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from dphist.arrays import AnyArray, IntArray
 from dphist.errors import DphistError
-from dphist.tables.counting.duck_hashes import hash_known, numpy_knows
+from dphist.tables.counting.duck_hashes import as_words, hash_known, numpy_knows
 from dphist.tables.counting.kept import count_kept
 from dphist.tables.counting.same_users import are_single_users
 from dphist.tables.counting.user_records import Records, halves_of_hashes, remove_in_parts
@@ -143,7 +143,7 @@ def _count_in_arrays(
     short = np.min_scalar_type(number)  # half the memory to move
 
     def numbered(who: AnyArray, term: IntArray, *places: AnyArray) -> Records:
-        return Records(hash_known(who, bits), term.astype(short), *places)
+        return Records(as_words(who), term.astype(short), *places)
 
     threads = int(connection.execute("SELECT current_setting('threads')").fetchall()[0][0])
     with ThreadPoolExecutor(threads) as pool:
@@ -151,7 +151,7 @@ def _count_in_arrays(
         if sum(map(len, records)) != len(held.rows):
             raise RuntimeError("rows are missing")
         halves = user_half, lambda own: slots[own]
-        removed = remove_in_parts(records, most, halves, pool, threads)
+        removed = remove_in_parts(records, bits, most, halves, pool, threads)
         if bits is None and not are_single_users(held.who, removed, pool):
             return None
     found: IntArray = np.zeros(number, np.int64)

@@ -24,7 +24,6 @@ from dphist.tables.counting.bounding import (
     keep_records,
 )
 from dphist.tables.counting.cuts import Cut, check_users
-from dphist.tables.counting.held_labels import count_in_arrays
 from dphist.tables.counting.kept import count_kept, hold_checked
 from dphist.tables.counting.problems import MISSING, WORST, raise_problem
 from dphist.tables.counting.profiles import count_prevalences, to_arrays
@@ -221,11 +220,7 @@ def count_bounded_records(
             checked = check_rows(rows, wanted, Bounds(None, LARGEST))
             if isinstance(checked, DuckRows):
                 held, worst = hold_checked(checked)
-                if worst:
-                    return to_arrays([]), worst
-                counts = count_in_arrays(held, most, salt)
-                if counts is None:
-                    counts = count_kept(held, most, salt)
+                counts = np.zeros(0, np.int64) if worst else count_kept(held, most, salt)
                 return _with_prevalences(counts), worst
             kept = bound_records(checked, most, salt)
             found = count_prevalences(kept.group(["term"], "count(*) AS records", WORST))

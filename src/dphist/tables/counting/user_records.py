@@ -8,13 +8,13 @@ ordered by user and term, and numbered by their turns; then the hashes of user, 
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
 
 from dphist.arrays import AnyArray, BoolArray, IntArray, WordArray
-from dphist.tables.counting.duck_hashes import mix
+from dphist.tables.counting.duck_hashes import hash_known, mix
 from dphist.tables.counting.radix import order_by
 from dphist.tables.counting.smallest import hashes_beyond
 from dphist.tables.counting.user_parts import UserParts, changes, stir, whole_groups
@@ -69,30 +69,40 @@ class Removed:
     Attributes
     ----------
     terms : the term of each record that is not kept.
-    users, sizes : the users above the bound, and the number of records of each.
+    sizes : the number of records of each user above the bound.
     places : the places of all records of these users, user by user, if they have places.
     """
 
     terms: AnyArray
-    users: WordArray
     sizes: IntArray
     places: AnyArray | None = None
 
 
 def remove_in_parts(
-    numbered: Sequence[Records], most: int, halves: tuple[Half, Half], pool: Executor, threads: int
+    given: Sequence[Records],
+    bits: int | None,
+    most: int,
+    halves: tuple[Half, Half],
+    pool: Executor,
+    threads: int,
 ) -> list[Removed]:
     """Find the records that are not kept, of all records, in threads.
 
     Parameters
     ----------
+    given : records, with users who are integers in place of hashes if there are `bits`.
+    bits : the number of bits of the type of users who are integers, or None.
     most, halves : as for `remove_beyond`.
     pool, threads : where the work is done, and in how many pieces.
     """
-    perhaps = PerhapsAbove([records.users for records in numbered], most, pool, threads)
+    perhaps = PerhapsAbove([records.users for records in given], most, pool, threads)
     parts: UserParts[Records] = UserParts(perhaps.records, are_hashes=True)
-    found = pool.map(lambda each: parts.add(each.take(perhaps.find(each.users))), numbered)
-    if sum(found) != perhaps.records:
+
+    def add(records: Records) -> int:
+        found = records.take(perhaps.find(records.users))
+        return parts.add(replace(found, users=hash_known(found.users, bits)))
+
+    if sum(pool.map(add, given)) != perhaps.records:
         raise RuntimeError("records of users are missing")
     return list(parts.each(lambda own: remove_beyond(Records.joined(own), most, *halves), pool))
 
@@ -114,15 +124,14 @@ def remove_beyond(records: Records, most: int, user_half: Half, term_half: Half)
         sizes = sizes[above]
         starts = np.cumsum(sizes) - sizes
     if not len(records):
-        return Removed(records.terms, records.users, sizes, records.places)
-    users = records.users[starts]
-    hashes = np.repeat(user_half(users), sizes)
+        return Removed(records.terms, sizes, records.places)
+    hashes = np.repeat(user_half(records.users[starts]), sizes)
     hashes ^= term_half(records.terms)
     hashes = mix(hashes)
     hashes ^= _turns(records).view(np.uint64)
     hashes = mix(hashes)
     gone = hashes >= np.repeat(hashes_beyond(hashes, sizes, most), sizes)
-    return Removed(records.terms[gone], users, sizes, records.places)
+    return Removed(records.terms[gone], sizes, records.places)
 
 
 def halves_of_hashes(key: str) -> tuple[Half, Half]:

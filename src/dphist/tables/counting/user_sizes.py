@@ -22,7 +22,7 @@ class PerhapsAbove:
 
     Parameters
     ----------
-    users : arrays (n,) uint64, hashes of all users; equal if the users are equal.
+    users : arrays (n,) uint64, integers or hashes of all users; equal if the users are equal.
     most : maximum number of records of a user.
     pool, threads : where the work is done, and in how many pieces.
 
@@ -31,12 +31,12 @@ class PerhapsAbove:
     records : the number of records that are found.
     """
 
-    __slots__ = ("_many", "_shift", "records")
+    __slots__ = ("_many", "_mask", "_shift", "records")
 
     def __init__(self, users: Sequence[WordArray], most: int, pool: Executor, threads: int) -> None:
         rows = sum(map(len, users))
         bits = min(max(rows.bit_length() - 2, _LEAST_BITS), _MOST_BITS)
-        self._shift = np.uint64(64 - bits)
+        self._shift, self._mask = np.uint64(bits), np.uint64((1 << bits) - 1)
 
         def counted(first: int) -> IntArray:
             counts: IntArray = np.zeros(1 << bits, np.int64)
@@ -59,5 +59,9 @@ class PerhapsAbove:
         return np.concatenate(blocks) if blocks else np.zeros(0, np.int64)
 
     def _bits_of(self, users: WordArray) -> IntArray:
-        bits: IntArray = (users >> self._shift).view(np.int64)
-        return bits
+        """Return low bits, so that integers close to each other have different ones."""
+        bits = users >> self._shift
+        bits ^= users
+        bits &= self._mask
+        found: IntArray = bits.view(np.int64)
+        return found

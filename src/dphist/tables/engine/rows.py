@@ -20,10 +20,9 @@ import pyarrow as pa
 
 from dphist.tables.engine.private_duckdb import GIVEN
 
-_BITS = {
-    **{"tinyint": 8, "smallint": 16, "integer": 32, "bigint": 64},
-    **{"utinyint": 8, "usmallint": 16, "uinteger": 32, "ubigint": 64},
-}
+_INTEGERS = {
+    *("tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "uinteger"),
+}  # that BIGINT holds
 _DIGITS = 15  # hexadecimal digits of a hash that decide about a part
 
 
@@ -181,13 +180,9 @@ class DuckRows:
         kinds = self._kinds()
         if kinds[name].id == "ubigint":
             return name, True
-        if kinds[name].id in _BITS:
+        if kinds[name].id in _INTEGERS:
             return f"CAST({name} AS BIGINT)", True
         return _hash_of(name, kinds), False
-
-    def bits_of(self, name: str) -> int | None:
-        """Return the number of bits of a column of integers; None for other columns."""
-        return _BITS.get(self._kinds()[name].id)
 
     def lengths(self, *names: str) -> str:
         """Return the expression of the bytes that the text and the bytes in columns have in all."""
