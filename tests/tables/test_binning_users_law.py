@@ -13,7 +13,7 @@ from scipy.stats import chi2
 from dphist.tables.binning import held
 from dphist.tables.binning.slots import Grid
 from dphist.tables.binning.users import bin_rows_bounded
-from dphist.tables.counting import bounding, smallest
+from dphist.tables.counting import bounding, smallest, user_records
 from dphist.tables.counting import kept as counting_kept
 from dphist.tables.engine.rows import DuckRows, Rows
 from tests.support.goodness import LEVEL
@@ -173,16 +173,25 @@ BEYOND_WRONGLY: dict[str, Any] = {
 
 
 @pytest.mark.quick("one too many")
+@pytest.mark.parametrize("module", [user_records, smallest], ids=["held", "streamed"])
 @pytest.mark.parametrize("wrong", BEYOND_WRONGLY)
-def test_a_planted_bug_in_memory_is_noticed(wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_planted_bug_in_memory_is_noticed(
+    wrong: str, module: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if module is smallest:
+        monkeypatch.setattr(held, "MOST_ROWS", 0)
     assert changes() == {True}
-    monkeypatch.setattr(smallest, "hashes_beyond", BEYOND_WRONGLY[wrong])
+    monkeypatch.setattr(module, "hashes_beyond", BEYOND_WRONGLY[wrong])
     assert False in changes()
 
 
+@pytest.mark.parametrize("largest", [2**24, 0], ids=["held", "streamed"])
 @pytest.mark.parametrize("kind", [str, int])
-def test_users_above_the_bound_by_one_row_are_bounded(kind: Any) -> None:
-    """Integers close to each other number themselves; other users are numbered by DuckDB."""
+def test_users_above_the_bound_by_one_row_are_bounded(
+    kind: Any, largest: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Integers are their own numbers; other users have hashes."""
+    monkeypatch.setattr(held, "MOST_ROWS", largest)
     rows: UserRows = [(kind(n % 3), x) for n, x in enumerate([0, 2, 5, None, -1, 10, 0, 2, 5])]
     users = pa.int64() if kind is int else pa.string()
     for key in KEYS:
@@ -195,6 +204,7 @@ def test_equal_hashes_keep_no_more_than_the_bound(
 ) -> None:
     monkeypatch.setattr(DuckRows, "hashed", lambda *_: "0")
     monkeypatch.setattr(counting_kept, "mixed_halves", lambda *_: "0::UBIGINT")
+    monkeypatch.setattr(user_records, "mix", np.zeros_like)
     rows: UserRows = [("u", 0), ("u", None), ("u", 10), ("v", 2)]
     for _ in range(2):
         assert sum(kept(table_of(rows), 2, key)) == 1

@@ -3,12 +3,15 @@
 import random
 from collections import defaultdict
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
-from dphist.tables.counting import user_places
-from dphist.tables.counting.user_places import Pairs, UserParts, drop_rows
+from dphist.arrays import WordArray
+from dphist.tables.counting import user_parts
+from dphist.tables.counting.user_parts import UserParts, stir
+from dphist.tables.counting.user_places import Pairs, drop_rows
 
 LARGEST = 2**64 - 1
 # Ranks by how many values they have, from where, and at what distance.
@@ -50,19 +53,24 @@ def in_python(pairs: Pairs, most: int) -> list[int]:
     return sorted(dropped)
 
 
+def dropped_of(parts: UserParts[Pairs], most: int) -> list[WordArray]:
+    with ThreadPoolExecutor(2) as pool:
+        return list(parts.each(lambda own: drop_rows(Pairs.joined(own), most), pool))
+
+
 @pytest.mark.parametrize("kind", RANKS)
 def test_rows_dropped_are_those_of_plain_python(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(user_places, "_PART_ROWS", 16)
+    monkeypatch.setattr(user_parts, "_PART_ROWS", 16)
     for seed in range(60):
         pairs, most = some_pairs(f"{kind} {seed}", RANKS[kind]), seed % 7 + 1
         expected = in_python(pairs, most)
         assert sorted(drop_rows(pairs, most).tolist()) == expected
         order = np.random.default_rng(seed).permutation(len(pairs))
         assert sorted(drop_rows(pairs.take(order), most).tolist()) == expected
-        parts = UserParts(len(pairs))
+        parts: UserParts[Pairs] = UserParts(len(pairs))
         for start in range(0, len(pairs), 25):
             parts.add(pairs.take(slice(start, start + 25)))
-        assert sorted(np.concatenate(list(parts.dropped(most, 2))).tolist()) == expected
+        assert sorted(np.concatenate(dropped_of(parts, most)).tolist()) == expected
 
 
 @pytest.mark.parametrize("labels", [90, 300])
@@ -75,12 +83,13 @@ def test_places_of_a_user_with_many_labels(labels: int) -> None:
 
 def test_no_rows_drop_nothing() -> None:
     assert not len(drop_rows(pairs_of([(1, 1, 1)]).take(slice(0, 0)), 1))
-    assert not list(UserParts(0).dropped(1, 1))
+    nothing: UserParts[Pairs] = UserParts(0)
+    assert not dropped_of(nothing, 1)
 
 
 def unstirred(number: int) -> int:
-    """Return the user that `user_places` stirs to a number."""
-    first, second = (pow(int(odd), -1, 2**64) for odd in user_places._ODD)
+    """Return the user of whom `stir` makes a number."""
+    first, second = (pow(int(odd), -1, 2**64) for odd in user_parts._ODD)
     number = number * second % 2**64
     return (number ^ number >> 32) * first % 2**64
 
@@ -90,7 +99,7 @@ def test_users_who_are_alike_where_rows_are_ordered(place: int) -> None:
     """Users that agree in the bits by which rows are ordered, and others, with equal labels."""
     draw = random.Random(place)
     users = [unstirred(number << place) for number in range(5)] + [1, 2]
-    assert len({int(user) for user in user_places._stir(np.array(users, np.uint64))}) == 7
+    assert len({int(user) for user in stir(np.array(users, np.uint64))}) == 7
     ranks = {(user, label): draw.getrandbits(64) for user in users for label in range(12)}
     rows = [draw.choice(list(ranks)) for _ in range(200)]
     pairs = pairs_of([(*row, ranks[row]) for row in rows])

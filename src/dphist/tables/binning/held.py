@@ -4,22 +4,27 @@ Rows are held as they are streamed: a user and a slot each. If the stream ends b
 below, all users are bounded here; otherwise the rows held and the rest of the stream are bounded in
 a private DuckDB (see `terms`), which spills. Both keep the same rows of each user under one key.
 
-A user with at most `max_records` rows keeps all of them, so their order decides nothing. Most rows
-need no more than a count of their user (docs/proofs/bounding.md, Lemma 10).
+A user with at most `max_records` rows keeps all of them, so their order decides nothing. Users are
+numbers here, DuckDB's hashes of them. If they are no integers, all rows with the hash of a user
+above the bound are compared; if two users share it, DuckDB tells users apart
+(docs/proofs/bounding.md, Lemma 10).
 """
 
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import chain
 
 import duckdb
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from dphist.arrays import IntArray
+from dphist.arrays import AnyArray, IntArray
 from dphist.errors import DphistError
-from dphist.tables.counting.kept import count_kept, halves_of, mixer
-from dphist.tables.counting.smallest import UsersAbove, removed_records, word_type
+from dphist.tables.counting.duck_hashes import as_words, hash_known, numpy_knows
+from dphist.tables.counting.kept import count_kept
+from dphist.tables.counting.same_users import are_single_users
+from dphist.tables.counting.user_records import Records, halves_of_hashes, remove_in_parts
 from dphist.tables.engine.private_duckdb import memory_limit
 from dphist.tables.engine.rows import DuckRows
 from dphist.tables.reading.source import Batches
@@ -27,7 +32,7 @@ from dphist.tables.reading.source import Batches
 MOST_ROWS = 1 << 24
 """Maximum number of rows held."""
 
-ROW_BYTES = 100
+ROW_BYTES = 140
 """About what a row and the steps below take, in bytes; all rows stay within the limit of memory."""
 
 _FEW_ROWS = 1 << 18  # these always fit
@@ -35,7 +40,8 @@ _FEW_ROWS = 1 << 18  # these always fit
 MOST_BYTES = 1 << 28
 """Maximum size of the users held, in bytes."""
 
-_PART = 1 << 16  # rows at once
+_SLOT_BITS = 64  # of the type of slots
+_ROWS_AT_ONCE = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,62 +122,57 @@ def count_held(
     -------
     (number,) int64
     """
-    if _is_dense(held.who):
-        return _count_numbered(held, number, most, key, connection)
-    return count_kept(DuckRows(connection, connection.from_arrow(held.rows)), most, key, number)
+    found = _count_in_arrays(held, number, most, key, connection)
+    if found is None:
+        given = connection.from_arrow(held.rows)
+        found = count_kept(DuckRows(connection, given), most, key, number)
+    return found
 
 
-def _count_numbered(
+def _count_in_arrays(
     held: Held, number: int, most: int, key: str, connection: duckdb.DuckDBPyConnection
-) -> IntArray:
-    """As `count_held`, for users who are integers close to each other: they number themselves."""
-    slots: IntArray = held.rows["term"].to_numpy()
-    found = np.bincount(slots, minlength=number)
-    low, _ = _range_of(held.who)
-    distances = held.who.to_numpy().astype(np.uint64)
-    distances -= np.uint64(low % 2**64)
-    sizes = np.bincount(distances.view(np.int64))
-    above = np.flatnonzero(sizes > most)
-    if not len(above):
-        return found
-    packed = word_type(len(above), number)
-    if packed is None:
-        raise RuntimeError("users and slots do not fit into a word")
-    kind, shift = packed
-    numbers = np.full(len(sizes), -1, np.int32)
-    numbers[above] = np.arange(len(above))
-    words, filled = np.empty(sizes[above].sum(), kind), 0
-    for start in range(0, len(distances), _PART):  # a part stays in the processor's cache
-        own = numbers[distances[start : start + _PART].view(np.int64)]
-        places = np.flatnonzero(own >= 0)
-        part = words[filled : filled + len(places)]
-        part[:] = own[places]
-        part <<= kind(shift)
-        part |= slots[start : start + _PART][places].astype(kind)
-        filled += len(places)
-    halves = halves_of(connection, key, "who", _values(held.who, above, low))
-    there = np.flatnonzero(found)
-    terms = np.zeros(number, np.uint64)
-    terms[there] = halves_of(connection, key, "term", pa.array(there))
-    users = UsersAbove(sizes[above], halves)
-    return found - removed_records(words, shift, users, terms, most, mixer(connection))
+) -> IntArray | None:
+    """As `count_held`; None if two users have one hash, or the hashes are not known here."""
+    if not numpy_knows(connection):
+        return None
+    kind = held.who.type
+    bits = kind.bit_width if pa.types.is_integer(kind) else None
+    columns = _hashes(held, connection) if bits is None else _integers(held)
+    user_half, hash_half = halves_of_hashes(key)
+    slots = hash_half(hash_known(np.arange(number), _SLOT_BITS))
+    short = np.min_scalar_type(number)  # half the memory to move
+
+    def numbered(who: AnyArray, term: IntArray, *places: AnyArray) -> Records:
+        return Records(as_words(who), term.astype(short), *places)
+
+    threads = int(connection.execute("SELECT current_setting('threads')").fetchall()[0][0])
+    with ThreadPoolExecutor(threads) as pool:
+        records = list(pool.map(lambda own: numbered(*own), columns))
+        if sum(map(len, records)) != len(held.rows):
+            raise RuntimeError("rows are missing")
+        halves = user_half, lambda own: slots[own]
+        removed = remove_in_parts(records, bits, most, halves, pool, threads)
+        if bits is None and not are_single_users(held.who, removed, pool):
+            return None
+    found: IntArray = np.zeros(number, np.int64)
+    for column in held.rows["term"].chunks:
+        found += np.bincount(column.to_numpy(), minlength=number)
+    for part in removed:
+        np.subtract.at(found, part.terms.astype(np.int64), np.int64(1))
+    return found
 
 
-def _values(who: pa.ChunkedArray, distances: IntArray, low: int) -> pa.Array:
-    """Return the users at these distances from the smallest, as a column of their type."""
-    words = distances.astype(np.uint64) + np.uint64(low % 2**64)
-    return pa.array(words if who.type == pa.uint64() else words.view(np.int64)).cast(who.type)
+def _integers(held: Held) -> Iterator[list[AnyArray]]:
+    """Return the users and slots of rows whose users are integers."""
+    for batch in held.rows.to_batches():
+        yield [batch.column(name).to_numpy() for name in ("who", "term")]
 
 
-def _is_dense(who: pa.ChunkedArray) -> bool:
-    """Whether users are integers of a range that is small enough for an array."""
-    if not pa.types.is_integer(who.type):
-        return False
-    low, high = _range_of(who)
-    return high - low <= 2 * len(who)
-
-
-def _range_of(who: pa.ChunkedArray) -> tuple[int, int]:
-    """Return the least and the largest of users that are integers; (0, 0) without users."""
-    found = pc.min_max(who)
-    return found["min"].as_py() or 0, found["max"].as_py() or 0
+def _hashes(held: Held, connection: duckdb.DuckDBPyConnection) -> Iterator[list[AnyArray]]:
+    """Return hashes of the users, slots, and places of the rows, in any order."""
+    places = pa.array(np.arange(len(held.rows), dtype=np.int32))
+    rows = DuckRows(connection, connection.from_arrow(held.rows.append_column("place", places)))
+    user, _ = rows.number_of("who")
+    numbers = rows.project(f"{user} AS who", "term", "place").relation
+    for batch in numbers.to_arrow_reader(_ROWS_AT_ONCE):
+        yield [column.to_numpy() for column in batch.columns]

@@ -14,6 +14,7 @@ key (docs/proofs/bounding.md, Lemma 11):
 A few rows are numbered by Arrow instead, in one query and without hashes of labels and users.
 """
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -21,7 +22,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dphist.arrays import IntArray, WordArray
-from dphist.tables.counting.user_places import ROW_BYTES, Pairs, UserParts, drop_rows
+from dphist.tables.counting.user_parts import UserParts
+from dphist.tables.counting.user_places import ROW_BYTES, Pairs, drop_rows
 from dphist.tables.engine.private_duckdb import memory_limit
 from dphist.tables.engine.rows import DuckRows
 
@@ -154,12 +156,13 @@ def _drop_beyond(rows: DuckRows, key: str, most: int, total: int, expected: Word
     for turn in range(turns):
         own = rows if turns == 1 else rows.where(f"hash(who) % {turns} = {turn}")
         numbers = own.project(f"{user} AS who", f"{label} AS term", f"{rows.rank(key)} AS rank")
-        parts = UserParts(total // turns)
+        parts: UserParts[Pairs] = UserParts(total // turns)
         for batch in numbers.relation.to_arrow_reader(_ROWS_AT_ONCE):
             pairs = Pairs(*map(_words, batch.columns))
             sums += _sums_of(pairs.labels, _ONE)
             parts.add(pairs)
-        gone = list(parts.dropped(most, threads))
+        with ThreadPoolExecutor(threads) as pool:
+            gone = list(parts.each(lambda own: drop_rows(Pairs.joined(own), most), pool))
         if gone:
             # In chunks, which DuckDB reads with all its threads.
             labels = pa.chunked_array([part.view(stored) for part in gone])

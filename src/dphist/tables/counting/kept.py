@@ -96,17 +96,6 @@ class _Mixer:
         return _in_place(self.connection.from_arrow(parts).project(mixed), len(turns))
 
 
-def halves_of(
-    connection: duckdb.DuckDBPyConnection, key: str, role: str, values: pa.Array
-) -> WordArray:
-    """Return `DuckRows.halves` of values of a column, "who" or "term"."""
-    other = "term" if role == "who" else "who"
-    rows = pa.table({"place": np.arange(len(values)), role: values, other: pa.nulls(len(values))})
-    given = connection.from_arrow(rows)
-    who, term = DuckRows(connection, given).halves(key)
-    return _in_place(given.project(f"place, {who if role == 'who' else term}"), len(values))
-
-
 def _in_place(found: duckdb.DuckDBPyRelation, rows: int) -> WordArray:
     """Return the second column in the order of the first: DuckDB returns rows in any order."""
     places, values = found.to_arrow_table().columns

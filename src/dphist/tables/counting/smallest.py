@@ -135,8 +135,8 @@ def hashes_beyond(hashes: WordArray, sizes: IntArray, most: int) -> WordArray:
 
 
 def _rounded(sizes: IntArray) -> IntArray:
-    """Round up by at most a sixteenth, so that few different numbers remain."""
+    """Round up by at most a quarter, so that few different numbers remain."""
     bits = np.floor(np.log2(sizes)).astype(np.int64)
-    step = np.left_shift(1, np.maximum(bits - 4, 0))
+    step = np.left_shift(1, np.maximum(bits - 2, 0))
     rounded: IntArray = -(-sizes // step) * step
     return rounded
