@@ -88,7 +88,7 @@ def hold_rows(batches: Batches, unfit: Exception) -> Held:
     """
     held: list[pa.RecordBatch] = []
     rows = size = 0
-    most: int | None = None  # by memory, which takes a while to ask for
+    most: int | None = None  # by memory
     for batch in batches:
         if held and batch.schema != held[0].schema:
             raise unfit

@@ -109,7 +109,7 @@ def _fit_in_memory(sizes: IntArray) -> bool:
     if records > MOST_RECORDS:
         return False
     size = _RECORD_BYTES * records + _BLOCK_BYTES * int(sizes.max(initial=0))
-    return records <= _FEW_RECORDS or size <= memory_limit()  # which takes a while to ask for
+    return records <= _FEW_RECORDS or size <= memory_limit()
 
 
 def _number_users(connection: duckdb.DuckDBPyConnection, most: int, half: str) -> UsersAbove:

@@ -10,7 +10,7 @@ import ctypes
 import os
 import secrets
 import tempfile
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, nullcontext, suppress
 from pathlib import Path
 
 import duckdb
@@ -215,8 +215,7 @@ def memory_limit() -> int:
     asked = resources().bytes
     if asked is not None:
         return asked
-    with duckdb.connect() as connection:
-        return default_memory(_quarter(connection), large=True)
+    return default_memory(_quarter(None), large=True)
 
 
 # What DuckDB's settings are by default. It is asked once in a process: a query takes longer than to
@@ -224,10 +223,12 @@ def memory_limit() -> int:
 _default: dict[str, str] = {}
 
 
-def _default_of(connection: duckdb.DuckDBPyConnection, setting: str) -> str:
+def _default_of(connection: duckdb.DuckDBPyConnection | None, setting: str) -> str:
+    """Return a default, asked of `connection`, or of a new one."""
     if setting not in _default:
-        connection.execute(f"RESET {setting}")
-        found = connection.execute(f"SELECT current_setting('{setting}')").fetchall()
+        with nullcontext(connection) if connection else duckdb.connect() as asked:
+            asked.execute(f"RESET {setting}")
+            found = asked.execute(f"SELECT current_setting('{setting}')").fetchall()
         _default[setting] = str(found[0][0])
     return _default[setting]
 
@@ -237,7 +238,7 @@ def _processors(connection: duckdb.DuckDBPyConnection) -> int:
     return int(_default_of(connection, "threads"))
 
 
-def _quarter(connection: duckdb.DuckDBPyConnection) -> int:
+def _quarter(connection: duckdb.DuckDBPyConnection | None) -> int:
     """Return a quarter of the machine's memory, in bytes; DuckDB's default limit is 80 %."""
     return int(_bytes(_default_of(connection, "memory_limit")) / 0.8 / 4)
 
