@@ -69,8 +69,8 @@ def test_memory_that_is_no_size_is_refused(memory: object) -> None:
         dh.Resources(memory=memory)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("memory", ["9223373TB", "999999999999999 TiB"])
-def test_more_memory_than_an_engine_can_address_is_all_of_it(memory: str) -> None:
+@pytest.mark.parametrize("memory", ["9223373TB", "999999999999999 TiB", 10**15, 2**70])
+def test_more_memory_than_an_engine_can_address_is_all_of_it(memory: int | str) -> None:
     with dh.Resources(memory=memory):
         counts = dh.LabelCounts.from_table(pa.table({"label": ["a"]}), label="label")
     assert counts.counts_of(["a"]) == [1]

@@ -3,7 +3,6 @@
 import random
 from collections import defaultdict
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -54,8 +53,7 @@ def in_python(pairs: Pairs, most: int) -> list[int]:
 
 
 def dropped_of(parts: UserParts[Pairs], most: int) -> list[WordArray]:
-    with ThreadPoolExecutor(2) as pool:
-        return list(parts.each(lambda own: drop_rows(Pairs.joined(own), most), pool))
+    return parts.each(lambda own: drop_rows(Pairs.joined(own), most), 2)
 
 
 @pytest.mark.parametrize("kind", RANKS)

@@ -2,14 +2,15 @@
 
 import random
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
+import dphist as dh
 from dphist.arrays import IntArray, WordArray
 from dphist.tables.binning import held
 from dphist.tables.counting import user_parts, user_sizes
@@ -82,9 +83,8 @@ def some_records(seed: str, users: list[int], terms: list[int]) -> Rows:
 
 
 def removed(rows: list[Rows], most: int) -> tuple[Counter[int], list[Removed]]:
-    with ThreadPoolExecutor(2) as pool:
-        halves = halves_of_hashes(KEYS[1])
-        parts = remove_in_parts([records_of(own) for own in rows], None, most, halves, pool, 2)
+    halves = halves_of_hashes(KEYS[1])
+    parts = remove_in_parts([records_of(own) for own in rows], None, most, halves, 2)
     return Counter(term for part in parts for term in part.terms.tolist()), parts
 
 
@@ -151,8 +151,7 @@ def test_what_is_removed_of_a_user_does_not_depend_on_others() -> None:
 def test_no_record_of_a_user_above_the_bound_is_overlooked(most: int) -> None:
     draw, shift = np.random.default_rng(most), np.uint64(40)
     users = [draw.integers(0, 900, n).astype(np.uint64) << shift for n in (0, 3000, 1, 2000)]
-    with ThreadPoolExecutor(2) as pool:
-        perhaps = PerhapsAbove(users, most, pool, 2)
+    perhaps = PerhapsAbove(users, most, 2)
     together = np.concatenate(users)
     above = np.bincount(together >> shift)[together >> shift] > most
     places = [perhaps.find(own) for own in users]
@@ -201,13 +200,56 @@ def test_rows_with_another_user_are_noticed(pair: tuple[str, str], ends: list[in
         Removed(np.zeros(0), np.array([2]), np.array([4, 5])),
         Removed(np.zeros(0), np.array([3]), np.array([3, 1, 2])),
     ]
-    with ThreadPoolExecutor(2) as pool:
-        assert are_single_users(chunked([mine] * 6, ends), found, pool)
-        assert are_single_users(chunked([other] + [mine] * 5, ends), found, pool)
-        for place in range(1, 6):
-            users = [mine] * 6
-            users[place] = other
-            assert not are_single_users(chunked(users, ends), found, pool)
+    assert are_single_users(chunked([mine] * 6, ends), found, 2)
+    assert are_single_users(chunked([other] + [mine] * 5, ends), found, 2)
+    for place in range(1, 6):
+        users = [mine] * 6
+        users[place] = other
+        assert not are_single_users(chunked(users, ends), found, 2)
+
+
+def test_a_long_text_is_not_copied_for_each_row_of_its_group() -> None:
+    """Somebody who makes a user with the hash of another's could else use up the memory."""
+    rows = 3000
+    users = chunked(["x" * 10**6] + ["y"] * (rows - 1), [])
+    found = [Removed(np.zeros(0), np.array([rows]), np.arange(rows))]
+    before = pa.default_memory_pool().max_memory()
+    assert not are_single_users(users, found, 2)
+    assert pa.default_memory_pool().max_memory() < max(before, 100 * 10**6)
+
+
+def test_many_threads_have_few_arrays_of_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each has up to 32 MB."""
+    pieces: list[int] = []
+    correct = user_sizes.in_threads
+
+    def noted(work: Any, items: Any, threads: int) -> list[Any]:
+        pieces.append(threads)
+        return correct(work, items, threads)
+
+    monkeypatch.setattr(user_sizes, "in_threads", noted)
+    users = [np.arange(5, dtype=np.uint64)] * 600
+    assert PerhapsAbove(users, 599, 512).records == 3000
+    assert pieces[0] <= 4
+
+
+@pytest.mark.parametrize("kind", ["pandas", "pyarrow"])
+def test_users_are_read_once(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program that writes into its own table meanwhile leaves no user above the bound."""
+    users = np.array([7] * 10 + list(range(100, 110)))
+    table = {"who": users, "x": np.zeros(20, np.int64)}
+    frame = pd.DataFrame(table, copy=False) if kind == "pandas" else pa.table(table)
+    correct = PerhapsAbove.find
+
+    def then_written(self: PerhapsAbove, own: Any) -> Any:
+        places = correct(self, own)
+        users[:] = users[::-1].copy()
+        return places
+
+    monkeypatch.setattr(PerhapsAbove, "find", then_written)
+    counts = dh.bin_counts(frame, column="x", edges=[0, 1], user="who", max_records=1)
+    assert users[0] == 109
+    assert counts.counts.sum() == 11
 
 
 def test_both_ways_run_where_they_should(monkeypatch: pytest.MonkeyPatch) -> None:

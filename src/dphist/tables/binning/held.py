@@ -11,7 +11,6 @@ above the bound are compared; if two users share it, DuckDB tells users apart
 """
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import chain
 
@@ -32,7 +31,7 @@ from dphist.tables.reading.source import Batches
 MOST_ROWS = 1 << 24
 """Maximum number of rows held."""
 
-ROW_BYTES = 140
+ROW_BYTES = 160
 """About what a row and the steps below take, in bytes; all rows stay within the limit of memory."""
 
 _FEW_ROWS = 1 << 18  # these always fit
@@ -146,14 +145,13 @@ def _count_in_arrays(
         return Records(as_words(who), term.astype(short), *places)
 
     threads = int(connection.execute("SELECT current_setting('threads')").fetchall()[0][0])
-    with ThreadPoolExecutor(threads) as pool:
-        records = list(pool.map(lambda own: numbered(*own), columns))
-        if sum(map(len, records)) != len(held.rows):
-            raise RuntimeError("rows are missing")
-        halves = user_half, lambda own: slots[own]
-        removed = remove_in_parts(records, bits, most, halves, pool, threads)
-        if bits is None and not are_single_users(held.who, removed, pool):
-            return None
+    records = [numbered(*own) for own in columns]
+    if sum(map(len, records)) != len(held.rows):
+        raise RuntimeError("rows are missing")
+    halves = user_half, lambda own: slots[own]
+    removed = remove_in_parts(records, bits, most, halves, threads)
+    if bits is None and not are_single_users(held.who, removed, threads):
+        return None
     found: IntArray = np.zeros(number, np.int64)
     for column in held.rows["term"].chunks:
         found += np.bincount(column.to_numpy(), minlength=number)
@@ -163,9 +161,14 @@ def _count_in_arrays(
 
 
 def _integers(held: Held) -> Iterator[list[AnyArray]]:
-    """Return the users and slots of rows whose users are integers."""
+    """Return the users and slots of rows whose users are integers.
+
+    Users are copied: a program that writes into its own table meanwhile cannot change what is
+    bounded after it was counted.
+    """
     for batch in held.rows.to_batches():
-        yield [batch.column(name).to_numpy() for name in ("who", "term")]
+        who, term = (batch.column(name).to_numpy() for name in ("who", "term"))
+        yield [who.copy(), term]
 
 
 def _hashes(held: Held, connection: duckdb.DuckDBPyConnection) -> Iterator[list[AnyArray]]:

@@ -5,8 +5,6 @@ numbers are compared with DuckDB's. If one is different, DuckDB hashes everythin
 once in a process, by the version of DuckDB alone, so no row of a table can change a hash.
 """
 
-import threading
-
 import duckdb
 import numpy as np
 import pyarrow as pa
@@ -23,7 +21,6 @@ _KINDS = (
     pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()
 )  # fmt: skip
 
-_lock = threading.Lock()
 _known: list[bool] = []
 
 
@@ -54,10 +51,9 @@ def hash_known(values: AnyArray, bits: int | None) -> WordArray:
 
 def numpy_knows(connection: duckdb.DuckDBPyConnection) -> bool:
     """Whether NumPy's hashes are DuckDB's, of integers of all types."""
-    with _lock:
-        if not _known:
-            _known.append(all(_agree(connection, kind) for kind in _KINDS))
-        return _known[0]
+    if not _known:  # two threads may both ask, and get the same answer
+        _known.append(all(_agree(connection, kind) for kind in _KINDS))
+    return _known[0]
 
 
 def _agree(connection: duckdb.DuckDBPyConnection, kind: pa.DataType) -> bool:

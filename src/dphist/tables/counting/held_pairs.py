@@ -14,7 +14,6 @@ key (docs/proofs/bounding.md, Lemma 11):
 A few rows are numbered by Arrow instead, in one query and without hashes of labels and users.
 """
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -161,8 +160,7 @@ def _drop_beyond(rows: DuckRows, key: str, most: int, total: int, expected: Word
             pairs = Pairs(*map(_words, batch.columns))
             sums += _sums_of(pairs.labels, _ONE)
             parts.add(pairs)
-        with ThreadPoolExecutor(threads) as pool:
-            gone = list(parts.each(lambda own: drop_rows(Pairs.joined(own), most), pool))
+        gone = parts.each(lambda own: drop_rows(Pairs.joined(own), most), threads)
         if gone:
             # In chunks, which DuckDB reads with all its threads.
             labels = pa.chunked_array([part.view(stored) for part in gone])

@@ -76,17 +76,14 @@ def count_kept(rows: DuckRows, most: int, key: str, terms: int | None = None) ->
     kind, shift = packed
     code = "term" if terms is not None else "code"
     words = _fetch_words(connection, np.dtype(kind), shift, code, int(users.sizes.sum()))
-    mix = mixer(connection)
+    mix = _Mixer(connection)
     return found.counts - removed_records(words, shift, users, found.halves, most, mix)
-
-
-def mixer(connection: duckdb.DuckDBPyConnection) -> "_Mixer":
-    """Return what makes hashes of halves and turns, as `DuckRows.hashed` does."""
-    return _Mixer(connection)
 
 
 @dataclass(frozen=True, slots=True)
 class _Mixer:
+    """Makes hashes of halves and turns, as `DuckRows.hashed` does."""
+
     connection: duckdb.DuckDBPyConnection
 
     def __call__(self, halves: WordArray, turns: IntArray) -> WordArray:

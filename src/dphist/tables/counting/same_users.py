@@ -1,31 +1,33 @@
 """Whether rows whose users have one hash have one user, compared by their bytes."""
 
 from collections.abc import Sequence
-from concurrent.futures import Executor
 from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from dphist.arrays import AnyArray
 from dphist.tables.counting.user_records import Removed
+from dphist.tables.engine.threads import in_threads
 
 _NONE = np.zeros(0, np.int64)
 
 
-def are_single_users(who: pa.ChunkedArray, found: Sequence[Removed], pool: Executor) -> bool:
+def are_single_users(who: pa.ChunkedArray, found: Sequence[Removed], threads: int) -> bool:
     """Whether all rows of each group have the same user.
 
     Parameters
     ----------
     who : the users of all rows, without nulls, of a type whose values are equal if their bytes are.
     found : the places of the rows of each group, and the sizes of the groups.
-    pool : where the work is done.
+    threads : how many may work.
 
     Notes
     -----
     The first row found of each group is looked up once. Then each row is compared with that of its
-    group, in the order of rows.
+    group, in the order of rows. Lengths are compared first: otherwise one long text would be copied
+    for each row of its group, whatever text these have.
     """
     places = np.concatenate([_NONE, *(own.places for own in found if own.places is not None)])
     sizes = np.concatenate([_NONE, *(own.sizes for own in found)])
@@ -45,11 +47,28 @@ def are_single_users(who: pa.ChunkedArray, found: Sequence[Removed], pool: Execu
         ]
     )
 
-    def same(chunk: pa.Array, start: int) -> bool:
+    lengths = _lengths(known)
+
+    def same(place: tuple[pa.Array, int]) -> bool:
+        chunk, start = place
         own = groups[start : start + len(chunk)]
         rows = np.flatnonzero(own >= 0)
-        others = known.take(pa.array(own[rows]))
-        alike = pc.equal(chunk.take(pa.array(rows)), others)
+        own = own[rows]
+        if (_lengths(chunk)[rows] != lengths[own]).any():
+            return False
+        alike = pc.equal(chunk.take(pa.array(rows)), known.take(pa.array(own)))
         return bool(pc.all(alike, min_count=0).as_py())
 
-    return all(pool.map(same, who.chunks, starts.tolist()))
+    return all(in_threads(same, zip(who.chunks, starts.tolist(), strict=False), threads))
+
+
+def _lengths(values: pa.Array) -> AnyArray:
+    """Return the number of bytes of each text; 0 for values that all have as many."""
+    types, kind = pa.types, values.type
+    if not any(
+        each(kind)
+        for each in (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary)
+    ):
+        return np.zeros(len(values), np.int8)
+    found: AnyArray = pc.binary_length(values).to_numpy()
+    return found

@@ -1,12 +1,12 @@
 """Rows put into parts by their users, so that each part can be bounded by itself, in threads."""
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import Executor
+from collections.abc import Callable
 from typing import Generic, Protocol, Self, TypeVar
 
 import numpy as np
 
 from dphist.arrays import AnyArray, BoolArray, IntArray, WordArray
+from dphist.tables.engine.threads import in_threads
 
 _PART_ROWS = 1 << 16  # the arrays of so many rows fit the cache of a processor
 MOST_BITS = 16
@@ -67,15 +67,15 @@ class UserParts(Generic[S]):
                 own.append(ordered.take(slice(start, end)))
         return len(rows)
 
-    def each(self, work: Callable[[list[S]], T], pool: Executor) -> Iterator[T]:
-        """Yield what `work` makes of each part that has rows, in pieces. Parts are used up."""
+    def each(self, work: Callable[[list[S]], T], threads: int) -> list[T]:
+        """Return what `work` makes of each part that has rows, in pieces. Parts are used up."""
 
         def worked(own: list[S]) -> T:
             pieces = own.copy()
             own.clear()
             return work(pieces)
 
-        yield from pool.map(worked, filter(None, self._parts))
+        return in_threads(worked, filter(None, self._parts), threads)
 
 
 def stir(users: WordArray) -> WordArray:

@@ -7,7 +7,6 @@ ordered by user and term, and numbered by their turns; then the hashes of user, 
 """
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -19,6 +18,7 @@ from dphist.tables.counting.radix import order_by
 from dphist.tables.counting.smallest import hashes_beyond
 from dphist.tables.counting.user_parts import UserParts, changes, stir, whole_groups
 from dphist.tables.counting.user_sizes import PerhapsAbove
+from dphist.tables.engine.threads import in_threads
 
 # The records of a part are ordered by some bits of the user, and among these by some of the term.
 # The first bits are those that all users of a part have in common.
@@ -83,7 +83,6 @@ def remove_in_parts(
     bits: int | None,
     most: int,
     halves: tuple[Half, Half],
-    pool: Executor,
     threads: int,
 ) -> list[Removed]:
     """Find the records that are not kept, of all records, in threads.
@@ -93,18 +92,18 @@ def remove_in_parts(
     given : records, with users who are integers in place of hashes if there are `bits`.
     bits : the number of bits of the type of users who are integers, or None.
     most, halves : as for `remove_beyond`.
-    pool, threads : where the work is done, and in how many pieces.
+    threads : how many may work.
     """
-    perhaps = PerhapsAbove([records.users for records in given], most, pool, threads)
+    perhaps = PerhapsAbove([records.users for records in given], most, threads)
     parts: UserParts[Records] = UserParts(perhaps.records, are_hashes=True)
 
     def add(records: Records) -> int:
         found = records.take(perhaps.find(records.users))
         return parts.add(replace(found, users=hash_known(found.users, bits)))
 
-    if sum(pool.map(add, given)) != perhaps.records:
+    if sum(in_threads(add, given, threads)) != perhaps.records:
         raise RuntimeError("records of users are missing")
-    return list(parts.each(lambda own: remove_beyond(Records.joined(own), most, *halves), pool))
+    return parts.each(lambda own: remove_beyond(Records.joined(own), most, *halves), threads)
 
 
 def remove_beyond(records: Records, most: int, user_half: Half, term_half: Half) -> Removed:

@@ -6,15 +6,16 @@ others need more work.
 """
 
 from collections.abc import Sequence
-from concurrent.futures import Executor
 
 import numpy as np
 
 from dphist.arrays import BoolArray, IntArray, WordArray
+from dphist.tables.engine.threads import in_threads
 
 _BLOCK = 1 << 14  # arrays so small are not mapped anew each time
 _ONE = np.int64(1)  # NumPy adds a number of the same type forty times as fast
 _LEAST_BITS, _MOST_BITS = 4, 22
+_MOST_THREADS = 4  # each has counts of its own
 
 
 class PerhapsAbove:
@@ -24,7 +25,7 @@ class PerhapsAbove:
     ----------
     users : arrays (n,) uint64, integers or hashes of all users; equal if the users are equal.
     most : maximum number of records of a user.
-    pool, threads : where the work is done, and in how many pieces.
+    threads : how many may work.
 
     Attributes
     ----------
@@ -33,19 +34,22 @@ class PerhapsAbove:
 
     __slots__ = ("_many", "_mask", "_shift", "records")
 
-    def __init__(self, users: Sequence[WordArray], most: int, pool: Executor, threads: int) -> None:
+    def __init__(self, users: Sequence[WordArray], most: int, threads: int) -> None:
         rows = sum(map(len, users))
         bits = min(max(rows.bit_length() - 2, _LEAST_BITS), _MOST_BITS)
         self._shift, self._mask = np.uint64(bits), np.uint64((1 << bits) - 1)
 
         def counted(first: int) -> IntArray:
             counts: IntArray = np.zeros(1 << bits, np.int64)
-            for own in users[first::threads]:
+            for own in users[first::pieces]:
                 for start in range(0, len(own), _BLOCK):
                     np.add.at(counts, self._bits_of(own[start : start + _BLOCK]), _ONE)
             return counts
 
-        counts: IntArray = np.sum(list(pool.map(counted, range(threads))), axis=0)
+        pieces = max(min(threads, len(users), _MOST_THREADS), 1)
+        counts, *others = in_threads(counted, range(pieces), pieces)
+        for each in others:
+            counts += each
         self._many: BoolArray = counts > most
         self.records = int(counts[self._many].sum())
 

@@ -95,14 +95,21 @@ def _bytes_of(memory: int | str) -> int:
     refused = ParameterError(
         "memory must be a number of bytes or a size such as '4GB' or '512MB', and at least 64MB"
     )
-    found = _SIZE.fullmatch(str(memory).strip())
-    if isinstance(memory, bool) or not isinstance(memory, int | str) or found is None:
+    if isinstance(memory, bool) or not isinstance(memory, int | str):
         raise refused
-    number, unit, binary = found.groups()
-    size = int(float(number) * (1024 if binary else 1000) ** _POWERS[unit.upper()])
+    size = memory if isinstance(memory, int) else _bytes_of_text(memory.strip())
     if size < _MIN_MEMORY:
         raise refused
     return min(size, _MOST_MEMORY)
+
+
+def _bytes_of_text(text: str) -> int:
+    """Read a size; 0 for what is none."""
+    found = _SIZE.fullmatch(text)
+    if found is None:
+        return 0
+    number, unit, binary = found.groups()
+    return int(float(number) * (1024 if binary else 1000) ** _POWERS[unit.upper()])
 
 
 def _folder_of(temp: str | os.PathLike[str]) -> str:

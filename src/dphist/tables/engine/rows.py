@@ -201,7 +201,8 @@ class DuckRows:
             for name in names
             if kinds[name].id in measures
         ]
-        return " + ".join(f"coalesce({each}, 0)" for each in ["0", *sums])
+        # The first is an aggregate, so that there is one row, of whatever types the columns are.
+        return " + ".join(f"coalesce({each}, 0)" for each in ["sum(0)", *sums])
 
     def part(self, name: str, parts: int) -> str:
         """Return a part, from the first 60 bits of MD5."""

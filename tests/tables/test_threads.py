@@ -1,0 +1,67 @@
+"""Work in threads: order, errors, and what is left where no thread can be started."""
+
+import subprocess
+import sys
+import threading
+import time
+from typing import Any
+
+import pytest
+
+from dphist.tables.engine.threads import in_threads
+
+
+@pytest.mark.parametrize("threads", [1, 2, 9])
+def test_results_have_the_order_of_items(threads: int) -> None:
+    def slow(number: int) -> int:
+        time.sleep(0.001 * (number % 3))
+        return number * number
+
+    assert in_threads(slow, range(20), threads) == [number * number for number in range(20)]
+    assert in_threads(slow, [], threads) == []
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_the_first_error_ends_the_work(threads: int) -> None:
+    done: list[int] = []
+
+    def work(number: int) -> None:
+        if number == 2:
+            raise KeyboardInterrupt
+        done.append(number)
+        time.sleep(0.001)
+
+    with pytest.raises(KeyboardInterrupt):
+        in_threads(work, range(1000), threads)
+    assert len(done) < 500
+    assert threading.active_count() < 10
+
+
+def test_it_works_alone_where_no_thread_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: Any) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    assert in_threads(lambda number: number + 1, range(5), 4) == [1, 2, 3, 4, 5]
+
+
+LATE = """
+import threading, time
+import numpy as np, pyarrow as pa
+import dphist as dh
+ROWS = 70_000
+table = pa.table({"who": np.arange(ROWS) % 900, "x": np.arange(ROWS) % 40})
+main = threading.current_thread()
+def count():
+    main.join()
+    time.sleep(0.2)
+    counts = dh.bin_counts(table, column="x", edges=[0, 40], user="who", max_records=2)
+    labels = dh.LabelCounts.from_table(table, label="x", user="who", max_labels=1)
+    print(counts.counts.sum(), sum(labels.counts_of(list(range(40)))))
+threading.Thread(target=count).start()
+"""
+
+
+def test_tables_are_counted_after_the_main_thread_has_ended() -> None:
+    done = subprocess.run([sys.executable, "-c", LATE], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("1800 900\n", "")
