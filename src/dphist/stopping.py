@@ -43,7 +43,7 @@ def stoppable(function: Callable[P, T]) -> Callable[P, T]:
             with _handled(heard):
                 return function(*args, **kwargs)
         finally:
-            _raise_first(raised)
+            raise_first(raised)
 
     return stopped
 
@@ -68,7 +68,7 @@ def exceptions_wait() -> Iterator[Sequence[BaseException]]:
         with _handled(heard):
             yield waiting
     finally:
-        _raise_first(waiting)
+        raise_first(waiting)
 
 
 @contextmanager
@@ -87,7 +87,7 @@ def handlers_wait() -> Iterator[None]:
             handler(number, None)
 
 
-def _raise_first(raised: list[BaseException]) -> None:
+def raise_first(raised: list[BaseException]) -> None:
     """Raise the first of a list of exceptions, if there is one.
 
     The list is cleared because a frame of the exception refers to it. That reference cycle would

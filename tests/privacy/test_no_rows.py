@@ -68,7 +68,7 @@ def test_no_rows_are_counted_like_some(
     source: str, user: str, label: str, progress: Any, tmp_path: Path
 ) -> None:
     if source == "pandas" and {user, label} & {"date", "decimal", "bytes"}:
-        source = "arrow"  # pandas has objects, which are refused or read in another way
+        source = "arrow"  # objects in pandas: those other than text are refused
     given = {"label": "term", "user": "who", "max_labels": 1, "progress": progress}
     for rows in (1, 0):
         frame = SOURCES[source](table_of(user, label, rows), tmp_path)

@@ -1,13 +1,18 @@
 """Work in threads: order, errors, and what is left where no thread can be started."""
 
+import gc
 import subprocess
 import sys
 import threading
 import time
+import weakref
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
+import dphist as dh
 from dphist.tables.engine.threads import in_threads
 
 
@@ -44,6 +49,39 @@ def test_it_works_alone_where_no_thread_starts(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(threading.Thread, "start", refuse)
     assert in_threads(lambda number: number + 1, range(5), 4) == [1, 2, 3, 4, 5]
+
+
+def test_tables_are_counted_where_no_thread_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in Python 3.12 once the main thread has ended."""
+
+    def refuse(self: Any) -> None:
+        raise RuntimeError("can't create new thread at interpreter shutdown")
+
+    table = pa.table({"who": [1, 1, 2], "x": [0, 0, 1]})
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    counts = dh.bin_counts(table, column="x", edges=[0, 1, 2], user="who", max_records=1)
+    assert counts.counts.tolist() == [1, 1]
+    labels = dh.LabelCounts.from_table(table, label="x", user="who", max_labels=1)
+    assert labels.counts_of([0, 1]) == [1, 1]
+
+
+def test_an_error_keeps_nothing_alive() -> None:
+    """Without a cycle of references, which would keep large arrays after memory ran out."""
+    array = np.zeros(9)
+    alive = weakref.ref(array)
+
+    def work(number: int, held: Any = array) -> None:
+        raise MemoryError
+
+    del array
+    gc.disable()
+    try:
+        with pytest.raises(MemoryError):
+            in_threads(work, range(5), 2)
+        del work
+        assert alive() is None
+    finally:
+        gc.enable()
 
 
 LATE = """

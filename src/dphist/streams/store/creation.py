@@ -48,14 +48,10 @@ def create_file(target: Path) -> Owner:
 def _write_and_link(target: Path) -> Owner:
     """Write the file under a temporary name, and link it to its own name once it is complete."""
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
+    owner = None
     leftovers.remember(str(temporary))
     try:
         descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-    except BaseException:
-        leftovers.forget(str(temporary))
-        raise
-    owner = None
-    try:
         owner = Owner(target, descriptor)  # locked before others can find it under its name
         owner.mark()
         write_new(temporary, Header.new(owner.identity, secrets.token_bytes(32)))
@@ -66,8 +62,7 @@ def _write_and_link(target: Path) -> Owner:
             owner.close()
         raise
     finally:
-        temporary.unlink()
-        leftovers.forget(str(temporary))
+        leftovers.remove(str(temporary))
     return owner
 
 

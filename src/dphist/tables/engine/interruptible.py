@@ -43,13 +43,18 @@ def interruptible(connection: duckdb.DuckDBPyConnection, call: Callable[[], T]) 
     # Not a daemon thread: at exit, Python waits for the thread instead of aborting.
     thread = threading.Thread(target=work, name="dphist-query")
     with exceptions_wait() as waiting:
-        thread.start()
+        try:
+            thread.start()
+        except RuntimeError:
+            # Python 3.12 starts none once the main thread has ended, which then hears no signals.
+            work()
         while not ended.wait(_SECONDS_BETWEEN):
             if waiting:
                 # Repeatedly, because an interrupt before the start of a query has no effect.
                 with contextlib.suppress(duckdb.Error):
                     connection.interrupt()
-        thread.join()
+        if thread.ident is not None:
+            thread.join()
     if errors:
         raise errors[0]
     return results[0]

@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import TypeVar
 
+from dphist.stopping import raise_first
+
 S = TypeVar("S")
 T = TypeVar("T")
 
@@ -14,7 +16,8 @@ def in_threads(work: Callable[[S], T], items: Iterable[S], threads: int) -> list
 
     This thread works too, and alone where no other can be started. The pools of the standard
     library take no work once the main thread has ended, and then how many rows a table has would
-    decide whether it can be counted.
+    decide whether it can be counted. Call it where no signal handler runs, as in the thread of
+    `interruptible`: helpers are not waited for if this thread is interrupted.
     """
     given = list(items)
     results: dict[int, T] = {}
@@ -22,27 +25,23 @@ def in_threads(work: Callable[[S], T], items: Iterable[S], threads: int) -> list
     places, lock = iter(range(len(given))), threading.Lock()
 
     def run() -> None:
-        while not errors:
-            with lock:
-                place = next(places, None)
-            if place is None:
-                return
-            try:
+        try:
+            while not errors:
+                with lock:
+                    place = next(places, None)
+                if place is None:
+                    return
                 results[place] = work(given[place])
-            except BaseException as error:
-                errors.append(error)
+        except BaseException as error:
+            errors.append(error)
 
     helpers = [threading.Thread(target=run) for _ in range(min(threads, len(given)) - 1)]
-    started = []
-    try:
+    with suppress(RuntimeError):
         for helper in helpers:
-            with suppress(RuntimeError):
-                helper.start()
-                started.append(helper)
-        run()
-    finally:
-        for helper in started:
+            helper.start()
+    run()
+    for helper in helpers:
+        if helper.ident is not None:
             helper.join()
-    if errors:
-        raise errors[0]
+    raise_first(errors)
     return [results[place] for place in range(len(given))]
