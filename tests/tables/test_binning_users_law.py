@@ -13,8 +13,9 @@ from scipy.stats import chi2
 from dphist.tables.binning import held
 from dphist.tables.binning.slots import Grid
 from dphist.tables.binning.users import bin_rows_bounded
-from dphist.tables.counting import bounding, smallest, user_records
+from dphist.tables.counting import bounding, smallest
 from dphist.tables.counting import kept as counting_kept
+from dphist.tables.counting.users import records as user_records
 from dphist.tables.engine.rows import DuckRows, Rows
 from tests.support.goodness import LEVEL
 from tests.tables.binned_users import KEYS, UserRows, kept, kept_in_python, slot_of, table_of

@@ -8,8 +8,9 @@ import pyarrow as pa
 import pytest
 
 from dphist.arrays import WordArray
-from dphist.tables.counting import duck_hashes, user_records
+from dphist.tables.counting import duck_hashes
 from dphist.tables.counting.duck_hashes import as_words, hash_integers, mix, numpy_knows
+from dphist.tables.counting.users import records as user_records
 from tests.tables.binned_users import KEYS, UserRows, kept, kept_in_python, some_rows, table_of
 
 KINDS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from dphist.arrays import WordArray
-from dphist.tables.counting import user_parts
-from dphist.tables.counting.user_parts import UserParts, stir
-from dphist.tables.counting.user_places import Pairs, drop_rows
+from dphist.tables.counting.users import parts as user_parts
+from dphist.tables.counting.users.parts import UserParts, stir
+from dphist.tables.counting.users.places import Pairs, drop_rows
 
 LARGEST = 2**64 - 1
 # Ranks by how many values they have, from where, and at what distance.

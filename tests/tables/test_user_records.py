@@ -13,17 +13,18 @@ import pytest
 import dphist as dh
 from dphist.arrays import IntArray, WordArray
 from dphist.tables.binning import held
-from dphist.tables.counting import user_parts, user_sizes
-from dphist.tables.counting import user_records as records_in_parts
-from dphist.tables.counting.same_users import are_single_users
-from dphist.tables.counting.user_records import (
+from dphist.tables.counting.users import parts as user_parts
+from dphist.tables.counting.users import records as records_in_parts
+from dphist.tables.counting.users import sizes as user_sizes
+from dphist.tables.counting.users.records import (
     Records,
     Removed,
     halves_of_hashes,
     remove_beyond,
     remove_in_parts,
 )
-from dphist.tables.counting.user_sizes import PerhapsAbove
+from dphist.tables.counting.users.same import are_single_users
+from dphist.tables.counting.users.sizes import PerhapsAbove
 from dphist.tables.engine.rows import DuckRows
 from tests.tables.binned_users import KEYS, kept, kept_in_python, some_rows, table_of
 from tests.tables.test_user_places import unstirred

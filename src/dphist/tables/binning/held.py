@@ -22,8 +22,8 @@ from dphist.arrays import AnyArray, IntArray
 from dphist.errors import DphistError
 from dphist.tables.counting.duck_hashes import as_words, hash_known, numpy_knows
 from dphist.tables.counting.kept import count_kept
-from dphist.tables.counting.same_users import are_single_users
-from dphist.tables.counting.user_records import Records, halves_of_hashes, remove_in_parts
+from dphist.tables.counting.users.records import Records, halves_of_hashes, remove_in_parts
+from dphist.tables.counting.users.same import are_single_users
 from dphist.tables.engine.private_duckdb import memory_limit
 from dphist.tables.engine.rows import DuckRows
 from dphist.tables.reading.source import Batches

@@ -1,7 +1,7 @@
 """Users bounded in arrays: DuckDB counts the rows of each label, and dropped rows are taken off.
 
 A window that ranks all pairs of a user and a label takes DuckDB longer than counting them. Here it
-only hands out numbers, which `user_places` ranks. Both keep the same labels of each user under one
+only hands out numbers, which `users.places` ranks. Both keep the same labels of each user under one
 key (docs/proofs/bounding.md, Lemma 11):
 
 1. The rows are held in a table, unless they are in memory already, so that all steps see the same.
@@ -21,8 +21,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dphist.arrays import IntArray, WordArray
-from dphist.tables.counting.user_parts import UserParts
-from dphist.tables.counting.user_places import ROW_BYTES, Pairs, drop_rows
+from dphist.tables.counting.users.parts import UserParts
+from dphist.tables.counting.users.places import ROW_BYTES, Pairs, drop_rows
 from dphist.tables.engine.private_duckdb import memory_limit
 from dphist.tables.engine.rows import DuckRows
 

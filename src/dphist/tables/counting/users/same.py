@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dphist.arrays import AnyArray
-from dphist.tables.counting.user_records import Removed
+from dphist.tables.counting.users.records import Removed
 from dphist.tables.engine.threads import in_threads
 
 _NONE = np.zeros(0, np.int64)

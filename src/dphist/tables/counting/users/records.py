@@ -16,8 +16,8 @@ from dphist.arrays import AnyArray, BoolArray, IntArray, WordArray
 from dphist.tables.counting.duck_hashes import hash_known, mix
 from dphist.tables.counting.radix import order_by
 from dphist.tables.counting.smallest import hashes_beyond
-from dphist.tables.counting.user_parts import UserParts, changes, stir, whole_groups
-from dphist.tables.counting.user_sizes import PerhapsAbove
+from dphist.tables.counting.users.parts import UserParts, changes, stir, whole_groups
+from dphist.tables.counting.users.sizes import PerhapsAbove
 from dphist.tables.engine.threads import in_threads
 
 # The records of a part are ordered by some bits of the user, and among these by some of the term.

@@ -11,7 +11,7 @@ import numpy as np
 
 from dphist.arrays import BoolArray, IntArray, WordArray
 from dphist.tables.counting.radix import order_by
-from dphist.tables.counting.user_parts import MOST_BITS, changes, stir, whole_groups
+from dphist.tables.counting.users.parts import MOST_BITS, changes, stir, whole_groups
 
 ROW_BYTES = 60
 """About the memory of a row here, in bytes: three numbers, twice at times, and its result."""
