@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dphist import AdaptiveScan, Profile
@@ -288,6 +288,9 @@ def test_decoding_is_continuous_in_epsilon(epsilon: float, roughness) -> None:
     ),
     st.sampled_from([1e-6, 0.01, 1.0]),
     st.sampled_from([of_columns, of_rows]),
+)
+@example(
+    [(1, 0), (1, 5354396027878), *[(1, 0)] * 3, (110, -240), (70, 650287172948065)], 1, of_rows
 )
 def test_any_counts_are_decoded_again(blocks, epsilon, roughness) -> None:
     ends = np.append(0, np.cumsum([width for width, _ in blocks]))

@@ -456,7 +456,7 @@ def large_parquet(path: Path, rows: int, labels: str) -> None:
         numbers.project(f"{labels} AS label").write_parquet(str(path))
 
 
-@pytest.mark.parametrize(("memory", "expected"), [(40, "spills"), (5, "fails")])
+@pytest.mark.parametrize(("memory", "expected"), [(50, "spills"), (5, "fails")])
 def test_more_labels_than_memory(
     memory: int, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -154,7 +154,8 @@ def test_no_record_of_a_user_above_the_bound_is_overlooked(most: int) -> None:
     users = [draw.integers(0, 900, n).astype(np.uint64) << shift for n in (0, 3000, 1, 2000)]
     perhaps = PerhapsAbove(users, most, 2)
     together = np.concatenate(users)
-    above = np.bincount(together >> shift)[together >> shift] > most
+    numbers = (together >> shift).astype(np.int64)
+    above = np.bincount(numbers)[numbers] > most
     places = [perhaps.find(own) for own in users]
     ends = np.cumsum([0, *map(len, users)])[:-1]
     chosen = np.zeros(len(together), np.bool_)

@@ -105,7 +105,10 @@ def _most_likely(
     falls: FloatArray,
     chance: FloatArray,
 ) -> FloatArray:
-    """Minimize the sum of (count - width v)^2 / variance and (v - v' - fall)^2 / chance over v."""
+    """Minimize the sum of (count - width v)^2 / variance and (v - v' - fall)^2 / chance over v.
+
+    Without the second term where floats cannot hold the sum.
+    """
     diagonal, right = widths**2 / variances, widths * counts / variances
     diagonal[:-1] += 1 / chance
     diagonal[1:] += 1 / chance
@@ -114,4 +117,9 @@ def _most_likely(
     above = np.append(0.0, -1 / chance)
     from scipy.linalg import solveh_banded  # slow to import; a dry run needs none
 
-    return np.asarray(solveh_banded(np.array([above, diagonal]), right))
+    try:
+        return np.asarray(solveh_banded(np.array([above, diagonal]), right))
+    except np.linalg.LinAlgError:
+        # Counts so far apart, such as 0 beside 10**15, that a float rounds `diagonal` to a number
+        # too small: nothing is smoothed.
+        return counts / widths
