@@ -13,9 +13,9 @@ here, of which at least one must fail. It prints which mutants are caught and wh
 fails if any is missed. The set is in `mutants/*.toml`. A mutant marked *long* is caught by a test
 of `make verify` only.
 
-All of them were last run on 25 November 2026, family by family (`python -m mutants ledger store`), on two
-cores that other work shared, in about an hour: 583 were caught and none was missed. Some code changed
-in that time; the mutants that it touched were run again by name.
+All of them were last run on 25 November 2026, family by family (`python -m mutants ledger store`),
+on two cores that other work shared, in about an hour: 583 were caught and none was missed. Some
+code changed in that time; the mutants that it touched were run again by name.
 
 `python -m mutants --page > docs/mutants.md` writes this page.
 """
