@@ -73,6 +73,16 @@ def shakespeare() -> Profile:
     return Profile.read(DATA / "words_shakespeare.csv")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def interrupts_heard() -> None:
+    """Tests and their children hear Ctrl-C, also where a script starts them with `&`.
+
+    The shell has such processes ignore it, and what they start inherits that.
+    """
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 @pytest.fixture
 def hangups_heard() -> Iterator[None]:
     """Children hear a hangup, also where the tests run under nohup, which they inherit."""

@@ -21,14 +21,6 @@ from dphist.tables.engine.progress import of_query, reported
 ENDLESS = "SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE hash(a.range, b.range) = 1"
 
 
-@pytest.fixture(autouse=True)
-def interrupts_heard() -> Iterator[None]:
-    """SIGINT is ignored by what a script starts with `&`: queries without end would not stop."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 @pytest.fixture
 def connection() -> Iterator[duckdb.DuckDBPyConnection]:
     with duckdb.connect() as made:
