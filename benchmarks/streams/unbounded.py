@@ -19,8 +19,12 @@ PURE_BITS = (8, 12, 16, 20, 24)
 
 
 def square_root(horizon: int) -> float:
-    """Return the largest variance of the square-root factorization, to a relative 1 / horizon."""
-    return ((math.log(horizon) + 0.5772156649 + math.log(16)) / math.pi) ** 2
+    """Return the largest variance of the square-root factorization, to a relative 1 / horizon**2.
+
+    `published.square_root` adds up all times.
+    """
+    harmonic = math.log(horizon) + 0.5772156649 - 1 / (4 * horizon)
+    return ((harmonic + math.log(16)) / math.pi) ** 2
 
 
 def print_unbounded() -> None:

@@ -62,6 +62,12 @@ def test_the_square_root_is_a_factorization() -> None:
     assert published.square_root(HORIZON).mean == pytest.approx(variances.mean())
 
 
+def test_the_square_root_of_long_streams_is_that_of_short_ones() -> None:
+    for horizon in (64, 256, 2**16):
+        found = continual_unbounded.square_root(horizon)
+        assert found == pytest.approx(published.square_root(horizon).largest, rel=1 / horizon**2)
+
+
 def test_the_lower_bound_is_the_nuclear_norm() -> None:
     nuclear = np.linalg.svd(np.tril(np.ones((HORIZON, HORIZON))), compute_uv=False).sum()
     assert published.lower_bound(HORIZON) == pytest.approx((nuclear / HORIZON) ** 2)

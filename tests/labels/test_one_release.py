@@ -32,7 +32,7 @@ def delta_of_noise(epsilon: object, square: object) -> mpmath.mpf:
 
 
 def last_convex(epsilon: str) -> mpmath.mpf:
-    """The largest squared distance of Lemma 10: t**2 + 4 t = 4 E**2."""
+    """The largest squared distance of `accounting.md`, Lemma 10: t**2 + 4 t = 4 E**2."""
     return 2 * (mpmath.sqrt(1 + mpmath.mpf(epsilon) ** 2) - 1)
 
 

@@ -144,7 +144,7 @@ def test_few_roundings_need_more_bits(sigma: int, most: float) -> None:
 
 
 def test_the_curve_errs_by_less_than_a_fiftieth_of_its_margin() -> None:
-    """Lemma 3: the polynomial, at both ends of each cell and within."""
+    """Lemma 5: the polynomial, at both ends of each cell and within."""
     law = law_of(1)
     rng = random.Random(5)
     for side in range(320):
@@ -162,6 +162,11 @@ def test_the_margin_covers_the_bits_that_are_not_drawn() -> None:
     """The curve moves by less than scale * exp(-1/2) times the step of x, a height by 2**-32."""
     steps = law_of(1).scale * math.exp(-0.5) * 2.0**-55 + 2.0**-32
     assert steps < gaussian._CURVE_ERROR / FACTOR
+
+
+def test_few_words_need_a_height() -> None:
+    """As stated in the proof."""
+    assert 100 * (1 - law_of(1).strips.sure / WORDS) == pytest.approx(2.4, rel=0.05)
 
 
 def word_of(law: GaussianLaw, cell: int, height: int) -> int:
@@ -185,7 +190,7 @@ def accepted_at_zero(law: GaussianLaw) -> bytes:
 
 @pytest.mark.parametrize("sigma", ["1", "7/3", "1000", "1000000", str(2**36)])
 def test_heights_decide_as_exact_arithmetic(sigma: str) -> None:
-    """Lemma 3: heights next to the curve are decided by further bits of height and place."""
+    """Lemmas 2 and 5: heights next to the curve are decided by further bits of height and place."""
     law = law_of(sigma)
     rng = random.Random(6)
     decided = 0
@@ -252,7 +257,7 @@ def test_roundings_are_decided_as_exact_arithmetic(sigma: str, sign: int) -> Non
 @pytest.mark.parametrize("rest", [2**64, 2**100, 2**119 + 12345, 2**122])
 @pytest.mark.parametrize("sign", [0, 1])
 def test_far_tail_is_exact(sigma: str, rest: int, sign: int) -> None:
-    """Lemma 4: in the tail, the height is the area beyond the sample."""
+    """Lemma 5: in the tail, the height is the area beyond the sample."""
     law = law_of(sigma)
     script = Script(
         first_bits(law, word_of(law, -321 if sign else 320, 0), 0),
@@ -275,7 +280,7 @@ def test_far_tail_is_exact(sigma: str, rest: int, sign: int) -> None:
 
 @pytest.mark.parametrize("sign", [0, 1])
 def test_the_tail_is_as_likely_as_its_area(sign: int) -> None:
-    """Lemma 4: a height next to the area beyond 5 standard deviations."""
+    """Lemma 5: a height next to the area beyond 5 standard deviations."""
     law = law_of(1)
     with mpmath.workdps(80):
         area = int(mpmath.floor(tail_area(mpmath.mpf(5)) * mpmath.mpf(2) ** 96))

@@ -93,6 +93,17 @@ def test_rectangles_are_those_of_the_proof(epsilon: str) -> None:
     assert sum(words for words, _ in stacks.values()) > 0.98 * WORDS
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "percent"),
+    [("1e-9", 3.2), ("1e-4", 3.1), ("1/257", 2.7), ("0.00392", 5.3), ("1", 0.04), ("50", 0.006)],
+)
+def test_few_words_need_a_height(epsilon: str, percent: float) -> None:
+    """As stated in the proof; all words of other parameters lie in between."""
+    assert 100 * (1 - geometric_law(epsilon).strips.sure / WORDS) == pytest.approx(
+        percent, rel=0.05
+    )
+
+
 def rectangles(strips: Strips) -> dict[int, tuple[int, int]]:
     """For each cell, how many words it has and how many are sure; heights are checked."""
     stacks = {}
@@ -123,7 +134,7 @@ class Stream:
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("place", ["first", "last", "some"])
 def test_all_words_add_up_to_the_law(epsilon: str, place: str) -> None:
-    """Lemma 2: the rectangles below the curve, over all words, are the law at each integer."""
+    """Lemma 1: the rectangles below the curve, over all words, are the law at each integer."""
     law = geometric_law(epsilon)
     width = 1 << law.shift
     at = {"first": 0, "last": width - 1, "some": 3 * width // 7}[place]
@@ -186,7 +197,7 @@ def read_height(height: int, bits: int) -> list[bytes]:
 
 @pytest.mark.parametrize("epsilon", ["4", "1", "1/3", "0.02", "0.01", "0.001", "1/1000000"])
 def test_heights_decide_as_exact_arithmetic(epsilon: str) -> None:
-    """Lemma 3: heights next to the curve are decided by further bits of the same height."""
+    """Lemma 2: heights next to the curve are decided by further bits of the same height."""
     law = geometric_law(epsilon)
     probe = random.Random(4)
     cells = sides(law)
@@ -220,7 +231,7 @@ def test_heights_decide_as_exact_arithmetic(epsilon: str) -> None:
 @pytest.mark.parametrize("epsilon", ["50", "4", "1", "0.02", "1/1000000"])
 @pytest.mark.parametrize("sign", [0, 1])
 def test_the_tail_beyond_the_table_is_exact(epsilon: str, sign: int) -> None:
-    """Lemma 4: the tail's height is its area, and a sample of the same law is added beyond it."""
+    """Lemma 3: the tail's height is its area, and a sample of the same law is added beyond it."""
     law = geometric_law(epsilon)
     number = ~law.last if sign else law.last
     start = law.last << law.shift

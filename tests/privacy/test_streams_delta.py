@@ -1,4 +1,7 @@
-"""How often a label that one event brought is released, counted in real streams: Lemma 7."""
+"""How often a label that one event brought is released, counted in real streams.
+
+Lemma 7 of docs/proofs/streams.md.
+"""
 
 from typing import Any
 

@@ -1,4 +1,7 @@
-"""The pure counter: its blocks by brute force, and what its noise costs: Lemma 9 of the proofs."""
+"""The pure counter: its blocks by brute force, and what its noise costs.
+
+Lemma 9 of docs/proofs/streams.md.
+"""
 
 import itertools
 import math

@@ -1,6 +1,6 @@
 """Parts without a past: their law, what an event costs, and what rounding adds.
 
-Lemmas 4, 5 and 7 of the proofs. The law is computed in two other ways: from the stationary parts,
+Lemmas 4, 5 and 7 of `docs/proofs/streams.md`. The law is computed in two other ways: from the stationary parts,
 given that noise was zero for a long time; and as the matrix of the innovations' series.
 """
 

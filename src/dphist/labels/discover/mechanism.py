@@ -122,7 +122,7 @@ class DiscoverLabels(LabelsMechanism):
         """Return the smallest epsilon known for `releases` releases at a total delta.
 
         None where that delta is too small for any. It is the exact one of the noise, which is below
-        what zCDP shows (`docs/proofs/discover_labels.md`, Lemma 5).
+        what zCDP shows (`docs/proofs/discover_labels.md`, Lemma 3).
         """
         total, times = probability(delta, "delta"), whole_number(releases, "releases", 1, 2**40)
         left = total - times * self.delta
