@@ -9,6 +9,9 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test coverage check verify test-container chromium audit mutants bench bench-tables docs format clean
 
+# The tests of `make test`, after the name of a Python.
+FAST := -m pytest -m "not audit and not verify" -n 2 --dist loadfile
+
 # Two workers use both cores; threads of theirs would wait for each other.
 test coverage verify: export OPENBLAS_NUM_THREADS = 1
 
@@ -17,16 +20,16 @@ demo: $(VENV)/.run
 	$(BIN)/dphist anonymize $(DEMO_DATA) --epsilon 1 \
 	  --output demo/release.json --table demo/release.csv --report demo/report.html --overwrite
 
+# TESTS=tests/noise runs some of the tests of a target.
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -m "not audit and not verify" -n 2 --dist loadfile --durations=60 --durations-min=1
+	$(BIN)/python $(FAST) --durations=60 --durations-min=1 $(TESTS)
 
 # Lines and branches that the tests of `make test` do not run.
 coverage: $(VENV)/.dev
-	$(BIN)/python -m pytest -m "not audit and not verify" -n 2 --dist loadfile \
-	  --cov --cov-report=term
+	$(BIN)/python $(FAST) --cov --cov-report=term $(TESTS)
 
 verify: $(VENV)/.verify chromium
-	$(BIN)/python -m pytest -m verify -n 2 --durations=60 --durations-min=4
+	$(BIN)/python -m pytest -m verify -n 2 --durations=60 --durations-min=4 $(TESTS)
 
 # The kernel's limit of memory, as in a container: as root, where there are control groups of version 2.
 DPHIST_CGROUP ?= /sys/fs/cgroup
@@ -44,11 +47,12 @@ chromium:
 	  || { echo "make verify needs Chromium: install it, on Debian as root with" \
 	            "'apt-get install chromium'" >&2; exit 1; }
 
-# An hour of audits; the table goes into docs/audit.md.
+# An hour of audits; the table goes into docs/audit.md. AUDITED="RankSplit ledger" audits some.
 AUDIT_SECONDS := 3600
 audit: $(VENV)/.verify
-	$(BIN)/python -m pytest -m audit
-	$(BIN)/python -m benchmarks.everything_audited --seconds $(AUDIT_SECONDS) --write docs/audit.md
+	$(BIN)/python -m pytest -m audit $(TESTS)
+	$(BIN)/python -m benchmarks.everything_audited --seconds $(AUDIT_SECONDS) --write docs/audit.md \
+	  $(AUDITED)
 
 # Each planted privacy bug in a copy: mutants/*.toml. MUTANTS="noise tree-*" runs some of them.
 mutants: $(VENV)/.dev
@@ -74,14 +78,12 @@ format: $(VENV)/.dev
 
 # Ratios of speed beside those of benchmarks/kept/table.csv, in five minutes.
 bench: $(VENV)/.dev
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.kept
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.kept $(BENCH_OPTIONS)
 
 # Some of the tables of docs/benchmarks.md.
+TABLES := noise release_time expected_error pages
 bench-tables: $(VENV)/.bench
-	$(BIN)/python -m benchmarks.noise
-	$(BIN)/python -m benchmarks.release_time
-	$(BIN)/python -m benchmarks.expected_error
-	$(BIN)/python -m benchmarks.pages
+	set -e; for table in $(TABLES); do $(BIN)/python -m benchmarks.$$table; done
 
 # The site, from the Markdown in docs; docs/_build/html/index.html opens it. Nothing is downloaded.
 docs: $(VENV)/.docs
@@ -92,7 +94,6 @@ docs: $(VENV)/.docs
 NEWEST_PYTHON ?= $(shell for v in 14 13 12 11; do python3.$$v -c '' 2>/dev/null \
                    && { echo python3.$$v; break; }; done)
 OLDEST_PYTHON ?= $(PYTHON)
-FAST := -m pytest -m "not audit and not verify" -n 2 --dist loadfile
 .PHONY: release-check test-oldest test-newest constraints
 
 release-check: $(VENV)/.release

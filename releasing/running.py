@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+_OURS = {"PYTHONPATH", "PYTHONHOME", "PYTEST_ADDOPTS"}
+_OURS |= {"MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES", "MAKELEVEL"}
 
 
 class CheckError(Exception):
@@ -23,10 +25,11 @@ def run(
 
     Parameters
     ----------
-    env : added to the environment, which lacks what would make Python find this checkout.
+    env : added to the environment, which lacks what would make Python find this checkout, and what
+        make tells the programs that it runs.
     codes : the exit codes that are right.
     """
-    kept = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONHOME")}
+    kept = {name: value for name, value in os.environ.items() if name not in _OURS}
     words = [str(word) for word in command]
     done = subprocess.run(
         words,
