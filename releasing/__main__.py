@@ -1,10 +1,12 @@
 """Check that this checkout can be published, and write what would be.
 
-    python -m releasing [--dirty] [--tests PATH ...] [--no-tests]
+    python -m releasing [--dirty] [--tests PATH ...] [--no-tests] [--no-targets]
+    python -m releasing --targets NAME ...
 
 Steps: what the files state of the version, the site, two builds that must be equal, metadata, first
 use of the wheel in a clean environment, types from outside, bill of materials, tests of the wheel
-in a second clean environment. `dist/` then has the source archive, the wheel, the bill of materials
+in a second clean environment, all targets of the Makefile in fresh clones. `--targets` runs some of
+these, and nothing else. `dist/` then has the source archive, the wheel, the bill of materials
 and `SHA256SUMS`. `python -m releasing` ends with 1 at the first step that fails, and says why.
 """
 
@@ -15,7 +17,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from releasing import artifacts, installed, stated
+from releasing import artifacts, installed, stated, targets
 from releasing.running import ROOT, CheckError, environment
 
 
@@ -26,10 +28,15 @@ def main() -> int:
     add("--dirty", action="store_true", help="what is not committed is left out, not refused")
     add("--tests", nargs="+", default=["tests"], help="tests to run of the wheel (default: all)")
     add("--no-tests", action="store_true", help="leave the tests out")
+    add("--no-targets", action="store_true", help="leave the targets of the Makefile out")
+    add("--targets", nargs="+", choices=list(targets.SHORTENED), help="run these alone")
     options = parser.parse_args()
     try:
         with tempfile.TemporaryDirectory(prefix="dphist-release-") as folder:
-            _steps(Path(folder), options)
+            if options.targets:
+                _step("targets", lambda: targets.check_targets(Path(folder), options.targets))
+            else:
+                _steps(Path(folder), options)
     except CheckError as error:
         print(f"FAILED: {error}", file=sys.stderr)
         return 1
@@ -62,6 +69,8 @@ def _steps(folder: Path, options: argparse.Namespace) -> None:
     if not options.no_tests:
         tested = environment(folder / "tested", f"dphist[dev] @ {wheel.as_uri()}")
         _step("tests", lambda: installed.check_tests(tested, folder, tuple(options.tests)))
+    if not options.no_targets:
+        _step("targets", lambda: targets.check_targets(folder / "targets"))
     print(f"dist/ can be published as {stated.version()}.")
 
 

@@ -2,7 +2,7 @@
 
 import re
 import shutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from releasing.running import ROOT, CheckError, run
@@ -48,18 +48,17 @@ def check_all_are_known(makefile: Path = ROOT / "Makefile") -> None:
 
 def check_targets(
     folder: Path,
-    names: Iterable[str] = SHORTENED,
+    names: Sequence[str] = (),
     root: Path = ROOT,
     say: Callable[[str], None] = print,
 ) -> str:
-    """Run each target in a clone of its own, which has no environment yet."""
+    """Run targets (default: all), each in a clone of its own, which has no environment yet."""
     check_all_are_known(root / "Makefile")
-    done = []
-    for name in names:
+    chosen = names or list(SHORTENED)
+    for name in chosen:
         clone = folder / name
         run("git", "clone", "--quiet", root, clone, cwd=root)
         run("make", name, *SHORTENED[name], cwd=clone)
         shutil.rmtree(clone)
-        done.append(name)
         say(f"  make {name}")
-    return f"{len(done)} of the Makefile, each in a fresh clone"
+    return f"{len(chosen)} of the Makefile, each in a fresh clone"
