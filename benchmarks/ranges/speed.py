@@ -1,6 +1,6 @@
-"""Trees of a million bins and more: seconds of a whole release, beside OpenDP, and peak memory.
+"""Trees of up to millions of bins: seconds of a whole release, beside OpenDP, and peak memory.
 
-    python -m benchmarks.ranges.speed [--bins N] [--branching B] [--large N]
+    python -m benchmarks.ranges.speed [--bins N] [--branching B] [--small N ...] [--large N]
 
 From a NumPy array of counts to consistent bins, both in one process, in turn: exact sums of all
 nodes, noise on them, least squares. OpenDP is given the array as 32-bit integers and its tree
@@ -21,11 +21,13 @@ import numpy as np
 
 from benchmarks.data import ROOT
 from benchmarks.markdown import print_table
-from dphist import HierarchicalTree
+from dphist import AdaptiveTree, HierarchicalTree
 from dphist.arrays import IntArray
 
 EPSILON = 1
 BINS, LARGE, BRANCHING, TURNS = 2**20, 2**24, 16, 3
+SMALL = (24, 256, 4096, 65536)
+SMALL_TURNS = 11
 
 Release = Callable[[IntArray], Any]
 
@@ -56,6 +58,12 @@ def ours(bins: int, branching: int, nonnegative: bool) -> Release:
     tree = HierarchicalTree(
         epsilon=EPSILON, bins=bins, branching=branching, nonnegative=nonnegative
     )
+    return lambda counts: tree.release(counts).value.bins
+
+
+def adaptive(bins: int) -> Release:
+    """Return a release by the mechanism that `dphist ranges` uses, to its bins."""
+    tree = AdaptiveTree(epsilon=EPSILON, bins=bins)
     return lambda counts: tree.release(counts).value.bins
 
 
@@ -114,6 +122,23 @@ def compare(bins: int, branching: int, turns: int) -> None:
     print_table([*head, "error of a bin, records"], rows)
 
 
+def print_small(sizes: Sequence[int], branching: int) -> None:
+    """Print milliseconds of both trees of this library and of OpenDP, in turn, by bins."""
+    rows = []
+    for bins in sizes:
+        counts = counts_of(bins)
+        contenders = [adaptive(bins), ours(bins, branching, False), opendp(bins, branching)]
+        turns = SMALL_TURNS if bins < 2**16 else TURNS
+        taken = [
+            [1e3 * seconds_of(release, counts)[0] for release in contenders]
+            for _ in range(turns + 1)
+        ][1:]  # in the first, tables are made and code is loaded
+        middle = np.median(taken, axis=0)
+        rows.append([f"{bins:,}", *(f"{each:.3g}" for each in middle)])
+    names = ["AdaptiveTree", f"HierarchicalTree, {branching} children", "OpenDP, the same tree"]
+    print_table(["milliseconds of a release; bins", *names], rows)
+
+
 def print_large(bins: int, branching: int) -> None:
     """Print time and peak memory of a large tree."""
     rows = []
@@ -134,6 +159,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     add("--bins", type=int, default=BINS, help=f"default {BINS}")
     add("--branching", type=int, default=BRANCHING, help=f"default {BRANCHING}")
     add("--turns", type=int, default=TURNS, help=f"default {TURNS}")
+    add("--small", type=int, nargs="*", default=SMALL, help=f"bins of small trees, default {SMALL}")
     add(
         "--large",
         type=int,
@@ -142,6 +168,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     chosen = parser.parse_args(arguments)
     try:
+        if chosen.small:
+            print_small(chosen.small, chosen.branching)
+            print()
         compare(chosen.bins, chosen.branching, chosen.turns)
     except ImportError:
         print("OpenDP is not installed (the extra `bench`): only the larger tree is released.")
