@@ -96,12 +96,14 @@ def test_the_exit_code_tells_the_signal(number: int, large: Path, tmp_path: Path
 
 
 @pytest.mark.verify
-def test_nohup_is_respected(large: Path, tmp_path: Path) -> None:
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT])
+def test_what_is_ignored_from_the_start_stays_so(number: int, large: Path, tmp_path: Path) -> None:
+    """A hangup under nohup, and Ctrl-C in what a script starts with `&`."""
+    before = signal.signal(number, signal.SIG_IGN)
     try:
-        assert Storm(ranges(large), tmp_path, seed=4).stopped_by(signal.SIGHUP).code == 0
+        assert Storm(ranges(large), tmp_path, seed=4).stopped_by(number).code == 0
     finally:
-        signal.signal(signal.SIGHUP, before)
+        signal.signal(number, before)
 
 
 # A process whose standard streams are a terminal of its own, in which Ctrl-C is typed.

@@ -556,14 +556,17 @@ def test_being_asked_to_stop_closes_and_writes(number, tmp_path, monkeypatch) ->
 
 
 @pytest.mark.verify
-def test_nohup_keeps_it_running() -> None:
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT])
+def test_a_signal_that_is_ignored_from_the_start_keeps_it_running(number: int) -> None:
+    """A hangup under nohup, and Ctrl-C in what a script starts with `&`."""
+
     def ignore() -> None:
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        signal.signal(number, signal.SIG_IGN)
 
     with started(*BUDGET, "--every", 100, "--json", preexec_fn=ignore) as child:
         feed(child, "a\n" * 100)
         assert reading(child)[0] == 100
-        child.send_signal(signal.SIGHUP)
+        child.send_signal(number)
         feed(child, "a\n" * 100)
         assert reading(child)[0] == 200
 
