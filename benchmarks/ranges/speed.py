@@ -28,6 +28,7 @@ EPSILON = 1
 BINS, LARGE, BRANCHING, TURNS = 2**20, 2**24, 16, 3
 SMALL = (24, 256, 4096, 65536)
 SMALL_TURNS = 11
+FEW, MANY = 3, 1000  # records a bin
 
 Release = Callable[[IntArray], Any]
 
@@ -48,9 +49,9 @@ print(json.dumps([seconds, peak / 2**30, before / 2**30]))
 """
 
 
-def counts_of(bins: int) -> IntArray:
-    """Return counts to release, (bins,) int64: a few records a bin, the same each time."""
-    return np.random.default_rng(2010).poisson(3, bins).astype(np.int64)
+def counts_of(bins: int, mean: float = 3) -> IntArray:
+    """Return counts to release, (bins,) int64: a mean of records a bin, the same each time."""
+    return np.random.default_rng(2010).poisson(mean, bins).astype(np.int64)
 
 
 def ours(bins: int, branching: int, nonnegative: bool) -> Release:
@@ -126,16 +127,18 @@ def print_small(sizes: Sequence[int], branching: int) -> None:
     """Print milliseconds of both trees of this library and of OpenDP, in turn, by bins."""
     rows = []
     for bins in sizes:
-        counts = counts_of(bins)
-        contenders = [adaptive(bins), ours(bins, branching, False), opendp(bins, branching)]
+        few, many = counts_of(bins, FEW), counts_of(bins, MANY)
+        tree, fixed, theirs = adaptive(bins), ours(bins, branching, False), opendp(bins, branching)
+        contenders = [(tree, few), (tree, many), (fixed, few), (theirs, few)]
         turns = SMALL_TURNS if bins < 2**16 else TURNS
         taken = [
-            [1e3 * seconds_of(release, counts)[0] for release in contenders]
+            [1e3 * seconds_of(release, counts)[0] for release, counts in contenders]
             for _ in range(turns + 1)
         ][1:]  # in the first, tables are made and code is loaded
         middle = np.median(taken, axis=0)
         rows.append([f"{bins:,}", *(f"{each:.3g}" for each in middle)])
-    names = ["AdaptiveTree", f"HierarchicalTree, {branching} children", "OpenDP, the same tree"]
+    names = [f"AdaptiveTree, {each:,} records a bin" for each in (FEW, MANY)]
+    names += [f"HierarchicalTree, {branching} children", "OpenDP, the same tree"]
     print_table(["milliseconds of a release; bins", *names], rows)
 
 
