@@ -27,7 +27,7 @@ CITATION = re.compile(
 OF_A_PAPER = re.compile(r"\b(?:(?:19|20)\d\d[^.;:()]*|(?:Theorem|Lemma) [\d.]+ and\W*)$")
 PAGE_BEFORE = re.compile(r"\b(\w+)(?:\.md[`)]*,?|,)\s+\(?\[?$")
 PAGE_AFTER = re.compile(r"\s+of\s+`?(?:docs/proofs/)?(\w+)\.md|[^\[\]]*\]\([^)\s]*?(\w+)\.md")
-PAGE = re.compile(r"\b(\w+)\.md\b")
+PAGE = re.compile(r"\b(\w+)(?:\.md\b|,\s+Lemma)")
 
 
 def citations(text: str, page: str | None = None) -> Iterator[tuple[str | None, int]]:

@@ -118,7 +118,7 @@ def test_radius_is_never_below_the_lemma_s_and_hardly_above(n, rate, log_mass) -
         exact = mpmath.mpf(rate.numerator) / rate.denominator
         mass = mpmath.mpf(log_mass.numerator) / log_mass.denominator
         found = radius(n, rate, log_mass)
-        grid = [exact * k / 4096 for k in range(1, 4096, 40)]
+        grid = [exact * k / 4096 for k in range(1, 4096, 160)]
         middle_first = sorted(range(1, 4096), key=lambda k: abs(k - 2048))
         assert any(log_tail(n, exact, found, exact * k / 4096) <= -mass for k in middle_first)
         # The constants are known to nine digits.

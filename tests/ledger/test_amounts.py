@@ -1,4 +1,4 @@
-"""What an entry costs, and sums of costs: exact, never rounded down (`ledger.md`, Lemmas 1 and 7)."""
+"""What an entry costs, and sums of costs: exact, never rounded down (ledger, Lemmas 1 and 7)."""
 
 import random
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Sessions of pay what you get are charged in full when a ledger opens them (`ledger.md`, Lemma 5)."""
+"""Sessions of pay what you get are charged in full when a ledger opens them (ledger, Lemma 5)."""
 
 import multiprocessing
 import pickle

@@ -1,4 +1,4 @@
-"""Streams are charged in full when a ledger opens them, once for one state (`ledger.md`, Lemma 5)."""
+"""Streams are charged in full when a ledger opens them, once for one state (ledger, Lemma 5)."""
 
 from fractions import Fraction
 from pathlib import Path

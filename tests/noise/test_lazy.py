@@ -115,41 +115,41 @@ def rounded_tail(name: str, scale: str):
     return lambda z: FLOAT_TAILS[name]((np.asarray(z, float) - 0.5) / float(Fraction(scale)))
 
 
-def test_order_and_rounding_are_those_of_exact_values(name: str) -> None:
+@pytest.mark.quick("-0]", "-1]", "-2]")
+@pytest.mark.parametrize("trial", range(12))
+def test_order_and_rounding_are_those_of_exact_values(name: str, trial: int) -> None:
     """Random words, equal words, words of the far tails; 60 digits decide what is true."""
-    rng = random.Random(4)
-    for trial in range(12):
-        chosen = [rng.getrandbits(64) for _ in range(12)]
-        chosen += [
-            chosen[0],
-            chosen[0],
-            chosen[1],
-            chosen[2] ^ 1,
-            0,
-            1,
-            2**64 - 1,
-            rng.getrandbits(30),
+    rng = random.Random(f"words {trial}")
+    chosen = [rng.getrandbits(64) for _ in range(12)]
+    chosen += [
+        chosen[0],
+        chosen[0],
+        chosen[1],
+        chosen[2] ^ 1,
+        0,
+        1,
+        2**64 - 1,
+        rng.getrandbits(30),
+    ]
+    centers = [rng.choice([0, 0, 1, Fraction(1, 3)]) for _ in chosen]
+    more = random.Random(trial)
+    parts = iter([words(*chosen)])
+    noise = LazyNoise(
+        LAWS[name],
+        Fraction(2, 3),
+        centers,  # type: ignore[arg-type]
+        lambda n: next(parts, b"") or more.randbytes(n),
+    )
+    rounded = [noise.rounded(i) for i in range(len(chosen))]
+    order = noise.descending_above(5, len(chosen))
+    with mpmath.workdps(60):
+        values = [
+            mpmath.mpf(c.numerator) / c.denominator + exact_value(name, middle(noise, i)) * 2 / 3
+            for i, c in enumerate(map(Fraction, centers))  # type: ignore[arg-type]
         ]
-        centers = [rng.choice([0, 0, 1, Fraction(1, 3)]) for _ in chosen]
-        more = random.Random(trial)
-        parts = iter([words(*chosen)])
-        noise = LazyNoise(
-            LAWS[name],
-            Fraction(2, 3),
-            centers,  # type: ignore[arg-type]
-            lambda n, p=parts, m=more: next(p, b"") or m.randbytes(n),  # type: ignore[misc]
-        )
-        rounded = [noise.rounded(i) for i in range(len(chosen))]
-        order = noise.descending_above(5, len(chosen))
-        with mpmath.workdps(60):
-            values = [
-                mpmath.mpf(c.numerator) / c.denominator
-                + exact_value(name, middle(noise, i)) * 2 / 3
-                for i, c in enumerate(map(Fraction, centers))  # type: ignore[arg-type]
-            ]
-            expected = [i for i in range(len(chosen)) if values[i] > values[5]]
-            assert order == sorted(expected, key=lambda i: -values[i])
-            assert rounded == [int(mpmath.floor(v + mpmath.mpf("0.5"))) for v in values]
+        expected = [i for i in range(len(chosen)) if values[i] > values[5]]
+        assert order == sorted(expected, key=lambda i: -values[i])
+        assert rounded == [int(mpmath.floor(v + mpmath.mpf("0.5"))) for v in values]
 
 
 @pytest.mark.parametrize("agreeing", [0, 1, 2])
@@ -204,16 +204,21 @@ def test_values_near_a_half_are_refined(name: str) -> None:
         assert script.parts == []
 
 
-def test_refining_narrows_and_never_moves_away(name: str) -> None:
-    for word in [0, 1, 3 << 60, 1 << 63, 12345 << 44, 2**64 - 1]:
-        source = Script(words(word), *[bytes(8 * [200])] * 4)
-        noise = LazyNoise(LAWS[name], Fraction(7, 2), [Fraction(10)], source)
-        while source.parts:
-            low, high = noise._bounds(0)
-            noise._refine(0)
-            narrow_low, narrow_high = noise._bounds(0)
-            assert low <= narrow_low < narrow_high <= high
-        assert narrow_high - narrow_low < 2.0**-100
+@pytest.mark.quick("-0]", "-largest]", "-another]")
+@pytest.mark.parametrize(
+    "word",
+    [0, 1, 3 << 60, 1 << 63, 12345 << 44, 2**64 - 1],
+    ids=["0", "1", "upper", "middle", "another", "largest"],
+)
+def test_refining_narrows_and_never_moves_away(name: str, word: int) -> None:
+    source = Script(words(word), *[bytes(8 * [200])] * 4)
+    noise = LazyNoise(LAWS[name], Fraction(7, 2), [Fraction(10)], source)
+    while source.parts:
+        low, high = noise._bounds(0)
+        noise._refine(0)
+        narrow_low, narrow_high = noise._bounds(0)
+        assert low <= narrow_low < narrow_high <= high
+    assert narrow_high - narrow_low < 2.0**-100
 
 
 def test_intervals_hold_the_exact_values(name: str) -> None:
