@@ -1,0 +1,1 @@
+"""Small changes of the trusted modules, drawn at random: which of them does no test see?"""

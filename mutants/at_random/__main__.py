@@ -1,0 +1,105 @@
+"""`python -m mutants.at_random`: make small random changes of the trusted modules, one at a time.
+
+Each change runs the quickest tests that execute its line, and what survives them all others. A run
+that was stopped is continued by the same command: results are kept by the code and the seed.
+"""
+
+import argparse
+import hashlib
+import random
+import secrets
+import shutil
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+from mutants.at_random.changes import Change, changes_of
+from mutants.at_random.coverage_map import make_map
+from mutants.at_random.forked import import_libraries
+from mutants.at_random.results import Results
+from mutants.at_random.running import Runner
+from mutants.at_random.trusted import trusted_files
+from mutants.catalogue import ROOT, load
+
+_KEPT = Path("~/.cache/dphist-mutants-at-random")
+
+
+def draw_changes(seed: int, number: int, root: Path = ROOT) -> list[Change]:
+    """Return the first changes of a random order of all: more of them continue the same order."""
+    every = [
+        change
+        for path in trusted_files(root)
+        for change in changes_of(path, (root / path).read_text())
+    ]
+    random.Random(seed).shuffle(every)  # noqa: S311
+    return every[:number]
+
+
+def digest_code(root: Path = ROOT) -> str:
+    """Return a digest of the library and its tests, so that results belong to one state of both."""
+    digest = hashlib.sha256()
+    for path in sorted([*(root / "src").rglob("*.py"), *(root / "tests").rglob("*.py")]):
+        digest.update(f"{path.relative_to(root).as_posix()}\0".encode() + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:12]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run what the command line asks for; return 0."""
+    parser = argparse.ArgumentParser(prog="python -m mutants.at_random", description=__doc__)
+    parser.add_argument("--seed", type=int, help="of the random order (default: a new one)")
+    parser.add_argument("--changes", type=int, default=400, help="how many (default: 400)")
+    parser.add_argument(
+        "--seconds", type=int, default=300, help="processor time for all tests of one"
+    )
+    parser.add_argument(
+        "--kept", type=Path, default=_KEPT, help=f"folder of results (default: {_KEPT})"
+    )
+    parser.add_argument(
+        "--jobs", type=int, default=2, help="processes that map the tests (default: 2)"
+    )
+    parser.add_argument("--list", action="store_true", help="list the changes, and run none")
+    asked = parser.parse_args(arguments)
+    seed = secrets.randbelow(10**6) if asked.seed is None else asked.seed
+    drawn = draw_changes(seed, asked.changes)
+    folder = asked.kept.expanduser() / digest_code()
+    print(f"seed {seed}, {len(drawn)} changes, results in {folder}", flush=True)
+    if asked.list:
+        print("\n".join(map(str, drawn)))
+        return 0
+    folder.mkdir(parents=True, exist_ok=True)
+    tests = make_map(folder, asked.jobs)
+    results = Results(folder / f"seed-{seed}.jsonl")
+    import_libraries()
+    with tempfile.TemporaryDirectory(prefix="dphist-at-random-") as scratch:
+        copy = Path(scratch).resolve() / "copy"
+        shutil.copytree(tests.code, copy, symlinks=True)
+        _run(drawn, results, Runner(copy, tests, load(), asked.seconds))
+    print_summary(drawn, results)
+    return 0
+
+
+def _run(drawn: list[Change], results: Results, runner: Runner) -> None:
+    """Run what was not run: first the quickest tests of each change, then the others."""
+    for every in (False, True):
+        for change in drawn:
+            quick = results.find(change, every=False)
+            survived = quick is not None and quick.verdict == "survived"
+            if results.find(change, every) is None and (survived or not every):
+                outcome = runner.run(change, every)
+                results.add(outcome)
+                print(outcome, flush=True)
+
+
+def print_summary(drawn: list[Change], results: Results) -> None:
+    """Print the numbers, and each change that no test saw."""
+    outcomes = [found for change in drawn if (found := results.last(change)) is not None]
+    for outcome in outcomes:
+        if outcome.verdict in ("survived", "not run"):
+            print(outcome)
+    counts = Counter(outcome.verdict for outcome in outcomes)
+    print(", ".join(f"{number} {verdict}" for verdict, number in counts.most_common()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

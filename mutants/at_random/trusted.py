@@ -1,0 +1,59 @@
+"""The trusted modules: the folders that a guarantee rests on, and the files of them left out."""
+
+from fnmatch import fnmatch
+from pathlib import Path
+
+from mutants.catalogue import ROOT
+
+_LIBRARY = Path("src", "dphist")
+_FOLDERS = ("noise", "privacy", "tables", "data", "anonymized", "ranges", "labels", "streams")
+_FOLDERS += ("ledger", "durable")
+
+# Files that no guarantee rests on, or that the tests of `make test` do not run. The reason follows.
+_LEFT_OUT = {
+    "no secret is read: functions of noisy numbers, of public data or of parameters": (
+        "anonymized/band.py anonymized/inference.py anonymized/reference.py anonymized/default.py "
+        "anonymized/priv_hist/band.py anonymized/priv_hist/decoding.py "
+        "anonymized/adaptive_scan/b[ae]n*.py anonymized/adaptive_scan/decoding.py "
+        "anonymized/adaptive_scan/drift.py anonymized/adaptive_scan/joining.py "
+        "anonymized/adaptive_scan/pointwise.py anonymized/adaptive_scan/refining.py "
+        "anonymized/adaptive_scan/roughness.py anonymized/adaptive_scan/smoothing.py "
+        "anonymized/adaptive_scan/spread.py anonymized/adaptive_scan/walk.py "
+        "anonymized/partition_sampler/radius.py noise/magnitude.py noise/quantiles.py "
+        "ranges/*/answers.py ranges/*/*_errors.py ranges/*/*_answers.py ranges/*/branching.py "
+        "ranges/adaptive_tree/enclos*.py ranges/adaptive_tree/inference.py "
+        "ranges/adaptive_tree/least_squares.py ranges/adaptive_tree/pooled_weights.py "
+        "ranges/adaptive_tree/share_prior.py ranges/bars.py ranges/consistency.py "
+        "ranges/edge_parts.py ranges/nonnegative.py ranges/reference.py "
+        "labels/threshold/description.py labels/threshold/cut_users.py privacy/delta_worth.py"
+    ),
+    "words and views of a ledger": (
+        "ledger/digits.py ledger/history.py ledger/table.py ledger/signing.py data/diagram.py"
+    ),
+    "progress and resources": (
+        "tables/engine/progress*.py tables/engine/resources.py tables/engine/space_needed.py "
+        "tables/engine/threads.py tables/engine/interruptible.py"
+    ),
+    "Spark, which `make verify` runs": (
+        "tables/engine/spark/*.py tables/reading/spark*.py tables/binning/spark_slots.py"
+    ),
+    "only imports": "*__init__.py",
+}
+
+
+def left_out() -> list[str]:
+    """Return the patterns of files, below the library's folder, that are left out."""
+    return [pattern for patterns in _LEFT_OUT.values() for pattern in patterns.split()]
+
+
+def trusted_files(root: Path = ROOT) -> list[str]:
+    """Return the paths of the trusted modules, relative to the repository and in order."""
+    library = root / _LIBRARY
+    inside = [
+        path.relative_to(library) for each in _FOLDERS for path in library.glob(f"{each}/**/*.py")
+    ]
+    return sorted(
+        (_LIBRARY / path).as_posix()
+        for path in inside
+        if not any(fnmatch(path.as_posix(), pattern) for pattern in left_out())
+    )
