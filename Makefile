@@ -7,7 +7,7 @@ DEMO_DATA := data/passwords_yahoo.csv
 # Without compiled files each of the many commands that tests start would compile dphist again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test coverage check verify test-container chromium audit mutants bench bench-tables docs format clean
+.PHONY: demo test coverage check verify test-container chromium audit mutants mutants-random bench bench-tables docs format clean
 
 # The tests of `make test`, after the name of a Python.
 FAST := -m pytest -m "not audit and not verify" -n 2 --dist loadfile
@@ -57,6 +57,11 @@ audit: $(VENV)/.verify
 # Each planted privacy bug in a copy: mutants/*.toml. MUTANTS="noise tree-*" runs some of them.
 mutants: $(VENV)/.dev
 	$(BIN)/python -m mutants $(MUTANTS)
+
+# Small changes of the trusted modules, drawn at random: what does no test see? Takes hours; stopped, it
+# goes on where it was if the seed is given again: CHANGES="--seed 36 --changes 400".
+mutants-random: $(VENV)/.dev
+	nice -n 10 $(BIN)/python -m mutants.at_random $(CHANGES)
 
 # British spellings in public names, of dphist (`dh.audit(neighbours=...)`), NumPy and diffprivlib.
 PUBLIC_NAMES := neighbours,writeable,randomise

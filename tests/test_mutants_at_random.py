@@ -101,7 +101,9 @@ def test_every_kind_of_change_is_found() -> None:
 
 
 def test_changed_modules_compile_and_differ() -> None:
-    for each in changes_of("", ALL_KINDS) + draw_changes(1, 150):
+    drawn = draw_changes(1, 150)
+    assert len({each.path for each in drawn}) > 50
+    for each in changes_of("", ALL_KINDS) + drawn:
         text = (ROOT / each.path).read_text() if each.path else ALL_KINDS
         changed = ast.parse(each.apply(text))
         assert ast.dump(changed) != ast.dump(ast.parse(text)), each
@@ -112,11 +114,11 @@ def test_a_change_of_another_text_is_refused() -> None:
         change().apply("LIMIT = 9\n")
 
 
-def test_a_seed_draws_the_same_changes_in_one_order() -> None:
-    first = draw_changes(5, 20)
-    assert first == draw_changes(5, 40)[:20]
-    assert first != draw_changes(6, 20)
-    assert len({each.path for each in first}) > 10
+def test_a_seed_draws_the_same_changes_in_one_order(toy: Path) -> None:
+    every = draw_changes(5, 100, toy)
+    assert draw_changes(5, 4, toy) == every[:4]
+    assert draw_changes(6, 100, toy) != every
+    assert sorted(every) == changes_of(change().path, TOY)
 
 
 def test_the_trusted_modules_are_there_and_what_is_left_out_too() -> None:

@@ -71,10 +71,14 @@ def main(arguments: list[str] | None = None) -> int:
     tests = make_map(folder, asked.jobs)
     results = Results(folder / f"seed-{seed}.jsonl")
     import_libraries()
-    with tempfile.TemporaryDirectory(prefix="dphist-at-random-") as scratch:
-        copy = Path(scratch).resolve() / "copy"
+    # Not a `TemporaryDirectory`: each fork would remove it when it exits.
+    scratch = Path(tempfile.mkdtemp(prefix="dphist-at-random-")).resolve()
+    try:
+        copy = scratch / "copy"
         shutil.copytree(tests.code, copy, symlinks=True)
         _run(drawn, results, Runner(copy, tests, load(), asked.seconds))
+    finally:
+        shutil.rmtree(scratch)
     print_summary(drawn, results)
     return 0
 
