@@ -69,22 +69,39 @@ def test_the_bounds_of_the_proof_hold_for_its_parts() -> None:
             assert weight * (1 - theta**2) <= own <= weight * (1 + Fraction(1, 10**20))
 
 
+def distance(counter: ToeplitzCounter) -> float:
+    """Return how far one event moves the paths, with what rounding adds."""
+    parts = counter.width
+    smallest = min(counter._transition(j, 1)[1] for j in range(parts))
+    added = (counter.times - 1) * ((parts + 0.25) ** 2 + (parts - 1) * 2.25**2)
+    added += float(first_squared_shifts(parts))
+    exact = math.sqrt(unbounded_design().squared_sensitivity / counter.variances[0])
+    return exact + math.sqrt(added) / float(smallest)
+
+
 @pytest.mark.parametrize("most", [1, 50, 1000])
 def test_the_rounding_is_added_to_the_distance(most: int) -> None:
     for square in (Fraction(1, 20), Fraction(3), Fraction(60000)):
-        counter = unbounded_counter(square, most)
-        found = unbounded_design()
-        scale, parts = counter.variances[0], counter.width
-        smallest = min(counter._transition(j, 1)[1] for j in range(parts))
-        added = (most - 1) * ((parts + 0.25) ** 2 + (parts - 1) * 2.25**2)
-        added += float(first_squared_shifts(parts))
-        used = math.sqrt(found.squared_sensitivity / scale) + math.sqrt(added) / float(smallest)
+        used = distance(unbounded_counter(square, most))
         assert 0.86 * math.sqrt(square) < used <= math.sqrt(square) * (1 + 1e-12)
 
 
 def made(**parameters: Any) -> dh.ContinualMechanism:
     shared = {"epsilon": "0.2", "delta": "1e-6", "horizon": None, "readings": 100}
     return dh.ContinualMechanism(**{**shared, **parameters})
+
+
+@pytest.mark.parametrize(
+    "parameters", [{}, {"readings": 1000}, {"max_labels": 3, "max_events_per_user": 4}], ids=str
+)
+def test_the_counter_of_a_mechanism_is_as_far_as_is_paid(parameters: dict[str, int]) -> None:
+    """Lemma 6: all labels of all events of a user together, and hardly less."""
+    mechanism = made(**parameters)
+    counter = mechanism.counter
+    assert isinstance(counter, ToeplitzCounter)
+    moved = (mechanism.max_events_per_user or 1) * math.sqrt(mechanism.changed_labels)
+    share = moved * distance(counter) / math.sqrt(2 * mechanism.guarantee.rho)
+    assert 0.995 < share <= 1 + 1e-12
 
 
 def test_the_threshold_of_each_time_keeps_its_share_of_delta() -> None:
