@@ -18,6 +18,7 @@ SHORTENED: Mapping[str, tuple[str, ...]] = {
     "verify": ("TESTS=tests/noise/test_independence.py tests/test_site.py",),
     "audit": ("TESTS=tests/streams/test_binary.py", "AUDITED=RankSplit", "AUDIT_SECONDS=10"),
     "mutants": ("MUTANTS=noise-squares-rounded-inwards",),
+    "mutants-random": ("CHANGES=--list",),
     "bench": ("BENCH_OPTIONS=--only start",),
     "bench-tables": ("TABLES=pages",),
     "test-oldest": (FEW,),

@@ -18,7 +18,16 @@ parallel = true
 patch = subprocess
 data_file = {data}
 """
-_ROOMS = ("noise", "guarantees", "data", "labels", "anonymized", "ranges", "ledger", "streams")
+_ROOMS: tuple[str, ...] = (
+    "noise",
+    "guarantees",
+    "data",
+    "labels",
+    "anonymized",
+    "ranges",
+    "ledger",
+    "streams",
+)
 _ROOMS += ("mechanisms", "privacy", "tables")
 
 

@@ -16,12 +16,19 @@ from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 
-import _hypothesis_pytestplugin
+import _hypothesis_pytestplugin  # type: ignore[import-untyped]
 import pytest
 
 from mutants import outcome
 
-_LIBRARIES = ("numpy", "scipy.stats", "scipy.linalg", "scipy.optimize", "scipy.sparse", "duckdb")
+_LIBRARIES: tuple[str, ...] = (
+    "numpy",
+    "scipy.stats",
+    "scipy.linalg",
+    "scipy.optimize",
+    "scipy.sparse",
+    "duckdb",
+)
 _LIBRARIES += (
     "pyarrow.parquet",
     "pandas",

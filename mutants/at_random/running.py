@@ -8,7 +8,7 @@ from pathlib import Path
 from mutants.at_random.changes import Change
 from mutants.at_random.coverage_map import CoverageMap
 from mutants.at_random.forked import ENDLESS, run_tests
-from mutants.at_random.results import Outcome
+from mutants.at_random.results import Outcome, Verdict
 from mutants.catalogue import Mutant
 
 _QUICK_SECONDS, _QUICK_TESTS = 8, 15
@@ -52,7 +52,7 @@ class Runner:
             _write(file, text)
         seconds = round(time.monotonic() - start, 1)
         if status == ENDLESS:
-            verdict = "survived" if every else "endless"
+            verdict: Verdict = "survived" if every else "endless"
             return Outcome(change, every, verdict, len(tests), seconds, "the time was up")
         if status in (0, _NONE_CHOSEN):
             return Outcome(change, every, "survived", len(tests), seconds, "")

@@ -6,7 +6,16 @@ from pathlib import Path
 from mutants.catalogue import ROOT
 
 _LIBRARY = Path("src", "dphist")
-_FOLDERS = ("noise", "privacy", "tables", "data", "anonymized", "ranges", "labels", "streams")
+_FOLDERS: tuple[str, ...] = (
+    "noise",
+    "privacy",
+    "tables",
+    "data",
+    "anonymized",
+    "ranges",
+    "labels",
+    "streams",
+)
 _FOLDERS += ("ledger", "durable")
 
 # Files that no guarantee rests on, or that the tests of `make test` do not run. The reason follows.

@@ -67,26 +67,29 @@ def test_new_labels_of_a_user_are_above_it_with_delta_and_no_more(law: Any) -> N
 
 
 @pytest.mark.parametrize(
-    ("kind", "module", "counts", "most"),
+    ("kind", "module", "sizes"),
     [
-        (dh.TopLabels, top_labels, [9, 8, 7, 2], 3),
-        (dh.TopThreshold, top_threshold, [9, 8, 7, 2], 3),
+        (dh.TopLabels, top_labels, {"k": 3, "candidates": 3}),
+        (dh.TopThreshold, top_threshold, {"k": 3}),
     ],
 )
 def test_noise_that_is_computed_as_far_as_needed(
     kind: Callable[..., Any],
     module: Any,
-    counts: list[int],
-    most: int,
+    sizes: dict[str, int],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """It is handed the threshold itself, above the next count, and the stated scale."""
     asked: list[Any] = []
     lazy = module.LazyNoise
-    monkeypatch.setattr(module, "LazyNoise", lambda *held: asked.append(held) or lazy(*held))
-    bounds = {"k": most, "candidates": most} if kind is dh.TopLabels else {"k": most}
-    mechanism = kind(**bounds, **FEW)
-    mechanism.release(pa.table({"label": list("abcd"), "count": counts}))
+
+    def record(*held: Any) -> Any:
+        asked.append(held)
+        return lazy(*held)
+
+    monkeypatch.setattr(module, "LazyNoise", record)
+    mechanism = kind(**sizes, **FEW)
+    mechanism.release(pa.table({"label": list("abcd"), "count": [9, 8, 7, 2]}))
     ((_, scale, centers, _),) = asked
     assert centers == [7, 6, 5, mechanism.threshold]
     assert scale == mechanism.noise_scale

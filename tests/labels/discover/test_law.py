@@ -7,6 +7,7 @@ from fractions import Fraction
 import mpmath
 import pytest
 
+from dphist.labels.discover import law
 from dphist.labels.discover.law import keeps, least_threshold, look_sigma, total_sigma
 from dphist.labels.discover.weights import UNIT, most_added
 
@@ -56,6 +57,21 @@ def test_what_is_too_low_does_not_keep_delta(
     for step in (Fraction(1, 50_000), Fraction(1, 100), 1):
         assert not keeps(sigma, threshold - int(step * sigma), allowed, max_labels, looks)
     assert not keeps(sigma, -threshold, allowed, max_labels, looks)
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "max_labels", "looks"), CASES[:6])
+def test_integers_decide_where_the_proposal_is_too_low(
+    epsilon: str, delta: str, max_labels: int, looks: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By so little that a rule for another delta or another deviation would keep it."""
+    exact, allowed = Fraction(epsilon), Fraction(delta)
+    propose = law._proposal
+    monkeypatch.setattr(
+        law, "_proposal", lambda sigma, *held: propose(sigma, *held) - float(sigma) / 4000
+    )
+    threshold = law.least_threshold.__wrapped__(exact, allowed, max_labels, looks)
+    wanted = mpmath.mpf(allowed.numerator) / allowed.denominator
+    assert delta_of(exact, threshold, max_labels, looks) <= wanted
 
 
 @pytest.mark.parametrize("looks", [1, 2, 3, 4, 7, 16, 64])
