@@ -1,4 +1,4 @@
-"""Paths of noise have the law that is stated, whenever they are drawn: `docs/proofs/streams.md`, Lemma 2."""
+"""Paths of noise have the stated law, whenever drawn: `docs/proofs/streams.md`, Lemma 2."""
 
 import math
 from collections.abc import Callable
