@@ -12,6 +12,7 @@ from dphist.errors import ParameterError
 from dphist.noise.for_tests import is_for_tests
 from dphist.noise.gaussian_epsilon import LEAST_EPSILON
 from dphist.noise.inversion import Source
+from dphist.noise.law import NoiseLaw
 from dphist.parameters import Exact, checked_level, probability, whole_number
 from dphist.privacy import (
     MOST_RELEASES,
@@ -221,6 +222,11 @@ class MechanismBase(Maker):
     def epsilon_guarantee(self) -> PureDP | ApproxDP | None:
         """Return a guarantee in epsilon that holds beside `guarantee`, if there is one."""
         return None
+
+    @property
+    @abstractmethod
+    def law(self) -> NoiseLaw:
+        """The law of the noise on the numbers that are measured."""
 
     def _guarantees(self) -> Sequence[Guarantee]:
         """Return all guarantees that hold of a release."""

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import dphist as dh
-from dphist.report.disclosure.noise import noise_of
+from dphist.report.disclosure.noise import describe_noise
 from dphist.report.labels.order import chance_in_order, sure_difference
 from dphist.report.labels.sums import deviation_of_difference, sums_in_words, sums_json
 from dphist.report.summary import summary_text
@@ -22,7 +22,7 @@ def made(**more: Any) -> dh.ThresholdHistogram:
     )
 
 
-def test_errors_are_compared_with_independent_noise_of_the_same_cost() -> None:
+def test_errors_are_compared_with_independent_describe_noise_the_same_cost() -> None:
     mechanism, alone = made(), made(correlated=False)
     said = sums_in_words(mechanism)
     single, total = (float(made.noise_scale) for made in (mechanism, alone))
@@ -61,8 +61,8 @@ def test_a_release_says_what_is_shared_and_what_was_promised() -> None:
         assert "so it adds up in sums" in said
         assert "asserts that no user adds more or makes any count smaller" in said
     assert "Lebeda 2024" in shown
-    assert noise_of(mechanism).law == "Gaussian, in part the same for all labels"
-    assert "rounding costs nothing" in noise_of(mechanism).exactness
+    assert describe_noise(mechanism).law == "Gaussian, in part the same for all labels"
+    assert "rounding costs nothing" in describe_noise(mechanism).exactness
     alone = made(correlated=False).release(data)
     assert "makes any count smaller" not in page(alone)
-    assert noise_of(alone.mechanism).law == "Gaussian, rounded to integers"
+    assert describe_noise(alone.mechanism).law == "Gaussian, rounded to integers"

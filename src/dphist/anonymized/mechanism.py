@@ -14,6 +14,7 @@ from dphist.errors import BoundsError, ParameterError
 from dphist.mechanism import Meaning, MechanismBase, check_kind, provenance_of_unit
 from dphist.noise.geometric import SMALLEST_EPSILON
 from dphist.noise.inversion import Source
+from dphist.noise.law import Drawing, NoiseLaw
 from dphist.parameters import Exact, privacy_parameter, whole_number
 from dphist.privacy import Guarantee, PrivacyUnit, PureDP
 from dphist.release.release import Release
@@ -175,6 +176,11 @@ class GeometricMechanism(AnonymizedMechanism):
     def noise_scale(self) -> Fraction:
         """Scale of the geometric noise on what the profile is inferred from, in records."""
         return 1 / self.cell_epsilon
+
+    @property
+    def law(self) -> NoiseLaw:
+        """The law of the noise."""
+        return NoiseLaw("two-sided geometric", self.noise_scale, Drawing.WHOLE)
 
 
 def checked_profile(profile: Profile) -> Profile:

@@ -23,6 +23,7 @@ from dphist.labels.top_labels import TopLabels, check_scale, check_stated
 from dphist.mechanism import ExpectedError, MechanismBase, parameter
 from dphist.noise.for_tests import is_for_tests
 from dphist.noise.inversion import Source
+from dphist.noise.law import Drawing, NoiseLaw
 from dphist.parameters import Exact, optional_whole, whole_number
 from dphist.privacy import ApproxZCDP
 from dphist.release.release import FOR_TESTS, Release
@@ -137,6 +138,11 @@ class PayWhatYouGet(MechanismBase):
     def noise_scale(self) -> Fraction:
         """Scale of the Gumbel noise of each query, in records."""
         return self.max_count / self.epsilon
+
+    @property
+    def law(self) -> NoiseLaw:
+        """The law of the noise of each query."""
+        return NoiseLaw("Gumbel", self.noise_scale, Drawing.COMPARED)
 
     @property
     def description(self) -> str:

@@ -26,6 +26,7 @@ from dphist.labels.mechanism import (
 from dphist.mechanism import parameter
 from dphist.noise.enclosures import exp_negative
 from dphist.noise.inversion import Source
+from dphist.noise.law import Drawing, NoiseLaw
 from dphist.noise.lazy import GUMBEL, LARGEST_SCALE, LazyNoise
 from dphist.parameters import Exact, checked_level, optional_whole, whole_number
 from dphist.privacy import ApproxZCDP
@@ -141,6 +142,11 @@ class TopLabels(LabelsMechanism):
         """Where the threshold does not use `max_labels`, any number is protected."""
         bound = self.max_labels
         return None if bound is None or bound >= self.candidates else bound
+
+    @property
+    def law(self) -> NoiseLaw:
+        """The law of the noise."""
+        return NoiseLaw("Gumbel", self.noise_scale, Drawing.COMPARED)
 
     @property
     def description(self) -> str:

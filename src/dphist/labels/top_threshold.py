@@ -29,6 +29,7 @@ from dphist.labels.top_labels import check_scale, check_stated
 from dphist.mechanism import parameter
 from dphist.noise.gaussian_epsilon import gaussian_epsilon
 from dphist.noise.inversion import Source
+from dphist.noise.law import ROUNDED, Drawing, NoiseLaw
 from dphist.noise.lazy import GAUSSIAN, LazyNoise
 from dphist.noise.magnitude import gaussian_half_width
 from dphist.noise.quantiles import normal_quantile_above
@@ -154,6 +155,11 @@ class TopThreshold(LabelsMechanism):
             }
         )
         return in_released_order(released)
+
+    @property
+    def law(self) -> NoiseLaw:
+        """The law of the noise."""
+        return NoiseLaw("Gaussian", self.noise_scale, Drawing.COMPARED, ROUNDED)
 
     @property
     def description(self) -> str:

@@ -88,8 +88,10 @@ class LeafCounts(RangesMechanism):
     @property
     def description(self) -> str:
         """How a release is made."""
-        kind = "two-sided geometric" if self.rho is None else "Gaussian"
-        return f"Bin counts (L~ of Hay et al. 2010). Each bin's count with {kind} noise of its own."
+        return (
+            "Bin counts (L~ of Hay et al. 2010). Each bin's count with "
+            f"{self.law.distribution} noise of its own."
+        )
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from dphist.arrays import FloatArray, IntArray, NumberArray
 from dphist.errors import BoundsError, ParameterError
 from dphist.mechanism import Intervals, Meaning, MechanismBase, check_kind, provenance_of_unit
 from dphist.noise import Source
+from dphist.noise.law import ROUNDED, Drawing, NoiseLaw
 from dphist.noise.repeatable import repeatable_source
 from dphist.parameters import Exact, whole_number
 from dphist.privacy import ZCDP, PrivacyUnit, PureDP
@@ -73,6 +74,13 @@ class RangesMechanism(MechanismBase):
     def noise_scale(self) -> Fraction:
         """Scale of the noise on a count that the whole budget pays for, in records."""
         return self.budget.scale(Fraction(1))
+
+    @property
+    def law(self) -> NoiseLaw:
+        """The law of the noise."""
+        if self.rho is None:
+            return NoiseLaw("two-sided geometric", self.noise_scale, Drawing.WHOLE)
+        return NoiseLaw("Gaussian", self.noise_scale, Drawing.ROUNDED, ROUNDED)
 
     @final
     def release(self, counts: Any, source: Source | None = None) -> Release:

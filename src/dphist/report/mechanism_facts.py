@@ -5,7 +5,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from dphist.anonymized.mechanism import AnonymizedMechanism, GeometricMechanism
+from dphist.anonymized.mechanism import AnonymizedMechanism
 from dphist.errors import ParameterError
 from dphist.mechanism import meanings_of
 from dphist.noise.magnitude import geometric_standard_deviation
@@ -53,11 +53,11 @@ def targets(mechanism: Maker) -> list[Parameter]:
     return [Parameter("target", str(target), meaning)]
 
 
-def noise(mechanism: Maker) -> Parameter | None:
-    """Describe the noise on each released number, for mechanisms that state it."""
-    if not isinstance(mechanism, GeometricMechanism):
+def noise(mechanism: AnonymizedMechanism) -> Parameter | None:
+    """Describe the noise on each number that was measured; None for the exponential mechanism."""
+    if mechanism.law.scale is None:
         return None
-    rate = mechanism.cell_epsilon
+    rate = 1 / Fraction(mechanism.law.scale)
     deviation = plain(down(geometric_standard_deviation(rate), 3))
     return Parameter(
         "noise",

@@ -14,6 +14,7 @@ from dphist.mechanism import ExpectedError, Intervals, MechanismBase, check_kind
 from dphist.noise.gaussian import LARGEST_SIGMA
 from dphist.noise.gaussian_epsilon import gaussian_epsilon
 from dphist.noise.geometric import SMALLEST_EPSILON
+from dphist.noise.law import Drawing, NoiseLaw
 from dphist.noise.magnitude import gaussian_half_width
 from dphist.parameters import (
     Exact,
@@ -36,7 +37,7 @@ from dphist.streams.counters.design import UNBOUNDED
 from dphist.streams.counters.laplace import LaplaceCounter, laplace_counter, laplace_half_width
 from dphist.streams.counters.toeplitz import toeplitz_counter, unbounded_counter
 from dphist.streams.listed import checked_type, listed_labels
-from dphist.streams.methods import IN_WORDS, Method, checked_method
+from dphist.streams.methods import COMPOSITION, Method, checked_method
 from dphist.streams.threshold import threshold_units
 
 LEVEL = 0.95
@@ -384,9 +385,17 @@ class ContinualMechanism(MechanismBase):
         return labels is None
 
     @property
+    def law(self) -> NoiseLaw:
+        """The law of the noise on the running count of a label."""
+        if self.method == "laplace":
+            form = "sums of blocks"
+            return NoiseLaw("two-sided geometric", self.noise_scale, Drawing.WHOLE, form)
+        return NoiseLaw("Gaussian", self.noise_scale, Drawing.RUNNING, "in small units")
+
+    @property
     def description(self) -> str:
         """How the counts are made."""
-        noise = IN_WORDS[self.method]
+        count = f"a running count with {self.law.distribution} noise, {COMPOSITION[self.method]}"
         if self.labels is not None:
-            return f"Each listed label has {noise}."
-        return f"Each label has {noise}; it is listed while its noisy count is above the threshold."
+            return f"Each listed label has {count}."
+        return f"Each label has {count}; it is listed while its noisy count is above the threshold."

@@ -8,19 +8,14 @@ from dphist.streams.counters.design import UNBOUNDED
 
 Method: TypeAlias = Literal["toeplitz", "autoregressive", "binary", "laplace", "unbounded"]
 
-IN_WORDS: dict[Method, str] = {
-    "binary": "sums over dyadic blocks of events, each with Gaussian noise of its own "
-    "(binary mechanism)",
-    "autoregressive": "a running count with Gaussian noise that is a sum of "
-    "autoregressive processes",
-    "toeplitz": "a running count with Gaussian noise that is a sum of autoregressive "
-    "processes without a past (a Toeplitz factorization with few buffers)",
-    "unbounded": "a running count with Gaussian noise that is a sum of autoregressive "
-    "processes without a past, and grows slowly with time",
-    "laplace": "sums over blocks of events of a tree, added and subtracted, each with "
-    "integer Laplace noise of its own",
+COMPOSITION: dict[Method, str] = {
+    "binary": "drawn for each sum over a dyadic block of events",
+    "autoregressive": "a sum of a few autoregressive processes",
+    "toeplitz": "a sum of a few autoregressive processes without a past",
+    "unbounded": "a sum of autoregressive processes without a past that grows slowly with time",
+    "laplace": "drawn for each sum over a block of events; sums are added and subtracted",
 }
-"""The noise of a label."""
+"""What the noise of a label is made of."""
 
 
 def checked_method(

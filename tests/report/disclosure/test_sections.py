@@ -11,7 +11,7 @@ import dphist as dh
 from dphist.report import report_html
 from dphist.report.disclosure import errata
 from dphist.report.disclosure.errata import Erratum
-from dphist.report.disclosure.noise import noise_of
+from dphist.report.disclosure.noise import describe_noise
 from dphist.report.disclosure.sections import sections_of
 from tests.mechanisms.cases import CASES, calibrated, made, released
 from tests.report.releases import SENTINELS, hostile_release, secret_release
@@ -135,14 +135,14 @@ NOISE: dict[str, tuple[str, str]] = {
 @pytest.mark.parametrize("name", NOISE)
 def test_noise_and_its_exactness_are_those_of_the_mechanism(name: str) -> None:
     law, assumed = NOISE[name]
-    noise = noise_of(made(name))
+    noise = describe_noise(made(name))
     assert law in noise.law
     assert assumed in noise.exactness
     assert law in made(name).description or name in ("PartitionSampler", "TopThreshold")
 
 
 def test_of_another_package_nothing_is_claimed() -> None:
-    noise = noise_of(hostile_release().mechanism)
+    noise = describe_noise(hostile_release().mechanism)
     assert "dphist has not checked" in noise.exactness
     assert noise.scale == ""
 

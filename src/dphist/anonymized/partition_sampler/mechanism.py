@@ -21,6 +21,7 @@ from dphist.data.profile import Profile
 from dphist.errors import DphistError, ParameterError
 from dphist.mechanism import parameter
 from dphist.noise import Source
+from dphist.noise.law import Drawing, NoiseLaw
 from dphist.parameters import Exact, probability
 from dphist.privacy import ApproxDP
 from dphist.release.mechanisms import savable
@@ -113,6 +114,11 @@ class PartitionSampler(AnonymizedMechanism):
     def noise_scale(self) -> Fraction:
         """1 / `rate`, in records: at this additional distance a diagram is e times less likely."""
         return 1 / self.rate
+
+    @property
+    def law(self) -> NoiseLaw:
+        """That of the exponential mechanism: counts get no noise."""
+        return NoiseLaw(None, None, Drawing.PROPOSED)
 
     def distance(self, profile: Profile) -> int:
         """Return the maximum distance of a draw. It depends on the data, so it is secret.

@@ -29,6 +29,7 @@ from dphist.mechanism import parameter
 from dphist.noise import Source
 from dphist.noise.gaussian import LARGEST_SIGMA
 from dphist.noise.gaussian_epsilon import gaussian_epsilon
+from dphist.noise.law import Drawing, NoiseLaw
 from dphist.parameters import Exact, checked_level, probability, whole_number
 from dphist.privacy import ApproxZCDP
 from dphist.privacy.as_text import down, plain
@@ -194,6 +195,13 @@ class DiscoverLabels(LabelsMechanism):
         if table.counts is not None or None in table.labels:
             raise ValueError("no counts are released")
         return table
+
+    @property
+    def law(self) -> NoiseLaw:
+        """The law of the noise on a label's mean total."""
+        return NoiseLaw(
+            "Gaussian", self.noise_scale, Drawing.ROUNDED, "rounded to multiples of 2^-20"
+        )
 
     @property
     def description(self) -> str:

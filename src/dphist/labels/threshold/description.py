@@ -3,20 +3,21 @@
 from typing import Any
 
 from dphist.labels.threshold.correlated_noise import CorrelatedNoise
+from dphist.noise.law import NoiseLaw
 from dphist.privacy.as_text import down, plain, up
 
 
-def described(noise: Any, labels: tuple[Any, ...] | None, gaussian: bool, users: bool) -> str:
+def described(law: NoiseLaw, sampler: Any, labels: tuple[Any, ...] | None, users: bool) -> str:
     """Return the description of a mechanism.
 
     Parameters
     ----------
-    noise : its law.
+    law : of its noise.
+    sampler : what draws the noise.
     labels : those that are listed.
-    gaussian : whether the noise is Gaussian.
     users : whether users who were cut are counted.
     """
-    kind = "Gaussian" if gaussian else "two-sided geometric"
+    noise = f"{law.distribution} noise"
     also = (
         " The numbers of users within the bounds, and of those who had more, get noise too."
         if users
@@ -24,13 +25,12 @@ def described(noise: Any, labels: tuple[Any, ...] | None, gaussian: bool, users:
     )
     if labels is None:
         return (
-            f"Threshold (Rogers 2023, Algorithm 1). Each label's count gets {kind} noise of its "
-            f"own; a label is released if the sum is above the threshold.{also}"
+            f"Threshold (Rogers 2023, Algorithm 1). Each label's count gets {noise} of its own; "
+            f"a label is released if the sum is above the threshold.{also}"
         )
-    shared = f", {shared_in_words(noise)}" if isinstance(noise, CorrelatedNoise) else ""
+    shared = f", {shared_in_words(sampler)}" if isinstance(sampler, CorrelatedNoise) else ""
     return (
-        f"Each listed label's count with {kind} noise{shared}, labels that do not occur included."
-        f"{also}"
+        f"Each listed label's count with {noise}{shared}, labels that do not occur included.{also}"
     )
 
 

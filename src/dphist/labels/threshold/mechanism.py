@@ -40,6 +40,7 @@ from dphist.mechanism import parameter
 from dphist.noise import Source
 from dphist.noise.gaussian import LARGEST_SIGMA
 from dphist.noise.geometric import SMALLEST_EPSILON
+from dphist.noise.law import ROUNDED, Drawing, NoiseLaw
 from dphist.noise.search import first_true
 from dphist.parameters import Exact, checked_level, whole_number
 from dphist.release.label_table import LabelTable
@@ -312,8 +313,16 @@ class ThresholdHistogram(ThresholdCost):
         return max(first_true(lambda count: self.release_chance(count) >= chance), 1)
 
     @property
+    def law(self) -> NoiseLaw:
+        """The law of the noise on each count of a label."""
+        if self.noise == "laplace":
+            return NoiseLaw("two-sided geometric", self.noise_scale, Drawing.WHOLE)
+        if self.correlated:
+            form = "in part the same for all labels"
+            return NoiseLaw("Gaussian", self.noise_scale, Drawing.SHARED, form)
+        return NoiseLaw("Gaussian", self.noise_scale, Drawing.ROUNDED, ROUNDED)
+
+    @property
     def description(self) -> str:
         """How a release is made."""
-        return described(
-            self.noise_law(), self.labels, self.noise == "gaussian", self.count_cut_users
-        )
+        return described(self.law, self.noise_law(), self.labels, self.count_cut_users)

@@ -234,12 +234,11 @@ class AdaptiveTree(RangesMechanism):
     @property
     def description(self) -> str:
         """How a release is made."""
-        kind = "two-sided geometric" if self.rho is None else "Gaussian"
         return (
             "Adaptive tree (this library). Counts of nodes of a binary tree over the bins, with "
-            f"{kind} noise; a node is opened where the noisy counts before say that it is worth "
-            "it, and what is counted along a bin's path costs the guarantee in all. Estimates are "
-            "non-negative and whole."
+            f"{self.law.distribution} noise; a node is opened where the noisy counts before say "
+            "that it is worth it, and what is counted along a bin's path costs the guarantee in "
+            "all. Estimates are non-negative and whole."
         )
 
 

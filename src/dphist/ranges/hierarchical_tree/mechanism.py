@@ -248,7 +248,6 @@ class HierarchicalTree(RangesMechanism):
     @property
     def description(self) -> str:
         """How a release is made."""
-        kind = "two-sided geometric" if self.rho is None else "Gaussian"
         how = {
             True: "least squares and a projection make them consistent and non-negative",
             False: "least squares makes them consistent",
@@ -258,7 +257,7 @@ class HierarchicalTree(RangesMechanism):
         return (
             "Hierarchical tree (Hay, Rastogi, Miklau and Suciu 2010). The counts of "
             f"{self.levels} levels of a tree over the bins, {self.branching} children a node along "
-            f"each axis, with {kind} noise; {used}."
+            f"each axis, with {self.law.distribution} noise; {used}."
         )
 
 

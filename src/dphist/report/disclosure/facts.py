@@ -17,7 +17,7 @@ from dphist.ranges.mechanism import RangesMechanism
 from dphist.release.maker import Maker
 from dphist.release.release import Release
 from dphist.report.counted import how_many
-from dphist.report.disclosure.noise import Noise, noise_of
+from dphist.report.disclosure.noise import Noise, describe_noise
 from dphist.report.kinds import kind_of
 from dphist.report.labels_shown import harmless
 from dphist.report.mechanism_facts import Parameter, parameters, public_parameters
@@ -111,7 +111,7 @@ def _of_mechanism(mechanism: Maker) -> dict[str, Any]:
         "description": mechanism.description,
         "paper": mechanism.reference,
         "parameters": tuple(parameters(mechanism)),
-        "noise": noise_of(mechanism),
+        "noise": describe_noise(mechanism),
         "threshold": threshold_of(mechanism),
     }
 

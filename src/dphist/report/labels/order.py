@@ -28,9 +28,9 @@ def chance_in_order(mechanism: LabelsMechanism, difference: float) -> float:
     0.5
     """
     scale = float(mechanism.noise_scale)
-    if mechanism.noise == "gumbel":
+    if mechanism.law.distribution == "Gumbel":
         return 1 / (1 + math.exp(-min(difference / scale, 700)))
-    if mechanism.noise == "gaussian":
+    if mechanism.law.distribution == "Gaussian":
         # Noisy counts are rounded: differences below 1 may vanish.
         apart = max(difference - 1, 0) / deviation_of_difference(mechanism)
         return 1 - 0.5 * math.erfc(apart / 2**0.5)

@@ -117,14 +117,9 @@ def per_label(mechanism: LabelsMechanism) -> str:
     >>> per_label(ThresholdHistogram(epsilon="0.1", delta="1e-6", max_labels=10))
     'epsilon 0.1, two-sided geometric (integer Laplace) noise of scale 10'
     """
-    kinds = {
-        "laplace": "two-sided geometric (integer Laplace) noise of scale",
-        "gaussian": "Gaussian noise of standard deviation",
-        "gumbel": "Gumbel noise of scale",
-    }
-    scale = mechanism.max_count / mechanism.epsilon
-    kind = kinds[mechanism.noise]
-    return f"epsilon {short_exact(mechanism.epsilon)}, {kind} {plain(down(scale))}"
+    measure = "standard deviation" if mechanism.law.distribution == "Gaussian" else "scale"
+    noise = f"{mechanism.law.name} noise of {measure} {plain(down(mechanism.noise_scale))}"
+    return f"epsilon {short_exact(mechanism.epsilon)}, {noise}"
 
 
 def threshold_base(mechanism: LabelsMechanism) -> str | None:
@@ -159,7 +154,7 @@ def least_shown(mechanism: LabelsMechanism) -> str:
         return f"{math.ceil(threshold):,}"
     if isinstance(mechanism, DiscoverLabels):
         return number(threshold)
-    if mechanism.noise == "gaussian":  # compared before it is rounded
+    if mechanism.law.distribution == "Gaussian":  # compared before it is rounded
         return f"{math.floor(threshold + Fraction(1, 2)):,}"
     return f"{math.floor(threshold) + 1:,}"
 

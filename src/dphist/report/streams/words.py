@@ -14,14 +14,7 @@ from dphist.release.release import Release
 from dphist.report.counted import how_many
 from dphist.report.words import LEVEL, limits_in_words, plural_of
 from dphist.streams import ContinualMechanism
-
-_METHODS = {
-    "autoregressive": "noise that is a sum of a few processes, slow and fast ones",
-    "toeplitz": "noise that is a sum of a few processes, slow and fast ones, without a past",
-    "laplace": "integer Laplace noise on sums over blocks of events, added and subtracted",
-    "unbounded": "noise that is a sum of processes, from fast to very slow ones, and grows slowly",
-    "binary": "noise on each sum over a dyadic block of events",
-}
+from dphist.streams.methods import COMPOSITION
 
 
 def mechanism_of(release: Release) -> ContinualMechanism:
@@ -86,9 +79,13 @@ def bounding_in_words(mechanism: ContinualMechanism, provenance: Mapping[str, st
 
 
 def method_in_words(mechanism: ContinualMechanism) -> str:
-    """Name the method."""
-    name: str = mechanism.method
-    return f"{name}, {_METHODS[name]}" if name in _METHODS else name
+    """Name the method, and say what its noise is made of.
+
+    >>> method_in_words(ContinualMechanism(epsilon=1, delta="1e-6", horizon=9, method="binary"))
+    'binary: Gaussian noise, drawn for each sum over a dyadic block of events'
+    """
+    method = mechanism.method
+    return f"{method}: {mechanism.law.distribution} noise, {COMPOSITION[method]}"
 
 
 def threshold_in_words(mechanism: ContinualMechanism, until: int | None = None) -> str:
