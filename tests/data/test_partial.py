@@ -451,7 +451,7 @@ def test_parts_of_rows_without_users_are_refused(kind: str, user: Any) -> None:
 @pytest.mark.parametrize("kind", [pa.bool_(), pa.date32(), pa.timestamp("us"), pa.decimal128(5, 1)])
 def test_users_whose_text_could_differ_are_refused(kind: pa.DataType) -> None:
     table = pa.table({"who": pa.array([None], kind), "term": ["x"]})
-    with pytest.raises(ColumnError, match="'who' must hold text, integers or bytes"):
+    with pytest.raises(ColumnError, match="'who' must hold text, integers, bytes"):
         dh.LabelCounts.partial(table, label="term", user="who", max_labels=1, part=0, parts=2)
 
 

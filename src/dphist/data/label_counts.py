@@ -214,8 +214,8 @@ class LabelCounts:
             table; or "refuse" them, if the table was cut by the part of each user beforehand.
         frame, label, user, count, max_labels, max_count, null_users, null_labels, progress,
         delimiter, count_users, unit, source
-            As for `from_table`. `user` must hold text, integers or bytes. Rows without a user
-            belong to part 0.
+            As for `from_table`. `user` must hold text, integers, bytes or UUIDs, the same in all
+            parts. Rows without a user belong to part 0.
 
         Raises
         ------
@@ -227,7 +227,7 @@ class LabelCounts:
         -----
         The part of a user is the first 15 hexadecimal digits of MD5 of the user's text (UTF-8;
         digits of an integer), as a number, modulo `parts`. A user must be written alike in every
-        file: "007" and 7 are two users.
+        file: "007" and "7" are two users. `merge` refuses parts whose users are of two types.
 
         >>> import pandas as pd
         >>> rows = pd.DataFrame({"who": [1, 1, 2, 3], "word": ["a", "b", "b", "b"]})

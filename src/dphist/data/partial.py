@@ -24,12 +24,12 @@ from dphist.data.label_input import NULL_LABELS, NULL_USERS
 from dphist.errors import DataError, InputFileError, ParameterError
 from dphist.tables import LARGEST, redact_errors
 from dphist.tables.counting import cuts
-from dphist.tables.counting.cuts import MOST_PARTS, RULE, Cut
+from dphist.tables.counting.cuts import MOST_PARTS, RULE, USER_TYPES, Cut
 
-_FORMAT = 2
+_FORMAT = 3  # 2 did not say of which type the users are
 _KEY = b"dphist partial"
-_OWN = ("part", "users", "for_tests")
-"""What may differ between the parts of one table."""
+_OWN = ("part", "users", "for_tests", "user_type")
+"""What may differ between the parts of one table, or is compared by itself."""
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -43,7 +43,7 @@ class Partial:
     Attributes
     ----------
     head : mapping
-        Kind, rule, part, number of parts, names of columns, and bounds.
+        Kind, rule, part, number of parts, type of the users, names of columns, and bounds.
     table : Arrow table
         The counts.
     """
@@ -130,8 +130,8 @@ _COLUMNS = {
 def no_part() -> DataError:
     """Return the error for what is no part, or no longer."""
     return DataError(
-        "the part is no table that Partial.to_arrow or Partial.save made: count it again with "
-        "partial"
+        "the part is no table that Partial.to_arrow or Partial.save of this version made: count it "
+        "again with partial"
     )
 
 
@@ -149,6 +149,7 @@ def _is_sound(head: Any) -> bool:
         (head["format"], head["rule"]) == (_FORMAT, RULE)
         and type(head["part"]) is type(head["parts"]) is int
         and 0 <= head["part"] < head["parts"] <= MOST_PARTS
+        and head["user_type"] in USER_TYPES
         and head["columns"].keys() == _COLUMNS[kind]
         and head["unit"]
         and isinstance(head["unit"], str)
@@ -211,14 +212,15 @@ def partial_of(
     Parameters
     ----------
     kind : "labels", "records" or "bins".
-    cut : which part.
+    cut : which part, after the table was opened.
     columns : the names of the columns by role. Parts that were cut by different columns of users
         may share a person, who then adds to several of them.
     bounds : what all parts have alike, and the numbers of users.
     table : the counts.
     """
     head = {"format": _FORMAT, "rule": RULE, "kind": kind, "part": cut.part, "parts": cut.parts}
-    return Partial({**head, "columns": dict(columns), **bounds}, table)
+    head |= {"user_type": cut.user_type, "columns": dict(columns)}
+    return Partial({**head, **bounds}, table)
 
 
 def as_it_is(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -239,7 +241,8 @@ def all_parts(kind: str, made_by: str, parts: Iterable[Any]) -> list[Partial]:
     ------
     ParameterError
         If there is none, one is no partial or of another kind, two are the same part, one is
-        missing, or two were made with other columns or bounds or another number of parts.
+        missing, or two were made with other columns or bounds, users or labels of another type, or
+        another number of parts.
     InputFileError, DataError
         As for `Partial.load`.
     """
@@ -256,6 +259,12 @@ def all_parts(kind: str, made_by: str, parts: Iterable[Any]) -> list[Partial]:
             raise ParameterError(
                 "parts must all be counted with the same arguments: the same columns, number of "
                 "parts, bounds, unit and treatment of missing values"
+            )
+        if each.head["user_type"] != first.head["user_type"]:
+            raise ParameterError(
+                "parts must have users of one type, as a person could otherwise be in two of them, "
+                f"but the types are {each.head['user_type']} and {first.head['user_type']}: cast "
+                "the column of users to text, written alike in all parts"
             )
         if each.table.schema.types != first.table.schema.types:
             raise ParameterError("parts must have labels of one type: cast them alike")
@@ -306,8 +315,8 @@ def _shared(partial: Partial) -> dict[str, Any]:
 
 
 def _partial(given: Any) -> Partial:
-    if isinstance(given, Partial):
-        return given
+    if isinstance(given, Partial):  # a pickle may be of another version
+        return Partial.from_arrow(given.to_arrow())
     if isinstance(given, str | Path):
         return Partial.load(given)
     if isinstance(given, pa.Table):

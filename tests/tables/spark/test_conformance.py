@@ -26,7 +26,7 @@ import pyarrow as pa
 import pytest
 
 from dphist import LabelCounts, Profile, ThresholdHistogram, bin_counts
-from dphist.errors import DataError
+from dphist.errors import DataError, ParameterError
 from dphist.tables.binning.edges import WholeSearch
 from dphist.tables.binning.spark_slots import find_slots
 from dphist.tables.counting import stores
@@ -470,6 +470,21 @@ def test_a_path_with_other_schemas_first_is_refused() -> None:
         LabelCounts.from_table(rows, **NAMES, max_labels=2)
     own.sql("SET PATH = system.builtin, system.session, spark_catalog.default")
     LabelCounts.from_table(rows, **NAMES, max_labels=2)
+
+
+def test_parts_of_spark_and_of_a_table_are_one_table(frame: Any) -> None:
+    """A user is in one of them; users of two types are refused."""
+    given: dict[str, Any] = {**NAMES, "max_labels": NUMBER, "parts": 2}
+    whole = LabelCounts.from_table(TABLE, **NAMES, max_labels=NUMBER)
+    for pair in ((frame, TABLE), (TABLE, frame)):
+        parts = [LabelCounts.partial(rows, part=part, **given) for part, rows in enumerate(pair)]
+        assert as_dict(LabelCounts.merge(parts)) == as_dict(whole)
+    numbers = frame.selectExpr("x AS who", "term")
+    parts = [
+        LabelCounts.partial(rows, part=part, **given) for part, rows in enumerate((numbers, TABLE))
+    ]
+    with refused(ParameterError, "users of one type"):
+        LabelCounts.merge(parts)
 
 
 def test_refusals_are_those_of_other_engines(frame: Any) -> None:

@@ -14,8 +14,6 @@ from dphist.tables.reading.types import plain
 PLAIN = (list, tuple, set, frozenset)
 """Python types that may hold the labels of an event."""
 
-_MILLISECONDS_A_DAY = 86_400_000
-
 
 def plain_labels(values: Any, kind: LabelType) -> list[str] | None:
     """Return the labels of a list or set as text; None if any is not of the type."""
@@ -59,7 +57,7 @@ def users_of_events(users: pa.Array, kind: pa.DataType, name: str) -> tuple[list
     """Return the distinct users of a column, as keys like those of `user_key`, and each row's code.
 
     The code of a row is the position of its user among the distinct users. `kind` is the type of
-    the column; dates with milliseconds arrive as integers.
+    the column; dates arrive as days.
     """
     if users.null_count:
         raise DataError(f"column {name!r} must have no missing values: give every event a user")
@@ -70,10 +68,8 @@ def users_of_events(users: pa.Array, kind: pa.DataType, name: str) -> tuple[list
         return [b"t" + text for text in texts.to_pylist()], codes
     if pa.types.is_boolean(kind):
         return [b"b%d" % value for value in distinct.to_pylist()], codes
-    if pa.types.is_date32(kind):
+    if pa.types.is_date(kind):
         return [b"d%d" % day for day in distinct.cast(pa.int32()).to_pylist()], codes
-    if pa.types.is_date64(kind):
-        return [b"d%d" % (moment // _MILLISECONDS_A_DAY) for moment in distinct.to_pylist()], codes
     return [b"i%d" % number for number in distinct.to_pylist()], codes
 
 

@@ -9,11 +9,15 @@ from dphist.errors import ColumnError, DataError
 from dphist.release.label_types import IN_WORDS, LabelType, is_of_type, text_of
 from dphist.streams.events.columns import to_int64
 from dphist.tables import redact_errors
+from dphist.tables.reading.types import OBJECTS, plain
 
 
 def check_labels(kind: pa.DataType, name: str, wanted: LabelType) -> None:
-    """Refuse a column of labels of another type; one without labels may have none."""
-    if not (is_of_type(kind, wanted) or pa.types.is_null(kind)):
+    """Refuse a column of labels of another type; one without labels may have none.
+
+    Of Python objects the schema says nothing: `typed_labels_of` refuses each label.
+    """
+    if not (is_of_type(kind, wanted) or pa.types.is_null(kind) or kind is OBJECTS):
         raise ColumnError(
             f"column {name!r} must hold labels of the stream's label_type: {IN_WORDS[wanted]}"
         )
@@ -26,14 +30,16 @@ def typed_labels_of(
 
     Parameters
     ----------
-    values : one label a row, null for none. Timestamps, and dates in milliseconds, arrive as the
-        integers that Arrow holds for them.
+    values : one label a row, null for none. Timestamps arrive as the integers of their canonical
+        form.
     kind : the type of the column.
     """
     problem = DataError(
         f"column {name!r} must hold labels of the stream's label_type: {IN_WORDS[wanted]}"
     )
     there = pc.is_valid(values).to_numpy(zero_copy_only=False)
+    if kind is OBJECTS and there.any():
+        raise problem
     table = values.drop_null().dictionary_encode()
     distinct = redact_errors(lambda: _as_python(table.dictionary, kind), problem)
     texts = [text_of(value, wanted) for value in distinct]
@@ -46,8 +52,7 @@ def typed_labels_of(
 def _as_python(distinct: pa.Array, kind: pa.DataType) -> list[object]:
     """Return distinct labels as Python objects."""
     if pa.types.is_timestamp(kind):
-        moments = distinct.cast(pa.int64()).cast(kind)
-        return list(moments.cast(pa.timestamp("us", kind.tz)).to_pylist())  # refuses nanoseconds
-    if pa.types.is_date64(kind):
-        return list(distinct.cast(pa.int64()).cast(kind).cast(pa.date32()).to_pylist())
+        moments = distinct.cast(plain(kind))
+        zone = moments.type.tz
+        return list(moments.cast(pa.timestamp("us", zone)).to_pylist())  # refuses nanoseconds
     return list(distinct.to_pylist())

@@ -62,21 +62,30 @@ class Grid:
 
     def check(self, source: Source) -> None:
         """Refuse columns with types that do not suit their edges, before any row is read."""
-        kinds = [source.kinds[f"c{place}"] for place in range(len(self.names))]
-        self.searches(kinds, source.from_text)
+        self.searches([source.kinds[column.role] for column in self.wanted()], self.texts(source))
 
-    def searches(self, kinds: Sequence[pa.DataType], from_text: bool) -> list[Search]:
+    def texts(self, source: Source) -> list[bool]:
+        """Return, for each column, whether its values are text that is still to be read."""
+        return [source.is_text(column.role) for column in self.wanted()]
+
+    def searches(self, kinds: Sequence[pa.DataType], texts: Sequence[bool]) -> list[Search]:
         """Check the types of the columns, and return a search for each column.
+
+        Parameters
+        ----------
+        kinds : (d,) the types of the columns.
+        texts : (d,) whether their values are text that is still to be read.
 
         Raises
         ------
         ColumnError
             If a type does not suit the edges.
         """
-        parts = zip(kinds, self.edges, self.names, self.zoned, strict=True)
-        if from_text:
-            return [_search_for_text(edges, zoned) for _, edges, _, zoned in parts]
-        return [search_for(kind, edges, name, zoned) for kind, edges, name, zoned in parts]
+        parts = zip(kinds, texts, self.edges, self.names, self.zoned, strict=True)
+        return [
+            _search_for_text(edges, zoned) if text else search_for(kind, edges, name, zoned)
+            for kind, text, edges, name, zoned in parts
+        ]
 
 
 def value_roles(axes: int) -> list[str]:
@@ -92,11 +101,11 @@ class Slotting:
     unreadable : the columns with unreadable text so far.
     """
 
-    __slots__ = ("_from_text", "_grid", "_kinds", "_null", "_searches", "unreadable")
+    __slots__ = ("_grid", "_kinds", "_null", "_searches", "_texts", "unreadable")
 
-    def __init__(self, grid: Grid, from_text: bool = False) -> None:
+    def __init__(self, grid: Grid, texts: Sequence[bool] | None = None) -> None:
         self._grid = grid
-        self._from_text = from_text
+        self._texts = texts or [False] * len(grid.names)
         self._kinds: list[pa.DataType] = []
         self._searches: list[Search] = []
         self._null = number_of_slots(grid) - 1
@@ -110,7 +119,7 @@ class Slotting:
         """
         kinds = [column.type for column in columns]
         if kinds != self._kinds:
-            self._searches = self._grid.searches(kinds, self._from_text)
+            self._searches = self._grid.searches(kinds, self._texts)
             self._kinds = kinds
         found, missing = None, None
         for search, column, name, size in zip(
@@ -142,8 +151,8 @@ class Tally:
 
     __slots__ = ("slots", "slotting")
 
-    def __init__(self, grid: Grid, from_text: bool = False) -> None:
-        self.slotting = Slotting(grid, from_text)
+    def __init__(self, grid: Grid, texts: Sequence[bool] | None = None) -> None:
+        self.slotting = Slotting(grid, texts)
         self.slots: IntArray = np.zeros(number_of_slots(grid), np.int64)
 
     def add(self, columns: list[pa.Array]) -> None:
@@ -198,7 +207,7 @@ def bin_rows(
 
 
 def _tally(source: Source, grid: Grid) -> Tally:
-    tally = Tally(grid, source.from_text)
+    tally = Tally(grid, grid.texts(source))
     for batch in source.batches():
         tally.add(batch.columns)
     return tally
@@ -240,7 +249,9 @@ def counts_of_slots(
 def rows_of_slots(source: SparkSource, grid: Grid, others: Sequence[str]) -> SparkRows:
     """Return the slot of each row in Spark, `term`, and other columns, named by their roles."""
     kinds = [source.kinds[column.role] for column in grid.wanted()]
-    return find_slots(source.rows(), grid.searches(kinds, False), kinds, grid.shape, others)
+    return find_slots(
+        source.rows(), grid.searches(kinds, grid.texts(source)), kinds, grid.shape, others
+    )
 
 
 def _add_axis(found: IntArray | None, places: IntArray, size: int) -> IntArray:

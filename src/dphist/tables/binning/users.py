@@ -125,7 +125,7 @@ def _count_here(
     held_most : maximum number of records of a user, for rows in memory; None to hold none there.
     count_rows : `count_bounded_terms` of rows and of what runs them.
     """
-    slotting = Slotting(grid, source.from_text)
+    slotting = Slotting(grid, grid.texts(source))
     roles = [column.role for column in others]
     batches = _with_slots(source.batches(), slotting, roles)
     # Not the connection that reads the file: a connection runs one query at a time.

@@ -211,7 +211,7 @@ def count_bounded_records(
     ParameterError, ColumnError, DataError, InputFileError
         As for `count_labels`.
     """
-    wanted = _wanted({"label": label, "user": user}, only_text=False)
+    wanted = _wanted({"label": label, "user": user})
     with ExitStack() as stack:
         source = open_source(stack, frame, wanted, progress=progress, delimiter=delimiter)
         rows, salt, most = source.rows(), key or fresh_key(), min(max_records, LARGEST)
@@ -250,16 +250,14 @@ _MISSING = {
 }
 
 
-def _wanted(
-    names: Mapping[str, str], *, only_text: bool = True, cut: Cut | None = None
-) -> list[Wanted]:
+def _wanted(names: Mapping[str, str], *, cut: Cut | None = None) -> list[Wanted]:
     """Return the columns of counts, labels and users.
 
     If several columns have a problem, the last of them is reported. Users that decide about a part
     are compared with those of other tables, so that Python objects must then be text.
     """
     wanted = [count_column("amount", names["count"], "count")] if "count" in names else []
-    wanted.append(key_column("term", names["label"], "label", only_text=only_text))
+    wanted.append(key_column("term", names["label"], "label"))
     if "user" in names:
         wanted.append(key_column("who", names["user"], "user", only_text=cut is not None))
     return wanted

@@ -1,10 +1,11 @@
 """A table cut by its users into parts, so that each part can be counted somewhere else.
 
 The part of a user is computed from the user alone: MD5 of the user's text in UTF-8 (of an integer,
-its decimal digits; of bytes, the bytes), of which the first 15 hexadecimal digits are a whole
-number, modulo the number of parts. So every engine, machine and language agrees. An integer and its
-digits as text are in one part, so the type of a column cannot put a user into two. Privacy does not
-depend on MD5: any function of the user would do (docs/proofs/bounding.md, Lemma 8).
+its decimal digits; of bytes, the bytes; of a UUID, its text), of which the first 15 hexadecimal
+digits are a whole number, modulo the number of parts. So every engine, machine and language agrees.
+Users of two types are not written alike, so that one person could be in two parts: each part
+records the type of its users, and parts of two types are refused. Privacy does not depend on MD5:
+any function of the user would do (docs/proofs/bounding.md, Lemma 8).
 """
 
 from dataclasses import dataclass
@@ -16,7 +17,6 @@ from dphist.errors import ColumnError, ParameterError
 from dphist.parameters import whole_number
 from dphist.tables.engine.rows import Rows
 from dphist.tables.reading.source import Source
-from dphist.tables.reading.types import decoded_type, plain
 
 MOST_PARTS = 1 << 20
 """Maximum number of parts."""
@@ -24,8 +24,11 @@ MOST_PARTS = 1 << 20
 RULE = "md5-60"
 """Name of the rule above; a part that was cut by another rule is refused."""
 
+USER_TYPES = ("text", "integer", "bytes", "uuid")
+"""The types of users that may decide about a part; within each, equal users are written alike."""
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(slots=True)
 class Cut:
     """Which part of the users is counted.
 
@@ -34,11 +37,13 @@ class Cut:
     part : from 0 to `parts` - 1.
     parts : number of parts.
     others : "drop" the rows of users of other parts, or "refuse" them.
+    user_type : one of `USER_TYPES`, which `check_users` finds; empty before.
     """
 
     part: int
     parts: int
     others: str = "drop"
+    user_type: str = ""
 
     def condition(self, rows: Rows) -> str:
         """Return the expression that is true for the rows of this part; part 0 has the nulls."""
@@ -59,17 +64,26 @@ def cut_of(part: Any, parts: Any, others: Any) -> Cut:
 
 
 def check_users(source: Source, cut: Cut | None) -> None:
-    """Refuse users of a type whose text could differ from engine to engine.
+    """Note the type of the users in `cut`, if there is one.
 
     Raises
     ------
     ColumnError
+        If the text of users of this type could differ from engine to engine.
     """
     if cut is None:
         return
-    kind = plain(decoded_type(source.kinds["who"]))
-    if not (pa.types.is_integer(kind) or kind in (pa.string(), pa.binary())):
+    found = _type_of_users(source.identity("who"))
+    if not found:
         raise ColumnError(
-            f"column {source.names['who']!r} must hold text, integers or bytes where a table is "
-            "cut by its users: cast it to text"
+            f"column {source.names['who']!r} must hold text, integers, bytes or UUIDs where a "
+            "table is cut by its users: cast it to text"
         )
+    cut.user_type = found
+
+
+def _type_of_users(kind: pa.DataType) -> str:
+    """Return one of `USER_TYPES` for an identity of keys; empty for other types."""
+    if pa.types.is_integer(kind):  # of any width: the same digits
+        return "integer"
+    return {pa.string(): "text", pa.binary(): "bytes", pa.uuid(): "uuid"}.get(kind, "")

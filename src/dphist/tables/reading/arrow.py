@@ -19,7 +19,8 @@ from dphist.tables.reading.types import (
     comparable_type,
     decoded_type,
     element_type,
-    plain,
+    is_text,
+    is_uuid,
     to_exact,
     wide_type,
 )
@@ -67,7 +68,7 @@ def check_valid(values: Any, name: str) -> None:
     `name` is the name of the column in the error.
     """
     kind = decoded_type(values.type)
-    text = plain(element_type(kind) or kind) == pa.string()
+    text = is_text(element_type(kind) or kind)
     problem = DataError(
         f"column {name!r} must hold text in UTF-8: remove or correct other rows, or cast them "
         "to bytes"
@@ -79,7 +80,7 @@ def check_valid(values: Any, name: str) -> None:
 
 
 def decode(values: Any) -> Any:
-    """Return a column without dictionary, run-end or extension encoding.
+    """Return a column without dictionary, run-end or extension encoding; UUIDs become text.
 
     Two chunks may have different dictionaries, and one dictionary may hold nulls or the same value
     twice. So only decoded values can be compared. Text and bytes get offsets of 64 bits first,
@@ -90,6 +91,8 @@ def decode(values: Any) -> Any:
         kind = wide_type(decoded_type(values.type))
         return pa.chunked_array([decode(chunk) for chunk in values.chunks], kind)
     kind = values.type
+    if is_uuid(kind):
+        return uuid_texts(values.storage)
     if isinstance(kind, pa.BaseExtensionType):
         return decode(values.storage)
     if pa.types.is_dictionary(kind):
@@ -100,6 +103,31 @@ def decode(values: Any) -> Any:
         rows = pc.run_end_decode(runs.slice(values.offset, len(values)))
         return decode(values.values).take(rows)
     return values.cast(wide_type(kind))
+
+
+# Two hexadecimal digits for each byte; a UUID is groups of 8, 4, 4, 4 and 12 of them.
+_DIGITS = np.frombuffer(bytes(range(256)).hex().encode(), np.uint16)
+_GROUPS = ((0, 8), (8, 12), (12, 16), (16, 20), (20, 32))
+
+
+def uuid_texts(stored: pa.Array) -> pa.Array:
+    """Return UUIDs as text of 36 lower-case characters.
+
+    Parameters
+    ----------
+    stored : (rows,) array of 16 bytes each, or null.
+    """
+    rows, filled = len(stored), stored.fill_null(bytes(16))
+    held = np.frombuffer(filled.buffers()[1] or b"", np.uint8)
+    held = held[16 * filled.offset :][: 16 * rows]
+    digits = _DIGITS[held].view(np.uint8).reshape(rows, 32)
+    texts = np.full((rows, 36), ord("-"), np.uint8)
+    for hyphens, (start, stop) in enumerate(_GROUPS):
+        texts[:, start + hyphens : stop + hyphens] = digits[:, start:stop]
+    starts = np.arange(rows + 1, dtype=np.int64) * 36
+    parts = pa.py_buffer(starts), pa.py_buffer(texts)
+    found = pa.LargeStringArray.from_buffers(rows, *parts)
+    return pc.if_else(stored.is_valid(), found, pa.scalar(None, found.type))
 
 
 def combine(values: Any) -> pa.Array:

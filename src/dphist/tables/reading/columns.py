@@ -27,8 +27,8 @@ class Wanted:
     name : the caller's name of the column, for error messages.
     use : the purpose of its values.
     parameter : the parameter that names the column, for error messages.
-    only_text : whether Python objects must be text. Set if the type of the values becomes visible,
-        because they are released or compared with values of other tables.
+    only_text : whether Python objects must be text, because they are compared with the values of
+        other tables, which may have another type.
     """
 
     role: str

@@ -20,7 +20,7 @@ from dphist.tables.engine.rows import DuckRows
 from dphist.tables.reading.arrow import check_column, combine
 from dphist.tables.reading.columns import Use, Wanted, find_position
 from dphist.tables.reading.lazy_polars import LazyPolarsSource
-from dphist.tables.reading.objects import keys_of_objects, texts_of_objects
+from dphist.tables.reading.objects import convert_objects
 from dphist.tables.reading.relations import open_relation
 from dphist.tables.reading.source import (
     ROWS_AT_ONCE,
@@ -95,7 +95,7 @@ class ArrowSource(StreamedSource):
         # DuckDB does not say how much of a table in memory it has read.
         self._connection = open_private_connection(self._stack, large=True)
         reader = reader_of(self._counted(batches_of(table), len(table)), self.wall)
-        return DuckRows(self._connection, self._connection.from_arrow(reader))
+        return DuckRows(self._connection, self.wall(lambda: self._connection.from_arrow(reader)))
 
     def batches(self) -> Batches:
         """Yield the rows in batches."""
@@ -115,13 +115,12 @@ class ArrowSource(StreamedSource):
 class PandasSource(StreamedSource):
     """Columns of pandas, converted to Arrow in parts.
 
-    A column of Python objects is converted at once, because its type is not known before.
+    A column of Python objects is converted at once.
     """
 
     def __init__(
         self, stack: ExitStack, wanted: Sequence[Wanted], series: Sequence[Any], wall: Wall
     ) -> None:
-        self._objects: dict[str, str] = {}
         self._columns: dict[str, Any] = {}
         kinds = {}
         for column, values in zip(wanted, series, strict=True):
@@ -132,25 +131,12 @@ class PandasSource(StreamedSource):
     def _prepare(self, column: Wanted, values: Any) -> tuple[Any, pa.DataType]:
         """Return a column in the form in which it is read, and its type."""
         kind = _kind_of_series(values)
-        if kind == OBJECTS and not len(values):
-            return values, pa.null()  # without rows the type is unknown, and any type is accepted
-        if kind == OBJECTS and column.use is Use.KEY:
-            held, self._objects[column.role] = keys_of_objects(values.astype(object), column)
-            return held, held.type
-        if kind == OBJECTS and column.use is Use.TEXTS:
-            held = texts_of_objects(values.astype(object), column)
-            return held, held.type
-        if kind == OBJECTS:
-            return values, UNFIT
+        if kind is OBJECTS:
+            return convert_objects(values.astype(object), column), kind
         if column.use is Use.TEXTS and values.dtype.kind == "f" and not values.notna().any():
             # pandas represents a column of missing values only as floats.
             return pa.chunked_array([pa.nulls(len(values))]), pa.null()
         return values, kind
-
-    def identity(self, role: str) -> object:
-        """Return the type of a column's values; for Python objects, their Python type."""
-        name = self._objects.get(role)
-        return super().identity(role) if name is None else f"objects of type {name}"
 
     def rows(self) -> DuckRows:
         """Return the rows: few are converted at once, and more as they are streamed."""
@@ -169,16 +155,13 @@ class PandasSource(StreamedSource):
     def _parts(self, rows: int) -> Batches:
         for start in range(0, max(rows, 1), ROWS_AT_ONCE):
             stop = start + ROWS_AT_ONCE
-            arrays = [
-                combine(
-                    check_column(self._part(column, start, stop), column, self.kinds[column.role])
-                )
-                for column in self.wanted
-            ]
+            arrays = [combine(self._part(column, start, stop)) for column in self.wanted]
             yield pa.RecordBatch.from_arrays(arrays, [column.role for column in self.wanted])
 
     def _part(self, column: Wanted, start: int, stop: int) -> Any:
-        return _as_arrow(self._columns[column.role], start, stop)
+        kind = self.kinds[column.role]
+        values = _as_arrow(self._columns[column.role], start, stop)
+        return check_column(values, column, None if kind is OBJECTS else kind)
 
 
 def unordered_error() -> ParameterError:
@@ -285,7 +268,7 @@ def _kind_of_polars(kind: Any) -> pa.DataType:
 
 _POLARS = {
     *("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64", "Boolean"),
-    *("Float32", "Float64", "Decimal", "Date", "Datetime", "String", "Binary", "Null"),
+    *("Float16", "Float32", "Float64", "Decimal", "Date", "Datetime", "String", "Binary", "Null"),
     *("Categorical", "Enum"),
 }
 

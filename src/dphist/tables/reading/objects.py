@@ -1,84 +1,78 @@
-"""Python objects in a pandas column, which has no type of its own.
+"""Python objects in a pandas column, whose types the schema does not contain.
 
-Values of different Python types can be equal (``np.datetime64('2020-01-01') == date(2020, 1, 1)``,
-``1 == True``) and yet have different hashes. Whether two values are one label could then depend on
-a third value. So all values of a column must have the same type, determined by `type` alone. Each
-value is replaced by a key that distinguishes it from the other values of this type.
+pandas also gives this type to a column in which it saw no value. So whatever the objects are, the
+column has one type for each use: keys are text, counts are whole numbers, and values to bin are
+text that is read like a field of a text file. Each object is converted by itself, and one that no
+rule below converts is a record that is invalid in itself. So neither an error nor the equality of
+two keys depends on other rows, or on whether there are any. Python's own equality does: values of
+different types can be equal (``np.datetime64('2020-01-01') == date(2020, 1, 1)``) and yet have
+different hashes.
 """
 
 import datetime
 from collections.abc import Callable
 from decimal import Decimal
 from itertools import chain
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import UUID
 
 import numpy as np
 import pyarrow as pa
 
 from dphist.errors import ColumnError, DataError
+from dphist.tables.checks import LARGEST
 from dphist.tables.engine.redaction import redact_errors
-from dphist.tables.reading.columns import Wanted
+from dphist.tables.reading.columns import Use, Wanted
 
 
-def keys_of_objects(series: Any, column: Wanted) -> tuple[pa.ChunkedArray, str]:
-    """Return the keys of a pandas column of objects, and the name of the objects' Python type.
+def convert_objects(series: Any, column: Wanted) -> pa.ChunkedArray:
+    """Return a pandas column of objects in the form that its use determines.
 
     Parameters
     ----------
     series : pandas Series of objects
         None, NaN, NaT and pd.NA are missing values.
-    column : the wanted column
-        If the type of the values becomes visible (`only_text`), they must be text. A column without
-        rows counts as text; if other types were allowed, the type would reveal that there are rows.
+    column : the wanted column.
 
     Returns
     -------
-    keys : Arrow chunked array of the same length, null where a value is missing
-    kind : str, empty if all values are missing
+    Arrow chunked array of the same length. Keys are large_string: text itself, digits of an
+    integer, ``true`` or ``false``, a date or datetime in ISO 8601 (in UTC if it has a time zone), a
+    decimal without trailing zeros, bytes as hexadecimal digits, or a UUID of 36 lower-case
+    characters. Values to bin are large_string, counts are int64, and texts are lists of them.
 
     Raises
     ------
     ColumnError
-        If two values have different types, or a type that is not in `_ENCODINGS`.
+        If an object has a type that the use does not accept, or is not text although it must be
+        (`only_text`).
     DataError
-        If text is not UTF-8, or an integer has more than 38 digits.
+        If an object cannot be converted: text that is not UTF-8, for example.
     """
-    failure = unfit_objects(column)
-    values, missing = redact_errors(lambda: _present(series), failure)
-    kinds = set(map(type, values))
-    if len(kinds) > 1:
-        raise failure
-    kind = next(iter(kinds), str)
-    encoding = _encoding_of(kind)
-    if encoding is None or (column.only_text and encoding is not _text):
-        raise failure
-    keys = redact_errors(lambda: encoding(values), _unreadable(encoding, column.name))
-    if missing.any():  # keys exist only for the rows that have a value
+    if column.use is Use.TEXTS:
+        return _lists_of_texts(series, column)
+    writers, kind = _WRITERS[column.use]
+    unfit = _unfit(column)
+    values, missing = redact_errors(lambda: _present(series), unfit)
+    chosen: dict[type[Any], Writer] = {}
+    for each in set(map(type, values)):
+        writer = _writer_of(each, _TEXT if column.only_text else writers)
+        if writer is None:
+            raise unfit
+        chosen[each] = writer
+
+    def written() -> pa.Array:
+        return pa.array([chosen[type(value)](value) for value in values], kind)
+
+    found = redact_errors(written, _unreadable(column.name))
+    if missing.any():  # only the rows that have a value were converted
         places = np.cumsum(~missing) - 1
-        keys = keys.take(pa.array(places, pa.int64(), mask=missing))
-    return pa.chunked_array([keys]), kind.__qualname__ if kinds else ""
+        found = found.take(pa.array(places, pa.int64(), mask=missing))
+    return pa.chunked_array([found])
 
 
-def unfit_objects(column: Wanted) -> ColumnError:
-    """Return the error for a column of unsuitable objects."""
-    if column.only_text:
-        return ColumnError(
-            f"column {column.name!r} holds Python objects other than text: cast it to text, or to "
-            "a specific type, such as int64, datetime64 or an ArrowDtype"
-        )
-    return ColumnError(
-        f"column {column.name!r} must hold Python objects of one type: text, bytes, integers, "
-        "truth values, decimals, dates, datetimes or UUIDs; cast it to text, or to a specific "
-        "type, such as int64, datetime64 or an ArrowDtype"
-    )
-
-
-def texts_of_objects(series: Any, column: Wanted) -> pa.ChunkedArray:
-    """Return the labels of each row of a pandas column of objects.
-
-    An object is a text, a list of texts, or missing. Each object is converted by itself, so that
-    the result does not depend on the first of them.
+def _lists_of_texts(series: Any, column: Wanted) -> pa.ChunkedArray:
+    """Return the labels of each row: an object is a text, a list of texts, or missing.
 
     Returns
     -------
@@ -100,7 +94,7 @@ def texts_of_objects(series: Any, column: Wanted) -> pa.ChunkedArray:
     if not all(issubclass(kind, str) for kind in set(map(type, flat))):
         raise missing_in_list(column.name)
     starts = np.append(0, np.cumsum(lengths))
-    texts = redact_errors(lambda: _text(flat), _unreadable(_text, column.name))
+    texts = redact_errors(lambda: _text_array(flat), _unreadable(column.name))
     return pa.chunked_array([pa.LargeListArray.from_arrays(starts, texts)])
 
 
@@ -129,78 +123,72 @@ def _present(series: Any) -> tuple[list[Any], Any]:
     return series.to_numpy(dtype=object)[~missing].tolist(), missing
 
 
-Encoding = Callable[[list[Any]], pa.Array]
+def _unfit(column: Wanted) -> ColumnError:
+    """Return the error for an object of a type that the use of the column does not accept."""
+    remedy = "cast it to text, or to a specific type, such as int64, datetime64 or an ArrowDtype"
+    if column.only_text:
+        return ColumnError(f"column {column.name!r} holds Python objects other than text: {remedy}")
+    if column.use is Use.COUNT:
+        return ColumnError(
+            f"column {column.name!r} must have an integer type, but holds Python objects other "
+            "than integers: cast it to integers"
+        )
+    if column.use is Use.VALUE:
+        return ColumnError(
+            f"column {column.name!r} holds Python objects other than numbers, dates and datetimes: "
+            "cast it, with pd.to_numeric or pd.to_datetime"
+        )
+    return ColumnError(
+        f"column {column.name!r} holds Python objects other than text, bytes, integers, truth "
+        f"values, decimals, dates, datetimes and UUIDs: {remedy}"
+    )
 
 
-def _encoding_of(kind: type[Any]) -> Encoding | None:
-    """Return the function that encodes values of one type as keys; None for other types.
+def _unreadable(name: str) -> DataError:
+    """Return the error for an object that is invalid in itself."""
+    return DataError(
+        f"column {name!r} holds an object that cannot be written as text in UTF-8: remove or "
+        "correct such rows"
+    )
 
-    A subclass is encoded like its base; its own methods for equality are not used.
+
+Writer: TypeAlias = Callable[[Any], Any]
+# The first entry with a base of a type decides about it; None refuses it.
+Writers: TypeAlias = tuple[tuple[tuple[type[Any], ...], Writer | None], ...]
+
+
+def _writer_of(kind: type[Any], writers: Writers) -> Writer | None:
+    """Return the function that converts objects of one type; None if there is none.
+
+    A subclass is converted like its base; its own methods for equality are not used.
     """
     if issubclass(kind, np.timedelta64):  # a subclass of np.signedinteger that would lose its unit
         return None
-    return next((encoding for base, encoding in _ENCODINGS if issubclass(kind, base)), None)
+    return next((writer for bases, writer in writers if issubclass(kind, bases)), None)
 
 
-def _text(values: list[Any]) -> pa.Array:
-    # The label of an Enum is its value, not its str().
-    return pa.array([str.__str__(value) for value in values], pa.large_string())
+def _text_array(values: list[Any]) -> pa.Array:
+    return pa.array(list(map(str.__str__, values)), pa.large_string())
 
 
-def _bytes(values: list[Any]) -> pa.Array:
-    return pa.array([bytes(value) for value in values], pa.large_binary())
+def _truth(value: Any) -> str:
+    return "true" if value else "false"
 
 
-def _truth(values: list[Any]) -> pa.Array:
-    return pa.array([bool(value) for value in values], pa.bool_())
+def _digits(value: Any) -> str:
+    return str(int(value))
 
 
-def _whole(values: list[Any]) -> pa.Array:
-    return pa.array([Decimal(int(value)) for value in values], pa.decimal128(38, 0))
+def _count(value: Any) -> int:
+    """Return a whole number, clamped to -1 below and 2**62 above."""
+    return min(max(int(value), -1), LARGEST + 1)
 
 
-def _decimals(values: list[Any]) -> pa.Array:
-    return pa.array([_shortest(value) for value in values], pa.large_string())
+def _float(value: Any) -> str:
+    return repr(float(value))
 
 
-def _moments(values: list[Any]) -> pa.Array:
-    return pa.array([_instant(value) for value in values], pa.large_string())
-
-
-def _dates(values: list[Any]) -> pa.Array:
-    return pa.array(values, pa.date32())
-
-
-def _uuids(values: list[Any]) -> pa.Array:
-    return pa.array([value.bytes for value in values], pa.large_binary())
-
-
-# The order matters: bool is a subclass of int, and datetime is a subclass of date.
-_ENCODINGS: tuple[tuple[tuple[type[Any], ...], Encoding], ...] = (
-    ((str,), _text),
-    ((bytes,), _bytes),
-    ((bool, np.bool_), _truth),
-    ((int, np.integer), _whole),
-    ((Decimal,), _decimals),
-    ((datetime.datetime,), _moments),
-    ((datetime.date,), _dates),
-    ((UUID,), _uuids),
-)
-
-
-def _unreadable(encoding: Encoding, name: str) -> DataError:
-    """Return the error for a value that is invalid in itself."""
-    if encoding is _text:
-        return DataError(
-            f"column {name!r} must hold text in UTF-8: remove or correct other rows, or cast them "
-            "to bytes"
-        )
-    if encoding is _whole:
-        return DataError(f"column {name!r} must hold integers of up to 38 digits: cast it to text")
-    return DataError(f"column {name!r} holds an object that cannot be read: cast it to text")
-
-
-def _shortest(value: Decimal) -> str:
+def _decimal(value: Decimal) -> str:
     """Write a decimal such that equal numbers give equal text: 1.50 is 1.5, and 0E+3 is 0."""
     sign, digits, exponent = value.as_tuple()
     if not isinstance(exponent, int):  # infinity; NaN is a missing value
@@ -209,9 +197,46 @@ def _shortest(value: Decimal) -> str:
     short = text.rstrip("0")
     if not short:
         return "0"
-    return f"{'-' if sign else ''}{short}e{exponent + len(text) - len(short)}"
+    power = exponent + len(text) - len(short)
+    if power >= -_MOST_PLACES and len(short) + power <= _MOST_PLACES:
+        return f"{Decimal((sign, tuple(map(int, short)), power)):f}"
+    return f"{'-' if sign else ''}{short}e{power}"
 
 
 def _instant(value: datetime.datetime) -> str:
     """Write a datetime, in UTC if it has a time zone, so that equal instants give equal text."""
     return (value if value.tzinfo is None else value.astimezone(datetime.UTC)).isoformat()
+
+
+_MOST_PLACES = 38  # of a decimal that is written without an exponent
+# The order matters: bool is a subclass of int, and datetime is a subclass of date. The label of an
+# Enum of text is its value, not its str().
+_TEXT: Writers = (((str,), str.__str__),)
+_TRUTH = (bool, np.bool_)
+_WHOLE = (int, np.integer)
+_TIMES: Writers = (((datetime.datetime,), _instant), ((datetime.date,), datetime.date.isoformat))
+_WRITERS: dict[Use, tuple[Writers, pa.DataType]] = {
+    Use.KEY: (
+        (
+            *_TEXT,
+            ((bytes,), bytes.hex),
+            (_TRUTH, _truth),
+            (_WHOLE, _digits),
+            ((Decimal,), _decimal),
+            *_TIMES,
+            ((UUID,), UUID.__str__),
+        ),
+        pa.large_string(),
+    ),
+    Use.COUNT: (((_TRUTH, None), (_WHOLE, _count)), pa.int64()),
+    Use.VALUE: (
+        (
+            (_TRUTH, None),
+            (_WHOLE, _digits),
+            ((float, np.float16, np.float32), _float),
+            ((Decimal,), _decimal),
+            *_TIMES,
+        ),
+        pa.large_string(),
+    ),
+}

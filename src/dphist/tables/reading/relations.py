@@ -18,7 +18,7 @@ from dphist.tables.engine.redaction import Wall
 from dphist.tables.reading.arrow import check_column
 from dphist.tables.reading.columns import Use, Wanted, find_position
 from dphist.tables.reading.source import ROWS_AT_ONCE, Batches, StreamedSource
-from dphist.tables.reading.types import UNFIT, plain
+from dphist.tables.reading.types import UNFIT, is_text
 
 # The Arrow types of DuckDB's types. For other types, such as intervals and times, equality is not
 # equality of bytes.
@@ -30,11 +30,12 @@ _KINDS = {
     **{"varchar": pa.string(), "blob": pa.binary(), "timestamp": pa.timestamp("us")},
     **{"timestamp_s": pa.timestamp("s"), "timestamp_ms": pa.timestamp("ms")},
     **{"timestamp_ns": pa.timestamp("ns"), "timestamp with time zone": pa.timestamp("us", "UTC")},
+    **{"timestamptz_ns": pa.timestamp("ns", "UTC"), "uuid": pa.uuid()},
     **{"null": pa.null(), '"null"': pa.null(), "sqlnull": pa.null()},
 }
 # An enumeration is read as text; its order and its internal numbers are ignored.
-_AS_TEXT = {"enum", "uuid", "null", '"null"', "sqlnull"}
-_TEXTS = {"varchar", *_AS_TEXT} - {"uuid"}
+_AS_TEXT = {"enum", "null", '"null"', "sqlnull"}
+_TEXTS = {"varchar", *_AS_TEXT}
 _WIDE = {"hugeint", "uhugeint"}
 
 
@@ -47,8 +48,7 @@ def open_relation(
         find_position(column.name, existing, ignore_case=True)
     if ordered:
         _check_order(relation, wall)
-    columns = {column.role: column.name for column in wanted}
-    chosen, kinds = wall(lambda: choose_columns(relation, wanted, columns))
+    chosen, kinds = wall(lambda: _choose_columns(relation, wanted))
     return RelationSource(stack, wanted, kinds, relation, chosen, wall)
 
 
@@ -87,27 +87,21 @@ def _check_batch(batch: pa.RecordBatch, wanted: Sequence[Wanted]) -> pa.RecordBa
     # digits they break a rule of Arrow that no search depends on.
     arrays = [
         batch.column(column.role)
-        if column.use is Use.VALUE and not _is_text(batch.column(column.role).type)
+        if column.use is Use.VALUE and not is_text(batch.column(column.role).type)
         else check_column(batch.column(column.role), column)
         for column in wanted
     ]
     return pa.RecordBatch.from_arrays(arrays, [column.role for column in wanted])
 
 
-def choose_columns(
-    relation: duckdb.DuckDBPyRelation, wanted: Sequence[Wanted], columns: Mapping[str, str]
+def _choose_columns(
+    relation: duckdb.DuckDBPyRelation, wanted: Sequence[Wanted]
 ) -> tuple[str, dict[str, pa.DataType]]:
-    """Return the projection of columns to their roles, and the Arrow type of each role.
-
-    Parameters
-    ----------
-    columns : mapping of role to the relation's name of its column.
-    """
+    """Return the projection of columns to their roles, and the Arrow type of each role."""
     types = dict(zip(relation.columns, relation.types, strict=True))
     chosen, kinds = [], {}
     for column in wanted:
-        name = columns[column.role]
-        value, kinds[column.role] = _value_of(types[name], quote(name), column.use)
+        value, kinds[column.role] = value_of(types[column.name], quote(column.name), column.use)
         chosen.append(f"{value} AS {column.role}")
     return ", ".join(chosen), kinds
 
@@ -129,13 +123,15 @@ def quote(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _value_of(kind: Any, column: str, use: Use) -> tuple[str, pa.DataType]:
+def value_of(kind: Any, column: str, use: Use) -> tuple[str, pa.DataType]:
     """Return the SQL expression of a column, and its Arrow type."""
     if use is Use.COUNT and (kind.id in _WIDE or _is_integer(_KINDS.get(kind.id))):
         # Arrow has no integers of 128 bits, and DuckDB would convert them to floats.
         return clip_count(column), pa.int64()
     if use is Use.KEY and kind.id in _AS_TEXT:
         return f"CAST({column} AS VARCHAR)", pa.string()
+    if use is Use.KEY and kind.id == "uuid":
+        return f"CAST({column} AS VARCHAR)", pa.uuid()
     if use is Use.TEXTS:
         listed = kind.id in ("list", "array")
         element = kind.children[0][1] if listed else kind
@@ -155,10 +151,6 @@ def clip_count(value: str) -> str:
         f"CASE WHEN {value} > {LARGEST} THEN {LARGEST + 1} WHEN {value} < 0 THEN -1 "
         f"ELSE CAST({value} AS BIGINT) END"
     )
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(plain(kind) == pa.string())
 
 
 def _is_integer(kind: pa.DataType | None) -> bool:

@@ -17,7 +17,7 @@ from dphist.tables.engine.progress import Report, RowsRead, reported
 from dphist.tables.engine.redaction import Wall
 from dphist.tables.engine.rows import DuckRows, Rows
 from dphist.tables.reading.columns import Use, Wanted, list_names
-from dphist.tables.reading.types import check_type, decoded_type, plain
+from dphist.tables.reading.types import OBJECTS, check_type, identity_of
 
 T = TypeVar("T")
 Batches: TypeAlias = Iterator[pa.RecordBatch]
@@ -70,9 +70,13 @@ class Source(ABC):
         """Return ``call()``, which evaluates `rows` or `batches`; see `Wall`."""
         return self.wall(call)
 
-    def identity(self, role: str) -> object:
+    def identity(self, role: str) -> pa.DataType:
         """Return the type identity of a column of keys; comparable columns have the same one."""
-        return plain(decoded_type(self.kinds[role]))
+        return identity_of(self.kinds[role])
+
+    def is_text(self, role: str) -> bool:
+        """Whether a column of values to bin is text that is still to be read."""
+        return self.from_text or self.kinds[role] is OBJECTS
 
 
 class StreamedSource(Source):
@@ -94,12 +98,12 @@ class StreamedSource(Source):
         """Return the rows, which are streamed into a private DuckDB when they are evaluated."""
         reader = self.wall(lambda: reader_of(self.batches(), self.wall))
         self._connection = open_private_connection(self._stack, large=True)
-        return DuckRows(self._connection, self._connection.from_arrow(reader))
+        return DuckRows(self._connection, self.wall(lambda: self._connection.from_arrow(reader)))
 
     def _in_memory(self, table: pa.Table) -> DuckRows:
         """Return rows that are in memory, which DuckDB scans with all its threads."""
         self._connection = open_private_connection(self._stack, large=True)
-        given = self._connection.from_arrow(table)
+        given = self.wall(lambda: self._connection.from_arrow(table))
         return DuckRows(self._connection, given, size=len(table), nbytes=table.nbytes)
 
     def run(self, call: Callable[[], T]) -> T:

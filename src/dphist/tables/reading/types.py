@@ -1,10 +1,11 @@
 """The accepted types, as Arrow types: one closed list for every engine and every use.
 
 The module of each engine maps the type of a column to an Arrow type, from the schema alone. This
-module accepts or refuses that type, before any rows are read. For the accepted types of labels,
-users and nodes, two values are equal if and only if their bytes are equal, and a released label can
-be saved and loaded. Other types are refused, such as intervals, where thirty days equal a month,
-or times of day with a zone.
+module accepts or refuses that type, before any rows are read. Each accepted type of labels, users
+and nodes has one canonical form, whatever table or file its values come from: `plain` is the type
+of this form, and the readers write the values in it. Two values are equal if and only if their
+bytes in this form are equal, and a released label can be saved and loaded. Other types are refused,
+such as intervals, where thirty days equal a month, or times of day with a zone.
 """
 
 from typing import Any
@@ -17,14 +18,20 @@ from dphist.tables.reading.columns import Use, Wanted
 
 # Stands for every type of an engine that has no Arrow equivalent or is not accepted.
 UNFIT = pa.month_day_nano_interval()
-# Stands for the Python objects of a pandas column; the schema does not contain their type.
+# Stands for the Python objects of a pandas column, whose types the schema does not contain. It is
+# compared by identity, as a column may have this type.
 OBJECTS = pa.struct([])
 
 _MAX_DIGITS = 38
+# Extension types that are read as the values they are stored as. Of others nobody knows which of
+# their values are equal.
+_AS_STORED = {"arrow.bool8", "arrow.json"}
 
 
 def check_type(kind: pa.DataType, column: Wanted) -> None:
     """Refuse a column of an unsuitable type; a `VALUE` is checked by the search among edges.
+
+    Python objects suit every use here: each is read, or refused, by itself.
 
     Raises
     ------
@@ -32,22 +39,29 @@ def check_type(kind: pa.DataType, column: Wanted) -> None:
         If the type does not suit the use of the column.
     """
     decoded = decoded_type(kind)
+    if decoded is OBJECTS:
+        return
     if column.use is Use.COUNT:
         _check_count(decoded, column.name)
     elif column.use is Use.KEY:
         _check_key(decoded, column.name)
-    elif column.use is Use.TEXTS and not _is_text(element_type(decoded) or decoded):
+    elif column.use is Use.TEXTS and not is_text(element_type(decoded) or decoded):
         raise ColumnError(
             f"column {column.name!r} must hold text, or lists of text: cast it to text"
         )
 
 
 def decoded_type(kind: pa.DataType) -> pa.DataType:
-    """Return the type of the values behind a dictionary, run-end or extension encoding."""
+    """Return the type of the values behind a dictionary, run-end or extension encoding.
+
+    UUIDs are the one extension type that has a meaning of its own here.
+    """
     while True:
+        if is_uuid(kind):
+            return kind
         if isinstance(kind, pa.BaseExtensionType):
-            # Periods and intervals of pandas are stored as numbers, but are not numbers.
-            if kind.extension_name.startswith("pandas."):
+            # Periods and intervals of pandas, for example, are stored as numbers.
+            if kind.extension_name not in _AS_STORED:
                 return UNFIT
             kind = kind.storage_type
         elif pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
@@ -67,31 +81,62 @@ def element_type(kind: pa.DataType) -> pa.DataType | None:
 
 
 def plain(kind: pa.DataType) -> pa.DataType:
-    """Return the type of keys in its basic layout: text and bytes each have one type.
+    """Return the type of the canonical form of keys of a decoded type.
 
-    So the type of a released label does not reveal which engine counted it. The null type, which
-    readers give to an empty column, becomes text.
+    So the type of a released label does not reveal which engine counted it. UUIDs are text of 36
+    lower-case characters, as in engines without such a type. Dates are days. Moments are in
+    microseconds or, if they are stored so, in nanoseconds; with a time zone they are in UTC. Python
+    objects are text (see `objects`), and so is the null type, which readers give to an empty
+    column.
     """
-    if pa.types.is_large_string(kind) or pa.types.is_string_view(kind) or pa.types.is_null(kind):
+    types = pa.types
+    if is_text(kind) or is_uuid(kind) or kind is OBJECTS:
         return pa.string()
-    long = pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind)
-    if long or pa.types.is_fixed_size_binary(kind):
+    long = types.is_large_binary(kind) or types.is_binary_view(kind)
+    if long or types.is_fixed_size_binary(kind):
         return pa.binary()
+    if types.is_date(kind):
+        return pa.date32()
+    if types.is_timestamp(kind):
+        unit = "ns" if kind.unit == "ns" else "us"
+        return pa.timestamp(unit, None if kind.tz is None else "UTC")
     return pa.decimal128(kind.precision, kind.scale) if _is_decimal(kind) else kind
+
+
+def identity_of(kind: pa.DataType) -> pa.DataType:
+    """Return what two columns of keys share if and only if their values can be compared.
+
+    It is the type of the canonical form. Text may spell a UUID in other ways than this form does,
+    so the two differ.
+    """
+    decoded = decoded_type(kind)
+    return decoded if is_uuid(decoded) else plain(decoded)
+
+
+def is_uuid(kind: pa.DataType) -> bool:
+    """Whether this is Arrow's type of UUIDs."""
+    return isinstance(kind, pa.UuidType)
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether this is a layout of text, or the null type."""
+    types = pa.types
+    long = types.is_large_string(kind) or types.is_string_view(kind)
+    return bool(long or types.is_string(kind) or types.is_null(kind))
 
 
 def comparable_type(kind: pa.DataType) -> pa.DataType:
     """Return a form of the type that is equal for two types if their values are read alike.
 
-    This includes types of lists. The null type and bytes of fixed length differ from all other
-    types, because engines use them for types that they do not know.
+    This includes types of lists. The null type, UUIDs, and bytes of fixed length differ from all
+    other types; engines use some of them for types that they do not know.
     """
     decoded = decoded_type(kind)
     elements = element_type(decoded)
     if elements is not None:
         return pa.large_list(comparable_type(elements))
     apart = pa.types.is_null(decoded) or pa.types.is_fixed_size_binary(decoded)
-    return decoded if apart else plain(decoded)
+    return decoded if apart else identity_of(decoded)
 
 
 def wide_type(kind: pa.DataType) -> pa.DataType:
@@ -110,15 +155,15 @@ def is_key_type(kind: pa.DataType) -> bool:
 
 
 def to_exact(values: Any) -> Any:
-    """Return an Arrow column of keys in a form that DuckDB holds exactly: moments become integers.
+    """Return a decoded column of keys in a form that DuckDB holds exactly: moments become integers.
 
-    For example, DuckDB has no nanoseconds with a time zone and would merge different values. It
+    For example, DuckDB 1.5 has no nanoseconds with a time zone and would merge different values. It
     reads text and bytes in every layout.
     """
     kind = values.type
-    if pa.types.is_timestamp(kind) or pa.types.is_date64(kind):
-        return values.cast(pa.int64())
-    if pa.types.is_null(kind) or _is_decimal(kind):
+    if pa.types.is_timestamp(kind):
+        return values.cast(plain(kind)).cast(pa.int64())
+    if pa.types.is_null(kind) or pa.types.is_date64(kind) or _is_decimal(kind):
         return values.cast(plain(kind))
     return values
 
@@ -151,9 +196,8 @@ def _check_count(kind: pa.DataType, name: str) -> None:
         raise ColumnError(f"column {name!r} must have an integer type: cast it to integers")
 
 
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(plain(kind) == pa.string())
-
-
 def _is_decimal(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_decimal(kind)) and kind.precision <= _MAX_DIGITS
+    """Whether this is a type of decimals that DuckDB has, too."""
+    if not pa.types.is_decimal(kind):
+        return False
+    return bool(0 <= kind.scale <= kind.precision <= _MAX_DIGITS)
