@@ -1,6 +1,5 @@
 """Files: what is read, and what is refused without showing a line of it."""
 
-import itertools
 import os
 import stat
 import threading
@@ -17,8 +16,7 @@ import pytest
 from dphist import tables
 from dphist.errors import ColumnError, DataError, InputFileError, ParameterError
 from dphist.tables.engine import private_duckdb
-from dphist.tables.reading import files, quotes
-from dphist.tables.reading.quotes import FileFormat
+from dphist.tables.reading import files
 from tests.tables.backends import gzipped, written, zstd
 from tests.tables.refusal import NUMBER, SENTINEL, refused
 
@@ -374,46 +372,8 @@ def test_a_quote_that_is_out_of_place_is_refused(
     """DuckDB may take it for one that is never closed, and drop the rows after it in silence."""
     pack = {"gz": gzipped, "zst": zstd}.get(name.rsplit(".")[-1], bytes)
     for content in (b"label,x\n" + record + b",1\n" + rest, b"label,x\n1," + record + b"\n" + rest):
-        with refused(InputFileError, '"quotes" around fields that contain'):
+        with refused(InputFileError, "line ", "quote"):
             records(written(tmp_path, name, pack(content)))
-
-
-def quoted_rightly(text: bytes) -> bool:
-    """As `needs_one_thread`, one byte after another."""
-    state = "start"
-    for byte in text.decode():
-        end = byte in ",\r\n"
-        if state == "quoted":
-            state = "closed" if byte == '"' else "quoted"
-        elif byte == '"':
-            if state == "plain":
-                return False
-            state = "quoted"  # at the start of a field, or after the quote that it doubles
-        elif state == "closed" and not end:
-            return False
-        else:
-            state = "start" if end else "plain"
-    return state != "quoted"
-
-
-@pytest.mark.quick("[3]")
-@pytest.mark.parametrize("size", [1, 2, 3, 7, 64])
-def test_quotes_are_looked_at_as_one_by_one(
-    size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """All texts of up to six bytes out of four, whatever blocks they are read in."""
-    monkeypatch.setattr(quotes, "_BYTES_AT_ONCE", size)
-    path, kind, failure = tmp_path / "t.csv", quotes.FileFormat(",", None), InputFileError("no")
-    for length in range(7 if size < 64 else 6):
-        for letters in itertools.product(b'",\na', repeat=length):
-            path.write_bytes(bytes(letters))
-            try:
-                found = quotes.needs_one_thread(path, kind, failure)
-            except InputFileError:
-                assert not quoted_rightly(bytes(letters))
-            else:
-                assert quoted_rightly(bytes(letters))
-                assert found == any(each in bytes(letters) for each in (b'"', b"\n\n"))
 
 
 def test_a_column_that_is_there_twice(tmp_path: Path) -> None:
@@ -526,26 +486,6 @@ def test_where_an_empty_line_stands_does_not_matter(name: str, end: bytes, tmp_p
         path = written(tmp_path, name, gzipped(content) if name.endswith("gz") else content)
         counts, labels = tables.count_records(path, label="label")
         assert int((counts * labels).sum()) == rows + 10
-
-
-@pytest.mark.parametrize(
-    ("text", "one_thread"),
-    [
-        (b"a,b\n1,2\n", False),
-        (b"a,b\r\n1,2\r\n", False),
-        (b"a,b\n\n1,2\n", True),
-        (b"a,b\r\n\r\n1,2\r\n", True),
-        (b"a,b\r\r1,2\r", True),
-        (b'a,b\n"1",2\n', True),
-    ],
-)
-@pytest.mark.parametrize("block", [1, 2, 3, 100])
-def test_files_whose_fields_could_hang_on_their_place_have_one_thread(
-    text: bytes, one_thread: bool, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(quotes, "_BYTES_AT_ONCE", block)
-    path = written(tmp_path, "t.csv", text)
-    assert quotes.needs_one_thread(path, FileFormat(",", None), InputFileError("x")) is one_thread
 
 
 def test_what_nobody_reads_is_judged_nowhere(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ from dphist.tables.engine.progress import Progress
 from dphist.tables.engine.rows import DuckRows
 from dphist.tables.reading.columns import Wanted, count_column, key_column
 from dphist.tables.reading.gate import open_source
-from dphist.tables.reading.source import Batches, Source, reader_of
+from dphist.tables.reading.source import Batches, Source, stream_rows
 from dphist.tables.reading.spark import SparkSource
 
 
@@ -141,8 +141,7 @@ def _count_here(
             return found
 
     def opened() -> DuckRows:
-        reader = reader_of(batches, source.wall)
-        return DuckRows(connection, connection.from_arrow(reader))
+        return stream_rows(connection, batches, source.wall)
 
     def run(call: Any) -> Any:
         return interruptible(connection, lambda: source.run(call))

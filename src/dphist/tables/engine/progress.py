@@ -178,6 +178,11 @@ class RowsRead:
         self.total = total
         self._read = 0
 
+    @property
+    def rows(self) -> int:
+        """The number of rows that were read."""
+        return self._read
+
     def count(self, rows: int) -> None:
         """Note that more rows were read."""
         self._read += rows

@@ -19,6 +19,7 @@ import duckdb
 import pyarrow as pa
 
 from dphist.tables.engine.private_duckdb import GIVEN
+from dphist.tables.engine.row_count import ExpectedRows
 
 _INTEGERS = {
     *("tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "uinteger"),
@@ -98,6 +99,8 @@ class DuckRows:
         evaluated, as a table in memory does; None for other relations.
     nbytes : about the size of the rows before the steps, in bytes, where `size` is known.
     spent : tables of the connection that nobody needs once the rows are in a table.
+    expected : the number of rows before the steps, to compare with what DuckDB reads each time the
+        rows are evaluated; None for a table of the connection itself.
     """
 
     connection: duckdb.DuckDBPyConnection
@@ -106,6 +109,7 @@ class DuckRows:
     size: int | None = None
     nbytes: int = 0
     spent: tuple[str, ...] = ()
+    expected: ExpectedRows | None = None
 
     @property
     def relation(self) -> duckdb.DuckDBPyRelation:
@@ -125,6 +129,7 @@ class DuckRows:
         self.given.create_view(GIVEN, replace=True)
         query = f"CREATE TABLE {table} AS {self.steps or f'FROM {GIVEN}'}"
         found = self.connection.execute(query).fetchall()
+        self._check_read()
         self.connection.execute(f"DROP VIEW {GIVEN}")
         return int(found[0][0])
 
@@ -225,11 +230,19 @@ class DuckRows:
     def fetch(self, columns: Sequence[str]) -> list[tuple[Any, ...]]:
         """Evaluate the table."""
         rows: list[tuple[Any, ...]] = self.project(*columns).relation.fetchall()
+        self._check_read()
         return rows
 
     def to_arrow(self, columns: Sequence[str]) -> pa.Table:
         """Evaluate the table."""
-        return self.project(*columns).relation.to_arrow_table()
+        found = self.project(*columns).relation.to_arrow_table()
+        self._check_read()
+        return found
+
+    def _check_read(self) -> None:
+        """Refuse rows of which DuckDB has not read all."""
+        if self.expected is not None:
+            self.expected.check(self.connection, self.given)
 
     def _kinds(self) -> dict[str, Any]:
         """Return the type of each column."""

@@ -6,31 +6,28 @@ record. The extension determines the format of a file. Every field of a text fil
 """
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TypeVar
 
 import duckdb
-import pyarrow as pa
 
-from dphist.errors import InputFileError, ParameterError
+from dphist.errors import InputFileError
 from dphist.tables.engine.interruptible import interruptible
 from dphist.tables.engine.private_duckdb import open_private_connection, out_of_room
 from dphist.tables.engine.progress import Report, of_query, reported
 from dphist.tables.engine.redaction import Wall
+from dphist.tables.engine.row_count import ExpectedRows
 from dphist.tables.engine.rows import DuckRows
 from dphist.tables.reading.columns import Wanted
-from dphist.tables.reading.parquet_files import parquet_columns, rows_of
-from dphist.tables.reading.quotes import FileFormat
+from dphist.tables.reading.file_format import OpenedFile, format_of
+from dphist.tables.reading.parquet_files import open_parquet_file
 from dphist.tables.reading.relations import check_batches
 from dphist.tables.reading.source import ROWS_AT_ONCE, Batches, Source
-from dphist.tables.reading.text_files import check_delimiter, text_columns
+from dphist.tables.reading.text_files import check_delimiter, open_text_file
 
 T = TypeVar("T")
-
-_DELIMITERS = {".csv": ",", ".txt": ",", ".tsv": "\t"}
-_COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 
 
 def open_file(
@@ -59,45 +56,53 @@ def open_file(
     kind = format_of(path.name, shown, delimiter)
     check_regular(path, shown)
     connection = open_private_connection(stack, large=True)
-    columns = text_columns if kind.delimiter else parquet_columns
-    relation, chosen, kinds, failure = columns(connection, path, kind, wanted, shown)
-    wall = Wall(failure, out_of_room(f"reading {shown}"))
-    source = FileSource(wanted, kinds, connection, wall(lambda: relation.project(chosen)), wall)
+    if kind.delimiter:
+        opened = open_text_file(connection, path, kind, wanted, shown)
+    else:
+        opened = open_parquet_file(connection, path, wanted, shown)
+    wall = Wall(opened.failure, out_of_room(f"reading {shown}"))
+    source = FileSource(wanted, opened, connection, wall, not_read(shown))
     source.from_text = bool(kind.delimiter)
     source.progress = progress
-    if progress is not None:
-        source.size = _size_of(path, kind)
+    if kind.delimiter:
+        source.size = wall(lambda: path.stat().st_size), "bytes"
     return source
 
 
 class FileSource(Source):
-    """Columns of a file, on a private connection.
+    """Columns of a file, on a private connection; all of its records are read, or none counts.
 
     Attributes
     ----------
     size : the number of rows of a Parquet file, or of bytes of a text file, and what it counts.
     """
 
-    size: tuple[int | None, str] = (None, "bytes")
-
     def __init__(
         self,
         wanted: Sequence[Wanted],
-        kinds: Mapping[str, pa.DataType],
+        opened: OpenedFile,
         connection: duckdb.DuckDBPyConnection,
-        relation: duckdb.DuckDBPyRelation,
         wall: Wall,
+        not_read: InputFileError,
     ) -> None:
-        super().__init__(wanted, kinds, wall)
-        self._connection, self._relation = connection, relation
+        super().__init__(wanted, opened.kinds, wall)
+        self._connection, self._number, self._not_read = connection, opened.number, not_read
+        self.size = opened.number, "rows"
+        self._relation = wall(lambda: opened.relation.project(opened.projection))
 
     def rows(self) -> DuckRows:
         """Return the rows; DuckDB reads the file when they are evaluated."""
-        return DuckRows(self._connection, self._relation)
+        expected = ExpectedRows(lambda: self._number, self._not_read, repeatable=True)
+        return DuckRows(self._connection, self._relation, expected=expected)
 
     def batches(self) -> Batches:
         """Yield the rows in batches."""
-        yield from check_batches(self._relation.to_arrow_reader(ROWS_AT_ONCE), self.wanted)
+        read = 0
+        for batch in check_batches(self._relation.to_arrow_reader(ROWS_AT_ONCE), self.wanted):
+            read += len(batch)
+            yield batch
+        if read != self._number:
+            raise self._not_read
 
     def run(self, call: Callable[[], T]) -> T:
         """Return ``call()``; reports progress, and Ctrl-C stops it immediately."""
@@ -105,31 +110,12 @@ class FileSource(Source):
             return interruptible(self._connection, lambda: self.wall(call))
 
 
-def format_of(name: str, shown: str, delimiter: str | None = None) -> FileFormat:
-    """Return the format for the extensions of a file name.
-
-    `delimiter` replaces the usual delimiter of a text file.
-    """
-    suffixes = Path(name.lower()).suffixes
-    if suffixes[-1:] == [".parquet"]:
-        if delimiter is not None:
-            raise ParameterError(f"delimiter applies to text files only, not to {shown}")
-        return FileFormat("", None)
-    compression = _COMPRESSIONS.get(suffixes[-1]) if suffixes else None
-    last = suffixes[-2:-1] if compression else suffixes[-1:]
-    if not last or last[0] not in _DELIMITERS:
-        raise InputFileError(
-            f"{shown} must end in .csv, .tsv or .txt, each also with .gz or .zst, or in .parquet"
-        )
-    return FileFormat(delimiter or _DELIMITERS[last[0]], compression)
-
-
-def _size_of(path: Path, kind: FileFormat) -> tuple[int | None, str]:
-    """Return the size of a file for its progress, which must never cost a result."""
-    try:
-        return (path.stat().st_size, "bytes") if kind.delimiter else (rows_of(path), "rows")
-    except Exception:
-        return None, "bytes"
+def not_read(shown: str) -> InputFileError:
+    """Return the error for a file of which DuckDB returned more or fewer rows than it has."""
+    return InputFileError(
+        f"{shown} could not be read completely, so nothing was counted: do not change it while it "
+        "is read, or write it again, if possible in another format"
+    )
 
 
 def check_regular(path: Path, shown: str) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from dphist.errors import ColumnError, DphistError, ParameterError
-from dphist.tables.engine.private_duckdb import open_private_connection, out_of_room
+from dphist.tables.engine.private_duckdb import out_of_room
 from dphist.tables.engine.redaction import Wall, redact_errors
 from dphist.tables.engine.rows import DuckRows
 from dphist.tables.reading.arrow import check_column, combine
@@ -28,7 +28,7 @@ from dphist.tables.reading.source import (
     Source,
     StreamedSource,
     engine_failure,
-    reader_of,
+    frame_not_read,
 )
 from dphist.tables.reading.types import OBJECTS, UNFIT
 
@@ -93,9 +93,7 @@ class ArrowSource(StreamedSource):
         if self.progress is None:
             return self._in_memory(table)
         # DuckDB does not say how much of a table in memory it has read.
-        self._connection = open_private_connection(self._stack, large=True)
-        reader = reader_of(self._counted(batches_of(table), len(table)), self.wall)
-        return DuckRows(self._connection, self.wall(lambda: self._connection.from_arrow(reader)))
+        return self._stream(self._counted(batches_of(table), len(table)))
 
     def batches(self) -> Batches:
         """Yield the rows in batches."""
@@ -278,4 +276,7 @@ def _evaluate(frame: AnyFrame, positions: list[int]) -> pa.Table:
     if isinstance(frame, nw.LazyFrame):
         names = list(frame.collect_schema())
         return frame.select(*(names[place] for place in positions)).collect("pyarrow").to_native()
-    return frame.select(nw.nth(*positions)).to_arrow()
+    found = frame.select(nw.nth(*positions)).to_arrow()
+    if len(found) != len(frame):
+        raise frame_not_read()
+    return found

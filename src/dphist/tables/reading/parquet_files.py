@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from dphist.errors import ColumnError, InputFileError
 from dphist.tables.engine.redaction import redact_errors
 from dphist.tables.reading.columns import Use, Wanted, find_position
-from dphist.tables.reading.quotes import FileFormat
+from dphist.tables.reading.file_format import OpenedFile
 from dphist.tables.reading.relations import quote, value_of
 from dphist.tables.reading.types import UNFIT, decoded_type, is_uuid
 
@@ -25,24 +25,15 @@ from dphist.tables.reading.types import UNFIT, decoded_type, is_uuid
 _ROUNDS_DOWN = 2
 
 
-def parquet_columns(
+def open_parquet_file(
     connection: duckdb.DuckDBPyConnection,
     path: Path,
-    kind: FileFormat,
     wanted: Sequence[Wanted],
     shown: str,
-) -> tuple[duckdb.DuckDBPyRelation, str, dict[str, pa.DataType], InputFileError]:
-    """Open a Parquet file.
-
-    Returns
-    -------
-    relation : the rows of the file
-    projection : SQL of the wanted columns, each named by its role
-    kinds : Arrow type of each role
-    failure : the error for a damaged file
-    """
+) -> OpenedFile:
+    """Open a Parquet file."""
     failure = InputFileError(f"{shown} must be a Parquet file: it cannot be read as one")
-    schema, old_moments = redact_errors(lambda: _schema(path), failure)
+    schema, old_moments, rows = redact_errors(lambda: _read_footer(path), failure)
     positions = {column.role: find_position(column.name, schema.names) for column in wanted}
     relation = redact_errors(
         # DuckDB would take `*` as a pattern and a folder `x=1` as a column.
@@ -58,7 +49,7 @@ def parquet_columns(
         value, kind = _value_of(read, quote(name), schema.field(place).type, column, is_old)
         chosen.append(f"{value} AS {column.role}")
         kinds[column.role] = kind
-    return relation, ", ".join(chosen), kinds, failure
+    return OpenedFile(relation, rows, ", ".join(chosen), kinds, failure)
 
 
 def _value_of(
@@ -99,16 +90,10 @@ def _value_of(
     return value, kind
 
 
-def rows_of(path: Path) -> int:
-    """Return the number of rows of a Parquet file, from its metadata."""
-    with path.open("rb") as file:
-        return int(pq.read_metadata(file).num_rows)
-
-
-def _schema(path: Path) -> tuple[pa.Schema, set[str]]:
-    """Return the schema of a Parquet file, and the names of columns of timestamps of 96 bits."""
+def _read_footer(path: Path) -> tuple[pa.Schema, set[str], int]:
+    """Return the schema, the columns with timestamps of 96 bits, and the number of rows."""
     with path.open("rb") as file:
         found = pq.ParquetFile(file)
         leaves = map(found.schema.column, range(len(found.schema)))
         old = {leaf.path for leaf in leaves if leaf.physical_type == "INT96"}
-        return found.schema_arrow, old
+        return found.schema_arrow, old, found.metadata.num_rows

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any, TypeAlias, TypeVar
 
+import duckdb
 import pyarrow as pa
 
 from dphist.errors import ColumnError, DataError
@@ -15,6 +16,7 @@ from dphist.tables.engine.interruptible import interruptible
 from dphist.tables.engine.private_duckdb import open_private_connection
 from dphist.tables.engine.progress import Report, RowsRead, reported
 from dphist.tables.engine.redaction import Wall
+from dphist.tables.engine.row_count import ExpectedRows
 from dphist.tables.engine.rows import DuckRows, Rows
 from dphist.tables.reading.columns import Use, Wanted, list_names
 from dphist.tables.reading.types import OBJECTS, check_type, identity_of
@@ -96,15 +98,18 @@ class StreamedSource(Source):
 
     def rows(self) -> DuckRows:
         """Return the rows, which are streamed into a private DuckDB when they are evaluated."""
-        reader = self.wall(lambda: reader_of(self.batches(), self.wall))
+        return self._stream(self.batches())
+
+    def _stream(self, batches: Batches) -> DuckRows:
         self._connection = open_private_connection(self._stack, large=True)
-        return DuckRows(self._connection, self.wall(lambda: self._connection.from_arrow(reader)))
+        return self.wall(lambda: stream_rows(self._connection, batches, self.wall))
 
     def _in_memory(self, table: pa.Table) -> DuckRows:
         """Return rows that are in memory, which DuckDB scans with all its threads."""
         self._connection = open_private_connection(self._stack, large=True)
-        given = self.wall(lambda: self._connection.from_arrow(table))
-        return DuckRows(self._connection, given, size=len(table), nbytes=table.nbytes)
+        given, size = self.wall(lambda: self._connection.from_arrow(table)), len(table)
+        expected = ExpectedRows(lambda: size, frame_not_read(), repeatable=True)
+        return DuckRows(self._connection, given, size=size, nbytes=table.nbytes, expected=expected)
 
     def run(self, call: Callable[[], T]) -> T:
         """Return ``call()``; Ctrl-C immediately stops a query of the private DuckDB."""
@@ -114,11 +119,43 @@ class StreamedSource(Source):
             return interruptible(self._connection, lambda: self.wall(call))
 
     def _counted(self, batches: Batches, total: int | None = None) -> Batches:
-        """Yield batches, and note for the progress how many of their rows were read."""
+        """Yield batches, and note for the progress how many of their rows were read.
+
+        Raises
+        ------
+        DataError
+            If they do not have `total` rows together.
+        """
         self._read.total = total
         for batch in batches:
             yield batch
             self._read.count(len(batch))
+        if total not in (None, self._read.rows):
+            raise frame_not_read()
+
+
+def stream_rows(connection: duckdb.DuckDBPyConnection, batches: Batches, wall: Wall) -> DuckRows:
+    """Return batches as rows of a private DuckDB, which has to read all of them."""
+    read, number = 0, None
+
+    def passed() -> Batches:
+        nonlocal read, number
+        for batch in batches:
+            read += len(batch)
+            yield batch
+        number = read
+
+    given = connection.from_arrow(reader_of(passed(), wall))
+    expected = ExpectedRows(lambda: number, frame_not_read(), repeatable=False)
+    return DuckRows(connection, given, expected=expected)
+
+
+def frame_not_read() -> DataError:
+    """Return the error for an engine that did not return all rows of a frame."""
+    return DataError(
+        "frame could not be read completely, so nothing was counted: do not change it meanwhile, "
+        "or evaluate it first"
+    )
 
 
 def reader_of(batches: Batches, wall: Wall) -> pa.RecordBatchReader:

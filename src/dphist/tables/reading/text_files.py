@@ -14,9 +14,14 @@ import pyarrow as pa
 from dphist.errors import ColumnError, InputFileError, ParameterError
 from dphist.tables.engine.redaction import redact_errors
 from dphist.tables.reading.columns import Use, Wanted, repeated_column
-from dphist.tables.reading.quotes import FileFormat, needs_one_thread
+from dphist.tables.reading.file_format import FileFormat, OpenedFile
+from dphist.tables.reading.records import LONGEST, Header, Records, check_records
 
 _MAX_HEADER_BYTES = 2**20
+# Our rule decides how long a record may be. Where DuckDB's own limit decides, its threads lose what
+# follows a longer record.
+_MAX_LINE_SIZE = 2 * LONGEST
+_BUFFER_SIZE = 32_000_000  # DuckDB's default; it would follow the limit above
 # The names of delimiters in messages.
 _DELIMITER_NAMES = {
     ",": "commas",
@@ -41,39 +46,35 @@ def check_delimiter(delimiter: str | None) -> None:
         )
 
 
-def text_columns(
+def open_text_file(
     connection: duckdb.DuckDBPyConnection,
     path: Path,
     kind: FileFormat,
     wanted: Sequence[Wanted],
     shown: str,
-) -> tuple[duckdb.DuckDBPyRelation, str, dict[str, pa.DataType], InputFileError]:
-    """Open a text file.
+) -> OpenedFile:
+    """Open a text file, after its records were checked and counted.
 
     Fields are text; an empty field is null, and ``""`` is the empty text, as pandas, Polars and R
     write them. Counts are parsed.
 
-    Returns
-    -------
-    relation : the rows of the file
-    projection : SQL of the wanted columns, each named by its role
-    kinds : Arrow type of each role
-    failure : the error for a damaged file
+    Raises
+    ------
+    InputFileError
+        If a record breaks the rule of `records`, or the file is damaged.
+    ColumnError
     """
     failure = InputFileError(
-        f"{shown} must be {_description(kind)} in UTF-8, with a header line, as many fields in "
-        "each line as in the header, one kind of line ending, lines of at most 2 million bytes, "
-        'and "quotes" around fields that contain a delimiter, a quote or a line ending'
+        f"{shown} must be {_description(kind)} in UTF-8, complete, with a header line of at most "
+        "1 MiB that names the columns"
     )
-    header = _header_of(path, kind, shown, failure)
+    header = _read_header(path, kind, shown, failure)
     positions = {
-        column.role: _position_in_header(column.name, header, path, kind, shown)
+        column.role: _position_in_header(column.name, header.fields, path, kind, shown)
         for column in wanted
     }
-    one_thread = redact_errors(lambda: needs_one_thread(path, kind, failure), failure)
-    relation = redact_errors(
-        lambda: _relation(connection, path, kind, len(header), one_thread), failure
-    )
+    records = redact_errors(lambda: check_records(path, kind, header, shown), failure)
+    relation = redact_errors(lambda: _relation(connection, path, kind, header, records), failure)
     chosen, kinds = [], {}
     for column in wanted:
         field = f"c{positions[column.role]}"
@@ -81,22 +82,22 @@ def text_columns(
         value = _DIGITS.format(field) if parsed else field
         chosen.append(f"{value} AS {column.role}")
         kinds[column.role] = pa.int64() if parsed else pa.string()
-    return relation, ", ".join(chosen), kinds, failure
+    return OpenedFile(relation, records.number, ", ".join(chosen), kinds, failure)
 
 
 def _relation(
     connection: duckdb.DuckDBPyConnection,
     path: Path,
     kind: FileFormat,
-    fields: int,
-    one_thread: bool,
+    header: Header,
+    records: Records,
 ) -> duckdb.DuckDBPyRelation:
     """Return the fields of a text file, columns c0, c1, ... of text."""
     compression: Any = kind.compression or "none"
     return connection.read_csv(
         glob.escape(str(path)),  # DuckDB would read `*` as a pattern
         auto_detect=False,
-        columns={f"c{column}": "VARCHAR" for column in range(fields)},
+        columns={f"c{place}": "VARCHAR" for place in range(len(header.fields))},
         header=True,
         delimiter=kind.delimiter,
         quotechar='"',
@@ -108,7 +109,9 @@ def _relation(
         ignore_errors=False,
         allow_quoted_nulls=False,
         hive_partitioning=False,
-        parallel=not one_thread,
+        max_line_size=_MAX_LINE_SIZE,
+        buffer_size=_BUFFER_SIZE,
+        parallel=not records.one_thread,
     )
 
 
@@ -121,8 +124,8 @@ def _name(delimiter: str) -> str:
     return _DELIMITER_NAMES.get(delimiter, repr(delimiter))
 
 
-def _header_of(path: Path, kind: FileFormat, shown: str, failure: InputFileError) -> list[str]:
-    """Return the fields of the first line.
+def _read_header(path: Path, kind: FileFormat, shown: str, failure: InputFileError) -> Header:
+    """Return the first line.
 
     Raises
     ------
@@ -130,7 +133,7 @@ def _header_of(path: Path, kind: FileFormat, shown: str, failure: InputFileError
         If there is no first line, or it cannot be read.
     """
 
-    def read_first_line() -> list[str]:
+    def read_first_line() -> Header:
         with pa.input_stream(str(path), compression=kind.compression) as stream:
             start = stream.read(_MAX_HEADER_BYTES)
         whole = len(start) < _MAX_HEADER_BYTES
@@ -139,14 +142,16 @@ def _header_of(path: Path, kind: FileFormat, shown: str, failure: InputFileError
         text = decoder.decode(start, final=whole)
         lines = io.StringIO(text, newline="")
         fields = next(_fields(lines, kind.delimiter), [])
-        if not whole and lines.tell() == len(text):  # the header is longer than these bytes
+        end = lines.tell()
+        if not whole and end == len(text):  # the header is longer than these bytes
             raise failure
         for field in fields:
             field.encode()  # raises if the header is not UTF-8
-        return fields
+        endings = (ending for ending in ("\r\n", "\n", "\r") if text[:end].endswith(ending))
+        return Header(fields, next(endings, ""))
 
     header = redact_errors(read_first_line, failure)
-    if not header:
+    if not header.fields:
         raise InputFileError(f"{shown} is empty: its first line must name the columns")
     return header
 
@@ -193,7 +198,7 @@ def _has_column(wanted: str, path: Path, kind: FileFormat, delimiter: str) -> bo
     other = FileFormat(delimiter, kind.compression)
     problem = InputFileError("the first line cannot be read with this delimiter")
     try:
-        return _header_of(path, other, "", problem).count(wanted) == 1
+        return _read_header(path, other, "", problem).fields.count(wanted) == 1
     except InputFileError:
         return False
 
