@@ -3,11 +3,11 @@
 import csv
 import gzip
 import io
+import zlib
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from dphist.arrays import IntArray
@@ -63,20 +63,18 @@ def read_events(path: str | Path, label: str) -> list[list[str]]:
     InputFileError, ColumnError
         If the file cannot be read, or has no such column.
     """
+    if not str(path).endswith(".parquet"):
+        columns = _columns(Path(path))
+        if label not in columns:
+            raise _no_column(label)
+        return [[text] if text else [] for text in columns[label]]
     try:
-        if str(path).endswith(".parquet"):
-            names = pq.read_schema(path).names
-            table = pq.read_table(path, columns=[label]) if label in names else None
-        else:
-            options = pa_csv.ConvertOptions(
-                column_types={label: pa.string()}, strings_can_be_null=True, null_values=[""]
-            )
-            table = pa_csv.read_csv(path, convert_options=options)
-            table = table if label in table.column_names else None
+        names = pq.read_schema(path).names
+        table = pq.read_table(path, columns=[label]) if label in names else None
     except (OSError, pa.ArrowException):
-        raise InputFileError(f"{path} cannot be read as CSV or Parquet") from None
+        raise InputFileError(f"{path} cannot be read as Parquet") from None
     if table is None:
-        raise ColumnError(f"the file must have the column {label!r}")
+        raise _no_column(label)
     try:
         texts = table[label].cast(pa.string()).to_pylist()
     except pa.ArrowException:
@@ -84,16 +82,25 @@ def read_events(path: str | Path, label: str) -> list[list[str]]:
     return [[] if text is None else [text] for text in texts]
 
 
+def _no_column(label: str) -> ColumnError:
+    return ColumnError(f"the file must have the column {label!r}")
+
+
 def _columns(path: Path) -> dict[str, list[str]]:
+    """Return the fields of each column of a CSV file.
+
+    An empty line is an empty field if there is one column, and nothing otherwise.
+    """
     try:
         content = path.read_bytes()
         if path.suffix == ".gz":
             content = gzip.decompress(content)
-        reader = csv.reader(io.StringIO(content.decode(), newline=""), strict=True)
+        reader = csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True)
         names = next(reader, [])
-        rows = list(reader)
-    except (OSError, EOFError, csv.Error, UnicodeDecodeError):
+        found = list(reader)
+    except (OSError, EOFError, zlib.error, csv.Error, UnicodeDecodeError):
         raise InputFileError(f"{path} cannot be read as CSV") from None
+    rows = [row or [""] for row in found if row or len(names) == 1]
     if any(len(row) != len(names) for row in rows):
         raise InputFileError(f"{path} has rows with more or fewer fields than its first line")
     return {name: [row[place] for row in rows] for place, name in enumerate(names)}

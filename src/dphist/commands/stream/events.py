@@ -4,8 +4,8 @@ Each form takes what has come and gives the events that are complete. A malforme
 that names its number and shows nothing of it; the events before it have been given by then.
 """
 
-import csv
 import json
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +15,8 @@ from dphist.errors import ColumnError, DataError
 from dphist.release.label_types import IN_WORDS, LabelType, text_of
 
 LONGEST = 2**24  # bytes of a line, or of a CSV row: more is no text file
-_UNENDED = "unexpected end of data"  # what the csv module says of a quotation without its end
+# A field of CSV: quoted, where two quotes mean one, or without any quote or line ending.
+_FIELD = re.compile(r'"([^"]*(?:""[^"]*)*)"|([^",\r\n]*)')
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -80,7 +81,7 @@ class Form(ABC):
         return labels
 
     def _text(self, line: bytes) -> str:
-        """Count a line and return it as text."""
+        """Count a line and return it as text, with the carriage return at its end if it has one."""
         self.lines += 1
         try:
             text = line.decode("utf-8-sig" if self.lines == 1 else "utf-8")
@@ -88,7 +89,7 @@ class Form(ABC):
             text = None
         if text is None:
             raise DataError(f"line {self.lines:,} is not UTF-8")
-        return text.removesuffix("\r")
+        return text
 
 
 class Lines(Form):
@@ -100,7 +101,7 @@ class Lines(Form):
 
     def _of_lines(self, lines: list[bytes]) -> Iterator[Event]:
         for line in lines:
-            labels = split(self._text(line), self._separator)
+            labels = split(self._text(line).removesuffix("\r"), self._separator)
             yield Event(self._checked(labels, self.lines))
 
 
@@ -155,7 +156,11 @@ class Objects(Form):
 
 
 class Rows(Form):
-    """CSV with a header line; an empty field is no label, and blank lines are no events."""
+    """CSV with a header line; an empty field is no label, and blank lines are no events.
+
+    Rows are held to the rule of text files (docs/anonymized.md), but a line may end with or without
+    a carriage return.
+    """
 
     def __init__(
         self, label: str, user: str | None, separator: str | None, kind: LabelType = "text"
@@ -163,46 +168,49 @@ class Rows(Form):
         super().__init__(kind)
         self._label, self._user, self._separator = label, user, separator
         self._header: list[str] | None = None
-        self._open: list[str] = []  # lines of a row whose quotation goes on
+        self._open: list[str] = []  # lines of a row whose quoted field goes on
+        self._length = 0  # of these
 
     def _of_lines(self, lines: list[bytes]) -> Iterator[Event]:
-        return self._of_rows(self._texts(lines), ended=False)
+        for line in lines:
+            text = self._text(line)
+            self._open.append(text)
+            # Quotes alternate: an odd number of them in a line opens or closes a field.
+            if (text.count('"') % 2 == 1) is (len(self._open) == 1):
+                self._length += len(text)
+                if len(self._open) == 1 and _fields_of(f'{text}"') is None:
+                    raise self._malformed()
+                if self._length > LONGEST:
+                    raise DataError(f"line {self._first:,} has a quotation that does not end")
+            else:
+                yield from self._of_row("\n".join(self._open))
+                self._open, self._length = [], 0
 
     def last(self) -> Iterator[Event]:
         """Yield what is complete at the end of the input."""
-        rest, self._rest = self._rest, b""
-        yield from self._of_rows(self._texts([rest] if rest else []), ended=True)
+        yield from super().last()
+        if self._open:
+            raise self._malformed()
         if self._header is None:
             self._take_header([])
 
-    def _texts(self, lines: list[bytes]) -> list[str]:
-        return [self._text(line) + "\n" for line in lines]
+    @property
+    def _first(self) -> int:
+        """The number of the first line of the row."""
+        return self.lines - len(self._open) + 1
 
-    def _of_rows(self, texts: list[str], ended: bool) -> Iterator[Event]:
-        lines = self._open + texts
-        first = self.lines - len(lines) + 1
-        rows, done = csv.reader(lines, strict=True), 0
-        while True:
-            try:
-                row = next(rows, None)
-                problem = ""
-            except csv.Error as error:
-                row, problem = None, str(error)
-            if problem == _UNENDED and not ended:
-                self._open = lines[done:]
-                if sum(map(len, self._open)) > LONGEST:
-                    raise DataError(f"line {first + done:,} has a quotation that does not end")
-                return
-            if problem:
-                raise DataError(f"line {first + done:,} is not CSV")
-            if row is None:
-                self._open = []
-                return
-            if self._header is None:
-                self._take_header(row)
-            elif row:
-                yield self._event(row, self._header, first + done)
-            done = rows.line_num
+    def _of_row(self, text: str) -> Iterator[Event]:
+        """Yield the event of a row."""
+        fields = _fields_of(text.removesuffix("\r"))
+        if fields is None:
+            raise self._malformed()
+        if self._header is None:
+            self._take_header(fields)
+        elif text.removesuffix("\r"):
+            yield self._event(fields, self._header, self._first)
+
+    def _malformed(self) -> DataError:
+        return DataError(f"line {self._first:,} is not CSV")
 
     def _take_header(self, header: list[str]) -> None:
         for name in filter(None, [self._label, self._user]):
@@ -220,6 +228,22 @@ class Rows(Form):
         if not user:
             raise DataError(f"line {line:,} must have a user in column {self._user!r}")
         return Event(labels, user)
+
+
+def _fields_of(row: str) -> list[str] | None:
+    """Return the fields of a CSV row; None if a quote or line ending is out of place.
+
+    >>> _fields_of('a,"b,""c"'), _fields_of(""), _fields_of('a"b'), _fields_of('"a"b')
+    (['a', 'b,"c'], [''], None, None)
+    """
+    fields, place = [], 0
+    while found := _FIELD.match(row, place):
+        quoted, plain = found.groups()
+        fields.append(plain if quoted is None else quoted.replace('""', '"'))
+        place = found.end() + 1
+        if row[place - 1 : place] != ",":
+            return fields if place > len(row) else None
+    return None
 
 
 def split(text: str, separator: str | None) -> list[str]:

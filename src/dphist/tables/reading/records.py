@@ -242,8 +242,7 @@ def _outside(text: bytes, found: _Bytes) -> _Outside:
     """Return what keeps the places of a text that are outside quotes."""
     if b'"' not in text:
         return lambda places: places
-    # The sum wraps, but stays odd or even.
-    inside: BoolArray = (np.cumsum(found == _QUOTE, dtype=np.uint8) & 1).astype(np.bool_)
+    inside: BoolArray = np.logical_xor.accumulate(found == _QUOTE)
     return lambda places: places[~inside[places]]
 
 
