@@ -66,6 +66,11 @@ class LabelCounts:
     _sets: Sets | None = None
     only_adds: bool = False
 
+    @property
+    def label_type(self) -> pa.DataType:
+        """The Arrow type of the labels, which their column's type decides."""
+        return self._store.schema.field("label").type
+
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the public bounds, no values."""
         return str(shown_by("html_of", self))

@@ -8,6 +8,13 @@ import pyarrow as pa
 from dphist.errors import DphistError
 from dphist.shown import shown_by
 
+_NULLABLE = {
+    **{f"int{bits}": f"Int{bits}" for bits in (8, 16, 32, 64)},
+    **{f"uint{bits}": f"UInt{bits}" for bits in (8, 16, 32, 64)},
+    "bool": "boolean",
+}
+"""The nullable types of pandas by the names of Arrow's types."""
+
 
 def pandas_module() -> Any:
     """Return pandas, which is slow to import and may be missing.
@@ -25,9 +32,31 @@ def pandas_module() -> Any:
 
 
 def pandas_frame(table: pa.Table) -> Any:
-    """Return an Arrow table as a pandas dataframe; raise `DphistError` without pandas."""
-    pandas_module()  # Arrow would raise an error of its own, without the remedy
-    return table.to_pandas()
+    """Return an Arrow table as a pandas dataframe; raise `DphistError` without pandas.
+
+    Whole numbers and truth values beside a null have pandas' nullable types: by default Arrow
+    makes floats of whole numbers, and 9007199254740993 becomes 9007199254740992.
+    """
+    pandas = pandas_module()  # Arrow would raise an error of its own, without the remedy
+    # Dates that Python cannot hold, such as DuckDB's infinity, are pandas' timestamps.
+    as_objects = not any(map(_is_beyond_python, table.columns))
+    frame = table.to_pandas(date_as_object=as_objects)
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if column.null_count and str(column.type) in _NULLABLE:
+            kind = pandas.api.types.pandas_dtype(_NULLABLE[str(column.type)])
+            frame[name] = column.to_pandas(types_mapper=lambda _, kind=kind: kind)
+    return frame
+
+
+def _is_beyond_python(column: pa.ChunkedArray) -> bool:
+    """Whether a column of dates holds one that `datetime.date` cannot."""
+    if not pa.types.is_date(column.type):
+        return False
+    try:
+        column.to_pylist()
+    except (OverflowError, ValueError):
+        return True
+    return False
 
 
 def polars_frame(table: pa.Table) -> Any:

@@ -290,12 +290,24 @@ def counts_of(store: Store, labels: Sequence[Any]) -> list[int]:
     if isinstance(labels, pa.Array | pa.ChunkedArray):  # Arrow would crash on invalid arrays
         redact_errors(lambda: labels.validate(full=True), unfit)
     listed = list(labels)
-    wanted = redact_errors(lambda: pa.array(listed, kind), unfit)
+    wanted = redact_errors(lambda: _as_column(listed, kind), unfit)
     if wanted.null_count or len(pc.unique(wanted)) != len(wanted):
         raise ParameterError("labels must be listed once each")
     found = store.rows_of(wanted).combine_chunks()
     place = pc.index_in(wanted, found["label"])
     return [int(n) for n in pc.fill_null(found["count"].take(place), 0).to_pylist()]
+
+
+def _as_column(labels: list[Any], kind: pa.DataType) -> pa.Array:
+    """Return labels as a column; ArrowInvalid where Arrow would make another label of one.
+
+    Arrow reads whole numbers as dates, and drops what a date or timestamp has beyond the type.
+    """
+    column = pa.array(labels, kind)
+    given = any(not isinstance(label, pa.Scalar) for label in labels)
+    if given and pa.types.is_temporal(kind) and column.to_pylist() != labels:
+        raise pa.ArrowInvalid("another label")
+    return column
 
 
 def _to_table(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
