@@ -13,6 +13,7 @@ from dphist.tables import redact_errors
 from dphist.tables.checks import LARGEST, check_counts
 
 _KINDS = ("regular", "variable")
+_CATEGORIES = ("category_int", "category_str")
 
 
 def read_uhi(h: Any) -> tuple[IntArray, tuple[Axis, ...], dict[str, int]]:
@@ -65,6 +66,9 @@ def _axis_of(axis: Any) -> Axis:
     if axis.traits.circular or getattr(axis.traits, "growth", False):  # edges follow the data
         raise _not_uhi()
     bins = [axis[place] for place in range(len(axis))]
+    # Categories have no order, though they may be consecutive numbers: their sums are no ranges.
+    if not getattr(axis.traits, "ordered", True) or any(isinstance(each, str) for each in bins):
+        raise _categories()
     if all(isinstance(each, int | np.integer) for each in bins):
         first = int(bins[0])
         if bins != list(range(first, first + len(bins))):
@@ -85,6 +89,8 @@ def _of_dictionary(content: dict[str, Any]) -> Read:
     """Read the dictionary of UHI's schema."""
     storage = content["storage"]
     kinds = {axis["type"] for axis in content["axes"]}
+    if kinds & set(_CATEGORIES):
+        raise _categories()
     if content["uhi_schema"] != 1 or not kinds <= set(_KINDS) or "index" in storage:
         raise _not_uhi()
     if storage["type"] not in ("int", "double", "weighted"):
@@ -110,6 +116,12 @@ def _whole(values: AnyArray) -> AnyArray:
         return values
     fits = np.all((values == np.floor(values)) & (np.abs(values) < 2**53))
     return values.astype(np.int64) if fits else values
+
+
+def _categories() -> ParameterError:
+    return ParameterError(
+        "h must have axes of numbers, not of categories, which have no order: count them as labels"
+    )
 
 
 def _not_uhi() -> ParameterError:

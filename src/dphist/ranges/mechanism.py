@@ -122,7 +122,7 @@ class RangesMechanism(MechanismBase):
         noise = self.budget.noise(Fraction(1), len(data.outside), source).tolist()
         pairs = zip(data.outside.items(), noise, strict=True)
         outside = {name: max(count + drawn, 0) for (name, count), drawn in pairs}
-        value = RangeHistogram(bins, data.axes, outside, self.answers(bins, noisy))
+        value = RangeHistogram(bins, data.axes or (), outside, self.answers(bins, noisy))
         total = max(round(value.count((0,) * bins.ndim, bins.shape)), 0)
         return self._given_out(
             value, counts, source, total=total, noisy=noisy, provenance=provenance_of_unit(data)

@@ -17,12 +17,12 @@ from dphist.release.range_histogram.vega import vega_of
 
 
 class Exchanged:
-    """A released histogram, as `uhi.typing.plottable.PlottableHistogram` if its data have edges."""
+    """A released histogram, as `uhi.typing.plottable.PlottableHistogram`."""
 
     __slots__ = ()
 
     bins: NumberArray
-    axes: tuple[Axis, ...] | None
+    axes: tuple[Axis, ...]
     outside: Mapping[str, int]
     answers: Answers | None
 
@@ -80,9 +80,7 @@ class Exchanged:
         return self.to_uhi()
 
     def _uhi_axis(self, number: int) -> dict[str, Any]:
-        axis = None if self.axes is None else self.axes[number]
-        if axis is None:
-            axis = Axis(None, np.arange(self.bins.shape[number] + 1))
+        axis = self.axes[number]
         edges = axis.as_floats()
         finite = edges[np.isfinite(edges)]
         if len(finite) < 2:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dphist.errors import ParameterError
+from dphist.visible import visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,7 +64,7 @@ def _steps(histogram: "RangeHistogram", ax: "Axes", color: str, label: str) -> N
             label="95 % of bins",
         )
     ax.stairs(counts, edges, color=color, linewidth=1, label=label)
-    ax.set_xlabel(histogram.axis_name(0) if histogram.axes is not None else "bin")
+    ax.set_xlabel(_name(histogram, 0) if histogram.has_edges else "bin", parse_math=False)
     ax.set_ylabel("records" if len(lo) == len(histogram.bins) else "records a group of bins")
     ax.margins(x=0)
     _short_dates(ax.xaxis, edges)
@@ -82,12 +83,15 @@ def _map(histogram: "RangeHistogram", ax: "Axes") -> None:
     norm = SymLogNorm(linthresh=1, vmin=low, vmax=top)
     drawn = ax.pcolormesh(x, y, cells.T, norm=norm, cmap="viridis", rasterized=True)
     ax.figure.colorbar(drawn, ax=ax, label="records a cell")
-    names = [histogram.axis_name(axis) for axis in (0, 1)]
-    x_name, y_name = names if histogram.axes is not None else (f"bin of axis {n}" for n in names)
-    ax.set_xlabel(x_name)
-    ax.set_ylabel(y_name)
+    before = "" if histogram.has_edges else "bin of axis "
+    ax.set_xlabel(before + _name(histogram, 0), parse_math=False)
+    ax.set_ylabel(before + _name(histogram, 1), parse_math=False)
     _short_dates(ax.xaxis, x)
     _short_dates(ax.yaxis, y)
+
+
+def _name(histogram: "RangeHistogram", axis: int) -> str:
+    return visible(histogram.axis_name(axis))
 
 
 def _short_dates(axis: Any, edges: "np.ndarray[Any, Any]") -> None:

@@ -13,14 +13,14 @@ _OUTSIDE_MORE = ("outside", "null")
 
 def read_content(
     content: dict[str, Any],
-) -> tuple[NumberArray, tuple[Axis, ...] | None, dict[str, int]]:
+) -> tuple[NumberArray, tuple[Axis, ...], dict[str, int]]:
     """Return bins, axes and outside counts; ValueError or TypeError if they are not such."""
     bins = np.array(content["bins"])
     if bins.dtype.kind not in "if" or bins.size == 0 or not np.isfinite(bins).all():
         raise ValueError("bins are finite numbers")
     saved = content["axes"]
-    axes = None if saved is None else tuple(Axis.from_content(axis) for axis in saved)
-    if axes is not None and tuple(axis.bins for axis in axes) != bins.shape:
+    axes = () if saved is None else tuple(Axis.from_content(axis) for axis in saved)
+    if saved is not None and tuple(axis.bins for axis in axes) != bins.shape:
         raise ValueError("the axes do not have as many bins")
     outside = content["outside"]
     names = _OUTSIDE_ONE if bins.ndim == 1 else _OUTSIDE_MORE

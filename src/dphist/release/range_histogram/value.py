@@ -11,6 +11,7 @@ from dphist.arrays import AnyArray, FloatArray, NumberArray
 from dphist.data.axis.axis import Axis
 from dphist.errors import ParameterError
 from dphist.release.range_histogram.answers import Answers
+from dphist.release.range_histogram.bin_numbers import BinNumbers
 from dphist.release.range_histogram.boxes import checked_boxes, places_of
 from dphist.release.range_histogram.exchange import Exchanged
 from dphist.release.range_histogram.parts import PartAnswers, part_of_axes, part_of_bins
@@ -30,8 +31,8 @@ class RangeHistogram(Exchanged, Tabular):
     ----------
     bins : (bins,) or (a, b, ...) int64 or float64
         Estimates of the records in each bin. Whole numbers, except for plain least squares.
-    axes : tuple of Axis, or None
-        The public edges, if the data have edges.
+    axes : tuple of Axis
+        The public edges; those of `BinNumbers`, 0, 1, 2, ..., if the data have none.
     outside : mapping of str to int
         Released counts of records in no bin, if the data have them: ``below``, ``above`` and
         ``null``; for several axes ``outside`` and ``null``.
@@ -44,12 +45,14 @@ class RangeHistogram(Exchanged, Tabular):
     """
 
     bins: NumberArray
-    axes: tuple[Axis, ...] | None = None
+    axes: tuple[Axis, ...] = ()
     outside: Mapping[str, int] = field(default_factory=dict)
     answers: Answers | None = None
 
     def __post_init__(self) -> None:
         self.bins.flags.writeable = False
+        if not self.axes:
+            object.__setattr__(self, "axes", tuple(map(BinNumbers, self.bins.shape)))
 
     def __repr__(self) -> str:
         size = " x ".join(f"{size:,}" for size in self.bins.shape)
@@ -135,7 +138,7 @@ class RangeHistogram(Exchanged, Tabular):
         >>> ages.between(18, 65)
         (1, 2)
         """
-        if self.axes is None:
+        if not self.has_edges:
             raise ParameterError("the histogram has no edges: give the places of bins")
         if len(self.axes) == 1:
             return self.axes[0].positions(start), self.axes[0].positions(stop)
@@ -203,7 +206,7 @@ class RangeHistogram(Exchanged, Tabular):
     def _part(
         self, kept: tuple[int, ...], start: tuple[int, ...], stop: tuple[int, ...]
     ) -> "RangeHistogram":
-        axes = None if self.axes is None else part_of_axes(self.axes, kept, start, stop)
+        axes = part_of_axes(self.axes, kept, start, stop) if self.has_edges else ()
         if self.answers is None:
             return RangeHistogram(part_of_bins(self.bins, kept, start, stop), axes)
         answers = PartAnswers(self.answers, kept, start, stop)
@@ -221,7 +224,7 @@ class RangeHistogram(Exchanged, Tabular):
 
     def _places(self, axis: int, end: Any, name: str) -> Any:
         """Return places of bins for places, or for edges of times."""
-        return places_of(end, None if self.axes is None else self.axes[axis], name)
+        return places_of(end, self.axes[axis] if self.has_edges else None, name)
 
     def _asked(self, what: str, lo: Any, hi: Any) -> Any:
         if self.answers is None:
@@ -288,7 +291,7 @@ class RangeHistogram(Exchanged, Tabular):
             start = np.maximum(stop - 1, 0)
             inside = (asked - share[start]) / np.where(stop > 0, share[stop] - share[start], 1)
             places = start + inside
-        found = places if self.axes is None else self.axes[0].at(places)
+        found = self.axes[0].at(places)
         return found[()] if asked.ndim == 0 else found
 
     def _all_places(self, end: Any, name: str) -> Any:
@@ -347,15 +350,18 @@ class RangeHistogram(Exchanged, Tabular):
         return draw(self, ax, color, label)
 
     @property
+    def has_edges(self) -> bool:
+        """Whether the data have edges; without them, bins are known by their numbers alone."""
+        return not isinstance(self.axes[0], BinNumbers)
+
+    @property
     def edges(self) -> list[AnyArray]:
         """Return the edges of each axis, (bins + 1,); by default whole numbers from 0."""
-        if self.axes is None:
-            return [np.arange(size + 1) for size in self.bins.shape]
         return [axis.edges for axis in self.axes]
 
     def axis_name(self, axis: int) -> str:
         """Return the column's name, or the axis' number."""
-        name = None if self.axes is None else self.axes[axis].name
+        name = self.axes[axis].name
         return str(axis) if name is None else name
 
     def _line(self) -> NumberArray:
@@ -367,7 +373,7 @@ class RangeHistogram(Exchanged, Tabular):
         """Return a JSON object for saving."""
         return {
             "bins": self.bins.tolist(),
-            "axes": None if self.axes is None else [axis.to_content() for axis in self.axes],
+            "axes": [axis.to_content() for axis in self.axes] if self.has_edges else None,
             "outside": dict(self.outside),
         }
 

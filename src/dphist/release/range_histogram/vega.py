@@ -89,7 +89,7 @@ def _map(histogram: "RangeHistogram") -> dict[str, Any]:
 
 def _position(histogram: "RangeHistogram", axis: int, field: str) -> dict[str, Any]:
     temporal = histogram.edges[axis].dtype.kind == "M"
-    title = histogram.axis_name(axis) if histogram.axes is not None else f"bin of axis {axis}"
+    title = histogram.axis_name(axis) if histogram.has_edges else f"bin of axis {axis}"
     # Dates of edges are in UTC, and are shown as such wherever the reader is.
     scale: dict[str, Any] = {"type": "utc"} if temporal else {"zero": False}
     kind = "temporal" if temporal else "quantitative"

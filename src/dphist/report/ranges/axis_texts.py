@@ -76,7 +76,7 @@ def axis_text(histogram: RangeHistogram, axis: int) -> str:
     >>> axis_text(RangeHistogram(np.array([[1, 2]])), 1)
     'axis 2'
     """
-    named = None if histogram.axes is None else histogram.axes[axis].name
+    named = histogram.axes[axis].name
     if named is not None:
         return harmless(named, _LONGEST_NAME)
     return "bin" if histogram.bins.ndim == 1 else f"axis {axis + 1}"

@@ -29,7 +29,7 @@ class RangesKind(Kind):
     def title_of(self, release: Release) -> str:
         """Return the heading of a release: what is counted, by which columns."""
         histogram = release.value
-        if histogram.axes is None:
+        if not histogram.has_edges:
             return "Records by bin" if histogram.bins.ndim == 1 else "Records by cell"
         return f"Records by {names_in_words(histogram)}"
 

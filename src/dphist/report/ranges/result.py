@@ -21,7 +21,7 @@ def result_of(release: Release) -> list[str]:
         return [start, f" in {histogram.bins.size:,} bins", *_fullest(histogram)]
     found = {quantile.share: quantile.place for quantile in quantiles_of(histogram)}
     first, last = short_edges(histogram.edges[0][[0, -1]])
-    if histogram.axes is None:
+    if not histogram.has_edges:
         return [
             start,
             f" in {histogram.bins.size:,} bins; half of them lie below {found[0.5]}, and nine in "

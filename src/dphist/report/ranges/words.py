@@ -58,7 +58,7 @@ def limits_in_words(unit: str, histogram: RangeHistogram) -> list[tuple[str, str
         "gathered, sampled or cleaned.",
     }
     public = (
-        "The edges." if histogram.axes is not None else "The number of bins.",
+        "The edges." if histogram.has_edges else "The number of bins.",
         "They are published, and must be fixed without looking at the data. If they were taken "
         "from the data, the guarantee does not cover what they reveal.",
     )
@@ -72,12 +72,12 @@ def axes_in_words(histogram: RangeHistogram) -> str:
     >>> axes_in_words(RangeHistogram(np.zeros((2, 3), np.int64)))
     'axis 1, 2 bins; axis 2, 3 bins'
     """
-    if histogram.axes is None and histogram.bins.ndim == 1:
+    if not histogram.has_edges and histogram.bins.ndim == 1:
         return "numbered from 0"
     described = []
     for axis, bins in enumerate(histogram.bins.shape):
         text = axis_text(histogram, axis)
-        if histogram.axes is not None:
+        if histogram.has_edges:
             first, last = short_edges(histogram.edges[axis][[0, -1]])
             text += f" from {first} to {last}"
         # The number of bins of a single axis stands before this text already.
