@@ -25,7 +25,7 @@ _NUMPY_UNITS = {
 }
 _WIDTH_TEXT = re.compile(r"([0-9]{1,18}) ?(us|ms|s|min|m|h|d|w)")
 _ISO_TEXT = re.compile(
-    r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)?)?", re.ASCII
+    r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d(:?\d\d)?)?)?", re.ASCII
 )
 _EPOCH = datetime.datetime(1970, 1, 1)
 

@@ -7,6 +7,8 @@ from typing import Any
 
 from dphist.errors import ColumnError, ParameterError
 
+_NO_TEXT = "; names must be text: rename them, as frame.columns = frame.columns.map(str) does"
+
 
 class Use(Enum):
     """The purpose of a column, which determines the types it may have."""
@@ -89,8 +91,9 @@ def find_position(wanted: str, names: Sequence[Any], ignore_case: bool = False) 
         If there is no such column, or more than one.
     """
     if wanted not in names:
-        listed = ", ".join(repr(str(name)) for name in names) or "none"
-        raise ColumnError(f"there is no column {wanted!r}; the columns are: {listed}")
+        listed = ", ".join(repr(_plain(name)) for name in names) or "none"
+        no_text = "" if all(isinstance(name, str) for name in names) else _NO_TEXT
+        raise ColumnError(f"there is no column {wanted!r}; the columns are: {listed}{no_text}")
     alike = [
         name
         for name in names
@@ -99,6 +102,11 @@ def find_position(wanted: str, names: Sequence[Any], ignore_case: bool = False) 
     if len(alike) > 1:
         raise repeated_column(wanted)
     return list(names).index(wanted)
+
+
+def _plain(name: Any) -> Any:
+    """Return a name without NumPy's type, which the text of a number would show."""
+    return name.item() if hasattr(name, "item") else name
 
 
 def repeated_column(wanted: str) -> ColumnError:
