@@ -13,17 +13,19 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NoReturn
 
 from dphist import leftovers
 from dphist.commands import ending
 from dphist.commands.configuration.expanding import expanded
 from dphist.commands.in_options import in_options
-from dphist.commands.options import UsageError
+from dphist.commands.options import UsageError, known_options
+from dphist.commands.printing import complain
 from dphist.commands.registry import parsed
 from dphist.commands.resources import run_command
 from dphist.errors import BudgetError, ColumnError, DphistError, LedgerError, ParameterError
+from dphist.visible import visible
 
 REFUSED = 3
 """Exit code of what costs more than a ledger has left."""
@@ -32,7 +34,7 @@ REFUSED = 3
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     ending.note("")
-    known: Collection[str] = ()
+    known: Mapping[str, str] = {}
     typed: Collection[str] = ()
     try:
         with _stopping_cleanly():
@@ -42,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             options.configuration = words.configuration
             if words.path is not None:
                 options.config = words.path
-            known, typed = vars(options).keys(), _typed(options)
+            known, typed = known_options(options), _typed(options)
             leftovers.remove_abandoned()
             run_command(options)
             if sys.stdout is not None:  # None where the caller closed it
@@ -101,12 +103,13 @@ def _stopping_cleanly() -> Iterator[None]:
 
 
 def _typed(options: argparse.Namespace) -> list[str]:
-    """Return the texts that were given to options, alone or in lists."""
-    given = [value if isinstance(value, list) else [value] for value in vars(options).values()]
-    return [value for values in given for value in values if isinstance(value, str)]
+    """Return the texts that were given to options, alone or in lists; not the kind of a plan."""
+    held = [value for name, value in vars(options).items() if name != "kind"]
+    given = [value if isinstance(value, list) else [value] for value in held]
+    return [visible(value) for values in given for value in values if isinstance(value, str)]
 
 
 def _fail(message: str, code: int) -> int:
     ending.settle()  # a signal now would add a second line
-    print(f"dphist: {ending.with_note(message)}", file=sys.stderr)
+    complain(f"dphist: {ending.with_note(message)}")
     return code

@@ -2,12 +2,18 @@
 
 Every error a user can see is a `DphistError`. A message names the parameter or column and what is
 expected. It never shows a value from the data, because error messages are published without noise
-(in logs, tickets, screenshots).
+(in logs, tickets, screenshots). Names of files and columns may be anything: what cannot be printed
+is escaped, for a terminal would obey it.
 """
+
+from dphist.visible import visible
 
 
 class DphistError(Exception):
-    """Base class of all errors of this library."""
+    """Base class of all errors of this library; its message may have several lines."""
+
+    def __init__(self, *lines: str) -> None:
+        super().__init__("\n".join(map(visible, lines)))
 
 
 class ParameterError(DphistError, ValueError):

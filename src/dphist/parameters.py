@@ -1,10 +1,14 @@
 """Exact conversion and range checks of numeric parameters.
 
 A privacy parameter is held as a `Fraction`, so that the guarantee and the sampler use the same
-number. A float means its shortest decimal: 0.1 is 1/10.
+number. A float means its shortest decimal: 0.1 is 1/10. Text is read by one grammar, in Python, on
+the command line and in files: digits 0 to 9 with an optional sign, point and exponent, or a
+fraction of two whole numbers. What Python's own parsers take beyond this, such as "1_0", spaces,
+digits of other scripts, "nan" and "infinity", is refused: a person may read another number.
 """
 
 import math
+import re
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from numbers import Integral, Rational, Real
@@ -15,9 +19,43 @@ from dphist.errors import ParameterError
 Exact: TypeAlias = int | float | str | Fraction | Decimal
 
 # Exact arithmetic on longer numbers ("1e999999999") would not end.
-_MOST_DIGITS = 400
+MOST_DIGITS = 400
 # Longer numbers are refused when a saved file is read.
 _LONGEST = 10**150
+_DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_FRACTION = re.compile(r"([+-]?[0-9]+)/([0-9]+)")
+_WHOLE = re.compile(r"[+-]?[0-9]+")
+
+
+def number_of_text(text: str) -> Fraction | None:
+    """Return the number that a text writes; None for other text.
+
+    None also stands for a number of more than 400 digits, written out or by its exponent.
+
+    >>> number_of_text("-2.5e1"), number_of_text("1/3"), number_of_text("1_0")
+    (Fraction(-25, 1), Fraction(1, 3), None)
+    """
+    if len(text) > MOST_DIGITS:
+        return None
+    try:
+        if parts := _FRACTION.fullmatch(text):
+            return Fraction(int(parts[1]), int(parts[2]))
+        decimal = Decimal(text) if _DECIMAL.fullmatch(text) else None
+    except (InvalidOperation, ZeroDivisionError):
+        return None
+    if decimal is None or abs(decimal.adjusted()) > MOST_DIGITS:
+        return None
+    return Fraction(decimal)
+
+
+def whole_of_text(text: str) -> int | None:
+    """Return the whole number that a text writes, of at most 400 digits; None for other text.
+
+    >>> whole_of_text("10"), whole_of_text("1_0"), whole_of_text("1e1")
+    (10, None, None)
+    """
+    is_whole = len(text) <= MOST_DIGITS and _WHOLE.fullmatch(text)
+    return int(text) if is_whole else None
 
 
 def exact_number(value: Exact, name: str) -> Fraction:
@@ -31,32 +69,19 @@ def exact_number(value: Exact, name: str) -> Fraction:
     >>> exact_number(0.1, "epsilon"), exact_number("1/3", "epsilon")
     (Fraction(1, 10), Fraction(1, 3))
     """
-    problem = ParameterError(f"{name} must be a finite number, for example 1, 0.5 or '1/3'")
-    if isinstance(value, bool):
-        raise problem
-    if isinstance(value, Rational):
+    if isinstance(value, Rational) and type(value) is not bool:
         return Fraction(int(value.numerator), int(value.denominator))
-    text = str(value).strip()
-    if not isinstance(value, str | float | Decimal):
-        # NumPy scalars, and others that look like one, print as numbers.
-        if not hasattr(value, "dtype") or getattr(value, "ndim", 0) != 0:
-            raise problem
-        if getattr(value.dtype, "kind", "") not in "iuf":
-            raise problem
-    if len(text) > _MOST_DIGITS:
-        raise problem
-    numerator, slash, denominator = text.partition("/")
-    try:
-        if slash:
-            if not denominator.strip().isdecimal():
-                raise problem
-            return Fraction(int(numerator), int(denominator))
-        decimal = Decimal(text)
-    except (InvalidOperation, ValueError, ZeroDivisionError):
-        raise problem from None
-    if not decimal.is_finite() or abs(decimal.adjusted()) > _MOST_DIGITS:
-        raise problem
-    return Fraction(decimal)
+    # NumPy scalars, and others that look like one, print as numbers.
+    of_numpy = getattr(value, "ndim", None) == 0
+    of_numpy = of_numpy and getattr(getattr(value, "dtype", None), "kind", "") in "iuf"
+    number = None
+    if of_numpy or isinstance(value, str | float | Decimal):
+        number = number_of_text(str(value))
+    if number is not None:
+        return number
+    if isinstance(value, str) and len(value) > MOST_DIGITS:
+        raise ParameterError(f"{name} must be a number of at most {MOST_DIGITS} digits")
+    raise ParameterError(f"{name} must be a finite number, for example 1, 0.5 or '1/3'")
 
 
 def positive_number(value: Exact, name: str, most: int = 10**9) -> Fraction:

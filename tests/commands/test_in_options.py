@@ -7,7 +7,7 @@ import pytest
 
 import dphist as dh
 from dphist.cli import main
-from dphist.commands.in_options import in_options
+from dphist.commands.in_options import in_options, options_of
 
 KNOWN = {"epsilon", "delta", "null_users", "max_labels", "delimiter", "column", "label", "user"}
 
@@ -30,8 +30,8 @@ KNOWN = {"epsilon", "delta", "null_users", "max_labels", "delimiter", "column", 
     ],
 )
 def test_parameters_become_options_and_names_stay(said: str, typed: str) -> None:
-    assert in_options(said, KNOWN) == typed
-    assert in_options(said, ()) == said
+    assert in_options(said, options_of(KNOWN)) == typed
+    assert in_options(said, {}) == said
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_parameters_become_options_and_names_stay(said: str, typed: str) -> None
     ],
 )
 def test_what_was_typed_stays_as_it_was(said: str, typed: list[str]) -> None:
-    assert in_options(said, KNOWN, typed) == said
+    assert in_options(said, options_of(KNOWN), typed) == said
 
 
 ROWS = "who;drug;n\n1;a;2\n;b;3\n1;;1\n"

@@ -70,8 +70,6 @@ def public_profile(total: int | None, shape: Shape, otherwise: Profile | None = 
         older release. A profile is refused: the error on the data's own would itself leak.
     otherwise : the profile if neither is given.
     """
-    if total is None and otherwise is not None and shape == 1:
-        return otherwise
     if isinstance(shape, Release):
         if total is not None:
             raise ParameterError("total must be omitted where shape is a release, which has one")
@@ -79,6 +77,8 @@ def public_profile(total: int | None, shape: Shape, otherwise: Profile | None = 
             raise ParameterError("shape must be a release of an anonymized histogram")
         return shape.value
     exponent = positive_number(shape, "shape")
+    if total is None and otherwise is not None and exponent == 1:
+        return otherwise
     if not _LEAST_EXPONENT <= exponent <= _MOST_EXPONENT:
         raise ParameterError(
             f"shape must be a release or an exponent from {_LEAST_EXPONENT} to {_MOST_EXPONENT}"

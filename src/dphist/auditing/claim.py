@@ -67,7 +67,7 @@ def claim_of(mechanism: Any, epsilon: Exact | None, delta: Exact) -> Claim:
     ParameterError
         If epsilon or delta are out of range, or missing and the mechanism does not say them.
     """
-    off = probability(delta, "delta") if delta else Fraction(0)
+    off = probability(delta, "delta")
     if epsilon is not None:
         stated = exact_number(epsilon, "epsilon")
         if stated < 0:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import IO, Any, cast
 
 from dphist.errors import ParameterError
+from dphist.foreign import read_json
 
 _PIECE = 65536
 _AT_ONCE = getattr(select, "PIPE_BUF", 512)  # bytes that a pipe takes whole, if it takes any
@@ -179,6 +180,6 @@ class LineProgram:
 def _json(line: bytes) -> Any:
     text = line.decode(errors="replace")
     try:
-        return json.loads(text)
+        return read_json(text)
     except ValueError:
         return text

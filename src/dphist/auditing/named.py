@@ -76,7 +76,10 @@ def named(
     off = asked.pop("delta", None) if delta is None else delta
     asked.pop("delta", None)
     return calibrate(
-        _made(found), epsilon=1 if epsilon is None else epsilon, delta=off or 0, **asked
+        _made(found),
+        epsilon=1 if epsilon is None else epsilon,
+        delta=0 if off is None else off,
+        **asked,
     )
 
 

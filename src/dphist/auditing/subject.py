@@ -10,6 +10,7 @@ from typing import Any
 from dphist.auditing.line_program import LineProgram
 from dphist.auditing.stream_runs import run_of_stream
 from dphist.errors import ParameterError
+from dphist.foreign import read_json
 from dphist.mechanism import Mechanism
 from dphist.streams import ContinualMechanism
 
@@ -61,7 +62,7 @@ def command(words: Sequence[str], *, lines: bool = False) -> Run:
         text = json.dumps(data)
         done = subprocess.run(program, input=text, capture_output=True, text=True, check=False)  # noqa: S603
         try:
-            printed = json.loads(done.stdout)
+            printed = read_json(done.stdout)
         except ValueError:
             printed = done.stdout
         if done.returncode or done.stderr:

@@ -22,6 +22,8 @@ from dphist.errors import ColumnError
 from dphist.report import words
 from dphist.tables.engine.progress import Progress
 
+_CALLED = {"total": "--expect-total", "shape": "--expect-shape"}
+
 
 def add_anonymize(commands: Commands, summary: str) -> None:
     """Add the command; the list of commands shows the summary."""
@@ -40,7 +42,7 @@ def add_anonymize(commands: Commands, summary: str) -> None:
         ),
         allow_abbrev=False,
     )
-    command.set_defaults(run=_anonymize)
+    command.set_defaults(run=_anonymize, called=_CALLED)
     add_file(command)
     command.add_argument(
         "--epsilon",

@@ -18,8 +18,10 @@ from dphist.auditing.pipelines import everything
 from dphist.auditing.result import AuditResult
 from dphist.auditing.subject import command
 from dphist.commands.ending import settle
-from dphist.commands.options import Commands, UsageError, named_value
+from dphist.commands.options import Commands, UsageError, decimal, named_value, parts_of
+from dphist.commands.printing import complain, say
 from dphist.errors import DphistError, OutputFileError, ParameterError
+from dphist.foreign import read_json, read_text
 from dphist.report.audit.page import audit_html
 
 
@@ -85,10 +87,10 @@ def add_audit(commands: Commands, summary: str) -> None:
         metavar="JSON",
         help='file with pairs of data: [[ONE, OTHER], ...] or [["name", ONE, OTHER], ...]',
     )
-    runs.add_argument("--seconds", type=float, default=60, help="how long (default: 60)")
+    runs.add_argument("--seconds", type=decimal, default=60, help="how long (default: 60)")
     runs.add_argument(
         "--confidence",
-        type=float,
+        type=decimal,
         default=0.999,
         help="probability that a correct mechanism, or with --all any, is not refuted (default: "
         "0.999)",
@@ -126,12 +128,12 @@ def _audit(options: argparse.Namespace) -> None:
         result = _audited(options, name, share, 1 - (1 - options.confidence) / len(names))
         found.append(result)
         if not options.json and not options.quiet:
-            print(f"{_short(result) if options.all else result}\n", flush=True)
+            say(f"{_short(result) if options.all else result}\n", flush=True)
         if result.stopped == "interrupted":
             break
     if options.json:
         content: Any = [json.loads(each.to_json()) for each in found]
-        print(json.dumps(content if options.all else content[0]))
+        say(json.dumps(content if options.all else content[0]))
     if options.report is not None:
         write_text(options.report, audit_html(found))
     _end(found)
@@ -202,14 +204,14 @@ def _audited(
         audited,
         _pairs(options.neighbours),
         epsilon=None if from_class else options.epsilon,
-        delta=0 if from_class else options.delta or 0,
+        delta=0 if from_class or options.delta is None else options.delta,
         layers=layers,
         **shared,
     )
 
 
 def _layers(text: str) -> list[str]:
-    asked = [each.strip() for each in text.split(",")]
+    asked = parts_of(text)
     if not set(asked) <= set(LAYERS):
         raise UsageError(f"--layers must be some of {', '.join(LAYERS)}, with commas between")
     return asked
@@ -217,16 +219,17 @@ def _layers(text: str) -> list[str]:
 
 def _tell(text: str) -> None:
     if sys.stderr is not None and sys.stderr.isatty():
-        print(text, file=sys.stderr)
+        complain(text)
 
 
 def _pairs(path: str | None) -> Any:
     if path is None:
         return None
     try:
-        with open(path, encoding="utf-8") as file:  # noqa: PTH123 - a path as given
-            return json.load(file)
+        return read_json(read_text(Path(path).read_bytes()))
     except FileNotFoundError:
         raise UsageError(f"{path} does not exist") from None
-    except (OSError, ValueError):
-        raise ParameterError(f"neighbours must be JSON that can be read: see {path}") from None
+    except OSError:
+        raise ParameterError(f"neighbours must be a file that can be read: see {path}") from None
+    except ValueError as error:
+        raise ParameterError(f"neighbours must be a file of JSON: {path}: {error}") from None

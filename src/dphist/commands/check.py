@@ -5,6 +5,7 @@ import json
 
 from dphist.commands.ending import settle
 from dphist.commands.options import Commands, UsageError
+from dphist.commands.printing import say
 from dphist.errors import DphistError
 from dphist.planning.check import Verdict, check
 from dphist.planning.plan import Plan
@@ -57,11 +58,11 @@ def _check(options: argparse.Namespace) -> None:
         )
     found = check(Release.load(options.file), plan)
     if options.json:
-        print(json.dumps({"plan": plan.digest, "criteria": [_shown(each) for each in found]}))
+        say(json.dumps({"plan": plan.digest, "criteria": [_shown(each) for each in found]}))
     elif not options.quiet:
-        print(f"{options.file} against the plan {plan.digest}")
+        say(f"{options.file} against the plan {plan.digest}")
         for each in found:
-            print(f"  {_SAYS[each.holds]}: {each.criterion.text} ({each.said})")
+            say(f"  {_SAYS[each.holds]}: {each.criterion.text} ({each.said})")
     missed = sum(each.holds is False for each in found)
     undecided = sum(each.holds is None for each in found)
     if missed:

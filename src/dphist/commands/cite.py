@@ -4,6 +4,7 @@ import argparse
 
 from dphist.commands.ending import settle
 from dphist.commands.options import Commands
+from dphist.commands.printing import say
 from dphist.release.release import Release
 from dphist.report.citation import citation
 
@@ -21,5 +22,5 @@ def add_cite(commands: Commands, summary: str) -> None:
 
 
 def _cite(options: argparse.Namespace) -> None:
-    print(citation(Release.load(options.file)), end="")
+    say(citation(Release.load(options.file)), end="")
     settle()

@@ -15,7 +15,8 @@ from typing import Any
 from dphist.atomic_files import check_distinct, check_output_path, staged_outputs
 from dphist.commands import ending
 from dphist.commands.compare_inputs import data_of, mechanisms_of
-from dphist.commands.options import Commands, UsageError, whole
+from dphist.commands.options import Commands, UsageError, decimal, whole
+from dphist.commands.printing import complain, say
 from dphist.commands.resources import add_resources
 from dphist.comparing.compare import compare
 from dphist.comparing.comparison import Comparison
@@ -86,13 +87,13 @@ def add_compare(commands: Commands, summary: str) -> None:
     )
     measured.add_argument(
         "--seconds",
-        type=float,
+        type=decimal,
         default=60,
         help="time for everything; what does not end in time is left out (default: 60)",
     )
     measured.add_argument(
         "--target",
-        type=float,
+        type=decimal,
         default=0.05,
         help="standard error over error at which a cell is finished (default: 0.05)",
     )
@@ -183,12 +184,12 @@ def _compare(options: argparse.Namespace) -> None:
     _write(found, options)
     ending.settle()
     if options.json:
-        print(json.dumps(_content(found)))
+        say(json.dumps(_content(found)))
     elif not options.quiet:
-        print(comparison_text(found))
+        say(comparison_text(found))
         for kind in ("output", "plot", "report"):
             if getattr(options, kind):
-                print(f"wrote {getattr(options, kind)}")
+                say(f"wrote {getattr(options, kind)}")
     if found.stopped == "interrupted":
         kept = f"in {options.output}" if options.output else "shown"
         raise ending.Interrupted(f"interrupted; what was measured is {kept}")
@@ -219,9 +220,12 @@ def _check(options: argparse.Namespace) -> None:
         raise UsageError(f"--{given[0]} needs --delta, such as 1e-6")
     if options.only and not options.mechanism:
         raise UsageError("--only needs --mechanism")
-    for name in _COLUMNS - _TAKEN[given[0]]:
+    taken = _TAKEN[given[0]] if options.label is not None else {"label"}
+    for name in _COLUMNS - taken:
         if getattr(options, name) not in (None, 1 if name == "max_count" else None):
-            raise UsageError(f"--{name.replace('_', '-')} does not go with --{given[0]}")
+            without = "" if options.label is not None else " without --label"
+            option = f"--{name.replace('_', '-')}"
+            raise UsageError(f"{option} does not go with --{given[0]}{without}")
     file = getattr(options, given[0])
     if not Path(file).is_file():
         raise UsageError(f"{file} does not exist, or is not a file")
@@ -244,7 +248,7 @@ def _tell(options: argparse.Namespace, text: str) -> None:
         ending.say(f"interrupted; what was measured is in {options.output}")
     shown = not (options.quiet or options.json)
     if shown and sys.stderr is not None and sys.stderr.isatty():
-        print(text, file=sys.stderr, flush=True)
+        complain(text, flush=True)
 
 
 def _write(found: Comparison, options: argparse.Namespace) -> None:

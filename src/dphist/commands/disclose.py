@@ -9,6 +9,7 @@ from pathlib import Path
 from dphist.atomic_files import check_output_path, staged_outputs
 from dphist.commands.ledger.options import LEDGER, existing, is_file
 from dphist.commands.options import Commands, UsageError
+from dphist.commands.printing import say
 from dphist.commands.publishing import check_not_read, refusal
 from dphist.errors import OutputFileError
 from dphist.ledger import Ledger
@@ -67,12 +68,12 @@ def _disclose(options: argparse.Namespace) -> None:
     _check_output(options, options.output, [*options.releases, *([place] if place else [])])
     text = _entry(options, place)
     if options.output is None:
-        print(text, end="")
+        say(text, end="")
         return
     _write(options, options.output, text)
-    print(f"wrote {options.output} (a draft: read it, complete it, and hand it in)")
+    say(f"wrote {options.output} (a draft: read it, complete it, and hand it in)")
     if not _FILE_NAME.fullmatch(Path(options.output).name):
-        print("The registry takes names of a-z, 0-9 and _ only, such as county_drugs_2026.yaml.")
+        say("The registry takes names of a-z, 0-9 and _ only, such as county_drugs_2026.yaml.")
 
 
 def _entry(options: argparse.Namespace, place: str | None) -> str:
@@ -108,7 +109,7 @@ def _write_template(options: argparse.Namespace) -> None:
     _check_output(options, options.template, options.releases)
     shown = [Release.load(path).presentation for path in options.releases]
     _write(options, options.template, template(*shown))
-    print(f"wrote {options.template}: fill it in, then name it with --about")
+    say(f"wrote {options.template}: fill it in, then name it with --about")
 
 
 def _check_output(options: argparse.Namespace, path: str | None, inputs: Sequence[str]) -> None:

@@ -16,6 +16,7 @@ from types import FrameType
 from typing import NoReturn
 
 from dphist import leftovers
+from dphist.visible import visible
 
 NOTHING_WRITTEN = "interrupted; nothing was written"
 
@@ -114,8 +115,8 @@ def _end(number: int, _: FrameType | None) -> None:
         errors = _silenced()
         leftovers.remove_all()
         with contextlib.suppress(OSError):
-            line = f"dphist: {with_note(_line)}\n"
-            os.write(errors, _screen + line.encode(errors="backslashreplace"))
+            line = visible(f"dphist: {with_note(_line)}")
+            os.write(errors, _screen + line.encode(errors="backslashreplace") + b"\n")
     finally:
         os._exit(exit_code(number))
 

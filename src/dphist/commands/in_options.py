@@ -6,22 +6,22 @@ The library says `null_users="drop"` and `epsilon must be above 0`; a user of th
 
 import re
 import shlex
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
 
 _QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 _BEFORE = r"(?:raise|lower|give|shorten|lengthen|leave out)"
 
 
-def in_options(message: str, options: Collection[str], typed: Collection[str] = ()) -> str:
+def in_options(message: str, options: Mapping[str, str], typed: Collection[str] = ()) -> str:
     """Return a message with the parameters that are options of a command written as these.
 
     Parameters
     ----------
-    options : names as Python has them, such as ``null_users``.
+    options : options by the names of parameters, such as ``--null-users`` by ``null_users``.
     typed : what was typed as values, names of files and columns perhaps: these stay as they are,
         and so does whatever else has a slash in it.
 
-    >>> known = {"null_users", "epsilon", "delta", "delimiter", "column"}
+    >>> known = options_of(["null_users", "epsilon", "delta", "delimiter", "column"])
     >>> in_options('count them with null_users="drop"; see null_users', known)
     'count them with --null-users drop; see --null-users'
     >>> in_options("epsilon and delta are too small; raise epsilon", known)
@@ -43,27 +43,28 @@ def in_options(message: str, options: Collection[str], typed: Collection[str] = 
         rf"|(?P<verb>\b{_BEFORE} )(?P<after>{name})"
         rf"|(?P<long>{name})",
     )
-    return pattern.sub(lambda found: _as_option(found, name), message)
+    return pattern.sub(lambda found: _as_option(found, name, options), message)
 
 
-def _as_option(found: "re.Match[str]", name: str) -> str:
+def options_of(parameters: Iterable[str]) -> dict[str, str]:
+    """Return the options that are called as the parameters."""
+    return {name: f"--{name.replace('_', '-')}" for name in parameters}
+
+
+def _as_option(found: "re.Match[str]", name: str, options: Mapping[str, str]) -> str:
     parts = found.groupdict()
     if parts["key"]:
         value = parts["value"]
         bare = value[1:-1] if value[0] in "'\"" else value
-        return f"{_option(parts['key'])} {_typed(bare)}"
+        return f"{options[parts['key']]} {_typed(bare)}"
     if parts["typed"] or parts["quoted"]:
         return found[0]
     if parts["first"]:
-        return re.sub(name, lambda each: _option(each[0]), parts["first"])
+        return re.sub(name, lambda each: options[each[0]], parts["first"])
     if parts["after"]:
-        return f"{parts['verb']}{_option(parts['after'])}"
+        return f"{parts['verb']}{options[parts['after']]}"
     # A word without an underscore may be English.
-    return _option(parts["long"]) if "_" in parts["long"] else parts["long"]
-
-
-def _option(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
+    return options[parts["long"]] if "_" in parts["long"] else parts["long"]
 
 
 def _typed(value: str) -> str:

@@ -2,20 +2,28 @@
 
 import argparse
 import difflib
-import json
 import re
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
+from dphist.commands.in_options import options_of
+from dphist.foreign import read_json
+from dphist.parameters import MOST_DIGITS, number_of_text, whole_of_text
+from dphist.visible import visible
+
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
 
+_LARGEST = 10**300
 _NEGATIVE = re.compile(r"-([0-9.]|inf)")
 
 
 class UsageError(Exception):
-    """The command was typed wrongly; the message says how."""
+    """The command was typed wrongly; the message says how, and a second line where to read on."""
+
+    def __init__(self, *lines: str) -> None:
+        super().__init__("\n".join(map(visible, lines)))
 
 
 class Parser(argparse.ArgumentParser):
@@ -23,7 +31,25 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise a UsageError."""
-        raise UsageError(f"{message}\nSee '{self.prog} --help'.")
+        raise UsageError(message, f"See '{self.prog} --help'.")
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse, once no option is given twice: argparse would take the last one."""
+        self._refuse_repeated_options(sys.argv[1:] if args is None else args)
+        return super().parse_known_args(args, namespace)
+
+    def _refuse_repeated_options(self, words: Sequence[str]) -> None:
+        given = set()
+        for word in words:
+            if word == "--":
+                return
+            name = word.partition("=")[0] if word.startswith("--") else word[:2]
+            action = None if " " in word[:3] else self._option_string_actions.get(name)
+            if action in given:
+                self.error(f"{name} was given twice: leave one of them out")
+            takes_one = action is not None and action.nargs != 0
+            if takes_one and not isinstance(action, argparse._AppendAction):
+                given.add(action)
 
     def _print_message(self, message: str, file: "SupportsWrite[str] | None" = None) -> None:
         """Print help or the version; argparse would drop an error, such as of a full disk."""
@@ -63,15 +89,42 @@ class CommandParser(Parser):
             self.error(f"there is no option {name}{meant[0] if meant else ''}")
 
 
+def parts_of(text: str) -> list[str]:
+    """Return values with commas between them, each perhaps with spaces before it.
+
+    >>> parts_of("0.1, 1,1/2")
+    ['0.1', '1', '1/2']
+    """
+    return re.split(", *", text)
+
+
 Commands: TypeAlias = "argparse._SubParsersAction[CommandParser]"
+
+
+def known_options(options: argparse.Namespace) -> dict[str, str]:
+    """Return the options of a command by the names of parameters, which errors have.
+
+    A command whose option is called otherwise than the parameter has this among its defaults, as
+    ``called``.
+    """
+    return {**options_of(vars(options)), **getattr(options, "called", {})}
 
 
 def whole(text: str) -> int:
     """Read a whole number."""
-    try:
-        return int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError("must be a whole number") from None
+    number = whole_of_text(text)
+    if number is None:
+        longest = f" of at most {MOST_DIGITS} digits" if len(text) > MOST_DIGITS else ""
+        raise argparse.ArgumentTypeError(f"must be a whole number{longest}")
+    return number
+
+
+def decimal(text: str) -> float:
+    """Read a number."""
+    number = number_of_text(text)
+    if number is None or not abs(number) <= _LARGEST:
+        raise argparse.ArgumentTypeError("must be a number, such as 1 or 0.5")
+    return float(number)
 
 
 def named_value(text: str) -> tuple[str, Any]:
@@ -84,7 +137,7 @@ def named_value(text: str) -> tuple[str, Any]:
     if not found or not name.isidentifier():
         raise UsageError("--set must be NAME=VALUE, such as max_labels=3")
     try:
-        return name, json.loads(value)
+        return name, read_json(value) if value == value.strip() else value
     except ValueError:
         return name, value
 

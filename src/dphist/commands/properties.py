@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from dphist.commands.options import Commands, UsageError, add_delimiter, whole
+from dphist.commands.options import Commands, UsageError, add_delimiter, parts_of, whole
+from dphist.commands.printing import say
 from dphist.data.profile import Profile
 from dphist.parameters import Exact
 from dphist.properties.resampling import RESAMPLES
@@ -90,7 +91,7 @@ def _properties(options: argparse.Namespace) -> None:
         base=math.e if options.base == "e" else options.base,
         resamples=options.resamples,
     )
-    print(json.dumps(_as_json(source, found)) if options.json else _text(source, found, options))
+    say(json.dumps(_as_json(source, found)) if options.json else _text(source, found, options))
 
 
 def _read(name: str, delimiter: str | None) -> Source:
@@ -111,7 +112,7 @@ def _read(name: str, delimiter: str | None) -> Source:
 def _extra(text: str | None) -> list[Exact] | None:
     if text is None:
         return None
-    parts: list[Exact] = [part.strip() for part in text.split(",")]
+    parts: list[Exact] = [*parts_of(text)]
     if "" in parts:
         raise UsageError("--extra needs numbers with commas between them, such as 1/2,1,2")
     return parts

@@ -16,6 +16,7 @@ from dphist.commands import ending
 from dphist.commands.ledger.options import is_file, place_to_pay
 from dphist.commands.options import UsageError
 from dphist.commands.presenting import presented
+from dphist.commands.printing import say
 from dphist.errors import DphistError, OutputFileError
 from dphist.release.release import Release
 from dphist.report import report_html
@@ -208,16 +209,16 @@ def _announce(
     if options.json:
         if options.output:
             told = {**kind_of(release).as_json(in_own_words(release)), **shown, "wrote": paths}
-            print(json.dumps(told), flush=True)
+            say(json.dumps(told), flush=True)
         else:
-            print(release.to_json().rstrip(), flush=True)
+            say(release.to_json().rstrip(), flush=True)
         return
     if options.output is None:
-        print(summary_text(release))
+        say(summary_text(release))
     else:
-        print(f"Released under {kind_of(release).cost(release)}.")
+        say(f"Released under {kind_of(release).cost(release)}.")
     for line in said:
-        print(line)
+        say(line)
     say_written(paths)
     if sys.stdout is not None:
         sys.stdout.flush()
@@ -226,14 +227,14 @@ def _announce(
 def say_written(paths: dict[str, str]) -> None:
     """Print what was written where."""
     for kind, path in paths.items():
-        print(f"wrote {path} ({kind})")
+        say(f"wrote {path} ({kind})")
 
 
 def say_in_the_way(options: argparse.Namespace) -> None:
     """Print, in a dry run, that the run itself would be refused for its outputs."""
     found = in_the_way(options)
     if found:
-        print(f"It would be refused: {refusal(found)}.")
+        say(f"It would be refused: {refusal(found)}.")
 
 
 @contextlib.contextmanager

@@ -1,12 +1,11 @@
 """dphist ranges: how many records lie in any range of a column."""
 
 import argparse
-import math
-import re
+from fractions import Fraction
 from typing import Any
 
 from dphist.commands.meanings import help_of
-from dphist.commands.options import Commands, UsageError, add_file, add_outputs, whole
+from dphist.commands.options import Commands, UsageError, add_file, add_outputs, parts_of, whole
 from dphist.commands.publishing import release_file
 from dphist.commands.records import (
     add_records_dry_run,
@@ -20,6 +19,7 @@ from dphist.commands.records import (
 )
 from dphist.data.axis.axis import Axis
 from dphist.data.binned_counts import bin_counts
+from dphist.parameters import number_of_text, whole_of_text
 from dphist.ranges import (
     AdaptiveTree,
     HierarchicalTree,
@@ -30,7 +30,7 @@ from dphist.report import words
 from dphist.report.delta_words import Number
 from dphist.report.ranges import words as ranges_words
 
-_WHOLE = re.compile(r"[+-]?[0-9]{1,300}")
+_INFINITE = ("inf", "+inf", "-inf")
 _PUBLIC = (
     "edges are published with the release, so they must be fixed without looking at the data: "
     "give --edges 0,18,65,120, or --start 2024-01-01 --stop 2025-01-01 --width 1d"
@@ -56,7 +56,7 @@ def add_ranges(commands: Commands, summary: str) -> None:
         ),
         allow_abbrev=False,
     )
-    command.set_defaults(run=_ranges)
+    command.set_defaults(run=_ranges, called={"total": "--expect-total"})
     add_file(command)
     command.add_argument(
         "--column", required=True, action="append", metavar="COLUMN", help="column that is binned"
@@ -173,21 +173,18 @@ def _bins_of(options: argparse.Namespace) -> dict[str, list[Any]]:
 
 def _edges_of(text: str) -> list[Any]:
     """Read edges: all of them numbers, or all of them as text."""
-    texts = [part.strip() for part in text.split(",")]
+    texts = parts_of(text)
     values = [_value_of(part) for part in texts]
     return texts if any(isinstance(value, str) for value in values) else values
 
 
-def _value_of(text: str) -> int | float | str:
-    """Read a number; leave everything else, dates and times, as text."""
-    if _WHOLE.fullmatch(text):
-        return int(text)
-    try:
-        number = float(text)
-    except ValueError:
-        return text
-    too_large = math.isinf(number) and "inf" not in text.lower()
-    return text if too_large or "_" in text else number
+def _value_of(text: str) -> int | float | Fraction | str:
+    """Read a number, or that an edge is infinite; leave everything else, such as dates, as text."""
+    if text in _INFINITE:
+        return float(text)
+    whole_number = whole_of_text(text)
+    number = number_of_text(text) if whole_number is None else whole_number
+    return text if number is None else number
 
 
 def _axes(bins: dict[str, list[Any]]) -> list[Axis]:

@@ -10,6 +10,7 @@ from dphist.commands.ledger.quoting import quote
 from dphist.commands.meanings import help_of
 from dphist.commands.options import UsageError, add_dry_run, whole
 from dphist.commands.presenting import add_presentation, add_unit_option, check_presentation
+from dphist.commands.printing import say
 from dphist.commands.publishing import Protected, in_the_way, say_in_the_way
 from dphist.commands.resources import add_resources, space_of
 from dphist.commands.user_unit import user_unit
@@ -142,13 +143,13 @@ def print_dry_run(
             "expected_error": {str(guess): error for guess, error in errors.items()},
             "refused_outputs": in_the_way(options),
         }
-        print(json.dumps(content))
+        say(json.dumps(content))
         return
-    print(f"Guarantee: {guarantee}, for {unit}.")
+    say(f"Guarantee: {guarantee}, for {unit}.")
     for line in (*said, *space[0], *quoted.said):
-        print(line)
+        say(line)
     say_in_the_way(options)
-    print("FILE was not opened.")
+    say("FILE was not opened.")
 
 
 def _way_of(options: argparse.Namespace) -> str:

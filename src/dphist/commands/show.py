@@ -1,11 +1,11 @@
 """dphist show: a saved release again."""
 
 import argparse
-import sys
 
 from dphist.commands.ledger.options import LEDGER, existing, is_file, place_of
 from dphist.commands.options import Commands, UsageError, add_outputs
 from dphist.commands.presenting import add_presentation, add_unit_option, check_presentation
+from dphist.commands.printing import complain
 from dphist.commands.publishing import check_paths, publish
 from dphist.release.release import Release
 from dphist.report.disclosure.errata import errata_in_words
@@ -61,4 +61,4 @@ def _publish(release: Release, options: argparse.Namespace) -> None:
     publish(release, options)
     if options.json or options.quiet:
         for text in errata_in_words(release):
-            print(f"dphist: {text}", file=sys.stderr)
+            complain(f"dphist: {text}")

@@ -4,7 +4,6 @@ import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -176,11 +175,8 @@ def _measured(
 
 def _asked(epsilons: Any) -> list[tuple[Fraction, Any]]:
     """Return exact epsilons, largest first, with each as mechanisms get it."""
-    each = (
-        [epsilons]
-        if isinstance(epsilons, str | float | int | Fraction | Decimal)
-        else list(epsilons)
-    )
+    several = isinstance(epsilons, Iterable) and not isinstance(epsilons, str | bytes)
+    each = list(epsilons) if several else [epsilons]
     found = {positive_number(one, "epsilons"): _as_number(one) for one in each}
     if not found:
         raise ParameterError("epsilons must hold at least one number above 0")

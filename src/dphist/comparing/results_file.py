@@ -14,8 +14,9 @@ from typing import Any
 from dphist.comparing.case import Measure
 from dphist.comparing.comparison import NOTICE, ComparedRow, LeftOut
 from dphist.comparing.measuring import Measured
-from dphist.errors import DphistError, OutputFileError, ParameterError
-from dphist.parameters import decimal_text, exact_number
+from dphist.errors import OutputFileError, ParameterError
+from dphist.foreign import read_json, read_text
+from dphist.parameters import decimal_text, exact_number, number_of_text, whole_of_text
 
 FORMAT = 1
 COLUMNS = (
@@ -77,11 +78,11 @@ def read_earlier(path: str | Path, settings: Mapping[str, Any]) -> Earlier:
         f"{path} is no result of a comparison that can be continued; name another output"
     )
     try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
-        held = json.loads(lines[1].removeprefix("# "))
+        lines = read_text(Path(path).read_bytes()).splitlines()
+        held = read_json(lines[1].removeprefix("# "))
         table = dropwhile(lambda line: line.startswith("# "), lines[2:])  # what was left out
         rows = tuple(map(_row, csv.DictReader(table, strict=True)))
-    except (OSError, ValueError, KeyError, IndexError, TypeError, csv.Error, DphistError):
+    except (OSError, ArithmeticError, LookupError, TypeError, ValueError, csv.Error):
         raise no_file from None
     if not lines[0].startswith("# dphist compare") or not isinstance(held, dict):
         raise no_file
@@ -129,13 +130,19 @@ def _row(line: Mapping[str, str]) -> ComparedRow:
         epsilon=exact_number(line["epsilon"], "epsilon"),
         measure=line["measure"],
         unit=line["unit"],
-        error=float(line["error"]),
-        standard_error=float(doubt) if doubt else None,
-        runs=int(line["runs"]),
-        seconds=float(line["seconds"]),
+        error=_number(line["error"]),
+        standard_error=_number(doubt) if doubt else None,
+        runs=whole_of_text(line["runs"]) or 0,
+        seconds=_number(line["seconds"]),
         parameters=line["parameters"],
     )
-    numbers = (found.error, found.seconds, found.standard_error or 0.0)
-    if found.runs < 1 or not all(math.isfinite(number) and number >= 0 for number in numbers):
+    if found.runs < 1:
         raise ValueError("no row of a comparison")
     return found
+
+
+def _number(text: str) -> float:
+    number = number_of_text(text)
+    if number is None or number < 0:
+        raise ValueError("no number of a comparison")
+    return float(number)

@@ -22,6 +22,7 @@ from dphist.arrays import IntArray
 from dphist.atomic_files import staged_outputs
 from dphist.data.label_input import NULL_LABELS, NULL_USERS
 from dphist.errors import DataError, InputFileError, ParameterError
+from dphist.foreign import read_json
 from dphist.tables import LARGEST, redact_errors
 from dphist.tables.counting import cuts
 from dphist.tables.counting.cuts import MOST_PARTS, RULE, USER_TYPES, Cut
@@ -72,7 +73,7 @@ class Partial:
 
         def read() -> "Partial":
             table.validate(full=True)
-            head = json.loads(table.schema.metadata[_KEY])
+            head = read_json(table.schema.metadata[_KEY].decode())
             if not (_is_sound(head) and table.column_names == [_FIRST[head["kind"]], "count"]):
                 raise unfit
             first, count = table.columns

@@ -9,12 +9,18 @@ from typing import Any
 import pyarrow as pa
 
 from dphist.atomic_files import write_text
-from dphist.errors import ParameterError, ReleaseFileError
+from dphist.errors import ParameterError
 from dphist.parameters import decimal_text, exact_number
 from dphist.planning.columns import COLUMNS
 from dphist.planning.criteria import Criterion, criterion
 from dphist.planning.settings import SETTINGS
-from dphist.release.document import checked_document, checksum, unreadable, with_checksum
+from dphist.release.document import (
+    checked_document,
+    checksum,
+    read_document,
+    unreadable,
+    with_checksum,
+)
 from dphist.release.release import VERSION
 from dphist.release.tabular import Tabular
 
@@ -109,18 +115,13 @@ class Plan(Tabular):
         ReleaseFileError
             If the file is missing, damaged, edited or written by a later version.
         """
-        try:
-            text = Path(path).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError):
-            text = None
-        if text is None:
-            raise ReleaseFileError(f"{path} cannot be read as a plan; name a file dphist wrote")
-        return cls.from_json(text, str(path))
+        return cls.from_json(read_document(path, "plan"), str(path))
 
     @classmethod
     def from_json(cls, text: str, name: str = "the text") -> "Plan":
         """Read a plan from the text of `to_json`; error messages use `name`."""
         content = checked_document(text, name, "plan", FORMAT_VERSION, "make the plan again")
+        plan: Plan | None
         try:
             columns = tuple(content["columns"])
             plan = cls(
@@ -132,9 +133,11 @@ class Plan(Tabular):
                 criteria=tuple(criterion(each, content["kind"]) for each in content["criteria"]),
                 version=str(content["library_version"]),
             )
-        except (ParameterError, KeyError, TypeError, ValueError):
+            if plan.kind not in SETTINGS or not set(plan.columns) <= set(COLUMNS):
+                plan = None
+        except Exception:  # of whatever its parts may be
             plan = None
-        if plan is None or plan.kind not in SETTINGS or not set(plan.columns) <= set(COLUMNS):
+        if plan is None:
             raise unreadable(content, name, "plan")
         return plan
 

@@ -95,7 +95,8 @@ class PrivacyUnit:
 
     def times(self, members: int) -> "PrivacyUnit":
         """Return the unit of `members` such units together."""
-        return PrivacyUnit(self.who, members * self.at_most, self.bounds)
+        times = whole_number(members, "members", 1)
+        return PrivacyUnit(self.who, times * self.at_most, self.bounds)
 
     def named(self, text: str) -> "PrivacyUnit":
         """Return this unit of a mechanism under the name that the data give it.

@@ -4,9 +4,11 @@ import hashlib
 import json
 import re
 from importlib.metadata import version as installed_version
+from pathlib import Path
 from typing import Any
 
 from dphist.errors import ReleaseFileError
+from dphist.foreign import read_json, read_text
 
 VERSION = installed_version("dphist")
 
@@ -20,6 +22,25 @@ def checksum(content: dict[str, Any]) -> str:
 def with_checksum(content: dict[str, Any]) -> str:
     """Return the text of a document."""
     return json.dumps({**content, "checksum": checksum(content)}) + "\n"
+
+
+def read_document(path: str | Path, kind: str) -> str:
+    """Return the text of the file of a document.
+
+    Raises
+    ------
+    ReleaseFileError
+        If it is missing, cannot be read, or is not UTF-8.
+    """
+    problem = f"{path} cannot be read as a {kind}; name a file dphist wrote"
+    try:
+        content = Path(path).read_bytes()
+    except (OSError, ValueError):  # ValueError of a path that no system has
+        raise ReleaseFileError(problem) from None
+    try:
+        return read_text(content)
+    except ValueError as error:
+        raise ReleaseFileError(f"{problem}: {error}") from None
 
 
 def checked_format(text: str, name: str, kind: str, version: int) -> dict[str, Any]:
@@ -38,9 +59,11 @@ def checked_format(text: str, name: str, kind: str, version: int) -> dict[str, A
         If it is not.
     """
     try:
-        content = json.loads(text)
-    except (ValueError, RecursionError, TypeError):
+        content = read_json(text)
+    except (json.JSONDecodeError, TypeError, AttributeError):
         content = None
+    except ValueError as error:
+        raise ReleaseFileError(f"{name} cannot be read as a {kind}: {error}") from None
     if not isinstance(content, dict) or content.get("format") != f"dphist {kind}":
         raise ReleaseFileError(f"{name} is not a dphist {kind}, or it is cut short")
     found = content.get("format_version")

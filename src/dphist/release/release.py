@@ -17,12 +17,12 @@ from dphist.arrays import IntArray
 from dphist.atomic_files import write_text
 from dphist.data.label_counts import LabelCounts
 from dphist.data.profile import Profile
-from dphist.errors import DphistError, ParameterError, ReleaseFileError
+from dphist.errors import ParameterError
 from dphist.noise.for_tests import KNOWN_NOISE
 from dphist.privacy import ApproxDP, Guarantee, PrivacyUnit, PureDP, Target
 from dphist.release.described import construct, described, described_guarantee, guarantee_of
 from dphist.release.document import VERSION as VERSION
-from dphist.release.document import checked_document, unreadable, with_checksum
+from dphist.release.document import checked_document, read_document, unreadable, with_checksum
 from dphist.release.label_table import LabelTable
 from dphist.release.maker import Maker, Restoring, target_of
 from dphist.release.mechanisms import find_mechanism, known_in, package_of
@@ -240,13 +240,7 @@ class Release(Tabular):
             If the file is missing, damaged, edited or written by a later version, or the mechanism
             is of a package that is not installed or does not register it.
         """
-        try:
-            text = Path(path).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError):
-            text = None
-        if text is None:
-            raise ReleaseFileError(f"{path} cannot be read as a release; name a file dphist wrote")
-        return cls.from_json(text, name=str(path))
+        return cls.from_json(read_document(path, "release"), name=str(path))
 
     @classmethod
     def from_json(cls, text: str, name: str = "the text") -> "Release":
@@ -255,7 +249,7 @@ class Release(Tabular):
         find_mechanism(content, name)
         try:
             release = _decode(content)
-        except (DphistError, KeyError, TypeError, ValueError, AttributeError, OverflowError):
+        except Exception:  # of any library that makes sense of a part of it
             release = None
         if release is None:
             raise unreadable(content, name, "release")

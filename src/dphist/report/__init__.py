@@ -7,7 +7,7 @@ and writes into the user's home directory, which a command that draws nothing sh
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
-from dphist.errors import ParameterError
+from dphist.parameters import whole_number
 from dphist.release.presentation import Words
 from dphist.release.release import Release
 
@@ -72,10 +72,8 @@ def plot(release: Release, ax: Any = None, *, columns: int = 2) -> "Panels | Axe
 
     checked = in_own_words(checked_release(release))
     kind = kind_of(checked)
-    if ax is None and columns == 2:
+    if whole_number(columns, "columns", 1, 2) == 2 and ax is None:
         return kind.plot(checked)
-    if columns not in (1, 2):
-        raise ParameterError("columns must be 1 or 2")
     from dphist.report.plots import draw_below, draw_into
 
     charts = kind.charts(checked)

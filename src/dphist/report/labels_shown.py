@@ -9,9 +9,7 @@ import pyarrow.compute as pc
 from rich.cells import cell_len, set_cell_size
 
 from dphist.release.label_table import LabelTable
-
-_JOINERS = "\u200c\u200d"
-_LATIN = 0x24F  # the last character of Latin scripts
+from dphist.visible import visible
 
 
 def label_texts(value: LabelTable) -> list[str | None]:
@@ -31,19 +29,10 @@ def harmless(label: str, length: int) -> str:
     >>> harmless("a\\x1b[2Jb", 20), harmless("abcdef", 4), harmless("", 4)
     ('a\\\\x1b[2Jb', 'abc…', '""')
     """
-    seen = "".join(
-        c if c.isprintable() or _joins(label, at) else c.encode("unicode_escape").decode()
-        for at, c in enumerate(label[: length + 1])
-    )
+    seen = visible(label[: length + 1])
     if not seen.strip():
         return f'"{seen[:length]}"'
     return seen if len(seen) <= length and len(label) <= length else seen[: length - 1] + "…"
-
-
-def _joins(label: str, at: int) -> bool:
-    """Whether a character joins two others of no Latin script: parts of an emoji, or letters."""
-    beside = label[at - 1 : at] + label[at + 1 : at + 2]
-    return label[at] in _JOINERS and len(beside) == 2 and all(ord(c) > _LATIN for c in beside)
 
 
 def distinct_names(labels: Sequence[str], letters: int = 26) -> list[str]:

@@ -247,7 +247,7 @@ class ContinualMechanism(MechanismBase):
 
     def threshold_at(self, time: int) -> Fraction | None:
         """Return the threshold at a time, 1 to horizon: the same at all times if there is one."""
-        units = self.threshold_units_at(time)
+        units = self.threshold_units_at(whole_number(time, "time", 1, self.horizon))
         return None if units is None else Fraction(units, 2**self.counter.unit_bits)
 
     def threshold_units_at(self, time: int) -> int | None:
@@ -296,7 +296,8 @@ class ContinualMechanism(MechanismBase):
 
         Without a horizon, what is stated of the end of the stream would say little of its readings.
         """
-        return max(time, 1) if self.method == "unbounded" else None
+        last = whole_number(time, "time", 0)
+        return max(last, 1) if self.method == "unbounded" else None
 
     def half_width(self, level: float = LEVEL, time: int | None = None) -> int:
         """Return the smallest q at which a count's noise, rounded, is within q at any time.

@@ -102,5 +102,5 @@ def test_files_that_cannot_be_read_are_told(tmp_path: Path) -> None:
     with pytest.raises(dh.InputFileError, match=r"not valid TOML.*line 1"):
         read_about(bad)
     bad.write_bytes(b"name = '\xff'\n")
-    with pytest.raises(dh.InputFileError, match="cannot be read"):
+    with pytest.raises(dh.InputFileError, match="not valid TOML: it is not UTF-8"):
         read_about(bad)

@@ -15,7 +15,8 @@ from dphist.commands import ending
 from dphist.commands.configuration.arguments import arguments_of, check_defaults
 from dphist.commands.configuration.reading import Configuration, Section, read_configuration
 from dphist.commands.in_options import in_options
-from dphist.commands.options import Commands, UsageError
+from dphist.commands.options import Commands, UsageError, known_options
+from dphist.commands.printing import complain, say
 from dphist.commands.publishing import (
     Protected,
     check_not_read,
@@ -97,14 +98,14 @@ def _run(options: argparse.Namespace) -> None:
     done: list[str] = []
     for each in made:
         if not (options.quiet or options.json):
-            print(f"{'' if not done else chr(10)}[{each.section.name}]", flush=True)
+            say(f"{'' if not done else chr(10)}[{each.section.name}]", flush=True)
         ending.go_on()
         with _named(found, each, done):
             run_command(each.options)
         done.append(each.section.name)
     for each in prepared:
         if each not in made:
-            print(f"dphist: {_by_itself(found, each)}", file=sys.stderr)
+            complain(f"dphist: {_by_itself(found, each)}")
 
 
 def _by_itself(found: Configuration, each: _Prepared) -> str:
@@ -247,8 +248,10 @@ def _named(found: Configuration, each: _Prepared, done: list[str]) -> Iterator[N
     except (UsageError, DphistError) as error:
         text = str(error)
         if isinstance(error, DphistError) and not isinstance(error, BudgetError):
-            text = in_options(text, vars(each.options).keys())
+            text = in_options(text, known_options(each.options))
         made = f"; made before it: {', '.join(f'[{name}]' for name in done)}" if done else ""
         if not done and sys.stdout is not None:
             sys.stdout.flush()
-        raise type(error)(f"{found.path}: [{each.section.name}]: {text}{made}") from None
+        first, *more = text.split("\n")
+        said = f"{found.path}: [{each.section.name}]: {first}{made}"
+        raise type(error)(said, *more) from None

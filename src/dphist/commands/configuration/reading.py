@@ -1,7 +1,6 @@
 """Configuration files: TOML with a section for each release."""
 
 import hashlib
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 
 from dphist.commands.options import UsageError
 from dphist.commands.registry import RELEASING
+from dphist.foreign import read_toml
 
 DEFAULTS = "defaults"
 """The table whose keys hold for all sections, where their commands have such options."""
@@ -76,10 +76,9 @@ def read_configuration(path: str) -> Configuration:
     """
     content = _bytes_of(path)
     try:
-        read = tomllib.loads(content.decode("utf-8-sig"), parse_float=str)
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        where = "" if isinstance(error, UnicodeDecodeError) else f": {error}"
-        raise UsageError(f"{path} must be a TOML file (UTF-8){where}") from None
+        read = read_toml(content)
+    except ValueError as error:
+        raise UsageError(f"{path} must be a TOML file (UTF-8): {error}") from None
     defaults = read.pop(DEFAULTS, {})
     if not isinstance(defaults, dict):
         raise UsageError(f"{path}: {DEFAULTS} must be a table: write [{DEFAULTS}]")
@@ -92,6 +91,8 @@ def read_configuration(path: str) -> Configuration:
 
 
 def _section(path: str, name: str, held: Any, defaults: Mapping[str, Any]) -> Section:
+    if not name.isprintable():
+        raise UsageError(f"{path}: [{name}] must have a name without control characters")
     if not isinstance(held, dict):
         raise UsageError(
             f"{path}: {name} stands outside of a section; put it under one, or under [{DEFAULTS}]"

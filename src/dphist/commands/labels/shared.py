@@ -11,6 +11,7 @@ from dphist.commands.ledger.quoting import quote
 from dphist.commands.meanings import help_of
 from dphist.commands.options import UsageError, add_dry_run, add_file, whole
 from dphist.commands.presenting import add_presentation, add_unit_option, check_presentation
+from dphist.commands.printing import say
 from dphist.commands.publishing import Protected, in_the_way, release_file, say_in_the_way
 from dphist.commands.resources import add_resources, space_of
 from dphist.commands.user_unit import user_unit
@@ -235,30 +236,30 @@ def _print_dry_run(
         if options.expect_users is not None:
             shown["shares"] = {f"{c.chance:g}": c.count / options.expect_users for c in likely}
             shown["warnings"] = warnings_of(mechanism, number)
-        print(json.dumps(shown))
+        say(json.dumps(shown))
         return
-    print(f"Guarantee: {in_all(total)}, for {unit}.")
-    print(total_in_words(total, unit, number, mechanism.guarantee))
-    print(f"In zCDP: {mechanism.guarantee}.")
+    say(f"Guarantee: {in_all(total)}, for {unit}.")
+    say(total_in_words(total, unit, number, mechanism.guarantee))
+    say(f"In zCDP: {mechanism.guarantee}.")
     for line in labels_words.bounding_in_words(mechanism, provenance):
-        print(line)
-    print(f"Per label: {labels_words.per_label(mechanism)}.")
-    print(mechanism.description)
-    print(labels_words.threshold_in_words(mechanism))
+        say(line)
+    say(f"Per label: {labels_words.per_label(mechanism)}.")
+    say(mechanism.description)
+    say(labels_words.threshold_in_words(mechanism))
     if sums:
-        print(sums)
+        say(sums)
     for chance in likely:
-        print(labels_words.appearance_in_words(mechanism, chance))
+        say(labels_words.appearance_in_words(mechanism, chance))
         if options.expect_users is not None:
-            print(labels_words.share_of_users(chance, options.expect_users, noun))
+            say(labels_words.share_of_users(chance, options.expect_users, noun))
     if of:
-        print(of.sentence)
+        say(of.sentence)
     for line in _caps_in_words(mechanism, others):
-        print(line)
+        say(line)
     for line in (*space[0], *quoted.said):
-        print(line)
+        say(line)
     say_in_the_way(options)
-    print("FILE was not opened.")
+    say("FILE was not opened.")
 
 
 def _likely(mechanism: LabelsMechanism) -> int | None:

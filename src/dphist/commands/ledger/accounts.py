@@ -6,6 +6,7 @@ import json
 from dphist.commands.ledger.opening import opened
 from dphist.commands.ledger.options import add_budget, add_place, budget_of
 from dphist.commands.ledger.words import account_in_words
+from dphist.commands.printing import say
 from dphist.commands.user_unit import unit_of
 
 
@@ -28,6 +29,6 @@ def _open(options: argparse.Namespace) -> None:
         )
         (account,) = [each for each in ledger.accounts if each.name == options.account]
     if options.json:
-        print(json.dumps({"account": account.to_content()}))
+        say(json.dumps({"account": account.to_content()}))
         return
-    print(f"{account_in_words(account)}.")
+    say(f"{account_in_words(account)}.")

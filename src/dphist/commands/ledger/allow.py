@@ -5,6 +5,7 @@ import argparse
 from dphist.commands.ledger.opening import opened
 from dphist.commands.ledger.options import add_cap, add_place, add_signing_key, budget_of
 from dphist.commands.options import UsageError
+from dphist.commands.printing import say
 from dphist.ledger.charging import left_in_words
 
 
@@ -33,8 +34,8 @@ def _allow(options: argparse.Namespace) -> None:
     with opened(options) as ledger:
         ledger.allow(options.by, account=options.account, **amounts)
         if options.remove:
-            print(f"{options.by!r} has no cap any more.")
+            say(f"{options.by!r} has no cap any more.")
             return
         balance = ledger.balance(options.account, by=options.by)
     left = left_in_words(balance.budget, balance.totals)
-    print(f"{options.by!r} may spend {balance.budget} of {balance.account!r}; {left} is left.")
+    say(f"{options.by!r} may spend {balance.budget} of {balance.account!r}; {left} is left.")

@@ -4,6 +4,7 @@ import argparse
 
 from dphist.commands.ledger.opening import opened
 from dphist.commands.ledger.options import add_place, add_signing_key
+from dphist.commands.printing import say
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -18,4 +19,4 @@ def add(command: argparse.ArgumentParser) -> None:
 def _cancel(options: argparse.Namespace) -> None:
     with opened(options) as ledger:
         ledger.cancel(options.key)
-    print(f"The reservation {options.key!r} was canceled.")
+    say(f"The reservation {options.key!r} was canceled.")

@@ -4,6 +4,7 @@ import argparse
 
 from dphist.commands.ledger.opening import opened
 from dphist.commands.ledger.options import add_place, add_signing_key
+from dphist.commands.printing import say
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -19,4 +20,4 @@ def add(command: argparse.ArgumentParser) -> None:
 def _close(options: argparse.Namespace) -> None:
     with opened(options) as ledger:
         ledger.close_account(options.account, options.note)
-    print(f"The account {options.account!r} is closed: nothing more can be charged to it.")
+    say(f"The account {options.account!r} is closed: nothing more can be charged to it.")

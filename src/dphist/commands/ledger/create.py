@@ -13,6 +13,7 @@ from dphist.commands.ledger.options import (
     signing_key_of,
 )
 from dphist.commands.ledger.words import account_in_words
+from dphist.commands.printing import say
 from dphist.commands.user_unit import unit_of
 from dphist.ledger import Ledger
 
@@ -51,8 +52,8 @@ def _create(options: argparse.Namespace) -> None:
         (account,) = ledger.accounts
         if options.json:
             made = {"ledger": ledger.name, "id": ledger.id, "place": ledger.place}
-            print(json.dumps({**made, "account": account.to_content()}))
+            say(json.dumps({**made, "account": account.to_content()}))
             return
-        print(f"Made the ledger {ledger.name!r} at {ledger.place}.")
-        print(f"{account_in_words(account)}.")
-        print(f"Pay from it with --ledger {ledger.place}, or set {LEDGER}.")
+        say(f"Made the ledger {ledger.name!r} at {ledger.place}.")
+        say(f"{account_in_words(account)}.")
+        say(f"Pay from it with --ledger {ledger.place}, or set {LEDGER}.")

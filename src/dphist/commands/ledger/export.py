@@ -9,6 +9,7 @@ from dphist.commands.ledger.opening import opened
 from dphist.commands.ledger.options import add_place
 from dphist.commands.ledger.writing import add_overwrite, check_output, write_output
 from dphist.commands.options import UsageError
+from dphist.commands.printing import say
 from dphist.ledger.entries import Entry
 
 _MAKERS = {
@@ -39,4 +40,4 @@ def _export(options: argparse.Namespace) -> None:
     with opened(options) as ledger:
         entries: list[Entry] = list(ledger.entries())
     write_output(options.file, make(entries), options)
-    print(f"wrote {options.file} ({len(entries):,} {'entry' if len(entries) == 1 else 'entries'})")
+    say(f"wrote {options.file} ({len(entries):,} {'entry' if len(entries) == 1 else 'entries'})")

@@ -7,6 +7,7 @@ from dphist.commands.ledger.entries import entries_csv, entries_json, entries_te
 from dphist.commands.ledger.opening import opened
 from dphist.commands.ledger.options import add_place
 from dphist.commands.options import UsageError, whole
+from dphist.commands.printing import say
 from dphist.ledger.entries import Entry
 
 
@@ -34,13 +35,13 @@ def _log(options: argparse.Namespace) -> None:
         entries = [entry for entry in ledger.entries() if _is_wanted(entry, options)]
     entries = entries[-options.last :] if options.last else entries
     if options.json:
-        print(json.dumps(entries_json(entries)))
+        say(json.dumps(entries_json(entries)))
     elif options.csv:
-        print(entries_csv(entries), end="")
+        say(entries_csv(entries), end="")
     elif entries:
-        print(entries_text(entries), end="")
+        say(entries_text(entries), end="")
     else:
-        print("There are no such entries.")
+        say("There are no such entries.")
 
 
 def _is_wanted(entry: Entry, options: argparse.Namespace) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 from dphist.commands import ending
 from dphist.commands.ledger.opening import opened_at
 from dphist.commands.presenting import presentation_of
+from dphist.commands.printing import say
 from dphist.errors import DphistError
 from dphist.ledger import Deferred, Ledger
 from dphist.ledger.charging import left_in_words
@@ -131,7 +132,7 @@ def say_reserved(ledger: Ledger, options: argparse.Namespace) -> None:
         return
     entry = ledger.find(options.key).entry
     if options.json:
-        print(json.dumps({"reserved": options.key, "entry": entry}), flush=True)
+        say(json.dumps({"reserved": options.key, "entry": entry}), flush=True)
         return
-    print(f"Reserved for the key {options.key!r} as entry {entry} of the ledger {ledger.name!r}.")
-    print("No data were read. The same command without --reserve releases.", flush=True)
+    say(f"Reserved for the key {options.key!r} as entry {entry} of the ledger {ledger.name!r}.")
+    say("No data were read. The same command without --reserve releases.", flush=True)

@@ -10,6 +10,7 @@ from dphist.commands.ledger.opening import opened
 from dphist.commands.ledger.options import add_place
 from dphist.commands.ledger.price import ONLY_RHO, left_json
 from dphist.commands.options import UsageError, whole
+from dphist.commands.printing import say
 from dphist.errors import BudgetError
 from dphist.ledger import Ledger
 from dphist.ledger.charging import left_in_words
@@ -24,7 +25,7 @@ _GAUSSIAN = (
 )
 
 
-class _Asked(argparse.Action):
+class _Asked(argparse._AppendAction):
     """Collects releases: --epsilon and --rho begin one, --delta and --times belong to the last."""
 
     def __call__(
@@ -101,13 +102,13 @@ def _plan(options: argparse.Namespace) -> None:
     if options.json:
         shown = [{"fits": at < found.paid, **row} for at, row in enumerate(rows)]
         said = {"affordable": found.affordable, "ends_epsilons": found.ends_epsilons}
-        print(json.dumps({"account": name, **said, "releases": shown}))
+        say(json.dumps({"account": name, **said, "releases": shown}))
     else:
         _print(rows, found.paid)
         if found.ends_epsilons is not None:
-            print(f"Release {found.ends_epsilons + 1:,}: {ONLY_RHO}")
+            say(f"Release {found.ends_epsilons + 1:,}: {ONLY_RHO}")
         elif any(isinstance(release.guarantee, ApproxDP) for release in releases):
-            print(_GAUSSIAN)
+            say(_GAUSSIAN)
     if not found.affordable:
         raise BudgetError(
             f"{len(releases) - found.paid:,} of {len(releases):,} releases would be refused, from "
@@ -161,4 +162,4 @@ def _print(rows: Sequence[dict[str, Any]], paid: int) -> None:
         left(["left", *(row["words"] if fit else "" for row, fit in zip(rows, fits, strict=True))]),
         width=None,
     )
-    print("\n".join(lines))
+    say("\n".join(lines))

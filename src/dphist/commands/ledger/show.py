@@ -6,6 +6,7 @@ import json
 from dphist.commands.ledger.opening import opened
 from dphist.commands.ledger.options import add_place
 from dphist.commands.ledger.writing import add_overwrite, check_output, write_output
+from dphist.commands.printing import say
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -31,8 +32,8 @@ def _show(options: argparse.Namespace) -> None:
             write_output(options.report, ledger_html(ledger).encode(), options)
         if options.json:
             wrote = {} if options.report is None else {"wrote": {"report": options.report}}
-            print(json.dumps({**ledger_json(ledger), **wrote}))
+            say(json.dumps({**ledger_json(ledger), **wrote}))
             return
-        print(ledger_text(ledger), end="")
+        say(ledger_text(ledger), end="")
     if options.report is not None:
-        print(f"\nwrote {options.report} (report)")
+        say(f"\nwrote {options.report} (report)")

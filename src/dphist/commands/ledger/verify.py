@@ -5,6 +5,7 @@ import json
 
 from dphist.commands.ledger.opening import opened
 from dphist.commands.ledger.options import add_place
+from dphist.commands.printing import say
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -35,8 +36,8 @@ def _verify(options: argparse.Namespace) -> None:
     signed = options.public_key is not None
     if options.json:
         found = {"ledger": ledger.name, "id": ledger.id, "entries": entries, "hash": last.hash}
-        print(json.dumps({**found, "signed": signed}))
+        say(json.dumps({**found, "signed": signed}))
         return
     signatures = ", signatures included" if signed else " (signatures were not checked)"
-    print(f"Everything is right{signatures}: {entries:,} {'entry' if entries == 1 else 'entries'}.")
-    print(f"The last is of {last.time} with the hash {last.hash}.")
+    say(f"Everything is right{signatures}: {entries:,} {'entry' if entries == 1 else 'entries'}.")
+    say(f"The last is of {last.time} with the hash {last.hash}.")

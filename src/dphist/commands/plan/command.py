@@ -7,7 +7,15 @@ from typing import Any
 
 from dphist.atomic_files import staged_outputs
 from dphist.commands.labels.known_labels import HOLDS_LABELS, known_labels
-from dphist.commands.options import CommandParser, Commands, UsageError, add_outputs, whole
+from dphist.commands.options import (
+    CommandParser,
+    Commands,
+    UsageError,
+    add_outputs,
+    parts_of,
+    whole,
+)
+from dphist.commands.printing import say
 from dphist.commands.publishing import check_paths, outputs_of, say_written
 from dphist.commands.user_unit import unit_of
 from dphist.planning.make import plan
@@ -19,6 +27,13 @@ _KINDS = {
     "ranges": "how many records lie in any range",
     "anonymized": "how many labels have each count",
     "stream": "running counts of a stream of events",
+}
+_CALLED = {
+    "users": "--expect-users",
+    "total": "--expect-total",
+    "shape": "--expect-shape",
+    "labels": "--known-labels-count",
+    "max_events": "--max-events-per-user",
 }
 _MANY = "; several are compared: 1,10,50"
 
@@ -41,7 +56,7 @@ def add_plan(commands: Commands, summary: str) -> None:
             kind, help=what, description=f"Plan a release: {what}. No data are read.",
             allow_abbrev=False,
         )  # fmt: skip
-        added.set_defaults(run=_plan, kind=kind)
+        added.set_defaults(run=_plan, kind=kind, called=_CALLED)
         _add_shared(added)
         _ADD[kind](added)
         _add_written(added)
@@ -213,7 +228,7 @@ def _several(read: Callable[[str], Any]) -> Callable[[str], list[Any]]:
     """Return what reads values with commas between them."""
 
     def values(text: str) -> list[Any]:
-        return [read(part.strip()) for part in text.split(",")]
+        return [read(part) for part in parts_of(text)]
 
     return values
 
@@ -281,9 +296,9 @@ def _announce(made: Plan, paths: dict[str, str], options: argparse.Namespace) ->
     named = {"plan" if kind == "release" else kind: path for kind, path in paths.items()}
     if options.json:
         told = {"plan": made.digest, "settings": len(made), "wrote": named}
-        print(json.dumps(told) if options.output else made.to_json().rstrip())
+        say(json.dumps(told) if options.output else made.to_json().rstrip())
         return
-    print(plan_text(made))
+    say(plan_text(made))
     say_written(named)
     if options.output:
-        print(f"The plan's checksum: {made.digest}")
+        say(f"The plan's checksum: {made.digest}")

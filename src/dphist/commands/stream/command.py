@@ -1,7 +1,6 @@
 """dphist stream: running counts of events, as they come on standard input."""
 
 import argparse
-import math
 import sys
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -10,8 +9,16 @@ from typing import Any, get_args
 from dphist.commands.labels.known_labels import known_labels
 from dphist.commands.ledger.options import add_payment, place_to_pay
 from dphist.commands.meanings import help_of
-from dphist.commands.options import Commands, UsageError, add_dry_run, add_outputs, whole
+from dphist.commands.options import (
+    Commands,
+    UsageError,
+    add_dry_run,
+    add_outputs,
+    decimal,
+    whole,
+)
 from dphist.commands.presenting import add_presentation, add_unit_option, check_presentation
+from dphist.commands.printing import say
 from dphist.commands.publishing import check_purpose
 from dphist.commands.stream.dry_run import print_dry_run
 from dphist.commands.stream.events import Form, Lines, Objects, Rows
@@ -62,7 +69,7 @@ def add_stream(commands: Commands, summary: str) -> None:
         epilog=_EPILOG,
         allow_abbrev=False,
     )
-    command.set_defaults(run=_stream)
+    command.set_defaults(run=_stream, called={"time": "--expect-events"})
     command.add_argument(
         "--state",
         required=True,
@@ -346,10 +353,10 @@ def _announce(stream: ContinualHistogram, options: argparse.Namespace) -> None:
         return
     mechanism = stream.mechanism
     unit = unit_in_words(stream, options)
-    print(f"Guarantee: {in_all(total_of(mechanism))}, for {unit}.")
+    say(f"Guarantee: {in_all(total_of(mechanism))}, for {unit}.")
     if stream.time:
-        print(f"Continuing from a state with {how_many(stream.time, 'event')}.")
-    print(flush=True)
+        say(f"Continuing from a state with {how_many(stream.time, 'event')}.")
+    say(flush=True)
 
 
 def _form(options: argparse.Namespace, kind: LabelType) -> Form:
@@ -371,10 +378,7 @@ def _horizon(text: str) -> int | str:
 
 def _seconds(text: str) -> float:
     """Read a time above 0."""
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = math.nan
-    if not 0 < seconds < math.inf:
+    seconds = decimal(text)
+    if not seconds > 0:
         raise argparse.ArgumentTypeError("must be a number of seconds above 0")
     return seconds

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dphist.commands.ledger.quoting import quote
+from dphist.commands.printing import say
 from dphist.commands.publishing import Protected, in_the_way, say_in_the_way
 from dphist.commands.stream.unit import unit_in_words
 from dphist.commands.user_unit import user_unit
@@ -58,28 +59,28 @@ def print_dry_run(mechanism: ContinualMechanism, options: argparse.Namespace) ->
         }
         if guess is not None and likely is not None:
             shown["shares"] = {"0.95": likely / guess}
-        print(json.dumps(shown))
+        say(json.dumps(shown))
         return
-    print(f"Guarantee: {in_all(total)}, for {unit}.")
-    print(total_in_words(total, unit, number, mechanism.guarantee))
-    print(streams_words.coverage_in_words(mechanism))
+    say(f"Guarantee: {in_all(total)}, for {unit}.")
+    say(total_in_words(total, unit, number, mechanism.guarantee))
+    say(streams_words.coverage_in_words(mechanism))
     if not isinstance(mechanism.guarantee, PureDP):
-        print(f"In zCDP: {mechanism.guarantee}.")
+        say(f"In zCDP: {mechanism.guarantee}.")
     for line in streams_words.bounding_in_words(mechanism, said):
-        print(line)
-    print(mechanism.description)
-    print(streams_words.threshold_in_words(mechanism, until))
+        say(line)
+    say(mechanism.description)
+    say(streams_words.threshold_in_words(mechanism, until))
     if guess is not None and likely is not None:
         share = plain(up(Fraction(100 * likely, guess), 2))
-        print(f"  {likely:,} of {guess:,} events are {share} % of them.")
+        say(f"  {likely:,} of {guess:,} events are {share} % of them.")
     error = streams_words.error_text(mechanism, until)
     width = streams_words.half_width(mechanism, until)
     when = "at most" if until is None else f"after {until:,} events"
-    print(f"Standard error of a count: {when} {error}, so ± {width:,} with probability 95 %.")
+    say(f"Standard error of a count: {when} {error}, so ± {width:,} with probability 95 %.")
     width = mechanism.counter.width
-    print(f"Noise kept for a label: {width:,} numbers, {8 * width:,} bytes.")
+    say(f"Noise kept for a label: {width:,} numbers, {8 * width:,} bytes.")
     for line in quoted.said:
-        print(line)
+        say(line)
     if not goes_on:
         say_in_the_way(options)
-    print("No input was read, and no state was made.")
+    say("No input was read, and no state was made.")

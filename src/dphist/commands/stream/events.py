@@ -4,7 +4,6 @@ Each form takes what has come and gives the events that are complete. A malforme
 that names its number and shows nothing of it; the events before it have been given by then.
 """
 
-import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 from dphist.errors import ColumnError, DataError
+from dphist.foreign import RepeatedKeyError, read_json
 from dphist.release.label_types import IN_WORDS, LabelType, text_of
 
 LONGEST = 2**24  # bytes of a line, or of a CSV row: more is no text file
@@ -134,8 +134,10 @@ class Objects(Form):
     def _read(self, text: str) -> tuple[list[str] | None, str | None]:
         """Return labels and user; None for what is not there or none."""
         try:
-            found = json.loads(text)
-        except (ValueError, RecursionError):
+            found = read_json(text, skip_long=True)
+        except RepeatedKeyError:
+            raise DataError(f"line {self.lines:,} has a field twice") from None
+        except ValueError:
             return None, None
         if not isinstance(found, dict) or self._label not in found:
             return None, None

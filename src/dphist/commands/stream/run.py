@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from dphist.commands.ending import Interrupted
+from dphist.commands.printing import say
 from dphist.commands.publishing import outputs_of, say_written
 from dphist.commands.stream.events import Event, Form
 from dphist.commands.stream.outputs import write_outputs
@@ -212,18 +213,18 @@ class Run:
         try:
             if self.options.json:
                 shown = dict(islice(reading.items(), top))
-                print(json.dumps({"time": self.stream.time, "counts": shown}), flush=True)
+                say(json.dumps({"time": self.stream.time, "counts": shown}), flush=True)
                 return
             events, labels = how_many(self.stream.time, "event"), how_many(len(reading), "label")
-            print(f"After {events}: {labels}")
+            say(f"After {events}: {labels}")
             most = _ROWS if top is None else top
             width = max((len(f"{count:,}") for count in reading.values()), default=0)
             for label, count in islice(reading.items(), most):
                 name = in_columns(harmless(label, 200), _LABEL_COLUMNS)
-                print(f"  {name}   {f'{count:,}'.rjust(width)}")
+                say(f"  {name}   {f'{count:,}'.rjust(width)}")
             if len(reading) > most:
-                print(f"  ... {len(reading) - most:,} more")
-            print(flush=True)
+                say(f"  ... {len(reading) - most:,} more")
+            say(flush=True)
         except Interrupted:
             # A reader that does not read holds us up: what it has not taken is dropped.
             self._printing = False
@@ -248,7 +249,7 @@ class Run:
         if self._problem is None and self._printing and not self.options.json:
             with self._noted(), self.stopping.anywhere():
                 say_written(paths)
-                print(f"The state holds {how_many(self.stream.time, 'event')}.", flush=True)
+                say(f"The state holds {how_many(self.stream.time, 'event')}.", flush=True)
 
     def _write(self) -> None:
         """Write the outputs of all recorded readings, also of earlier runs, if there are any."""

@@ -61,8 +61,9 @@ def _plain(label: object) -> str | int | bool | None:
         return bool(label) if isinstance(label, np.bool_) else label
     if isinstance(label, Integral):
         return int(label)
-    is_date = isinstance(label, datetime.date) and label == label  # pandas' NaT is not itself
-    return label.isoformat() if is_date else None
+    if not isinstance(label, datetime.date) or label != label:  # pandas' NaT is not itself
+        return None
+    return label.isoformat()
 
 
 def looked_up(counts: LabelCounts, labels: tuple[Any, ...]) -> tuple[pa.Array, list[int]]:

@@ -302,10 +302,10 @@ class ThresholdHistogram(ThresholdCost):
 
     def release_chance(self, count: int) -> float:
         """Return the probability with which a label of this count, in records, is released."""
-        threshold = self.threshold
+        threshold, own = self.threshold, whole_number(count, "count", 0)
         if threshold is None:
             return 1.0
-        return self.noise_law().chance_above(float(threshold - count))
+        return self.noise_law().chance_above(float(threshold - own))
 
     def likely_count(self, chance: float) -> int:
         """Return the least count, in records, released with this probability or more."""

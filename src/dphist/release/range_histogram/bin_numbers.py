@@ -19,6 +19,8 @@ class BinNumbers(Axis):
 
     __slots__ = ("_bins",)
 
+    _bins: int
+
     def __init__(self, bins: int) -> None:
         object.__setattr__(self, "_bins", bins)
         object.__setattr__(self, "name", None)
@@ -26,10 +28,10 @@ class BinNumbers(Axis):
     @property
     def bins(self) -> int:
         """The number of bins."""
-        return int(self._bins)
+        return self._bins
 
     @property
-    def edges(self) -> AnyArray:  # type: ignore[override]
+    def edges(self) -> AnyArray:
         """The whole numbers, (bins + 1,) int64."""
         return np.arange(self.bins + 1)
 

@@ -1,7 +1,6 @@
 """What only people know of a data product: `about.toml`, its fields and a template of it."""
 
 import json
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dphist.errors import InputFileError, ParameterError
+from dphist.foreign import read_toml
 from dphist.release.presentation import Presentation
 
 SECTORS = ("Technology", "Healthcare", "Education", "Government", "Energy", "Finance")
@@ -113,7 +113,7 @@ def read_about(about: str | Path | Mapping[str, Any]) -> dict[str, Any]:
     known = [field.name for field in (*ASKED, *OPTIONAL)]
     wrong += [_unknown(str(key), known) for key in given if key not in known]
     if missing or wrong:
-        raise ParameterError(_told(name, missing, wrong))
+        raise ParameterError(*_told(name, missing, wrong))
     return found
 
 
@@ -157,7 +157,7 @@ def _comment(field: Field) -> list[str]:
     return [f"# {text}{date_form}, such as {field.example}"]
 
 
-def _told(name: str, missing: Sequence[Field], wrong: Sequence[str]) -> str:
+def _told(name: str, missing: Sequence[Field], wrong: Sequence[str]) -> list[str]:
     lines = []
     if missing:
         names = [field.name for field in missing]
@@ -166,7 +166,7 @@ def _told(name: str, missing: Sequence[Field], wrong: Sequence[str]) -> str:
         lines += [f"  {field.name} = {field.example}  # {field.told}" for field in missing]
     lines += [f"{name}: {each}" for each in wrong]
     lines.append("'dphist disclose --template about.toml' writes a file with all fields.")
-    return "\n".join(lines)
+    return lines
 
 
 def _unknown(key: str, known: Sequence[str]) -> str:
@@ -176,16 +176,12 @@ def _unknown(key: str, known: Sequence[str]) -> str:
 
 def _loaded(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        problem = str(error)
-    except (OSError, UnicodeDecodeError):
-        problem = ""
-    if problem:
-        raise InputFileError(f"{path} is not valid TOML: {problem}")
-    raise InputFileError(
-        f"{path} cannot be read; 'dphist disclose --template {path}' writes one to fill in"
-    )
+        return read_toml(path.read_bytes())
+    except ValueError as error:
+        problem = f"is not valid TOML: {error}"
+    except OSError:
+        problem = f"cannot be read; 'dphist disclose --template {path}' writes one to fill in"
+    raise InputFileError(f"{path} {problem}")
 
 
 def _is_empty(value: object) -> bool:

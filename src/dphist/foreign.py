@@ -1,0 +1,132 @@
+"""JSON and TOML that somebody else may have written, read no more freely than a person would.
+
+Python's readers keep the last of two equal keys, fail on deep nesting and on numbers of 5,000
+digits with errors of their own, and take 0x10 and 1_0 for numbers, of TOML. Here each is a
+ValueError that says what is wrong and shows nothing else of the content.
+"""
+
+import json
+import math
+import re
+import tomllib
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+from dphist.parameters import MOST_DIGITS
+
+T = TypeVar("T")
+
+_DEEP = "it is nested too deeply"
+_LONG = f"a number has more than {MOST_DIGITS} digits"
+_TOKEN = re.compile(
+    r'"""(?:\\.|[^\\])*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:\\.|[^"\\])*"|\'[^\']*\'|#[^\n]*'
+    r"|[\[\]{}=,\n]|[^\s\[\]{}=,#\"\']+",
+    re.DOTALL,
+)
+_FREE_NUMBER = re.compile(r"[+-]?(?:0[xob].*|[0-9].*_.*)")
+
+
+class RepeatedKeyError(ValueError):
+    """A JSON object has a key twice."""
+
+
+def read_text(content: bytes) -> str:
+    """Return UTF-8 as text, without a byte order mark, which some editors write.
+
+    Raises
+    ------
+    ValueError
+    """
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        pass
+    raise ValueError("it is not UTF-8")
+
+
+def read_json(text: str, *, skip_long: bool = False) -> Any:
+    """Return the value of a JSON text, which may begin with a byte order mark.
+
+    Parameters
+    ----------
+    skip_long : read a whole number of more than 400 digits as NaN, for fields that nobody reads.
+
+    Raises
+    ------
+    RepeatedKeyError
+        If an object has a key twice.
+    ValueError
+        If it is no JSON, is nested too deeply or has a longer whole number.
+    """
+
+    def whole(digits: str) -> int | float:
+        if len(digits) <= MOST_DIGITS:
+            return int(digits)
+        if skip_long:
+            return math.nan
+        raise ValueError(_LONG)
+
+    return _not_deep(
+        lambda: json.loads(text.removeprefix("\ufeff"), object_pairs_hook=_once, parse_int=whole)
+    )
+
+
+def read_toml(content: bytes) -> dict[str, Any]:
+    """Return the tables of a TOML file; numbers with a point or exponent are text, as written.
+
+    Raises
+    ------
+    ValueError
+        If it is no TOML in UTF-8, is nested too deeply, or has a number that is longer than 400
+        digits or written with a prefix or underscores.
+    """
+    text = read_text(content)
+    try:
+        found = _not_deep(lambda: tomllib.loads(text, parse_float=str))
+    except tomllib.TOMLDecodeError:
+        raise
+    except ValueError as error:  # int() refuses thousands of digits
+        raise ValueError(_DEEP if str(error) == _DEEP else _LONG) from None
+    for line, token in _values_of(text):
+        if _FREE_NUMBER.fullmatch(token):
+            raise ValueError(f"line {line} has the number {token}: write its digits alone")
+        if len(token) > MOST_DIGITS:
+            raise ValueError(f"{_LONG} (line {line})")
+    return found
+
+
+def _not_deep(read: Callable[[], T]) -> T:
+    try:
+        return read()
+    except RecursionError:
+        pass
+    raise ValueError(_DEEP)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise RepeatedKeyError("an object has a key twice")
+    return found
+
+
+def _values_of(text: str) -> Iterator[tuple[int, str]]:
+    """Yield line and text of the numbers, dates and truth values of valid TOML."""
+    line, is_value = 1, False
+    opened: list[bool] = []  # whether each open bracket is that of an array
+    for part in _TOKEN.findall(text):
+        if part == "=":
+            is_value = True
+        elif part in ("[", "{"):
+            opened.append(is_value and part == "[")
+            is_value = opened[-1]
+        elif part in ("]", "}"):
+            opened.pop()
+            is_value = False
+        elif part == ",":
+            is_value = opened[-1]
+        elif part != "\n" and part[0] != "#":
+            if is_value and part[0] not in "\"'":
+                yield line, part
+            is_value = False
+        line += part.count("\n")

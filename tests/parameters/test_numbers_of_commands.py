@@ -1,0 +1,181 @@
+"""Every option that is a number is read by one grammar, typed or in a configuration file."""
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import dphist as dh
+from dphist.cli import main
+from dphist.commands.registry import COMMANDS, RELEASING, parser_of
+from tests.parameters.texts import SOME
+
+# A command line for each command, apart from which only the option that is tried is wrong.
+LINES = {
+    "anonymize": "x.csv --label l --epsilon 1 --dry-run",
+    "ranges": "x.csv --column c --edges 0,1 --epsilon 1 --dry-run",
+    "labels": "x.csv --label l --user u --epsilon 1 --delta 0.1 --max-labels 1 --dry-run",
+    "top": "x.csv --label l --user u --epsilon 1 --delta 0.1 --max-labels 1 --dry-run",
+    "stream": "--state s.state --epsilon 1 --delta 0.1 --horizon 9 --dry-run",
+    "plan labels": "",
+    "plan ranges": "--bins 4 --expect-total 9",
+    "plan anonymized": "--expect-total 9",
+    "plan stream": "--horizon 9",
+    "ledger create": "new.ledger --epsilon 1 --delta 0.1 --unit person",
+    "ledger open": "old.ledger --epsilon 1 --delta 0.1 --unit person --account b",
+    "ledger plan": "old.ledger --account main --epsilon 1",
+    "ledger allow": "old.ledger ann --account main --epsilon 1",
+    "ledger log": "old.ledger",
+    "audit": "AdaptiveScan --epsilon 1 --seconds 1",
+    "compare": "--profile x.csv --epsilon 1 --seconds 1",
+    "properties": "x.csv",
+}
+# What numbers are called in the help; all others are text, names or files.
+NUMBERS = {
+    *("A", "B", "W", "E0,E1,...", "E", "R", "D", "E,E,...", "D,D,...", "P", "T,...", "S", "SIZE"),
+    *("K", "M", "N", "N,N,...", "N[,N...]"),
+}
+WORDS = {
+    *("C", "COLUMN", "CSV", "DIR", "FILE", "FILE|URL", "HTML", "JSON", "KEY", "NAME", "NAME=VALUE"),
+    *("NAMES", "PAGE", "PEM", "PICTURE", "TEXT", "TOML", "YAML"),
+}
+# Options that stand in the place of others; and those that need others.
+INSTEAD = {
+    "--rho": ["--epsilon", "--delta", "--delta-of-entries"],
+    **{option: ["--edges"] for option in ("--start", "--stop", "--width")},
+    "--sensitivity": ["--label"],
+}
+BESIDE = {
+    "--start": "--stop 9 --width 1",
+    "--stop": "--start 0 --width 1",
+    "--width": "--start 0 --stop 9",
+    "--times": "--delta 0.1",
+}
+
+
+def _options(parser: argparse.ArgumentParser, words: str) -> Iterator[tuple[str, str]]:
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, below in action.choices.items():
+                yield from _options(below, f"{words} {name}")
+        elif action.option_strings and action.nargs != 0 and action.choices is None:
+            option = action.option_strings[-1]
+            assert action.metavar is None or action.metavar in NUMBERS | WORDS, (words, option)
+            is_number = action.metavar is None or action.metavar in NUMBERS
+            if is_number and option != "--separator":
+                yield words, option
+
+
+def _every_option() -> Iterator[tuple[str, str]]:
+    for name in COMMANDS:
+        parsers = parser_of([name])._actions
+        of = next(each for each in parsers if isinstance(each, argparse._SubParsersAction))
+        yield from _options(of.choices[name], name)
+
+
+OPTIONS = list(_every_option())
+
+
+def line(command: str, option: str, text: str, line: str = "") -> list[str]:
+    """Return a command line, with another value of an option, or with the option."""
+    words = (line or LINES[command]).split()
+    for other in [option, *INSTEAD.get(option, [])]:
+        if other in words:
+            place = words.index(other)
+            del words[place : place + 2]
+    words += BESIDE.get(option, "").split()
+    if (command, option) == ("ledger allow", "--rho"):
+        words[words.index("main")] = "rho"
+    given = [option, text] if len(option) == 2 else [f"{option}={text}"]
+    return [*command.split(), *words, *given]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x.csv").write_text("count,prevalence\n1,2\n")
+    ledger = dh.Ledger.create("old.ledger", epsilon=1, delta="0.1", unit="person")
+    ledger.open_account("rho", rho=1, unit="person")
+    return tmp_path
+
+
+@pytest.mark.quick("[one")
+@pytest.mark.parametrize(("command", "option"), OPTIONS)
+@pytest.mark.parametrize("tried", ["one", "all"])
+def test_every_number_of_a_command_is_read_alike(tried, command, option, folder, capsys) -> None:
+    for text in SOME[:1] if tried == "one" else SOME:
+        given = f"{text},20" if option == "--edges" else text
+        assert main(line(command, option, given)) == 2, text
+        said = capsys.readouterr().err
+        assert option in said.partition("See ")[0], said
+
+
+# Options that are called otherwise than the parameters of the library.
+OTHERWISE = [
+    *(("anonymize", "--expect-total"), ("anonymize", "--expect-shape")),
+    *(("ranges", "--expect-total"), ("plan ranges", "--expect-total")),
+    *(("plan labels", "--expect-users"), ("plan labels", "--known-labels-count")),
+    *(("plan anonymized", "--expect-total"), ("plan anonymized", "--expect-shape")),
+    *(("plan stream", "--max-events-per-user"), ("plan stream", "--expect-users")),
+]
+
+
+@pytest.mark.parametrize(("command", "option"), OTHERWISE)
+def test_a_number_out_of_range_is_named_as_it_was_typed(command, option, folder, capsys) -> None:
+    for text in ("-1", "9" * 30):
+        assert main(line(command, option, text)) == 2
+        assert capsys.readouterr().err.startswith(f"dphist: {option} must be ")
+
+
+# --- In a configuration file
+
+
+def section(command: str, option: str, value: str) -> str:
+    """Return a section for a command line with another value, written as TOML."""
+    words = line(command, option, "TRIED")[1:]
+    words.remove("--dry-run")
+    keys = ["command = " + repr(command)]
+    if not words[0].startswith("--"):
+        keys.append(f"file = {words.pop(0)!r}")
+    for word in " ".join(words).replace("-k TRIED", "--k=TRIED").replace(" --", "\n--").split("\n"):
+        key, text = word.removeprefix("--").replace(" ", "=", 1).split("=", 1)
+        keys.append(f"{key} = {value if text == 'TRIED' else repr(text)}")
+    return "[one]\n" + "\n".join(keys) + "\n"
+
+
+CONFIGURED = [(command, option) for command, option in OPTIONS if command in RELEASING]
+BARE = {"1_0": "1_0", "0x1": "0x1", "0o7": "0o7", "0b1": "0b1", "1e0_1": "1e0_1", "1_0.5": "1_0.5"}
+
+
+@pytest.mark.quick("[one")
+@pytest.mark.parametrize(("command", "option"), CONFIGURED)
+@pytest.mark.parametrize("tried", ["one", "all"])
+def test_every_number_of_a_configuration_is_read_alike(
+    tried, command, option, folder, capsys
+) -> None:
+    """Python's reader of TOML takes prefixes and underscores as TOML does."""
+    key = option.lstrip("-")
+    bare = [*BARE, "inf", "nan", "9" * 5000]
+    texts = [*bare[:1], *(f"'{text}'" for text in SOME[:1])]
+    if tried == "all":
+        texts = [*bare, *(f"'{text}'" for text in SOME)]
+    for text in texts:
+        Path("c.toml").write_text(section(command, option, text), encoding="utf-8")
+        if key == "edges":  # which may be infinite at both ends
+            Path("c.toml").write_text(section(command, option, f"[{text}, 20, 10]"))
+        if key.startswith("expect-"):
+            assert main([command, "--config", "c.toml", "--dry-run"]) == 2, text
+        else:
+            assert main(["run", "c.toml", "--dry-run"]) in (2, 1), text
+        said = capsys.readouterr().err
+        assert f"--{key}" in said or option in said or "has the number" in said or "digits" in said
+
+
+def test_numbers_of_a_configuration_are_those_that_are_typed(folder, capsys) -> None:
+    said = set()
+    for value in ("0.5", "5e-1", "'1/2'", "+0.50"):
+        Path("c.toml").write_text(section("anonymize", "--epsilon", value))
+        assert main(["run", "c.toml", "--dry-run"]) == 0
+        said.add(capsys.readouterr().out)
+    assert len(said) == 1
