@@ -69,7 +69,10 @@ def exact_number(value: Exact, name: str) -> Fraction:
     >>> exact_number(0.1, "epsilon"), exact_number("1/3", "epsilon")
     (Fraction(1, 10), Fraction(1, 3))
     """
-    if isinstance(value, Rational) and type(value) is not bool:
+    problem = ParameterError(f"{name} must be a finite number, for example 1, 0.5 or '1/3'")
+    if isinstance(value, bool):
+        raise problem
+    if isinstance(value, Rational):
         return Fraction(int(value.numerator), int(value.denominator))
     # NumPy scalars, and others that look like one, print as numbers.
     of_numpy = getattr(value, "ndim", None) == 0
@@ -81,7 +84,7 @@ def exact_number(value: Exact, name: str) -> Fraction:
         return number
     if isinstance(value, str) and len(value) > MOST_DIGITS:
         raise ParameterError(f"{name} must be a number of at most {MOST_DIGITS} digits")
-    raise ParameterError(f"{name} must be a finite number, for example 1, 0.5 or '1/3'")
+    raise problem
 
 
 def positive_number(value: Exact, name: str, most: int = 10**9) -> Fraction:

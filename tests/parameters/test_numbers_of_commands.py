@@ -86,7 +86,7 @@ def line(command: str, option: str, text: str, line: str = "") -> list[str]:
             del words[place : place + 2]
     words += BESIDE.get(option, "").split()
     if (command, option) == ("ledger allow", "--rho"):
-        words[words.index("main")] = "rho"
+        words[words.index("main")] = "zcdp"
     given = [option, text] if len(option) == 2 else [f"{option}={text}"]
     return [*command.split(), *words, *given]
 
@@ -96,7 +96,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "x.csv").write_text("count,prevalence\n1,2\n")
     ledger = dh.Ledger.create("old.ledger", epsilon=1, delta="0.1", unit="person")
-    ledger.open_account("rho", rho=1, unit="person")
+    ledger.open_account("zcdp", rho=1, unit="person")
     return tmp_path
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from dphist.parameters import decimal_text
+from dphist.parameters import decimal_text, exact_number
 from dphist.privacy.guarantees import ApproxDP, Guarantee, PureDP, delta_of, rho_of
 
 PLACES = 60
@@ -66,7 +66,7 @@ class Cost:
     def from_content(cls, content: dict[str, Any]) -> "Cost":
         """Return the cost that `to_content` wrote."""
         found = {
-            name: None if text is None else Fraction(text)
+            name: None if text is None else exact_number(text, name)
             for name, text in content.items()
             if name in ("epsilon", "rho", "delta", "alone")
         }

@@ -2,11 +2,10 @@
 
 import re
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 
 from dphist.errors import ParameterError
-from dphist.parameters import decimal_text
+from dphist.parameters import decimal_text, number_of_text
 
 KINDS = ("labels", "ranges", "anonymized", "stream")
 _LABELS = ("labels", "stream")
@@ -40,7 +39,9 @@ _RELATIONS = {
     "at most": "at most",
     "at least": "at least",
 }
-_NUMBER = r"(?P<number>[0-9][0-9,]*(?:\.[0-9]+)?(?:e-?[0-9]+)?)"
+# Commas only between thousands: in "1,5 %" one could be that of a decimal.
+_WHOLE = r"(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)"
+_NUMBER = rf"(?P<number>{_WHOLE}(?:\.[0-9]+)?(?:e-?[0-9]+)?)"
 _RELATION = "(?P<relation>" + "|".join(sorted(map(re.escape, _RELATIONS), key=len)[::-1]) + ")"
 _ABOUT = rf"(?P<quantity>[a-z ]+?)\s*{_RELATION}\s*{_NUMBER}\s*(?P<percent>%)?(?:\s*records)?"
 _HOW_MANY = rf"{_RELATION}\s*{_NUMBER}\s+labels"
@@ -109,7 +110,8 @@ def criterion(text: str, kind: str | None = None) -> Criterion:
     lowered = said.lower()
     found = re.fullmatch(_HOW_MANY, lowered) or re.fullmatch(_ABOUT, lowered)
     quantity = "" if found is None else found.groupdict().get("quantity", "labels").strip()
-    if found is None or quantity not in QUANTITIES:
+    number = None if found is None else number_of_text(found["number"].replace(",", ""))
+    if found is None or number is None or quantity not in QUANTITIES:
         raise ParameterError(_cannot_be_read(said, kind))
     percent = bool(found.groupdict().get("percent"))
     if percent and quantity not in (*SHARES, "cut users"):
@@ -118,7 +120,6 @@ def criterion(text: str, kind: str | None = None) -> Criterion:
         raise ParameterError(f"{said!r}: cut users is a share; write it with a percent sign")
     if kind is not None and kind not in QUANTITIES[quantity]:
         raise ParameterError(f"{said!r}: releases of {kind} have no {quantity}")
-    number = Fraction(Decimal(found["number"].replace(",", "")))
     bound = number / 100 if percent else number
     return Criterion(said, quantity, _RELATIONS[found["relation"]], bound, percent)
 

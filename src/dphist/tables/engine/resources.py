@@ -97,7 +97,7 @@ def _bytes_of(memory: int | str) -> int:
     )
     if isinstance(memory, bool) or not isinstance(memory, int | str):
         raise refused
-    size = memory if isinstance(memory, int) else _bytes_of_text(memory.strip())
+    size = memory if isinstance(memory, int) else _bytes_of_text(memory)
     if size < _MIN_MEMORY:
         raise refused
     return min(size, _MOST_MEMORY)
