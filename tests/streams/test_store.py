@@ -475,6 +475,35 @@ def test_half_a_commit_without_its_journal_is_refused(state) -> None:
         Store.open(state)
 
 
+def test_a_second_name_is_refused(state, tmp_path) -> None:
+    """Under it nobody would find the journal that a crash left beside the first."""
+    before = read(state)
+    child("die", state).communicate()
+    other = tmp_path / "other"
+    other.hardlink_to(state)
+    for name in (state, other):
+        for moved in (False, True):
+            with pytest.raises(StateError, match=r"has a second name .* remove the other name"):
+                Store.open(name, moved=moved)
+    other.unlink()
+    assert read(state) == before
+    store = Store.open(state)
+    other.hardlink_to(state)
+    for attempt in (lambda: store.commit(rows_of(2)), store.take):
+        with pytest.raises(StateError, match="second name"):
+            attempt()
+    other.unlink()
+    store.commit({"label": [(0, b"new")]})
+    store.close()
+    assert read(state) == before | {("label", 0): b"new"}
+
+
+def test_the_name_that_a_killed_maker_left_is_removed(state) -> None:
+    state.with_name(".state.0123456789ab.part").hardlink_to(state)
+    read(state)
+    assert [file.name for file in state.parent.iterdir()] == ["state"]
+
+
 class Interrupted:
     """A connection on which COMMIT is done, but once an exception comes before the next line."""
 

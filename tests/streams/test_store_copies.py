@@ -21,7 +21,7 @@ TIMES = 8
 RESTORED = {
     "cp -a": ("cp -a s b", "cp -a b s"),
     "cp -a and mv": ("cp -a s b", "mv b s"),
-    "hard link of a copy": ("cp -a s b", "ln b s"),
+    "hard link of a copy, and its removal": ("cp -a s b", "ln b s; rm b"),
 }
 # Commands that write the backup `b` back into the file `s`.
 WRITTEN_BACK = {
@@ -185,7 +185,7 @@ def test_the_note_never_runs_ahead_of_the_content(path: Path, monkeypatch) -> No
         "mv s t; mv t s",
         "chmod 400 s; chmod 600 s",
         "touch s",
-        "ln s t",
+        "ln s t; rm t",
         "cp -a s t; rm t",
         "ln s t; rm s; mv t s",
     ],

@@ -1,7 +1,6 @@
 """The lock on the file of a ledger."""
 
 import contextlib
-import glob
 import os
 import random
 import sys
@@ -10,6 +9,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from dphist.durable.files import A_SECOND_NAME, has_second_name, is_at
 from dphist.errors import LedgerError, OutputFileError
 
 if sys.platform == "linux":
@@ -59,14 +59,10 @@ def _opened(path: Path, write: bool) -> Iterator[int]:
                 fcntl.flock(descriptor, fcntl.LOCK_UN)
                 _wait_for_lock(path, descriptor, True)
         status = os.fstat(descriptor)
-        if not _is_at(path, status):
+        if not is_at(path, status):
             raise LedgerError(f"{path} was replaced while in use; open it again")
-        # A journal is found by one of the names only.
-        if status.st_nlink > 1 and not _is_sole_name(path, descriptor):
-            raise LedgerError(
-                f"{path} has a second name (a hard link), under which a crash could not "
-                "be recovered from; remove the other name"
-            )
+        if has_second_name(path, status):
+            raise LedgerError(f"{path} {A_SECOND_NAME}")
         yield descriptor
     finally:
         if sys.platform == "linux":
@@ -107,22 +103,6 @@ def _forget() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget)
-
-
-def _is_at(path: Path, status: os.stat_result) -> bool:
-    try:
-        return os.path.samestat(path.stat(), status)
-    except OSError:
-        return False
-
-
-def _is_sole_name(path: Path, descriptor: int) -> bool:
-    """Remove the name that a file keeps if its maker is killed; whether no other is left."""
-    for other in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
-        with contextlib.suppress(OSError):
-            if _is_at(other, os.fstat(descriptor)):
-                other.unlink()
-    return os.fstat(descriptor).st_nlink == 1
 
 
 def _has_journal(path: Path) -> bool:

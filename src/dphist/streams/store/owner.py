@@ -12,6 +12,7 @@ import sys
 import weakref
 from pathlib import Path
 
+from dphist.durable.files import A_SECOND_NAME, has_second_name, is_at
 from dphist.durable.identity import (
     identity_text,
     is_same_file,
@@ -109,11 +110,31 @@ class Owner:
         return is_same_file(identity, self._facts)
 
     def is_at(self, path: Path) -> bool:
-        """Whether `path` leads to the owned file; while it is open, its inode is not reused."""
+        """Whether `path` leads to the owned file."""
+        return is_at(path, self._status)
+
+    def check_name(self, path: Path) -> None:
+        """Refuse another file at `path`, and a second name of the owned one.
+
+        A commit to a removed file is lost. The journal of a file is found by the name it had at the
+        commit: after a crash, the state at another name would be another one. And a second stream
+        may have begun at the old name.
+
+        Raises
+        ------
+        StateError
+        """
         try:
-            return os.path.samestat(path.stat(), self._status)
+            status = path.stat()
         except OSError:
-            return False
+            status = None
+        if status is None or not os.path.samestat(status, self._status):
+            raise StateError(
+                f"{path} was renamed or removed while in use; move it back, or close the "
+                "stream and open the state where it is now"
+            )
+        if has_second_name(path, status):
+            raise StateError(f"{path} {A_SECOND_NAME}")
 
     @property
     def commits(self) -> int:

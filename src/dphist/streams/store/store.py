@@ -103,7 +103,7 @@ class Store:
             If there is no file.
         StateError
             If the file is in use, a copy, restored to an older content, taken over, damaged,
-            edited, of another version, or not a state.
+            edited, of another version, not a state, or has a second name.
         OutputFileError
             If the file cannot be written.
         """
@@ -121,6 +121,7 @@ class Store:
     @classmethod
     def _check(cls, path: Path, owner: Owner, *, moved: bool, new: bool = False) -> "Store":
         try:
+            owner.check_name(path)
             try:
                 owner.attach(connect(path))
             except sqlite3.Error as error:
@@ -187,7 +188,8 @@ class Store:
             If there is no space, or the system refuses. Then nothing is written. If that is not
             certain, this Store cannot be used any more; opening the file again shows the result.
         StateError
-            If the Store is closed, forked, or failed before, or its file was renamed or removed.
+            If the Store is closed, forked, or failed before, or its file was renamed, removed or
+            given a second name.
         """
         changes = {(kind, key): content for kind, part in rows.items() for key, content in part}
         secret = self._header.key
@@ -258,13 +260,7 @@ class Store:
         """Commit what the block writes together with `header`, which counts one more commit."""
         connection = self._connection()
         header = replace(header, commits=header.commits + 1)
-        if not self._owner.is_at(self.path):
-            # A commit to a removed file is lost. The journal of a renamed file is not found after a
-            # crash. And a second stream may have begun at the old name.
-            raise StateError(
-                f"{self.path} was renamed or removed while in use; move it back, or close the "
-                "stream and open the state where it is now"
-            )
+        self._owner.check_name(self.path)
         with self._explaining():
             # If COMMIT fails or an exception from a signal interrupts it, the commit may or may not
             # have reached the disk. After a failed sync, reading the file does not show which. So
