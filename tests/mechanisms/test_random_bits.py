@@ -47,6 +47,14 @@ def test_a_release_drawn_with_a_callers_bits_says_so(
     assert drawn != replace(drawn, for_tests=False)
 
 
+@every_mechanism
+def test_a_source_of_too_few_bits_is_refused(name: str, seeded: Make) -> None:
+    """A single word in the place of many would be noise that all counts share."""
+    draw = seeded(1)
+    with pytest.raises(dh.ParameterError, match="source must return bytes"):
+        released(made(name), CASES[name][1], lambda size: draw(size)[: size // 2])
+
+
 @pytest.mark.verify
 @every_mechanism
 def test_its_page_says_so(name: str, seeded: Make) -> None:

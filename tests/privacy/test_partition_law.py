@@ -4,6 +4,7 @@ Lemmas 1, 2, 4, 5 and 6 of docs/proofs/partition_sampler.md.
 """
 
 import math
+import os
 from collections import Counter
 from fractions import Fraction
 
@@ -210,13 +211,13 @@ def test_a_release_draws_at_its_rate_from_the_window_that_delta_sets(monkeypatch
 
 
 def test_without_a_source_the_operating_system_is_asked(monkeypatch) -> None:
-    asked, urandom = [], partition_sampler.os.urandom
+    asked, urandom = [], os.urandom
 
     def counted(size: int) -> bytes:
         asked.append(size)
         return urandom(size)
 
-    monkeypatch.setattr(partition_sampler.os, "urandom", counted)
+    monkeypatch.setattr(os, "urandom", counted)
     PartitionSampler(epsilon=9, delta=1e-9).release(profile((5, 5, 2)))
     assert asked[0] == 8  # the side
     assert asked[-1] == 8  # whether to keep what was proposed

@@ -16,8 +16,8 @@ from dphist.data.guard import Guarding, asserted_unit, guarded, unit_of_users
 from dphist.data.label_input import held_pairs, label_array, label_bounds, label_unit, unheld
 from dphist.data.partial import Partial, all_parts, as_it_is, cut_of, partial_of
 from dphist.errors import ParameterError
-from dphist.noise import Source
 from dphist.noise.for_tests import is_for_tests
+from dphist.noise.inversion import Source, checked_source
 from dphist.parameters import optional_whole, whole_number
 from dphist.shown import shown_by
 from dphist.stopping import stoppable
@@ -338,7 +338,7 @@ class LabelCounts:
         bounds = replace(bounds, count_users=bool(count_users))
         protected = label_unit(user, null_users, unit_of_users(user, unit))
         names = {role: name for role, name in columns.items() if name is not None}
-        key = None if source is None else source(_KEY_BYTES).hex()
+        key = None if source is None else checked_source(source)(_KEY_BYTES).hex()
         opened: dict[str, Any] = {"key": key, "progress": progress, "delimiter": delimiter}
         sets, users = None, None
         store: Store

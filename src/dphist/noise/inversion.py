@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from dphist.arrays import IntArray
+from dphist.errors import ParameterError
 from dphist.noise.enclosures import Enclosure
 from dphist.parameters import whole_number
 
@@ -27,14 +28,36 @@ MORE_BYTES = 8
 _MOST = 2**40  # samples: far more than fit in memory, far fewer than NumPy's limit
 
 
+def checked_source(source: Source | None) -> Source:
+    """Return the operating system's randomness, or a caller's source that is checked at each call.
+
+    NumPy repeats a single word for all samples, and a whole number is read from any number of
+    bytes: too few would be noise that samples share, or that has fewer bits than its law needs.
+
+    Raises
+    ------
+    ParameterError
+        At a call, if the caller's source does not return exactly the bytes that it is asked for.
+    """
+    if source is None:
+        return os.urandom
+
+    def draw(size: int) -> bytes:
+        drawn = source(size)
+        if not isinstance(drawn, bytes) or len(drawn) != size:
+            raise ParameterError("source must return bytes, exactly as many as it is asked for")
+        return drawn
+
+    return draw
+
+
 def sample_shape(
     size: int | tuple[int, ...], sample: Callable[[int, Source], IntArray], source: Source | None
 ) -> IntArray:
     """Return an array of shape `size`, filled by `sample(length, source)`."""
     sides = size if isinstance(size, tuple) else (size,)
     shape = [whole_number(side, "size", 0, _MOST) for side in sides]
-    draw = os.urandom if source is None else source
-    return sample(math.prod(shape), draw).reshape(shape)
+    return sample(math.prod(shape), checked_source(source)).reshape(shape)
 
 
 def count_thresholds_above(tail: Tail, word: int, bits: int, source: Source, guess: int = 0) -> int:

@@ -1,7 +1,6 @@
 """The exponential mechanism over integer partitions (Blocki, Datta, Bonneau 2016)."""
 
 import contextlib
-import os
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -20,7 +19,7 @@ from dphist.anonymized.partition_sampler.windows import windows_around
 from dphist.data.profile import Profile
 from dphist.errors import DphistError, ParameterError
 from dphist.mechanism import parameter
-from dphist.noise import Source
+from dphist.noise.inversion import Source, checked_source
 from dphist.noise.law import Drawing, NoiseLaw
 from dphist.parameters import Exact, probability
 from dphist.privacy import ApproxDP
@@ -137,7 +136,7 @@ class PartitionSampler(AnonymizedMechanism):
         paths = redact_errors(lambda: self._paths(profile), too_far)
         drawn = None
         with contextlib.suppress(MemoryError):  # other errors come from the source of bits
-            drawn = paths.draw(os.urandom if source is None else source)
+            drawn = paths.draw(checked_source(source))
         if drawn is None:
             raise too_far
         return Drawn(from_rows_and_columns(*drawn))

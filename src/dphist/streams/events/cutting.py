@@ -4,14 +4,13 @@ Events are sets of labels. If labels are dropped, the events stay, because each 
 step of the stream.
 """
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dphist.arrays import BoolArray, IntArray
-from dphist.noise import Source
+from dphist.noise.inversion import Source, checked_source
 
 _BYTES = 8  # of randomness per label; ties are rare, and are drawn again
 
@@ -152,7 +151,7 @@ def choose_labels(starts: IntArray, most: int, source: Source | None = None) -> 
     keep = np.ones(int(starts[-1]), np.bool_)
     if not large.any():
         return keep
-    draw = os.urandom if source is None else source
+    draw = checked_source(source)
     sizes = lengths[large]
     firsts = starts_of(sizes)
     event = np.repeat(np.arange(len(sizes)), sizes)
