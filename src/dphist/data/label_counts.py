@@ -168,8 +168,6 @@ class LabelCounts:
         [1, 2, 0]
         """
         bounds = label_bounds(user, count, max_labels, max_count, null_users, null_labels)
-        if keep_sets and (count_users or bounds.max_count > 1):
-            raise ParameterError("keep_sets needs max_count 1, and no count_users")
         counts = cls._counted(
             frame,
             {"label": label, "user": user, "count": count},
@@ -330,11 +328,8 @@ class LabelCounts:
     ) -> "LabelCounts":
         """Bound users, or rows, and count labels; see `from_table`."""
         user, null_users = columns["user"], bounds.null_users
-        if count_users and (user is None or null_users == "separate"):
-            raise ParameterError(
-                'count_users needs user, and null_users other than "separate": it counts users, '
-                "not rows"
-            )
+        if count_users and user is None:
+            raise ParameterError("count_users needs user: name the column of users")
         bounds = replace(bounds, count_users=bool(count_users))
         protected = label_unit(user, null_users, unit_of_users(user, unit))
         names = {role: name for role, name in columns.items() if name is not None}

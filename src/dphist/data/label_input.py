@@ -1,20 +1,16 @@
 """What `LabelCounts` is made from, checked: bounds, the unit of users, labels without a table."""
 
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 
 from dphist.data.guard import or_one_row
 from dphist.errors import DataError, ParameterError
-from dphist.parameters import optional_whole, whole_number
-from dphist.tables import LARGEST, redact_errors
+from dphist.tables import redact_errors
 from dphist.tables.counting.bounding import Bounds
 from dphist.tables.counting.sets import Sets, sets_of
 from dphist.tables.counting.stores import ArrowStore, Store
-
-NULL_USERS = ("refuse", "drop", "separate")
-NULL_LABELS = ("refuse", "drop")
-"""What may be done with rows without a user, and without a label."""
 
 
 def label_bounds(
@@ -25,28 +21,23 @@ def label_bounds(
     null_users: str,
     null_labels: str,
 ) -> Bounds:
-    """Return the bounds, checked."""
-    if null_users not in NULL_USERS:
-        raise ParameterError('null_users must be "refuse", "drop" or "separate"')
-    if null_labels not in NULL_LABELS:
-        raise ParameterError('null_labels must be "refuse" or "drop"')
-    most_labels = optional_whole(max_labels, "max_labels", 1)
-    most = whole_number(max_count, "max_count", 1, most=LARGEST)
+    """Return the bounds, checked together with which columns there are."""
+    bounds = Bounds(max_labels, max_count, null_users, null_labels)
     if user is None:
-        if most_labels not in (None, 1):
+        if bounds.max_labels not in (None, 1):
             raise ParameterError(
                 "max_labels must be 1 without user, because each row is then a separate user with "
                 "one label: name the column of users"
             )
-        if null_users != "refuse":
+        if bounds.null_users != "refuse":
             raise ParameterError("null_users needs user: name the column of users")
-        if count is None and most != 1:
+        if count is None and bounds.max_count != 1:
             raise ParameterError(
                 "max_count must be 1 without user and count, because each row is then a separate "
                 "user that counts 1: name the column of users, or of counts"
             )
-        most_labels = 1
-    return Bounds(most_labels, most, null_users, null_labels)
+        bounds = replace(bounds, max_labels=1)
+    return bounds
 
 
 def held_pairs(pairs: pa.Table, kind: pa.DataType) -> tuple[Sets, Store]:

@@ -20,11 +20,11 @@ import pyarrow.parquet as pq
 
 from dphist.arrays import IntArray
 from dphist.atomic_files import staged_outputs
-from dphist.data.label_input import NULL_LABELS, NULL_USERS
 from dphist.errors import DataError, InputFileError, ParameterError
 from dphist.foreign import read_json
 from dphist.tables import LARGEST, redact_errors
 from dphist.tables.counting import cuts
+from dphist.tables.counting.bounding import NULL_LABELS, NULL_USERS
 from dphist.tables.counting.cuts import MOST_PARTS, RULE, USER_TYPES, Cut
 
 _FORMAT = 3  # 2 did not say of which type the users are

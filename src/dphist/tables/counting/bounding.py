@@ -16,6 +16,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from dphist.errors import ParameterError
+from dphist.parameters import optional_whole, whole_number
 from dphist.tables.checks import LARGEST, Problem
 from dphist.tables.counting.cuts import Cut
 from dphist.tables.counting.held_pairs import bound_in_arrays, hold_pairs
@@ -23,21 +25,33 @@ from dphist.tables.counting.problems import WORST, problem_expression, problem_n
 from dphist.tables.engine.rows import DuckRows, Rows
 from dphist.tables.reading.columns import Wanted
 
+NULL_USERS = ("refuse", "drop", "separate")
+NULL_LABELS = ("refuse", "drop")
+"""What may be done with rows without a user, and without a label."""
+
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
     """Maximum contribution of a user, and the treatment of rows without a user or a label.
 
+    Whoever makes bounds, they are ones that the steps below keep.
+
     Attributes
     ----------
-    max_labels : maximum number of labels of a user; None for no maximum.
-    max_count : maximum that a user adds to the count of a label.
+    max_labels : maximum number of labels of a user, at least 1; None for no maximum.
+    max_count : maximum that a user adds to the count of a label, from 1 to 2**62 - 1.
     null_users : "refuse", "drop", or "separate": each such row is a separate user.
     null_labels : "refuse" or "drop".
     count_users : whether to count the users within the bounds and the users over them. A user is
         over the bounds with more labels than `max_labels` or, if `max_count` is above 1, with more
-        records of one label than `max_count`. Rows without a user are not counted.
+        records of one label than `max_count`. Refused with separate rows without a user: to show
+        who is over, amounts of rows are clamped at `max_count` + 1, and only the sums of users at
+        `max_count`.
     cut : the part of the users that is counted; None for all of them.
+
+    Raises
+    ------
+    ParameterError
     """
 
     max_labels: int | None
@@ -46,6 +60,20 @@ class Bounds:
     null_labels: str = "refuse"
     count_users: bool = False
     cut: Cut | None = None
+
+    def __post_init__(self) -> None:
+        most_labels = optional_whole(self.max_labels, "max_labels", 1)
+        object.__setattr__(self, "max_labels", most_labels)
+        most = whole_number(self.max_count, "max_count", 1, most=LARGEST)
+        object.__setattr__(self, "max_count", most)
+        if self.null_users not in NULL_USERS:
+            raise ParameterError('null_users must be "refuse", "drop" or "separate"')
+        if self.null_labels not in NULL_LABELS:
+            raise ParameterError('null_labels must be "refuse" or "drop"')
+        if self.count_users and self.null_users == "separate":
+            raise ParameterError(
+                'count_users needs null_users other than "separate": it counts users, not rows'
+            )
 
 
 def fresh_key() -> str:

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dphist.arrays import IntArray
+from dphist.errors import ParameterError
 from dphist.tables.checks import LARGEST
 from dphist.tables.counting.bounding import (
     USERS,
@@ -157,14 +158,21 @@ def bounded_pairs(
     Parameters
     ----------
     frame, names, bounds, key, progress, delimiter
-        As for `count_labels`, which raises the same; `bounds.max_count` is 1.
+        As for `count_labels`, which raises the same.
 
     Returns
     -------
     pairs : columns who, term, amount (int64), each pair of a user and a label once. Rows without a
         user are separate users: `who` is null, and `amount` is the number of such rows.
     kind : Arrow type of the labels.
+
+    Raises
+    ------
+    ParameterError
+        Also if `bounds.max_count` is above 1, or users are counted: a pair is there or not.
     """
+    if bounds.count_users or bounds.max_count > 1:
+        raise ParameterError("keep_sets needs max_count 1, and no count_users")
     wanted, own = _wanted(names), bounds if "user" in names else replace(bounds, max_labels=None)
     with ExitStack() as stack:
         source = open_source(stack, frame, wanted, progress=progress, delimiter=delimiter)

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from dphist.arrays import IntArray
+from dphist.errors import ParameterError
 from dphist.tables.checks import LARGEST
 from dphist.tables.counting.bounding import (
     Bounds,
@@ -69,6 +70,8 @@ def count_bounded_terms(
 
     Raises
     ------
+    ParameterError
+        If there are users, and no maximum of their records.
     DataError
         If a user is missing, an amount is missing, negative or above 2**62 - 1, or the engine
         fails.
@@ -76,6 +79,8 @@ def count_bounded_terms(
     roles = {column.role for column in wanted}
     most = LARGEST if max_records is None else min(max_records, LARGEST)
     alone, salt = "who" not in roles, key or fresh_key()
+    if max_records is None and not alone:
+        raise ParameterError("max_records must be given where there are users")
 
     def counted() -> _Found:
         rows = opened()
