@@ -23,6 +23,7 @@ from dphist.streams.counters.toeplitz import (
     first_squared_shifts,
     unbounded_counter,
 )
+from dphist.streams.state.state import StreamState
 
 # The largest variance of parts of which the slowest starts small, for a horizon of 2**bits, in
 # sigma_1**2: the bounded mechanism that this one is compared with.
@@ -95,13 +96,31 @@ def made(**parameters: Any) -> dh.ContinualMechanism:
     "parameters", [{}, {"readings": 1000}, {"max_labels": 3, "max_events_per_user": 4}], ids=str
 )
 def test_the_counter_of_a_mechanism_is_as_far_as_is_paid(parameters: dict[str, int]) -> None:
-    """Lemma 6: all labels of all events of a user together, and hardly less."""
+    """All labels of all events of a user together, hardly less: docs/proofs/streams.md, Lemma 6."""
     mechanism = made(**parameters)
     counter = mechanism.counter
     assert isinstance(counter, ToeplitzCounter)
     moved = (mechanism.max_events_per_user or 1) * math.sqrt(mechanism.changed_labels)
     share = moved * distance(counter) / math.sqrt(2 * mechanism.guarantee.rho)
     assert 0.995 < share <= 1 + 1e-12
+
+
+@pytest.mark.parametrize(("windows", "most"), [(None, 5), (2**37, 1), (2**35, 3), (2**40, 2)])
+def test_readings_and_marks_are_all_paid_for(windows: int | None, most: int) -> None:
+    """The clock is set ahead from one mark to the next: there are no 2**40 events."""
+    mechanism = made(windows=windows, readings=most)
+    stream = dh.ContinualHistogram._of(StreamState(mechanism), None)
+    marks = list(range(windows, UNBOUNDED + 1, windows)) if windows else []
+    readings = [7 + place for place in range(most)]
+    for time in (*readings, *marks):
+        stream._state.time = time - 1
+        stream.update(["a"])
+        if time in readings:
+            stream.counts()
+    counter, drawn = mechanism.counter, len(stream._state.noise.times)
+    assert isinstance(counter, ToeplitzCounter)
+    assert counter.times == drawn == most + len(marks)
+    assert distance(counter) <= math.sqrt(2 * mechanism.guarantee.rho) * (1 + 1e-12)
 
 
 def test_the_threshold_of_each_time_keeps_its_share_of_delta() -> None:
