@@ -13,8 +13,10 @@ from dphist.data.guard import asserted_unit
 from dphist.errors import LedgerError, ParameterError
 from dphist.ledger.units import DataUnit, cost_for, for_account
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, Guarantee, PrivacyUnit, PureDP
+from dphist.privacy.guarantees import delta_of, rho_of
 from dphist.report import report_html
 from dphist.report.summary import summary_text
+from tests.mechanisms.cases import every_mechanism, made
 
 FRAME = pa.table(
     {"label": ["a", "a", "b"], "user": ["1", "2", "2"], "at": [0.5, 1.5, 2.5], "n": [1, 1, 1]}
@@ -215,6 +217,24 @@ def test_a_sharper_statement_does_not_survive_a_group() -> None:
     assert two.epsilon is None
     assert two.rho == 4 * one.rho
     assert two.delta > 2 * one.delta
+
+
+@pytest.mark.parametrize("times", [2, 3])
+@every_mechanism
+def test_a_group_costs_what_group_privacy_says(name: str, times: int) -> None:
+    """Whatever else a mechanism states of one unit, also with listed labels and a delta of 0."""
+    mechanism = made(name)
+    one = mechanism.guarantee
+    group = PrivacyUnit(one.unit.who, times * one.unit.at_most)
+    guarantee, cost = cost_for(mechanism, DataUnit(), group, Fraction(1, 2), "main")
+    if isinstance(one, PureDP | ApproxDP):
+        assert cost.epsilon == times * one.epsilon
+    else:
+        assert cost.epsilon is None
+        assert cost.rho == times**2 * one.rho
+    assert cost.rho == rho_of(guarantee)
+    assert cost.delta == delta_of(guarantee) >= times * delta_of(one)
+    assert cost.alone == guarantee.to_approx_dp(Fraction(1, 2)).epsilon
 
 
 class Sharper:

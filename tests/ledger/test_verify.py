@@ -14,6 +14,7 @@ import dphist as dh
 from dphist.errors import LedgerError
 from dphist.ledger import Ledger
 from dphist.ledger.entries import Entry, canonical
+from dphist.ledger.stores import transaction
 from dphist.ledger.stores.schema import TABLES
 from tests.support.ledgers import PROFILE, SCAN, rewritten
 
@@ -137,6 +138,19 @@ def slightly(held: object) -> list[object]:
         changed.append('{"a":1,' + held[1:])
         changed.append(held[:-1] + ',"by":"eve"}')
     return changed  # type: ignore[return-value]
+
+
+def test_entries_and_keys_are_read_in_parts(
+    edit: Callable[..., Ledger], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A thousand entries, and ten stored releases, at once; here a few, so that parts end."""
+    ledger = edit()
+    whole = list(ledger.entries())
+    for entries, texts in ((1, 1), (4, 2), (14, 3)):
+        monkeypatch.setattr(transaction, "_AT_ONCE", entries)
+        monkeypatch.setattr(transaction, "_TEXTS_AT_ONCE", texts)
+        assert list(ledger.entries()) == whole
+        assert ledger.verify() == 14
 
 
 @pytest.mark.parametrize("number", range(1, 15))
