@@ -223,6 +223,23 @@ def test_records_in_no_bin_cost_no_more(make: Any) -> None:
 
 
 @pytest.mark.parametrize("make", [AdaptiveTree, HierarchicalTree, LeafCounts])
+def test_several_records_of_one_unit_in_bins_and_beside_them(make: Any) -> None:
+    """All of them beside the bins, in one count or in several, or some of them in a bin."""
+    axis, m = Axis.from_edges(range(17)), 3
+    counts = np.arange(16)
+    none = {"below": 7, "above": 0, "null": 3}
+    added = [({"below": m}, 0), ({"null": m}, 0), ({"above": 1, "null": 1}, 1), ({"above": 1}, 2)]
+    for kind in ({"epsilon": 1}, {"rho": 1}):
+        mechanism = make(bins=16, sensitivity=m, **kind)
+        one, found = BinnedCounts(counts, (axis,), none, m), []
+        for beside, inside in added:
+            outside = {name: count + beside.get(name, 0) for name, count in none.items()}
+            other = BinnedCounts(with_more(counts, 7, inside), (axis,), outside, m)
+            found.append(sum(loss_of_neighbours(mechanism.release, one, other)))
+        assert Fraction(9, 10) < found[0] == found[1] == max(found) <= 1
+
+
+@pytest.mark.parametrize("make", [AdaptiveTree, HierarchicalTree, LeafCounts])
 def test_neighbours_at_the_cut_off_stay_neighbours(make: Any) -> None:
     """One below it, at it, above it: from there on counts are equal, never further apart."""
     bins = (4096,)
