@@ -74,6 +74,26 @@ def test_integers_decide_where_the_proposal_is_too_low(
     assert delta_of(exact, threshold, max_labels, looks) <= wanted
 
 
+@pytest.mark.parametrize(("epsilon", "looks"), [("3", 7), ("20", 1), ("20", 64), ("40", 16)])
+@pytest.mark.parametrize(("delta", "max_labels"), [("1e-6", 1), ("1e-12", 5), ("1/20", 40)])
+def test_delta_is_kept_to_the_unit(epsilon: str, looks: int, delta: str, max_labels: int) -> None:
+    """Each look is rounded by half a unit, which a search in larger steps does not show."""
+    exact, allowed = Fraction(epsilon), Fraction(delta)
+    sigma = total_sigma(exact, looks)
+    wanted = mpmath.mpf(allowed.numerator) / allowed.denominator
+    low, high = 0, least_threshold(exact, allowed, max_labels, looks)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if delta_of(exact, middle, max_labels, looks) <= wanted:
+            high = middle
+        else:
+            low = middle
+    room = math.ceil(sigma / 2**24)  # of its digits
+    assert keeps(sigma, high + room, allowed, max_labels, looks)
+    assert not keeps(sigma, low, allowed, max_labels, looks)
+    assert looks == 1 or looks // 2 > room
+
+
 @pytest.mark.parametrize("looks", [1, 2, 3, 4, 7, 16, 64])
 def test_looks_share_the_noise(looks: int) -> None:
     """All together cost no more than one, and hardly less."""
