@@ -126,6 +126,18 @@ def test_powers_are_enclosed(epsilon: str) -> None:
     assert math.exp(-float(rate) * (powers.reach + 1)) <= 2.0**-1000 or powers.reach == 3000
 
 
+@pytest.mark.parametrize("piece", [1, 7, 1 << 14])
+def test_sums_are_far_from_where_floats_lose_digits(piece, monkeypatch) -> None:
+    """So is a share of 2**-14 of them, which `Table._sure` compares with others."""
+    monkeypatch.setattr(partition_proposals, "_PIECE", piece)
+    for data, epsilon, delta in TABLES:
+        proposals = proposals_around(data, epsilon, delta)
+        for table in (*proposals.rows.tables, *proposals.columns.tables):
+            assert table.sums.min() >= 2.0**-914
+            ends = [table._end_of(place) for place in range(len(table.exponents) - 1)]
+            assert min(ends, default=2.0**835) >= 2.0**835
+
+
 # --- entries and sides are drawn as the tables say (Lemma 6) ---------------------------------
 
 

@@ -16,7 +16,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from dphist.anonymized.partition_sampler.powers import TINY, Powers, float_above
+from dphist.anonymized.partition_sampler.powers import Powers, float_above
 from dphist.anonymized.partition_sampler.windows import Entries
 from dphist.arrays import FloatArray
 from dphist.noise.inversion import Source
@@ -88,8 +88,6 @@ class Table:
             piece -= 1
         shift = exponent - self.exponents[piece]
         target = math.ldexp(target, shift)
-        if target < TINY:
-            return None
         start = self.most - min(self.most, self._lowest(piece) + self.piece - 1)
         stop = self.most - max(self._lowest(piece), least) + 1
         j = start + int(np.searchsorted(self.sums[start:stop], target, "right"))
