@@ -160,6 +160,18 @@ def run(count):
 """
 
 
+@pytest.mark.parametrize(("epsilon", "code"), [("0.4", 1), ("2", 0), (None, 0)])
+def test_a_claim_about_a_mechanism_is_the_one_that_is_stated(epsilon, code, capsys) -> None:
+    """Of an instance; a class is made such that it keeps the claim."""
+    Path("made.py").write_text("import dphist as dh\nscan = dh.SortedCounts(epsilon=1, labels=2)\n")
+    claim = [] if epsilon is None else ["--epsilon", epsilon]
+    assert main(["audit", "made:scan", *claim, "--seconds", "1", "--layers", "replay"]) == code
+    sys.modules.pop("made")
+    assert f"SortedCounts: epsilon {epsilon or 1} is " in capsys.readouterr().out
+    arguments = ["audit", "SortedCounts", *claim, "--seconds", "1", "--layers", "replay"]
+    assert main(arguments) == 0
+
+
 def test_everything_has_a_name_of_its_own() -> None:
     known = everything(slow=True)
     assert set(MECHANISMS) < set(known)

@@ -116,11 +116,12 @@ def _own_pairs(mechanism: Any) -> Any:
 def _result(
     name: str, found: Found, claim: Claim, confidence: float, covered: str, seconds: float
 ) -> AuditResult:
-    best, exact = found.runs.best, found.exact
+    best = found.runs.best
+    law = max(found.by_law, key=lambda each: each.epsilon, default=None)
     counted = max(best.epsilon, 0.0) if best is not None else 0.0
     shared: dict[str, Any] = {
         "name": name,
-        "refuted": found.refuted_exactly or counted > claim.epsilon,
+        "refuted": found.refuted,
         "epsilon": claim.epsilon,
         "delta": claim.delta,
         "hits": best.hits if best is not None else 0,
@@ -129,18 +130,18 @@ def _result(
         "samples": found.runs.runs,
         "power": _power(best, claim),
         "covered": covered,
-        "stopped": "refuted" if found.refuted_exactly else found.runs.stopped or _ended(found),
+        "stopped": "refuted" if found.refuted else found.runs.stopped or _ended(found),
         "seconds": seconds,
         "layers": tuple(found.reports),
         "warning": found.warning,
     }
-    if exact is not None and exact.epsilon >= counted:
+    if law is not None and law.epsilon >= counted:
         return AuditResult(
-            epsilon_lower=exact.epsilon,
-            curve=exact.curve,
-            event=exact.event,
-            neighbours=_said(exact.pair.name, exact.swapped),
-            layer="exact",
+            epsilon_lower=law.epsilon,
+            curve=law.curve,
+            event=law.event,
+            neighbours=_said(law.pair.name, law.swapped),
+            layer=law.layer,
             confidence=confidence,
             **shared,
         )

@@ -84,6 +84,8 @@ def claim_of(mechanism: Any, epsilon: Exact | None, delta: Exact) -> Claim:
         return Claim(guarantee.epsilon, Fraction(0), held)
     if isinstance(guarantee, ApproxDP):
         return Claim(guarantee.epsilon, guarantee.delta, held)
+    if not off and isinstance(direct, PureDP):
+        return Claim(direct.epsilon, Fraction(0), held)
     if not off:
         raise ParameterError("delta must be given: the guarantee is stated in rho")
     found = mechanism.epsilon_at(off)

@@ -6,16 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from dphist.auditing.claim import Claim
-from dphist.auditing.exact.layer import ExactFinding, enumeration
-from dphist.auditing.layer import LayerReport
+from dphist.auditing.exact.layer import enumeration
+from dphist.auditing.layer import Finding, LayerReport
 from dphist.auditing.neighbors import Pair, variants_for
-from dphist.auditing.replay.kinds import setup_of
 from dphist.auditing.replay.layer import replayed
 from dphist.auditing.statistical.repetition import repetitions
 from dphist.auditing.statistical.rounds import Progress, in_rounds
 from dphist.auditing.subject import Subject
 
 _SHARES = {"exact": 0.25, "replay": 0.1}  # of the time that is left; the last layer gets all
+_SAMPLING_SHARE = 0.3  # beside the replay's own, if it samples
 _REPEATING_SHARE = 0.03
 DELTAS = (0.0, 1e-9, 1e-6, 1e-5, 1e-4, 1e-3, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3)
 
@@ -25,13 +25,19 @@ class Found:
     """What the layers found so far."""
 
     reports: list[LayerReport] = field(default_factory=list)
-    exact: ExactFinding | None = None
+    by_law: list[Finding] = field(default_factory=list)
     runs: Progress = field(default_factory=Progress)
     warning: str = ""
 
+    def take(self, report: LayerReport, finding: Finding | None = None) -> None:
+        """Add what a layer found."""
+        self.reports.append(report)
+        if finding is not None:
+            self.by_law.append(finding)
+
     @property
-    def refuted_exactly(self) -> bool:
-        """Whether enumerated laws refute the claim."""
+    def refuted(self) -> bool:
+        """Whether a layer refutes the claim."""
         return any(each.verdict == "refuted" for each in self.reports)
 
 
@@ -52,20 +58,25 @@ def in_layers(
     subject, pairs, claim : what is audited.
     asked : names of layers.
     seconds : for all layers; the statistical one gets what the others leave.
-    error : probability with which the statistical layer may refute a correct claim.
+    error : probability with which a correct claim may be refuted. The statistical layer gets all
+        of it, or half where a replay has sampled runs.
     tell : called with a sentence after each step.
     """
     found, end = Found(), time.monotonic() + seconds
     for layer in asked:
-        if found.refuted_exactly or _interrupted(found):
+        if found.refuted or _interrupted(found):
             break
         left = max(end - time.monotonic(), 0.0)
         share = left * (_SHARES[layer] if layer != asked[-1] else 1)
         if layer == "exact":
             _exact(subject, pairs, claim, share, found)
         elif layer == "replay":
-            setup = setup_of(subject.mechanism)
-            found.reports.append(replayed(subject.run, pairs, claim.covers, setup, share))
+            result = replayed(
+                subject, pairs, claim, deltas=DELTAS, seconds=share,
+                sampling=left * _SAMPLING_SHARE, error=error / 2,
+            )  # fmt: skip
+            found.take(result.report, result.finding)
+            error = error / 2 if result.sampled else error
         else:
             _statistical(subject, pairs, claim, left, error, found, tell)
         tell(str(found.reports[-1]))
@@ -88,8 +99,7 @@ def _exact(
         deltas=DELTAS,
         seconds=seconds,
     )
-    found.reports.append(result.report)
-    found.exact = result.finding
+    found.take(result.report, result.finding)
 
 
 def _statistical(
@@ -124,7 +134,7 @@ def _statistical(
         found.runs.runs += repeated.runs
         if repeated.interrupted:
             found.runs.stopped = "interrupted"
-    found.reports.append(_report(found.runs, claim, pairs))
+    found.take(_report(found.runs, claim, pairs))
 
 
 def _report(now: Progress, claim: Claim, pairs: tuple[Pair, ...]) -> LayerReport:

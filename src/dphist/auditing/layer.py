@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from dphist.auditing.neighbors.pair import Pair
+
 LAYERS = ("exact", "replay", "statistical")
 """All layers, the strongest first."""
 
@@ -13,9 +15,9 @@ class LayerReport:
     Attributes
     ----------
     layer : "exact", "replay" or "statistical".
-    verdict : "refuted", "objects" (replay alone: the noise does not account for the claim, which
-        may hold for another reason), "holds" (for what was covered), "not refuted", "does not
-        apply" or "interrupted".
+    verdict : "refuted", "objects" (replay alone: the noise does not account for the claim, and
+        nothing shows that the claim is wrong), "holds" (for what was covered), "not refuted",
+        "does not apply" or "interrupted".
     covered : what was covered, and what was found, in words.
     """
 
@@ -25,3 +27,24 @@ class LayerReport:
 
     def __str__(self) -> str:
         return f"{self.layer}: {self.verdict}. {self.covered}"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """An event that known laws show to be likelier on one of two neighbors.
+
+    Attributes
+    ----------
+    layer : "exact" or "replay".
+    pair : the neighbors; `swapped` if the event is likelier on the second.
+    epsilon : the pair exceeds it at the audit's delta.
+    curve : pairs (delta, epsilon).
+    event : in words.
+    """
+
+    layer: str
+    pair: Pair
+    swapped: bool
+    epsilon: float
+    curve: tuple[tuple[float, float], ...]
+    event: str

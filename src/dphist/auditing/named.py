@@ -64,7 +64,7 @@ def named(
     ParameterError
         If there is nothing of that name, or parameters do not serve.
     """
-    found = imported(name) if ":" in name else _of_dphist(name)
+    found = _found(name)
     if not inspect.isclass(found):
         if parameters:
             raise ParameterError("parameters are for a class of mechanisms")
@@ -81,6 +81,15 @@ def named(
         delta=0 if off is None else off,
         **asked,
     )
+
+
+def names_class(name: str) -> bool:
+    """Whether a name stands for a class of mechanisms, which `named` calibrates."""
+    return inspect.isclass(_found(name))
+
+
+def _found(name: str) -> Any:
+    return imported(name) if ":" in name else _of_dphist(name)
 
 
 def _made(kind: type[Any]) -> Callable[..., Any]:

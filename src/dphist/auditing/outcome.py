@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dphist.auditing.watching import seen
+from dphist.auditing.watching import Shown, seen
 from dphist.data.profile import Profile
 from dphist.release.label_table import LabelTable
 from dphist.release.range_histogram import RangeHistogram
@@ -46,7 +46,11 @@ def shown_by_run(run: Callable[[Any], Any], data: Any) -> Features:
 
 def whole_of_run(run: Callable[[Any], Any], data: Any) -> Hashable:
     """Run once, and return all that somebody could see of it as one value to be compared."""
-    shown = seen(run, data)
+    return whole_of(seen(run, data))
+
+
+def whole_of(shown: Shown) -> Hashable:
+    """Return all that a run has shown as one value to be compared."""
     return shown.error or _whole(shown.result), shown.warned, shown.printed, shown.logged
 
 
@@ -89,7 +93,8 @@ def plain(value: Any) -> Any:
         counts = value.counts
         return value.labels if counts is None else dict(zip(value.labels, counts, strict=True))
     if isinstance(value, RangeHistogram):
-        return value.bins.ravel().tolist()
+        bins = value.bins.ravel().tolist()
+        return {"bins": bins, "outside": dict(value.outside)} if value.outside else bins
     if isinstance(value, np.ndarray):
         return value.ravel().tolist()
     if isinstance(value, np.generic):

@@ -21,10 +21,9 @@ class AuditResult:
     event : what was counted, in words.
     neighbours : the two data sets, in words, and on which of them the event is likelier.
     hits, other_hits, runs : how often the event happened in as many runs on each of the two.
-    layer : which layer found it: "exact" or "statistical".
+    layer : which layer found it: "exact", "replay" or "statistical".
     samples : runs in all.
-    confidence : probability with which `epsilon_lower` and `curve` hold; those of the exact layer
-        hold with certainty.
+    confidence : probability with which `epsilon_lower` and `curve` hold, unless they are certain.
     power : the least true epsilon that such runs refute with a probability of .9 or more, for an
         event as likely as this one; None if there is none.
     covered : what was tried, in words.
@@ -60,11 +59,18 @@ class AuditResult:
         """Whether the noise that was asked for does not account for the claim."""
         return any(each.verdict == "objects" for each in self.layers)
 
+    @property
+    def certain(self) -> bool:
+        """Whether `epsilon_lower` and `curve` follow from known laws alone, not from runs."""
+        return self.layer == "exact" or (self.layer == "replay" and not self.delta)
+
     def __str__(self) -> str:
         claim = f"epsilon {self.epsilon:g}" + (f" and delta {self.delta:g}" if self.delta else "")
         says = "is refuted" if self.refuted else "is not refuted"
+        how = "certain" if self.refuted and self.certain else f"confidence {self.confidence:g}"
+        doubt = ", but its noise does not account for it" * (self.objects and not self.refuted)
         lines = [
-            f"{self.name}: {claim} {says} (confidence {self.confidence:g}).",
+            f"{self.name}: {claim} {says} ({how}){doubt}.",
             f"The true epsilon is at least {self.epsilon_lower:.3g}.",
         ]
         if self.event:
@@ -74,7 +80,7 @@ class AuditResult:
                 f"It happened in {self.hits:,} of {self.runs:,} runs on the one, and in "
                 f"{self.other_hits:,} of as many on the other."
             )
-        if not self.refuted and self.samples:
+        if not self.refuted and self.layer == "statistical":
             lines.append(self._could_have_found)
         if self.warning:
             lines.append(self.warning)

@@ -13,7 +13,7 @@ from typing import Any
 from dphist.atomic_files import check_distinct, check_output_path, write_text
 from dphist.auditing.audit import audit
 from dphist.auditing.layer import LAYERS
-from dphist.auditing.named import MECHANISMS, named
+from dphist.auditing.named import MECHANISMS, named, names_class
 from dphist.auditing.pipelines import everything
 from dphist.auditing.result import AuditResult
 from dphist.auditing.subject import command
@@ -199,12 +199,12 @@ def _audited(
         audited = command(shlex.split(name), lines=options.lines)
     else:
         audited = named(name, epsilon=options.epsilon, delta=options.delta, parameters=parameters)
-    from_class = hasattr(audited, "guarantee")
+    calibrated = not options.program and names_class(name)  # to the epsilon and delta
     return audit(
         audited,
         _pairs(options.neighbours),
-        epsilon=None if from_class else options.epsilon,
-        delta=0 if from_class or options.delta is None else options.delta,
+        epsilon=None if calibrated else options.epsilon,
+        delta=0 if calibrated or options.delta is None else options.delta,
         layers=layers,
         **shared,
     )

@@ -11,7 +11,7 @@ from typing import Any
 from dphist.auditing.exact.difference import delta_between, epsilon_of
 from dphist.auditing.exact.source import PathSource
 from dphist.auditing.exact.tree import HiddenRandomnessError, Law, enumerated
-from dphist.auditing.layer import LayerReport
+from dphist.auditing.layer import Finding, LayerReport
 from dphist.auditing.neighbors import Pair
 from dphist.auditing.outcome import in_words, whole_of_run
 from dphist.auditing.replay.standing_in import asked, standing_in
@@ -31,31 +31,12 @@ Sourced = Callable[[Any, PathSource], Any]
 """Takes data, and randomness along a path."""
 
 
-@dataclass(frozen=True)
-class ExactFinding:
-    """Two small neighbors of which the laws differ most.
-
-    Attributes
-    ----------
-    pair : the neighbors; `swapped` if the event is likelier on the second.
-    epsilon : the pair exceeds it at the audit's delta.
-    curve : pairs (delta, epsilon).
-    event : in words.
-    """
-
-    pair: Pair
-    swapped: bool
-    epsilon: float
-    curve: tuple[tuple[float, float], ...]
-    event: str
-
-
 @dataclass
 class Enumeration:
     """What the layer found."""
 
     report: LayerReport
-    finding: ExactFinding | None = None
+    finding: Finding | None = None
 
 
 @dataclass
@@ -65,7 +46,7 @@ class _Seen:
     pairs: list[str] = field(default_factory=list)
     unreached: Fraction = Fraction(0)
     most: Fraction = Fraction(0)
-    best: ExactFinding | None = None
+    best: Finding | None = None
     refuted: bool = False
 
 
@@ -161,9 +142,9 @@ def _compare(
         refuted = bounds.low > delta
         if refuted or seen.best is None or float(shown) > seen.best.epsilon:
             here = delta_between(one, other, min(shown, epsilon)).event
-            seen.best = ExactFinding(
-                pair, swapped, float(shown), _curve(one, other, deltas), _words(here, one, other)
-            )
+            words = _words(here, one, other)
+            curve = _curve(one, other, deltas)
+            seen.best = Finding("exact", pair, swapped, float(shown), curve, words)
         if refuted:
             seen.refuted = True
             return

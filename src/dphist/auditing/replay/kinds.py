@@ -13,10 +13,15 @@ from dphist.auditing.replay.transcript import Told
 from dphist.data.label_counts import LabelCounts
 from dphist.labels import ThresholdHistogram, TopLabels, TopThreshold
 from dphist.labels.mechanism import LabelsMechanism
+from dphist.labels.threshold.known_labels import looked_up
 from dphist.labels.threshold.law import grid
 from dphist.streams import ContinualMechanism
 
 _BLOCK = 1023  # draws that the scan may leave unused
+
+
+def _any_pair(one: Any, other: Any) -> bool:
+    return True
 
 
 @dataclass(frozen=True)
@@ -34,7 +39,7 @@ class Setup:
 
     told: Mapping[int, Told] = field(default_factory=dict)
     spare: int = 0
-    is_meant: Callable[[Any, Any], bool] = lambda one, other: True
+    is_meant: Callable[[Any, Any], bool] = _any_pair
     why_not: str = ""
 
 
@@ -60,19 +65,26 @@ def setup_of(mechanism: Any) -> Setup:
 def _of_threshold(mechanism: ThresholdHistogram) -> Setup:
     if mechanism.count_cut_users or mechanism.correlated is True:
         return Setup(why_not="its noise is shared by several numbers")
+    listed = mechanism.labels
+    is_meant = _same_labels if listed is None else _any_pair  # listed labels all get noise
     if mechanism.noise == "laplace":
-        return Setup(is_meant=_same_labels)
+        return Setup(is_meant=is_meant)
     fine = grid(mechanism.noise_scale)
-    return Setup(told={0: lambda data: fine * _in_order(data)[1]}, is_meant=_same_labels)
+
+    def told(data: LabelCounts) -> IntArray:
+        counts = labels_in_order(data)[1] if listed is None else looked_up(data, listed)[1]
+        return fine * np.asarray(counts, np.int64)
+
+    return Setup(told={0: told}, is_meant=is_meant)
 
 
 def _same_labels(one: Any, other: Any) -> bool:
     if not (isinstance(one, LabelCounts) and isinstance(other, LabelCounts)):
         return True
-    return _in_order(one)[0] == _in_order(other)[0]
+    return labels_in_order(one)[0] == labels_in_order(other)[0]
 
 
-def _in_order(counts: LabelCounts) -> tuple[list[Any], IntArray]:
+def labels_in_order(counts: LabelCounts) -> tuple[list[Any], IntArray]:
     """Return labels and counts in the order in which a mechanism meets them."""
     met = counts.filter_batches(_all)
     return met.column("label").to_pylist(), np.asarray(met.column("count"), np.int64)

@@ -1,114 +1,194 @@
 """The layer of an audit that replays: the same noisy numbers on neighbors, and what that costs."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from dphist.auditing.layer import LayerReport
+from dphist.auditing.claim import Claim
+from dphist.auditing.layer import Finding, LayerReport
 from dphist.auditing.neighbors import Pair
-from dphist.auditing.outcome import whole_of_run
-from dphist.auditing.replay.kinds import Setup
+from dphist.auditing.outcome import whole_of
+from dphist.auditing.replay.kinds import setup_of
+from dphist.auditing.replay.proof import Laws, Shown, certain, sampled
 from dphist.auditing.replay.session import record, replay
 from dphist.auditing.replay.standing_in import standing_in
+from dphist.auditing.replay.stated import stated, statement_of
 from dphist.auditing.replay.transcript import DivergedError, loss
-from dphist.auditing.subject import Run
+from dphist.auditing.subject import Subject
+from dphist.auditing.watching import seen
 
 _MOST_SEEDS = 5
 Cost = tuple[Fraction, Fraction]
-Covers = Callable[[Cost], bool]
 
 
-@dataclass
-class _Seen:
-    """What was replayed so far."""
+@dataclass(frozen=True)
+class Replayed:
+    """What the layer found.
 
-    pairs: set[str] = field(default_factory=set)
-    replays: int = 0
-    requests: int = 0
-    worst: Cost = (Fraction(0), Fraction(0))
-    objection: str = ""
+    Attributes
+    ----------
+    finding : releases that are likelier on one of two neighbors; None if no law says so.
+    sampled : whether runs were sampled for it, so that it is wrong with a probability.
+    """
+
+    report: LayerReport
+    finding: Finding | None = None
+    sampled: bool = False
 
 
 def replayed(
-    run: Run, pairs: tuple[Pair, ...], covers: Covers, setup: Setup, seconds: float
-) -> LayerReport:
+    subject: Subject,
+    pairs: tuple[Pair, ...],
+    claim: Claim,
+    *,
+    deltas: Sequence[float],
+    seconds: float,
+    sampling: float,
+    error: float,
+) -> Replayed:
     """Replay a mechanism on neighbors, and say whether the claim covers what its noise costs.
 
     Parameters
     ----------
-    run : what is audited.
-    pairs : neighbors.
-    covers : whether the claim covers a cost in epsilon and in rho.
-    setup : what is known of the mechanism.
+    subject, pairs, claim : what is audited.
+    deltas : at which a curve is found.
     seconds : after which no further pair is begun.
+    sampling : seconds for runs that bound a probability, where the claim has a delta.
+    error : probability with which such a finding may be wrong.
     """
-    if setup.why_not:
-        return LayerReport("replay", "does not apply", f"{_upper(setup.why_not)}.")
-    meant = [pair for pair in pairs if setup.is_meant(pair.one, pair.other)]
-    seen, end = _Seen(), time.monotonic() + seconds
+    replaying = _Replaying(subject)
+    if replaying.setup.why_not:
+        return Replayed(_report("does not apply", f"{_upper(replaying.setup.why_not)}."))
     try:
         with standing_in():
-            for seed, pair in ((seed, pair) for seed in range(_MOST_SEEDS) for pair in meant):
-                if time.monotonic() > end and seen.replays:
-                    break
-                seen.objection = _replay(run, pair, seed, covers, setup, seen)
-                if seen.objection or not seen.requests:
-                    break
+            replaying.replay_all(pairs, claim, seconds)
+            return replaying.result(claim, deltas, sampling, error)
     except KeyboardInterrupt:
-        return LayerReport("replay", "interrupted", _covered(seen, len(pairs)))
-    return _report(seen, len(pairs))
+        return Replayed(_report("interrupted", replaying.covered()))
 
 
-def _replay(run: Run, pair: Pair, seed: int, covers: Covers, setup: Setup, seen: _Seen) -> str:
-    """Replay a pair in both directions; return what is wrong, in words, or nothing."""
+@dataclass
+class _Replaying:
+    """A mechanism or a callable that is replayed, and what was seen so far.
 
-    def shown(data: Any) -> Any:
-        return whole_of_run(run, data)
+    Attributes
+    ----------
+    worst : the largest cost of a change; `where` is a pair that has it, with a seed.
+    objection : what is wrong, in words; `uncovered` if it is the cost.
+    """
 
-    for one, other, way in ((pair.one, pair.other, "second"), (pair.other, pair.one, "first")):
-        try:
-            transcript = record(shown, one, seed=seed, told=setup.told)
-        except DivergedError as error:
-            return f"{_upper(str(error))} ({pair.name})."
-        if not transcript.entries:
-            continue
-        seen.requests += len(transcript.entries)
-        try:
-            transcript.check_uses(setup.spare)
-            replay(transcript, shown, one, told=setup.told)
-        except DivergedError as error:
-            return f"On the same data: {error} ({pair.name})."
-        try:
-            its = replay(transcript, shown, other, told=setup.told)
-            its.check_uses(setup.spare)
-        except DivergedError as error:
-            return f"On the {way} of two neighbors: {error} ({pair.name})."
-        cost = loss(transcript, its)
-        seen.worst = max(seen.worst, cost)
-        if not covers(cost):
-            return f"The noise costs {_said(cost)}, which the claim does not cover ({pair.name})."
-        seen.replays += 1
-        seen.pairs.add(pair.name)
-    return ""
+    subject: Subject
+    pairs: int = 0
+    reached: set[str] = field(default_factory=set)
+    replays: int = 0
+    requests: int = 0
+    worst: Cost = (Fraction(0), Fraction(0))
+    where: tuple[Pair, int] | None = None
+    objection: str = ""
+    uncovered: bool = False
 
+    def __post_init__(self) -> None:
+        self.setup = setup_of(self.subject.mechanism)
 
-def _report(seen: _Seen, pairs: int) -> LayerReport:
-    if seen.objection:
-        return LayerReport("replay", "objects", seen.objection)
-    if not seen.requests:
-        return LayerReport(
-            "replay", "does not apply", "No noise was asked of a sampler that it knows."
+    def show(self, data: Any) -> Shown:
+        """Run once; the mechanism of a subject says what its releases state."""
+        shown = seen(self.subject.run, data)
+        return Shown(whole_of(shown), stated(self.subject.mechanism, shown.result, data))
+
+    def replay_all(self, pairs: tuple[Pair, ...], claim: Claim, seconds: float) -> None:
+        """Replay pair by pair, until something is wrong or the time is up."""
+        end = time.monotonic() + seconds
+        self.pairs = len(pairs)
+        meant = [pair for pair in pairs if self.setup.is_meant(pair.one, pair.other)]
+        for seed, pair in ((seed, pair) for seed in range(_MOST_SEEDS) for pair in meant):
+            if time.monotonic() > end and self.replays:
+                return
+            self._replay(pair, seed, claim)
+            if self.objection or not self.requests:
+                return
+
+    def _replay(self, pair: Pair, seed: int, claim: Claim) -> None:
+        """Replay a pair in both directions, up to the first objection."""
+        told, spare = self.setup.told, self.setup.spare
+        for one, other, way in ((pair.one, pair.other, "second"), (pair.other, pair.one, "first")):
+            try:
+                transcript = record(self.show, one, seed=seed, told=told)
+            except DivergedError as error:
+                self.objection = f"{_upper(str(error))} ({pair.name})."
+                return
+            if not transcript.entries:
+                continue
+            self.requests += len(transcript.entries)
+            try:
+                transcript.check_uses(spare)
+                replay(transcript, self.show, one, told=told)
+            except DivergedError as error:
+                self.objection = f"On the same data: {error} ({pair.name})."
+                return
+            try:
+                its = replay(transcript, self.show, other, told=told)
+                its.check_uses(spare)
+            except DivergedError as error:
+                self.objection = f"On the {way} of two neighbors: {error} ({pair.name})."
+                return
+            cost = loss(transcript, its)
+            if cost > self.worst:
+                self.worst, self.where = cost, (pair, seed)
+            if not claim.covers(cost):
+                said = f"The noise costs {_said(cost)}, which the claim does not cover"
+                self.objection, self.uncovered = f"{said} ({pair.name}).", True
+                return
+            self.replays += 1
+            self.reached.add(pair.name)
+
+    def result(
+        self, claim: Claim, deltas: Sequence[float], seconds: float, error: float
+    ) -> Replayed:
+        """Return what was found; the law of the noise may show more than a cost."""
+        if self.objection and not self.uncovered:
+            return Replayed(_report("objects", self.objection))
+        if not self.requests:
+            said = "No noise was asked of a sampler that it knows."
+            return Replayed(_report("does not apply", said))
+        by_chance = self.uncovered and claim.exact_delta > 0
+        if by_chance:
+            finding = sampled(self._laws(), claim, deltas, seconds=seconds, error=error)
+        else:
+            finding = self._certain(claim)
+        if not self.uncovered:
+            return Replayed(_report("holds", self.covered()), finding)
+        verdict, said = "objects", self.objection
+        if finding is not None and finding.epsilon > claim.epsilon:
+            verdict, said = "refuted", f"{said} Its law shows that the claim is wrong."
+        return Replayed(_report(verdict, said), finding, by_chance)
+
+    def _certain(self, claim: Claim) -> Finding | None:
+        """Return the release that is likeliest on one side; none where only probabilities count."""
+        if claim.exact_delta:
+            return None
+        found = [certain(laws, claim) for laws in self._laws()]
+        return max(filter(None, found), key=lambda each: each.epsilon, default=None)
+
+    def _laws(self) -> list[Laws]:
+        """Return both directions of the pair of the largest cost, where releases state enough."""
+        statement = statement_of(self.subject.mechanism)
+        if statement is None or self.where is None:
+            return []
+        (pair, seed), told, falling = self.where, self.setup.told, statement.falling
+        return [Laws(self.show, pair, way, seed, told, falling) for way in (False, True)]
+
+    def covered(self) -> str:
+        """Return what was covered, in words."""
+        return (
+            f"{self.replays} replays of {len(self.reached)} of {self.pairs} pairs asked for the "
+            f"same noise and showed the same; changes cost {_said(self.worst)} at most."
         )
-    return LayerReport("replay", "holds", _covered(seen, pairs))
 
 
-def _covered(seen: _Seen, pairs: int) -> str:
-    return (
-        f"{seen.replays} replays of {len(seen.pairs)} of {pairs} pairs asked for the same noise "
-        f"and showed the same; changes cost {_said(seen.worst)} at most."
-    )
+def _report(verdict: str, covered: str) -> LayerReport:
+    return LayerReport("replay", verdict, covered)
 
 
 def _said(cost: Cost) -> str:

@@ -1,7 +1,7 @@
 """Recording a run, and replaying it on other data."""
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, TypeVar
 
@@ -30,7 +30,12 @@ def sampled(sampler: str, parameter: Any, size: int, source: Any) -> IntArray:
 
 
 def record(
-    run: Callable[[D], Any], data: D, *, seed: int = 0, told: Mapping[int, Told] | None = None
+    run: Callable[[D], Any],
+    data: D,
+    *,
+    seed: int = 0,
+    told: Mapping[int, Told] | None = None,
+    chosen: Sequence[NumberArray] = (),
 ) -> Transcript:
     """Run on `data` with noise of the library's own samplers.
 
@@ -39,13 +44,15 @@ def record(
     run : releases the data, and returns what is to be compared.
     seed : of the bits that the samplers get; the data of an audit are public.
     told : for the requests (by number) whose sums are out of sight, the exact numbers of data.
+    chosen : draws of the first requests, in place of those of the samplers; left out from the
+        first request on that has another size.
 
     Raises
     ------
     DivergedError
         If a draw is used in a way that cannot be followed.
     """
-    return _Session(None, told or {}, seed).transcript(run, data)
+    return _Session(None, told or {}, seed, chosen).transcript(run, data)
 
 
 def replay(
@@ -91,8 +98,14 @@ def loss_of_neighbours(
 class _Session:
     """Stands in for the samplers during one run."""
 
-    def __init__(self, recorded: Transcript | None, told: Mapping[int, Told], seed: int) -> None:
-        self.recorded, self.told = recorded, told
+    def __init__(
+        self,
+        recorded: Transcript | None,
+        told: Mapping[int, Told],
+        seed: int,
+        chosen: Sequence[NumberArray] = (),
+    ) -> None:
+        self.recorded, self.told, self.chosen = recorded, told, list(chosen)
         self.source = random.Random(seed).randbytes  # noqa: S311 - public data
         self.found = Transcript()
         self.data: Any = None
@@ -114,10 +127,17 @@ class _Session:
         request = Request(sampler, parameter, size)
         drawn: NumberArray
         if self.recorded is None:
-            drawn = sampled(sampler, parameter, int(np.prod(size)), self.source)
+            drawn = self._chosen(sampled(sampler, parameter, int(np.prod(size)), self.source))
         else:
             drawn = self._drawn_before(self.recorded, request)
         return self._given(request, drawn, size)
+
+    def _chosen(self, drawn: NumberArray) -> NumberArray:
+        number = len(self.found.entries)
+        if number < len(self.chosen) and self.chosen[number].shape == drawn.shape:
+            return self.chosen[number]
+        self.chosen.clear()
+        return drawn
 
     def draw_with(self, request: Request, sample: Callable[[], Any]) -> Any:
         """Return draws of a caller's sampler: numbers, or one number."""

@@ -45,6 +45,16 @@ class Request:
             return self.parameter * change, Fraction(0)
         return Fraction(0), Fraction(change) ** 2 / (2 * self.parameter**2)
 
+    def log_ratio(self, here: int, there: int) -> Fraction:
+        """Return a number that the log of Pr[a draw is `here`] / Pr[it is `there`] is not below.
+
+        Exact for geometric noise (`docs/proofs/audits.md`, Lemma 1).
+        """
+        if self.sampler == "geometric":
+            return self.parameter * (abs(there) - abs(here))
+        step, inner = abs(there - here), here if there > here else -here
+        return ((2 * inner - 1) * step + step**2) / (2 * self.parameter**2)
+
 
 @dataclass
 class Entry:
@@ -73,6 +83,12 @@ class Transcript:
         """What was asked for, in order."""
         return [entry.request for entry in self.entries]
 
+    def noisy_numbers(self) -> tuple[int, ...]:
+        """Return all sums of draws and exact numbers, in the order of drawing."""
+        return tuple(
+            number for entry in self.entries for number in entry.noisy[entry.uses > 0].tolist()
+        )
+
     def check_uses(self, spare: int = 0) -> None:
         """Check that each draw was added once; at most `spare` at the end may not have been used.
 
@@ -95,3 +111,17 @@ def loss(one: Transcript, other: Transcript) -> tuple[Fraction, Fraction]:
             epsilon += pure * int(times)
             rho += concentrated * int(times)
     return epsilon, rho
+
+
+def log_ratio(one: Transcript, other: Transcript) -> Fraction:
+    """Return what the log of how much likelier these noisy numbers are on the first is not below.
+
+    Exact where all noise is geometric.
+    """
+    total = Fraction(0)
+    for mine, its in zip(one.entries, other.entries, strict=True):
+        moved = mine.exact - its.exact
+        places = np.flatnonzero(moved)
+        for drawn, move in zip(mine.drawn[places].tolist(), moved[places].tolist(), strict=True):
+            total += mine.request.log_ratio(drawn, drawn + move)
+    return total
