@@ -26,7 +26,7 @@ USERS = {"frame": FRAME, "label": "label", "user": "user"}
 PART = {**USERS, "part": 0, "parts": 2}
 BINS = {"frame": FRAME, "column": "x", "edges": [0, 2, 4], "user": "user", "max_records": 1}
 RELEASE = dh.AdaptiveScan(epsilon=1).release(PROFILE)
-STREAM = {"epsilon": 1, "delta": "0.1", "horizon": 9, "max_labels": 1}
+STREAM: dict[str, Any] = {"epsilon": 1, "delta": "0.1", "horizon": 9, "max_labels": 1}
 
 # Parameters with which each class is made.
 MADE: dict[str, dict[str, Any]] = {
@@ -272,21 +272,18 @@ def test_text_that_is_no_whole_number(text) -> None:
 
 
 def test_one_number_however_it_is_written() -> None:
-    half = [*HALVES, 0.5, np.float32(0.5), np.float64(0.5), np.array(0.5), Decimal("0.50")]
+    half: list[Any] = [
+        *HALVES,
+        0.5,
+        np.float32(0.5),
+        np.float64(0.5),
+        np.array(0.5),
+        Decimal("0.50"),
+    ]
     for value in [*half, Fraction(1, 2), np.str_("0.5")]:
         assert exact_number(value, "epsilon") == Fraction(1, 2)
         assert dh.PureDP(value).epsilon == Fraction(1, 2)
-    for whole in (
-        "10",
-        "+10",
-        "010",
-        10,
-        np.int8(10),
-        np.array(10),
-        1e1,
-        "1e1",
-        "10/1",
-        Decimal(10),
-    ):
+    wholes: list[Any] = ["10", "+10", "010", 10, np.int8(10), np.array(10), 1e1, "1e1", "10/1"]
+    for whole in [*wholes, Decimal(10)]:
         assert exact_number(whole, "epsilon") == 10
     assert [whole_of_text(text) for text in ("10", "-10", "+0", "007")] == [10, -10, 0, 7]

@@ -92,6 +92,13 @@ LETTERS = {
 }
 
 
+COMPRESSED: list[tuple[str, Callable[[bytes], bytes]]] = [
+    ("t.csv", bytes),
+    ("t.csv.gz", gzipped),
+    ("t.csv.zst", zstd),
+]
+
+
 def random_files(seed: int, number: int) -> Iterator[tuple[bytes, int]]:
     """Small files and how many fields their headers have."""
     draw = random.Random(seed)
@@ -114,7 +121,7 @@ def test_files_have_the_records_of_a_plain_reader(seed: int, tmp_path: Path) -> 
     for number, (text, fields) in enumerate(random_files(seed, 150)):
         expected = plain(text)
         how = ("rows", "batches")[number % 2]
-        name, pack = [("t.csv", bytes), ("t.csv.gz", gzipped), ("t.csv.zst", zstd)][number % 3]
+        name, pack = COMPRESSED[number % 3]
         path = written(tmp_path, name, pack(text))
         if isinstance(expected, str):
             with refused(InputFileError, expected.replace("FILE", f"'{path}'")):
