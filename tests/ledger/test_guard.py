@@ -3,6 +3,7 @@
 import copy
 import pickle
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,11 @@ def profile(**options: Any) -> Any:
 
 def binned(**options: Any) -> Any:
     return dh.bin_counts(FRAME, column="at", start=0, stop=4, width=1, **options)
+
+
+@cache
+def every_kind() -> dict[str, Any]:
+    return {"profile": PROFILE, "labels": labels(), "bins": binned(), "frame": FRAME}
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
@@ -95,7 +101,7 @@ def test_from_table_guards_at_once(make: Callable[..., Any], ledger: Ledger) -> 
 )
 @pytest.mark.parametrize("kind", ["profile", "labels", "bins", "frame"])
 def test_nothing_else_takes_them(use: Callable[[Any], object], kind: str, ledger: Ledger) -> None:
-    data = {"profile": PROFILE, "labels": labels(), "bins": binned(), "frame": FRAME}[kind]
+    data = every_kind()[kind]
     with pytest.raises((DphistError, TypeError)):
         use(ledger.guard(data))
     assert not Path("never.html").exists()

@@ -349,7 +349,7 @@ def runs(law: int, epsilon: str, many: int, again: int) -> Iterator[tuple[dh.Rel
         yield release, further_releases(release, again, bytes_of), true
 
 
-@pytest.mark.quick("[2]")  # the law with the fewest hits
+@pytest.mark.verify
 @pytest.mark.parametrize("law", [0, 1, 2])
 def test_intervals_hold_the_truth(law: int) -> None:
     """Seeded: 30, 30 and 29 of 30 do; with the noise left out 24, 20 and 18."""

@@ -423,10 +423,7 @@ def coverage(truth, bars, runs=RUNS, **budget):
     return {kind: float(np.mean(shares)) for kind, shares in held.items()}
 
 
-@pytest.mark.quick(
-    *("epsilon-interval_of-spikes]", "epsilon-error_of-slope]"),
-    *("rho-interval_of-slope]", "rho-error_of-spikes]"),
-)
+@pytest.mark.quick("epsilon-interval_of-spikes]", "rho-error_of-slope]")
 @pytest.mark.parametrize("name", TRUTHS)
 @pytest.mark.parametrize("bars", [interval_of, error_of])
 @pytest.mark.parametrize("budget", [{"epsilon": "0.3"}, {"rho": "0.05"}], ids=["epsilon", "rho"])

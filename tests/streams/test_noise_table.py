@@ -1,4 +1,7 @@
-"""Paths of noise have the stated law, whenever drawn: `docs/proofs/streams.md`, Lemma 2."""
+"""Paths of noise have the law that is stated, whenever they are drawn.
+
+Lemma 2 of docs/proofs/streams.md.
+"""
 
 import math
 from collections.abc import Callable
