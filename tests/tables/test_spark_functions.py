@@ -1,11 +1,14 @@
 """Functions of a caller that Spark would call in place of its own."""
 
+import re
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from dphist.errors import DataError
+from dphist.tables.counting.cuts import Cut
+from dphist.tables.engine.rows import SparkRows
 from dphist.tables.reading.spark_functions import USED, refuse_replaced
 from tests.tables.refusal import refused
 
@@ -75,3 +78,11 @@ def test_paths_with_other_schemas_first_are_refused(path: str) -> None:
 )
 def test_other_paths_are_not(path: str) -> None:
     refuse_replaced(session("4.3.0", path))
+
+
+def test_the_functions_that_cut_a_table_are_listed() -> None:
+    """Or a caller's function could put a user into every part."""
+    frame = SimpleNamespace(dtypes=[("who", "string")])
+    condition = Cut(0, 2).condition(SparkRows(frame))
+    called = {name.lower() for name in re.findall(r"\b([A-Za-z_]\w*)\s*\(", condition)}
+    assert {"md5", "coalesce"} <= called <= USED | {"cast"}

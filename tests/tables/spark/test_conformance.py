@@ -449,6 +449,10 @@ def test_no_other_function_is_called() -> None:
     assert as_dict(found) == as_dict(expected)
     assert found.users == expected.users
     assert found.counts_of(["t1", "no"]) == expected.counts_of(["t1", "no"])
+    for part in range(2):
+        cut = NAMES | {"max_labels": 97, "part": part, "parts": 2}
+        one, two = (LabelCounts.partial(each, **cut).table for each in (rows, TABLE))
+        assert one.sort_by("label") == two.sort_by("label")
     many = NAMES | {"max_records": NUMBER}
     assert pairs(Profile.from_table(rows, **many)) == pairs(Profile.from_table(TABLE, **many))
     plane: dict[str, Any] = {"column": ["x", "n"], "edges": [[0, 7, 500], [1, 2, 4]]}

@@ -11,9 +11,9 @@ from typing import Any
 from dphist.errors import DataError
 
 USED = frozenset({
-    "aggregate", "array", "concat", "conv", "count", "explode", "get", "greatest", "hash", "isnan",
-    "least", "max", "md5", "min", "octet_length", "pmod", "row_number", "substr", "substring",
-    "sum", "transform", "unix_date", "unix_micros", "validate_utf8",
+    "aggregate", "array", "coalesce", "concat", "conv", "count", "explode", "get", "greatest",
+    "hash", "isnan", "least", "max", "md5", "min", "octet_length", "pmod", "row_number", "substr",
+    "substring", "sum", "transform", "unix_date", "unix_micros", "validate_utf8",
 })  # fmt: skip
 """The functions that dphist's queries call."""
 
