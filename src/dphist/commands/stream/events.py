@@ -212,7 +212,10 @@ class Rows(Form):
             yield self._event(fields, self._header, self._first)
 
     def _malformed(self) -> DataError:
-        return DataError(f"line {self._first:,} is not CSV")
+        return DataError(
+            f"line {self._first:,} is not CSV: put quotes around a field that contains a quote or "
+            "a comma, and double the quotes in it"
+        )
 
     def _take_header(self, header: list[str]) -> None:
         for name in filter(None, [self._label, self._user]):
