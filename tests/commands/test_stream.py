@@ -11,7 +11,7 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
@@ -41,13 +41,18 @@ def texts(*arguments: object) -> list[str]:
     return [str(argument) for argument in arguments]
 
 
+def with_state(arguments: Sequence[object]) -> list[str]:
+    """Return the arguments with a state, unless they name one."""
+    return texts(*arguments) if "--state" in arguments else texts("--state", "s.db", *arguments)
+
+
 def run(monkeypatch, content: bytes | str, *arguments: object) -> int:
     """Run the command in this process with this input."""
     path = Path("input.tmp")
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     with path.open() as file:
         monkeypatch.setattr(sys, "stdin", file)
-        return main(["stream", *texts("--state", "s.db", *arguments)])
+        return main(["stream", *with_state(arguments)])
 
 
 @contextmanager
@@ -55,7 +60,7 @@ def started(*arguments: object, **options: object) -> Iterator[subprocess.Popen]
     """A process of its own, which reads what is written to its `stdin`."""
     pipe = subprocess.PIPE
     options = {"stdin": pipe, "stdout": pipe, "stderr": pipe, "text": True, **options}
-    with subprocess.Popen([*STREAM, *texts("--state", "s.db", *arguments)], **options) as child:  # type: ignore[call-overload]
+    with subprocess.Popen([*STREAM, *with_state(arguments)], **options) as child:  # type: ignore[call-overload]
         try:
             yield child
         finally:
@@ -749,7 +754,7 @@ def test_killed_at_any_moment_it_goes_on_from_where_it_was() -> None:
 
 def run_once(*arguments: object) -> dict[str, int]:
     done = subprocess.run(
-        [*STREAM, *texts("--state", "s.db", *arguments)],
+        [*STREAM, *with_state(arguments)],
         stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True,
     )  # fmt: skip
     return readings(done.stdout)[0][1]

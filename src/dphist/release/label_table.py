@@ -74,6 +74,8 @@ class LabelTable(Tabular):
         columns = {"label": _read(content["labels"], kind)}
         if "counts" in content:
             columns["count"] = pa.array(content["counts"], pa.int64())
+            if columns["count"].null_count:
+                raise ValueError("each label has a count")
         return cls(pa.table(columns))
 
 

@@ -291,7 +291,7 @@ def _decode(content: dict[str, Any]) -> Release:
         mechanism=mechanism,
         total=total,
         noisy=noisy,
-        version=str(content["library_version"]),
+        version=_line(content["library_version"]),
         provenance=provenance,
         for_tests="random_bits" in content,
         presentation=Presentation.from_content(content.get("provenance", {})),
@@ -333,6 +333,12 @@ def _text(said: Any) -> str:
     if not isinstance(said, str):
         raise TypeError("what is stated is text")
     return said
+
+
+def _line(said: Any) -> str:
+    if not _text(said).isprintable():
+        raise ValueError("a version is one line of text")
+    return str(said)
 
 
 def provenance_of(counts: LabelCounts) -> dict[str, str]:
