@@ -116,9 +116,9 @@ class Owner:
     def check_name(self, path: Path) -> None:
         """Refuse another file at `path`, and a second name of the owned one.
 
-        A commit to a removed file is lost. The journal of a file is found by the name it had at the
-        commit: after a crash, the state at another name would be another one. And a second stream
-        may have begun at the old name.
+        A commit to a removed file is lost. The journal that a crash leaves is found by one name
+        only, so a file with two would hold different content under each. And a second stream may
+        have begun at the old name.
 
         Raises
         ------
