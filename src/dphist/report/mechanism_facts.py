@@ -8,6 +8,7 @@ from typing import Any
 from dphist.anonymized.mechanism import AnonymizedMechanism
 from dphist.errors import ParameterError
 from dphist.mechanism import meanings_of
+from dphist.noise.law import NoiseLaw
 from dphist.noise.magnitude import geometric_standard_deviation
 from dphist.parameters import decimal_text
 from dphist.privacy.as_text import down, plain, short_exact
@@ -53,11 +54,15 @@ def targets(mechanism: Maker) -> list[Parameter]:
     return [Parameter("target", str(target), meaning)]
 
 
-def noise(mechanism: AnonymizedMechanism) -> Parameter | None:
-    """Describe the noise on each number that was measured; None for the exponential mechanism."""
-    if mechanism.law.scale is None:
+def noise(mechanism: Maker) -> Parameter | None:
+    """Describe the noise on each number that was measured.
+
+    None for the exponential mechanism, and for mechanisms of somebody else that state no law.
+    """
+    law: NoiseLaw | None = getattr(mechanism, "law", None)
+    if law is None or law.scale is None:
         return None
-    rate = 1 / Fraction(mechanism.law.scale)
+    rate = 1 / Fraction(law.scale)
     deviation = plain(down(geometric_standard_deviation(rate), 3))
     return Parameter(
         "noise",

@@ -1,9 +1,7 @@
 """What the page says about an anonymized histogram."""
 
 from dataclasses import dataclass
-from typing import cast
 
-from dphist.anonymized.mechanism import AnonymizedMechanism
 from dphist.release.release import Release
 from dphist.report import mechanism_facts, words
 from dphist.report.anonymized.plots import bands_of, charts_of
@@ -44,7 +42,7 @@ class AnonymizedPage(Page):
 
 def content(release: Release) -> AnonymizedPage:
     """Return what the page says."""
-    mechanism, value = cast(AnonymizedMechanism, release.mechanism), release.value
+    mechanism, value = release.mechanism, release.value
     bands = bands_of(release)
     by_rank, by_count = charts_of(release, bands)
     error = mechanism_facts.expected_error(release)
