@@ -72,7 +72,7 @@ def test_a_mechanism_with_parameters(capsys) -> None:
         (["mine:leaks", "--epsilon", "1"], "neighbours must be given"),
         (["mine:leaks", "--neighbours", "pairs.json"], "epsilon must be given"),
         (["mine:leaks", "--epsilon", "1", "--neighbours", "none.json"], "does not exist"),
-        (["mine:leaks", "--epsilon", "1", "--neighbours", "mine.py"], "must be JSON"),
+        (["mine:leaks", "--epsilon", "1", "--neighbours", "mine.py"], "must be a file of JSON"),
         (["mine:leaks", "--set", "a=3"], "for a class of mechanisms"),
         (["LeafCounts", "--set", "bins"], "--set must be NAME=VALUE"),
         (["LeafCounts", "--set", "wings=3"], "wings"),

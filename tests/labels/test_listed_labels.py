@@ -12,6 +12,7 @@ import dphist as dh
 from dphist.errors import ColumnError, ParameterError
 from dphist.labels.threshold.known_labels import listed, looked_up
 from dphist.release.label_table import LabelTable
+from dphist.tables.reading.types import plain
 
 DAY = datetime.datetime(2024, 1, 1)
 TEN = datetime.datetime(2024, 1, 1, 10)
@@ -29,7 +30,7 @@ def count(column: pa.Array, labels: Any) -> list[int]:
     held = counts(column)
     found, values = looked_up(held, listed(labels))
     assert held.counts_of(found) == values
-    assert found.type == column.type
+    assert found.type == plain(column.type)
     return values
 
 
@@ -60,10 +61,10 @@ def test_two_texts_of_one_date_are_refused_as_such(column: pa.Array, labels: lis
         (TIMES.cast(pa.timestamp("ns", "UTC")), ["2024-01-01", TEN.isoformat()], [2, 1]),
         (TIMES.cast(pa.timestamp("ns", "UTC")), [TEN.isoformat() + "+00"], [1]),
         (pa.array([NANOSECOND.value], pa.timestamp("ns")), [NANOSECOND, pd.Timestamp(DAY)], [1, 0]),
+        (TIMES.cast(pa.timestamp("s")), [DAY.replace(microsecond=1)], [0]),
         # What is no label of the column exactly: a time of a day, part of a second, a number.
         (DAYS, [TEN], None),
         (TIMES, [NANOSECOND], None),
-        (TIMES.cast(pa.timestamp("s")), [DAY.replace(microsecond=1)], None),
         (DAYS, ["20240101"], None),
         (DAYS, ["2024-W01-1"], None),
         (DAYS, [19723], None),

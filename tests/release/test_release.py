@@ -19,6 +19,7 @@ import pytest
 import dphist as dh
 from dphist.errors import OutputFileError, ReleaseFileError
 from dphist.privacy import Target
+from dphist.tables.reading.types import plain
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = jsonschema.Draft202012Validator(
@@ -239,7 +240,7 @@ MOST = 2**63 - 1
         pa.array([decimal.Decimal("-1.50"), decimal.Decimal("2.00")], pa.decimal128(20, 2)),
         pa.array([MOST, -MOST, 0]).cast(pa.timestamp("ns", "Europe/Zurich")),
         pa.array([MOST, -MOST, 0]).cast(pa.timestamp("us")),
-        pa.array([MOST, 0]).cast(pa.timestamp("s", "UTC")),
+        pa.array([MOST // 10**6, 0]).cast(pa.timestamp("s", "UTC")),
         pa.array([2**31 - 1, -(2**31), 0], pa.int32()).cast(pa.date32()),
         pa.array([86_400_000]).cast(pa.date64()),
         pa.array([-2717650800, 0]).cast(pa.timestamp("s", "Europe/Berlin")),
@@ -254,8 +255,9 @@ def test_labels_of_every_type_are_saved_and_loaded(labels, seeded) -> None:
         release = mechanism.release(counts if mechanism is LABELLED[3] else frame, seeded(1))
         loaded = dh.Release.from_json(release.to_json())
         assert loaded == release
-        assert loaded.value.to_arrow().schema.field("label").type == labels.type
-        assert set(loaded.value.to_arrow()["label"].drop_null()) == set(labels)
+        canonical = labels.cast(plain(labels.type))
+        assert loaded.value.to_arrow().schema.field("label").type == canonical.type
+        assert set(loaded.value.to_arrow()["label"].drop_null()) == set(canonical)
         assert len(release.value.labels) == len(release.value)
         fits_the_schema(release)
 

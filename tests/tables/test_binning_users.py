@@ -253,7 +253,7 @@ def test_types_of_users_that_are_refused(engine: Engine, users: list[Any], tmp_p
 
 
 OTHERS: list[Callable[[], Any]] = [
-    lambda: pd.DataFrame({"who": pd.Series([SENTINEL, 3], dtype=object), "x": [1, 2]}),
+    lambda: pd.DataFrame({"who": pd.Series([SENTINEL, 1.5], dtype=object), "x": [1, 2]}),
     lambda: pd.DataFrame({"who": pd.period_range("2020", periods=2, freq="M"), "x": [1, 2]}),
     lambda: duckdb.connect().sql("SELECT INTERVAL 1 month AS who, 1 AS x"),
     lambda: duckdb.connect().sql("SELECT 1::HUGEINT AS who, 1 AS x"),

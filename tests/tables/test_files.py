@@ -17,6 +17,7 @@ from dphist import tables
 from dphist.errors import ColumnError, DataError, InputFileError, ParameterError
 from dphist.tables.engine import private_duckdb
 from dphist.tables.reading import files
+from dphist.visible import visible
 from tests.tables.backends import gzipped, written, zstd
 from tests.tables.refusal import NUMBER, SENTINEL, refused
 
@@ -210,7 +211,7 @@ def test_missing_files_and_folders(tmp_path: Path) -> None:
         with refused(InputFileError, f"{tmp_path / missing}' does not exist"):
             records(tmp_path / missing)
     for impossible in ("nul\0.csv", "https://example.org/x.csv", "x" * 5000 + ".csv"):
-        with refused(InputFileError, f"'{impossible}'"):
+        with refused(InputFileError, f"'{visible(impossible)}'"):
             records(impossible)
     for unknown in ("", ".", "https://example.org/x"):
         with refused(InputFileError, f"'{unknown}'", ".parquet"):

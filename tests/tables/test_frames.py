@@ -185,7 +185,7 @@ def test_columns_of_one_name_in_duckdb() -> None:
 
 
 def test_names_that_are_no_text() -> None:
-    with refused(ColumnError, "'label'", "'3'"):
+    with refused(ColumnError, "'label'", "the columns are: 3; names must be text"):
         records(pd.DataFrame([[SENTINEL]], columns=[3]))
 
 

@@ -163,7 +163,7 @@ def public_of(mechanism: Maker, value: Any = None) -> list[str]:
     """
     found = ["All parameters of the mechanism, and the bounds on contributions."]
     if isinstance(mechanism, RangesMechanism):
-        edges = getattr(value, "axes", None) is not None
+        edges = getattr(value, "has_edges", False)
         what = "The columns and the edges of the bins" if edges else "The number of bins"
         where = f": {axes_in_words(value)}" if value is not None else ""
         found.append(Verbatim(f"{what}{where}."))
