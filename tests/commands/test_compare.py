@@ -152,7 +152,7 @@ def test_events_in_their_order(capsys) -> None:
         ([*EVENTS, "--user", "who"], "--user does not go with --events"),
         ([*PROFILE, "--only"], "--only needs --mechanism"),
         ([*PROFILE, "--epsilon", "0"], "--epsilon must be greater than 0"),
-        ([*PROFILE, "--seconds", "0"], "--seconds must be a number above 0"),
+        ([*PROFILE[:-2], "--seconds", "0"], "--seconds must be a number above 0"),
         ([*PROFILE, "--target", "-1"], "--target must be"),
         ([*PROFILE, "--mechanism", "Nobody"], "--mechanism must be one of AdaptiveScan"),
         ([*PROFILE, "--mechanism", "mine:nothing"], "nothing is named mine:nothing"),

@@ -423,7 +423,7 @@ def test_a_new_state_needs_all_and_an_old_one_nothing_else(monkeypatch, capsys) 
         ([*BUDGET, "--max-labels", 0], "--max-labels must be"),
         ([*BUDGET, "--every", 0], "every must be"),
         ([*BUDGET, "--every-seconds", 0], "seconds above 0"),
-        ([*BUDGET, "--every-seconds", "nan"], "seconds above 0"),
+        ([*BUDGET, "--every-seconds", "nan"], "--every-seconds: must be a number"),
         ([*BUDGET, "--every", 5, "--every-seconds", 5], "not allowed with"),
         ([*BUDGET, "--top", 0], "top must be"),
         ([*BUDGET, "--quiet"], "--quiet"),
