@@ -34,7 +34,7 @@ NULL_LABELS = ("refuse", "drop")
 class Bounds:
     """Maximum contribution of a user, and the treatment of rows without a user or a label.
 
-    Whoever makes bounds, they are ones that the steps below keep.
+    Bounds that the steps below would not keep are refused.
 
     Attributes
     ----------
