@@ -208,7 +208,10 @@ NOT_IN_PYTHON = {"INTERVAL_MONTHS", "INTERVAL_DAY_TIME"}
 EXTENSIONS: dict[str, tuple[pa.Array, str]] = {
     "UuidType": (pa.ExtensionArray.from_storage(pa.uuid(), UUID), KEY),
     "JsonType": (pa.ExtensionArray.from_storage(pa.json_(), pa.array(["1"])), TEXT),
-    "Bool8Type": (pa.ExtensionArray.from_storage(pa.bool8(), pa.array([1], pa.int8())), WHOLE),
+    "Bool8Type": (
+        pa.ExtensionArray.from_storage(pa.bool8(), pa.array([1], pa.int8())),
+        "key count",
+    ),
     "OpaqueType": (
         pa.ExtensionArray.from_storage(pa.opaque(pa.int64(), "type", "vendor"), pa.array([1])),
         NOTHING,
@@ -276,6 +279,7 @@ def test_extension_types_of_others_are_refused() -> None:
 # What a file does not know of a type, it cannot decide: durations, for example, are integers.
 IN_FILES = {
     "DURATION": WHOLE,
+    "Bool8Type": WHOLE,
     "OpaqueType": WHOLE,
     "DECIMAL256": "key numbers",
     "TIMESTAMP with no zone known": MOMENT,
