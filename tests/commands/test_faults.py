@@ -346,8 +346,10 @@ def test_what_a_dry_run_says_of_memory_and_disk(
     assert f"about 2.2GB of memory and 6GB of temporary files in {tmp_path} (--memory 2GB;" in said
     assert run(*given[:-4], "--expect-rows", 0) == 2
     assert "--expect-rows must be at least 1" in capsys.readouterr().err
-    assert run(*given, "--expect-rows", 10**400) == 2
+    assert run(*given, "--expect-rows", 10**399) == 2
     assert "--expect-rows must be at most 10**15" in capsys.readouterr().err
+    assert run(*given, "--expect-rows", 10**400) == 2
+    assert "--expect-rows: must be a whole number of at most 400 digits" in capsys.readouterr().err
     assert run(*given, "--expect-rows", 10**15) == 0
     assert "1,000,000,000,000,000 rows need about 2.2GB" in capsys.readouterr().out
     assert run("ranges", file, "--column", "x", "--edges", "0,1", "--epsilon", 1, "--dry-run") == 0
