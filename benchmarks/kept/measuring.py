@@ -68,8 +68,8 @@ def difference(now: Ratio, before: Ratio) -> float:
 
 
 def said(now: Ratio, before: Ratio | None) -> str:
-    """Return a word on what has become of a ratio."""
-    if before is None:
+    """Return a word on what has become of a ratio, if it is of the same two as before."""
+    if before is None or now.other != before.other:
         return "new"
     deviation = difference(now, before)
     if abs(deviation) <= MOVED:

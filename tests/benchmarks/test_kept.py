@@ -23,6 +23,7 @@ def test_a_ratio_that_moved_is_named(ratio, word) -> None:
 def test_what_is_uncertain_has_not_moved() -> None:
     assert measuring.said(replace(BEFORE, ratio=0.7, error=0.2), BEFORE) == "as before"
     assert measuring.said(BEFORE, None) == "new"
+    assert measuring.said(replace(BEFORE, ratio=9, other="something else"), BEFORE) == "new"
 
 
 def test_a_claim_is_missed_only_beyond_chance() -> None:
