@@ -40,8 +40,8 @@ def plain(text: bytes, longest: int = records.LONGEST) -> list[Record] | str:
         return f"line {wrong.line} of FILE {wrong.fault}"
 
 
-@pytest.mark.quick("[3-5]", "[7-1000]")
-@pytest.mark.parametrize("longest", [5, 1000])
+@pytest.mark.quick("[3-3]", "[7-1000]")
+@pytest.mark.parametrize("longest", [3, 1000])
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 64])
 def test_records_are_checked_as_one_by_one(
     size: int, longest: int, monkeypatch: pytest.MonkeyPatch
@@ -147,7 +147,7 @@ def test_files_have_the_records_of_a_plain_reader(seed: int, tmp_path: Path) -> 
         (b'%b",1', "has a quote inside a field"),
         (b'"%b" ,1', "has a quote inside a field"),
         (b' "%b",1', "has a quote inside a field"),
-        (b'"%b,1', "begins a quoted field that is never closed"),
+        (b'"%b,1', "begins a record of several lines that is not valid"),
     ],
 )
 @pytest.mark.parametrize("rows", [0, 5, 300_000])
@@ -162,6 +162,14 @@ def test_a_wrong_record_is_named_by_its_line(
         path = written(tmp_path, name, pack(content))
         with refused(InputFileError, f"line {line:,} of '{path}' {fault}"):
             tables.count_records(path, label="label")
+
+
+@pytest.mark.parametrize("after", ["", 'b,"z\n', 'b,2",1\n', "long"])
+def test_an_error_does_not_say_how_later_lines_continue_a_record(after: str) -> None:
+    """Whether they hold a quote, how many fields they have, and how long the file is."""
+    later = "b,2\n" * 600_000 if after == "long" else "b,2\n" + after
+    with pytest.raises(InputFileError, match=r"^line 2 of FILE begins a record of several lines"):
+        check(b'a,b\nx,"y\n' + later.encode(), 2, "\n", 2**20)
 
 
 # DuckDB's threads start every 8 MB. With DuckDB's own limit, a record of more than 2,000,000 bytes
@@ -205,7 +213,7 @@ def test_no_record_is_longer_than_two_million_bytes(name: str, tmp_path: Path) -
     assert bins.tolist() == [8000, 1, 100_000]
     path.write_bytes(pack(with_long_record(LONGEST + 1)))
     for read in READERS.values():
-        with refused(InputFileError, f"line 8,002 of '{path}' begins a record of more than 2,000"):
+        with refused(InputFileError, f"line 8,002 of '{path}' has more than 2,000"):
             read(path)
 
 
@@ -225,7 +233,7 @@ def test_where_a_long_record_stands_does_not_matter(
                 assert int((counts * labels).sum()) == content.count(b"\n") - 1
             else:
                 line = content[:start].count(b"\n") + 1
-                with refused(InputFileError, f"line {line:,} of '{path}' begins a record of more"):
+                with refused(InputFileError, f"line {line:,} of '{path}' has more than"):
                     tables.count_records(path, label="v")
 
 

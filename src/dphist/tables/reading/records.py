@@ -37,18 +37,21 @@ _STRAY_QUOTE = (
     "has a quote inside a field, or text after a closing quote: put quotes around the field, and "
     "double each quote in it"
 )
-_OPEN_QUOTE = "begins a quoted field that is never closed: close it, or double the quotes in it"
 _OTHER_ENDING = (
     "has another line ending than the first line: use one kind, or put quotes around the field "
     "that contains it"
 )
-_TOO_LONG = (
-    f"begins a record of more than {LONGEST:,} bytes: shorten it, or close the quotes of its fields"
-)
+_TOO_LONG = f"has more than {LONGEST:,} bytes: shorten it"
 _OTHER_FIELDS = (
     "must have as many fields as the first line: correct it, or put quotes around fields that "
     "contain the delimiter"
 )
+_SEVERAL_LINES = (
+    "begins a record of several lines that is not valid: close the quotes of its fields, double "
+    f"each quote inside a field, and check its length (at most {LONGEST:,} bytes) and its fields"
+)
+"""Where such a record ends depends on the lines after its first one, which may be meant as other
+records. So an error says nothing of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +142,7 @@ class _Check:
         if self._rest:
             self._look_at(self._rest + self._ending)
         if self._rest:
-            raise self._error(self._line, _OPEN_QUOTE)
+            raise self._error(self._line, _SEVERAL_LINES)
         return Records(self._records - 1, self._is_quoted or self._has_empty_line)
 
     def _look_at(self, text: bytes) -> None:
@@ -156,7 +159,9 @@ class _Check:
         if faults:
             place, fault = min(faults, key=lambda each: each[0])
             begin = _start_of(ends, int(np.searchsorted(ends, place)))
-            raise self._error(self._line + int(np.searchsorted(breaks, begin)), fault)
+            lines, lines_until_fault = np.searchsorted(breaks, [begin, place])
+            fault = fault if lines == lines_until_fault else _SEVERAL_LINES
+            raise self._error(self._line + int(lines), fault)
         begin = _start_of(ends, len(ends))
         self._line += int(np.searchsorted(breaks, begin))
         self._rest = text[begin:]
@@ -196,17 +201,18 @@ class _Check:
     def _wrong_records(
         self, text: bytes, found: _Bytes, ends: IntArray, is_outside: "_Outside"
     ) -> Iterator[tuple[int, str]]:
-        """Count the records; yield the end of the first one of each fault."""
+        """Count the records; yield the place of the first fault of each kind."""
         begin = _start_of(ends, len(ends))
-        if len(found) - begin > LONGEST + len(self._ending):
-            yield len(found), _TOO_LONG
+        most = LONGEST + len(self._ending) - 1  # from the start of a record to its end
+        if len(found) - begin > most + 1:
+            yield begin + most, _TOO_LONG
         if not len(ends):
             return
         starts = np.append(0, ends[:-1] + 1)
-        lengths = ends - starts - (len(self._ending) - 1)
-        if lengths.max() > LONGEST:
-            yield int(ends[np.argmax(lengths > LONGEST)]), _TOO_LONG
-        is_empty = lengths == 0
+        is_long = ends - starts > most
+        if is_long.any():
+            yield int(starts[np.argmax(is_long)]) + most, _TOO_LONG
+        is_empty = ends - starts == len(self._ending) - 1
         number = len(ends)
         delimiters = ends[:0]
         if self._delimiter in text:
