@@ -53,6 +53,23 @@ def test_a_forked_process_leaves_those_of_its_parent(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_signal_while_the_journal_is_made_leaves_none(tmp_path: Path, monkeypatch) -> None:
+    """Between its creation and the note of its path, and right after."""
+    real = os.open
+
+    def interrupted(*given: object) -> int:
+        descriptor = real(*given)  # type: ignore[arg-type]
+        signal.raise_signal(signal.SIGINT)
+        return descriptor
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(leftovers.os, "open", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        leftovers.remember(str(tmp_path / "file"))
+    leftovers.remove_all()
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_what_is_forgotten_stays(tmp_path: Path) -> None:
     path = tmp_path / "file"
     leftovers.remember(str(path))

@@ -13,7 +13,10 @@ class DphistError(Exception):
     """Base class of all errors of this library; its message may have several lines."""
 
     def __init__(self, *lines: str) -> None:
-        super().__init__("\n".join(map(visible, lines)))
+        super().__init__(*lines)
+
+    def __str__(self) -> str:
+        return "\n".join(visible(str(line)) for line in self.args)
 
 
 class ParameterError(DphistError, ValueError):

@@ -24,6 +24,8 @@ import time
 import zlib
 from pathlib import Path
 
+from dphist.stopping import exceptions_wait
+
 if sys.platform != "win32":  # there nothing is noted: only an exit removes what is left
     import fcntl
 
@@ -80,12 +82,14 @@ class _Journal:
         while self._descriptor < 0:
             name = f"dphist-{_host()}-{secrets.token_hex(8)}.paths"
             path = str(Path(tempfile.gettempdir()) / name)
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
-            # Another process may have found the journal before it was locked, and removed it.
-            if _locked(descriptor) and _is_still(path, descriptor):
-                self._path, self._descriptor = path, descriptor
-            else:
-                os.close(descriptor)
+            with exceptions_wait():  # a journal is in its place with its path known, or is not made
+                flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND
+                descriptor = os.open(path, flags, 0o600)
+                # Another process may have found it before it was locked, and removed it.
+                if _locked(descriptor) and _is_still(path, descriptor):
+                    self._path, self._descriptor = path, descriptor
+                else:
+                    os.close(descriptor)
 
 
 _journal = _Journal()

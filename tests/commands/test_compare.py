@@ -200,7 +200,7 @@ def test_a_file_of_other_data_is_refused(capsys) -> None:
 
 @pytest.mark.verify
 def test_ctrl_c_keeps_what_was_measured() -> None:
-    command = [sys.executable, "-m", "dphist", *PROFILE, "--seconds", "60", "--target", "0"]
+    command = [sys.executable, "-m", "dphist", *PROFILE[:-1], "60", "--target", "0"]
     command += ["--epsilon", "1", "--output", "out.csv"]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ

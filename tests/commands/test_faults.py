@@ -288,7 +288,7 @@ def test_a_run_that_is_killed_at_any_moment(
 ) -> None:
     """One charge at most; whole outputs or none; and the next start leaves nothing of it."""
     file, ledger = wide(tmp_path / "rows.parquet", 100_000), tmp_path / "clinic.ledger"
-    made(ledger, "--epsilon", 10, "--unit", "one patient")
+    made(ledger, "--epsilon", 10)
     temporary, spill = tmp_path / "temporary", tmp_path / "spill"
     temporary.mkdir()
     spill.mkdir()

@@ -100,6 +100,12 @@ def test_edges_that_are_none(edges: Any) -> None:
         Axis.from_edges(edges)
 
 
+@pytest.mark.parametrize("edge", [10**400, Fraction(10**400, 3), Decimal("1e400")])
+def test_an_edge_beyond_all_floats_is_named(edge: Any) -> None:
+    with pytest.raises(ParameterError, match="edges must be within the range of float64"):
+        Axis.from_edges([0.5, edge])
+
+
 @pytest.mark.parametrize(
     "edges",
     [

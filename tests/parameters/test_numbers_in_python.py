@@ -56,7 +56,7 @@ MADE: dict[str, dict[str, Any]] = {
 # Arguments of the methods of an object, by the method's name.
 METHODS: dict[str, dict[str, Any]] = {
     "for_unit": {"unit": "one patient", "has": 1},
-    **{name: {"delta": "0.1"} for name in ("dp_event", "epsilon_at", "to_approx_dp")},
+    **{name: {"delta": "0.5"} for name in ("dp_event", "epsilon_at", "to_approx_dp")},
     **{name: {"time": 3} for name in ("half_width", "standard_error_at", "stated_until")},
     "threshold_at": {"time": 3},
     **{name: {"members": 2} for name in ("for_group", "times")},

@@ -254,8 +254,12 @@ def _of_numbers(items: Sequence[Any]) -> AnyArray:
     for item, is_whole in zip(items, whole, strict=True):
         try:
             floats.append(float(item))
-        except (OverflowError, ValueError):
+        except OverflowError:
+            floats.append(np.inf)
+        except ValueError:
             floats.append(np.nan)
+        if np.isinf(floats[-1]) and item != floats[-1]:
+            raise ParameterError("edges must be within the range of float64")
         if is_whole and floats[-1] != int(item):
             raise ParameterError(
                 "edges that are whole numbers above 2**53 must not be mixed with floats, which "

@@ -147,8 +147,9 @@ def _unfit(column: Wanted) -> ColumnError:
 def _unreadable(name: str) -> DataError:
     """Return the error for an object that is invalid in itself."""
     return DataError(
-        f"column {name!r} holds an object that cannot be written as text in UTF-8: remove or "
-        "correct such rows"
+        f"column {name!r} holds an object without a text of UTF-8 (such as half a surrogate pair, "
+        "an integer of thousands of digits, or a datetime outside the years 1 to 9999 in UTC): "
+        "remove or correct such rows"
     )
 
 
