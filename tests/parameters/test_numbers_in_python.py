@@ -119,7 +119,10 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         {"name": "b", "epsilon": 1, "delta": "0.1", **ONE},
     ),
     "PayWhatYouGet.expected_error": (dh.PayWhatYouGet(**MADE["PayWhatYouGet"]).expected_error, {}),
-    "PayWhatYouGet.top": (dh.PayWhatYouGet(**MADE["PayWhatYouGet"]).top, {"counts": LABELS}),
+    "PayWhatYouGet.top": (
+        dh.PayWhatYouGet(**MADE["PayWhatYouGet"]).top,
+        {"counts": LABELS, "k": 2},
+    ),
     "Profile": (partial(dh.Profile, np.array([1]), np.array([1])), {}),
     "Profile.from_counts": (partial(dh.Profile.from_counts, [1]), {}),
     "Profile.from_prevalences": (partial(dh.Profile.from_prevalences, [1], [1]), {}),
@@ -159,7 +162,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             "guessing": {"guesses": 2},
             "renyi_entropy": {"order": 2},
             "support_coverage": {"extra": 1},
-            "support_size": {},
+            "support_size": {"p_min": "0.1"},
         }.items()
     },
 }
@@ -184,7 +187,6 @@ INSTEAD: dict[tuple[str, str], dict[str, Any]] = {
     ("for_error", "range_rmse"): {"total": 9},
     ("properties.guessing", "share"): {"source": PROFILE},
     ("properties.estimate_guessing", "share"): {"source": PROFILE},
-    ("properties.estimate_support_size", "resamples"): {"source": PROFILE, "p_min": "0.1"},
 }
 # Values of reports that are made by the library, not by its callers.
 NOT_ASKED = (
