@@ -43,8 +43,8 @@ class ExpectedRows:
         """Raise `problem` unless the last query of a connection read all rows of a relation."""
         read = _rows_read(connection)
         if not read and self.repeatable:
-            # No scan is known: the plan has none, or this version of DuckDB profiles otherwise. For a
-            # Parquet file this says nothing new, as DuckDB takes the number from the footer.
+            # No scan is known: the plan has none, or this version of DuckDB profiles otherwise.
+            # Of a Parquet file this says nothing new: DuckDB takes the number from the footer.
             read = [int(relation.aggregate("count(*)").fetchall()[0][0])]
         expected = self.number()
         if expected is None or any(number != expected for number in read):
