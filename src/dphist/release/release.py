@@ -10,10 +10,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Unpack
 
-import numpy as np
 import pyarrow as pa
 
-from dphist.arrays import IntArray
+from dphist.arrays import IntArray, read_whole_numbers
 from dphist.atomic_files import write_text
 from dphist.data.label_counts import LabelCounts
 from dphist.data.profile import Profile
@@ -280,7 +279,7 @@ def _decode(content: dict[str, Any]) -> Release:
     if total is not None and (isinstance(total, bool) or not isinstance(total, int)):
         raise TypeError("total is a whole number or null")
     value = _value_of(content["kind"], content["value"])
-    noisy = {str(k): np.array(v, dtype=np.int64) for k, v in content["noisy"].items()}
+    noisy = {str(k): read_whole_numbers(v) for k, v in content["noisy"].items()}
     if isinstance(mechanism, Restoring):
         value = mechanism.restored(value, noisy)
     elif isinstance(value, RangeHistogram) and noisy:
