@@ -21,6 +21,7 @@ from uhi.typing.plottable import PlottableAxisGeneric, PlottableHistogram
 
 import dphist as dh
 from dphist.errors import DataError, ParameterError
+from dphist.report import report_html
 
 VEGA = jsonschema.Draft7Validator(
     json.loads(
@@ -167,7 +168,9 @@ def test_flow_bins_are_below_and_above(storage) -> None:
         )
         assert counts.counts.tolist() == [2, 1, 0]
         assert dict(counts.outside) == {"below": 1, "above": 2, "null": 0}
-        assert counts.unit == "one patient"
+        assert counts.unit == "one patient, as promised by the caller"
+        release = dh.LeafCounts(epsilon=1, bins=3).release(counts)
+        assert "Whoever made the data asserts" in report_html(release)
     without = bh.Histogram(bh.axis.Regular(3, 0, 9, underflow=False, overflow=False))
     without.fill([-1, 0, 4, 10])
     counts = dh.BinnedCounts.from_uhi(without, edges_are_public=True, sensitivity=1)
