@@ -190,6 +190,29 @@ class Release(Tabular):
             return self.value.to_pandas()
         return pandas_frame(self.to_arrow())
 
+    def to_csv(
+        self, path: str | Path | None = None, *, spreadsheet_safe: bool = False
+    ) -> str | None:
+        """Return the released table as CSV in UTF-8, as ``--table`` writes it; or write it.
+
+        Parameters
+        ----------
+        path : of the file, written whole or not at all (default: the text is returned).
+        spreadsheet_safe : for a file that people open in a spreadsheet, which runs some labels as
+            formulas and changes others. An apostrophe stands ahead of each label that does not
+            begin with a letter or has a digit (`docs/release-format.md`).
+
+        Raises
+        ------
+        OutputFileError
+            If the folder does not exist, cannot be written, or is full.
+        """
+        text: str = shown_by("table_csv", self, spreadsheet_safe=spreadsheet_safe)
+        if path is None:
+            return text
+        write_text(path, text)
+        return None
+
     def to_json(self) -> str:
         """Return the release as a JSON document (format 1, see `docs/release-format.md`)."""
         content = {
