@@ -21,6 +21,7 @@ from uhi.typing.plottable import PlottableAxisGeneric, PlottableHistogram
 
 import dphist as dh
 from dphist.errors import DataError, ParameterError
+from dphist.release.range_histogram import RangeHistogram
 from dphist.report import report_html
 
 VEGA = jsonschema.Draft7Validator(
@@ -207,9 +208,7 @@ WRONG = {
     "weights": lambda: histogram(bh.axis.Regular(4, 0, 4), bh.storage.Weight(), weight=0.5),
     "gaps": lambda: bh.Histogram(bh.axis.IntCategory([1, 5])),
     "schema": lambda: {"uhi_schema": 2, "axes": [], "storage": {}},
-    "released counts": lambda: (
-        dh.HierarchicalTree(epsilon=1, bins=3, nonnegative=False).release([SECRET] * 3).value
-    ),
+    "released counts": lambda: RangeHistogram(np.array([SECRET + 0.5] * 3)),
 }
 
 
