@@ -44,19 +44,20 @@ def read_text(content: bytes) -> str:
     raise ValueError("it is not UTF-8")
 
 
-def read_json(text: str, *, skip_long: bool = False) -> Any:
+def read_json(text: str, *, skip_long: bool = False, finite: bool = True) -> Any:
     """Return the value of a JSON text, which may begin with a byte order mark.
 
     Parameters
     ----------
     skip_long : read a whole number of more than 400 digits as NaN, for fields that nobody reads.
+    finite : refuse NaN, Infinity and floats beyond a double, which Python reads as infinite.
 
     Raises
     ------
     RepeatedKeyError
         If an object has a key twice.
     ValueError
-        If it is no JSON, is nested too deeply or has a longer whole number.
+        If it is no JSON, is nested too deeply or has a longer whole number, or one not finite.
     """
 
     def whole(digits: str) -> int | float:
@@ -66,9 +67,16 @@ def read_json(text: str, *, skip_long: bool = False) -> Any:
             return math.nan
         raise ValueError(_LONG)
 
-    return _not_deep(
-        lambda: json.loads(text.removeprefix("\ufeff"), object_pairs_hook=_once, parse_int=whole)
+    def number(text: str) -> float:
+        found = float(text)
+        if finite and not math.isfinite(found):
+            raise ValueError("a number is not finite")
+        return found
+
+    decoder = json.JSONDecoder(
+        object_pairs_hook=_once, parse_int=whole, parse_float=number, parse_constant=number
     )
+    return _not_deep(lambda: decoder.decode(text.removeprefix("\ufeff")))
 
 
 def read_toml(content: bytes) -> dict[str, Any]:

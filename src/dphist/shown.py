@@ -1,4 +1,4 @@
-"""How values are plotted and shown in notebooks: by the layers above, found by name when asked.
+"""How values are plotted, shown in notebooks and written: by layers above, found when asked.
 
 A value knows neither plots nor pages, so `import dphist` and a release that nobody looks at load
 neither. As with the mechanisms of a saved release, the name is all that is known here.
@@ -10,6 +10,7 @@ from typing import Any
 _FUNCTIONS = {
     "plot": "dphist.report",
     "html_of": "dphist.report.notebook",
+    "table_csv": "dphist.report.table",
 }
 
 
@@ -18,6 +19,6 @@ def shown_by(function: str, value: Any, **options: Any) -> Any:
 
     Parameters
     ----------
-    function : "plot" or "html_of".
+    function : "plot", "html_of" or "table_csv".
     """
     return getattr(import_module(_FUNCTIONS[function]), function)(value, **options)

@@ -32,6 +32,14 @@ def records(tmp_path) -> Path:
     return path
 
 
+def test_spaces_around_commas_are_no_part_of_edges(records, capsys) -> None:
+    for edges in ("0,18,65,120", " 0, 18 ,65,120 "):
+        words = ("ranges", records, "--column", "age", "--edges", edges, "--epsilon", 1)
+        assert run(*words, "--dry-run", "--json") == 0
+    one, other = capsys.readouterr().out.splitlines()
+    assert one == other
+
+
 def test_the_summary_says_how_far_off_counts_are(records, capsys) -> None:
     assert run("ranges", records, *AGES, "--epsilon", 20) == 0
     out = " ".join(capsys.readouterr().out.split())

@@ -21,6 +21,8 @@ from uhi.typing.plottable import PlottableAxisGeneric, PlottableHistogram
 
 import dphist as dh
 from dphist.errors import DataError, ParameterError
+from dphist.release.range_histogram import RangeHistogram
+from dphist.report import report_html
 
 VEGA = jsonschema.Draft7Validator(
     json.loads(
@@ -167,7 +169,9 @@ def test_flow_bins_are_below_and_above(storage) -> None:
         )
         assert counts.counts.tolist() == [2, 1, 0]
         assert dict(counts.outside) == {"below": 1, "above": 2, "null": 0}
-        assert counts.unit == "one patient"
+        assert counts.unit == "one patient, as promised by the caller"
+        release = dh.LeafCounts(epsilon=1, bins=3).release(counts)
+        assert "Whoever made the data asserts" in report_html(release)
     without = bh.Histogram(bh.axis.Regular(3, 0, 9, underflow=False, overflow=False))
     without.fill([-1, 0, 4, 10])
     counts = dh.BinnedCounts.from_uhi(without, edges_are_public=True, sensitivity=1)
@@ -204,9 +208,7 @@ WRONG = {
     "weights": lambda: histogram(bh.axis.Regular(4, 0, 4), bh.storage.Weight(), weight=0.5),
     "gaps": lambda: bh.Histogram(bh.axis.IntCategory([1, 5])),
     "schema": lambda: {"uhi_schema": 2, "axes": [], "storage": {}},
-    "released counts": lambda: (
-        dh.HierarchicalTree(epsilon=1, bins=3, nonnegative=False).release([SECRET] * 3).value
-    ),
+    "released counts": lambda: RangeHistogram(np.array([SECRET + 0.5] * 3)),
 }
 
 

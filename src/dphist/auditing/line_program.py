@@ -180,6 +180,6 @@ class LineProgram:
 def _json(line: bytes) -> Any:
     text = line.decode(errors="replace")
     try:
-        return read_json(text)
+        return read_json(text, finite=False)
     except ValueError:
         return text

@@ -62,7 +62,7 @@ def command(words: Sequence[str], *, lines: bool = False) -> Run:
         text = json.dumps(data)
         done = subprocess.run(program, input=text, capture_output=True, text=True, check=False)  # noqa: S603
         try:
-            printed = read_json(done.stdout)
+            printed = read_json(done.stdout, finite=False)
         except ValueError:
             printed = done.stdout
         if done.returncode or done.stderr:

@@ -90,12 +90,12 @@ class CommandParser(Parser):
 
 
 def parts_of(text: str) -> list[str]:
-    """Return values with commas between them, each perhaps with spaces before it.
+    """Return values with commas between them, each perhaps with spaces around it.
 
-    >>> parts_of("0.1, 1,1/2")
+    >>> parts_of(" 0.1, 1 ,1/2")
     ['0.1', '1', '1/2']
     """
-    return re.split(", *", text)
+    return [part.strip(" ") for part in text.split(",")]
 
 
 Commands: TypeAlias = "argparse._SubParsersAction[CommandParser]"
@@ -186,10 +186,13 @@ def add_outputs(
     columns: str,
     *,
     overwrite: str = "",
+    spreadsheet_safe: bool = True,
     json: str = "print JSON: the release itself, or with --output the files that were written",
 ) -> None:
     """Add the options that say what is written and printed."""
     command.add_argument("--table", metavar="CSV", help=f"write columns {columns} here")
+    if spreadsheet_safe:
+        add_spreadsheet_safe(command, "in --table")
     command.add_argument(
         "--report", metavar="HTML", help="write a page that explains the release here"
     )
@@ -201,6 +204,16 @@ def add_outputs(
     how = command.add_mutually_exclusive_group()
     how.add_argument("--quiet", action="store_true", help="print nothing but errors")
     how.add_argument("--json", action="store_true", help=json)
+
+
+def add_spreadsheet_safe(command: argparse.ArgumentParser, where: str) -> None:
+    """Add the option that keeps a spreadsheet from running or changing text."""
+    command.add_argument(
+        "--spreadsheet-safe",
+        action="store_true",
+        help=f"write text {where} so that a spreadsheet runs none as a formula and changes none: "
+        "quoted, with an apostrophe ahead unless it begins with a letter and has no digit",
+    )
 
 
 # Options of which a value may begin with a minus sign.

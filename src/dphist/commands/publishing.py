@@ -28,9 +28,6 @@ from dphist.stopping import handlers_wait
 from dphist.tables.engine.progress import Report
 from dphist.tables.engine.progress_display import ERASED, open_display
 
-MAKERS = {"release": Release.to_json, "table": table_csv, "report": report_html}
-"""What makes the text of each output."""
-
 T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)
 
@@ -62,6 +59,7 @@ def check_paths(options: argparse.Namespace, files: Sequence[str] | None = None)
     ----------
     files : that are read (default: FILE).
     """
+    check_safe_table(options)
     inputs = inputs_of(options, files)
     for name in inputs:
         if not Path(name).exists():
@@ -156,7 +154,8 @@ def publish(
     try:
         with staged_outputs() as staged:
             for kind, path in paths.items():
-                staged.write_text(path, MAKERS[kind](release), replace=options.overwrite)
+                text = text_of(release, kind, options)
+                staged.write_text(path, text, replace=options.overwrite)
             with handlers_wait():
                 staged.commit()
                 published = True
@@ -182,6 +181,19 @@ def outputs_of(options: argparse.Namespace) -> dict[str, str]:
     """Return the paths of what is written, by its kind."""
     named = {"release": options.output, "table": options.table, "report": options.report}
     return {kind: path for kind, path in named.items() if path is not None}
+
+
+def text_of(release: Release, kind: str, options: argparse.Namespace) -> str:
+    """Return the text of an output."""
+    if kind == "table":
+        return table_csv(release, spreadsheet_safe=options.spreadsheet_safe)
+    return report_html(release) if kind == "report" else release.to_json()
+
+
+def check_safe_table(options: argparse.Namespace) -> None:
+    """Refuse to make safe what is not written."""
+    if getattr(options, "spreadsheet_safe", False) and options.table is None:
+        raise UsageError("--spreadsheet-safe needs --table, which it is about")
 
 
 def in_the_way(options: argparse.Namespace) -> list[str]:

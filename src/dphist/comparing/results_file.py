@@ -16,7 +16,7 @@ from dphist.comparing.comparison import NOTICE, ComparedRow, LeftOut
 from dphist.comparing.measuring import Measured
 from dphist.errors import OutputFileError, ParameterError
 from dphist.foreign import read_json, read_text
-from dphist.parameters import decimal_text, exact_number, number_of_text, whole_of_text
+from dphist.parameters import decimal_text, number_of_text, positive_number, whole_of_text
 
 FORMAT = 1
 COLUMNS = (
@@ -78,13 +78,15 @@ def read_earlier(path: str | Path, settings: Mapping[str, Any]) -> Earlier:
         f"{path} is no result of a comparison that can be continued; name another output"
     )
     try:
-        lines = read_text(Path(path).read_bytes()).splitlines()
+        text = read_text(Path(path).read_bytes())
+        lines = text.splitlines()
         held = read_json(lines[1].removeprefix("# "))
         table = dropwhile(lambda line: line.startswith("# "), lines[2:])  # what was left out
         rows = tuple(map(_row, csv.DictReader(table, strict=True)))
     except (OSError, ArithmeticError, LookupError, TypeError, ValueError, csv.Error):
         raise no_file from None
-    if not lines[0].startswith("# dphist compare") or not isinstance(held, dict):
+    is_whole = text.endswith("\n")  # a number may have lost digits
+    if not (lines[0].startswith("# dphist compare") and isinstance(held, dict) and is_whole):
         raise no_file
     for name, value in settings.items():
         if held.get(name) != value:
@@ -127,7 +129,7 @@ def _row(line: Mapping[str, str]) -> ComparedRow:
         mechanism=line["mechanism"],
         given=line["given"],
         guarantee=line["guarantee"],
-        epsilon=exact_number(line["epsilon"], "epsilon"),
+        epsilon=positive_number(line["epsilon"], "epsilon"),
         measure=line["measure"],
         unit=line["unit"],
         error=_number(line["error"]),

@@ -16,12 +16,11 @@ import pyarrow as pa
 from dphist.arrays import AnyArray, IntArray
 from dphist.data.axis.axis import Axis, axes_of_content
 from dphist.data.axis.grid import grid_of
-from dphist.data.guard import Guarding, guarded, unit_of_users
+from dphist.data.guard import Guarding, asserted_unit, guarded, unit_of_users
 from dphist.data.partial import Partial, all_parts, cut_of, no_part, partial_of, sum_slots
 from dphist.data.uhi import read_uhi
 from dphist.errors import ParameterError
 from dphist.parameters import whole_number
-from dphist.privacy import PrivacyUnit
 from dphist.shown import shown_by
 from dphist.stopping import stoppable
 from dphist.tables import redact_errors
@@ -127,8 +126,9 @@ class BinnedCounts:
                 "looking at the data: they are published"
             )
         bound = whole_number(sensitivity, "sensitivity", 1)
+        said = None if unit is None else asserted_unit(unit)
         counts, axes, outside = read_uhi(h)
-        return cls(counts, axes, outside, bound, None if unit is None else str(PrivacyUnit(unit)))
+        return cls(counts, axes, outside, bound, said)
 
     @classmethod
     @stoppable

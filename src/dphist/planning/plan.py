@@ -3,9 +3,11 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from dphist.atomic_files import write_text
@@ -14,6 +16,7 @@ from dphist.parameters import decimal_text, exact_number
 from dphist.planning.columns import COLUMNS
 from dphist.planning.criteria import Criterion, criterion
 from dphist.planning.settings import SETTINGS
+from dphist.privacy.unit import PrivacyUnit
 from dphist.release.document import (
     checked_document,
     checksum,
@@ -26,6 +29,7 @@ from dphist.release.tabular import Tabular
 
 FORMAT = "dphist plan"
 FORMAT_VERSION = 1
+_WHOLE = {int, type(None)}
 _EXACT = ("epsilon", "delta", "delta_times_users")
 _TYPES = {
     "noise": pa.string(),
@@ -133,8 +137,7 @@ class Plan(Tabular):
                 criteria=tuple(criterion(each, content["kind"]) for each in content["criteria"]),
                 version=str(content["library_version"]),
             )
-            if plan.kind not in SETTINGS or not set(plan.columns) <= set(COLUMNS):
-                plan = None
+            _check(plan)
         except Exception:  # of whatever its parts may be
             plan = None
         if plan is None:
@@ -153,6 +156,38 @@ class Plan(Tabular):
             "rows": [[_written(value) for value in row] for row in self.rows],
             "criteria": [each.text for each in self.criteria],
         }
+
+
+def _check(plan: Plan) -> None:
+    """Refuse a plan whose columns or values are not those of its kind; ValueError and others."""
+    if not (set(plan.columns) <= set(COLUMNS) and plan.rows):
+        raise ValueError("no plan")
+    known = signature(SETTINGS[plan.kind]).parameters
+    if not (set(plan.asked) <= set(known) and all(map(_is_plain, plan.asked.values()))):
+        raise ValueError("no parameters of a plan")
+    PrivacyUnit(plan.unit)
+    for name in _EXACT:
+        if name in plan.columns and not all(number >= 0 for number in plan.column(name)):
+            raise ValueError("a number is negative")
+    if not all(plan.column("epsilon")):
+        raise ValueError("epsilon is positive")
+    table = plan.to_arrow()
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if column.null_count and name != "max_events":
+            raise ValueError("a value is missing")
+        if pa.types.is_integer(column.type) and not set(map(type, plan.column(name))) <= _WHOLE:
+            raise ValueError("a number is not whole")  # Arrow cuts 1.5 to 1
+        if pa.types.is_string(column.type) and not all(map(_is_plain, plan.column(name))):
+            raise ValueError("a text is not one line")
+        if pa.types.is_floating(column.type) and not np.isfinite(column.to_numpy()).all():
+            raise ValueError("a number is not finite")
+
+
+def _is_plain(value: object) -> bool:
+    """Whether a value is one that `dphist.plan` notes of what it was asked for."""
+    if isinstance(value, list):
+        return all(map(_is_plain, value))
+    return value.isprintable() if isinstance(value, str) else isinstance(value, int | None)
 
 
 def _written(value: Any) -> Any:

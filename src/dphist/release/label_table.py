@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from dphist.arrays import IntArray
+from dphist.arrays import IntArray, read_whole_numbers
 from dphist.release.tabular import Tabular
 from dphist.tables.reading.types import is_key_type
 
@@ -73,9 +73,7 @@ class LabelTable(Tabular):
         kind = _named(content["label_type"])
         columns = {"label": _read(content["labels"], kind)}
         if "counts" in content:
-            columns["count"] = pa.array(content["counts"], pa.int64())
-            if columns["count"].null_count:
-                raise ValueError("each label has a count")
+            columns["count"] = pa.array(read_whole_numbers(content["counts"]))
         return cls(pa.table(columns))
 
 
@@ -115,12 +113,17 @@ def _written(labels: pa.ChunkedArray, kind: pa.DataType) -> list[Any]:
     return list(labels.cast(_number_of(kind)).to_pylist())
 
 
-def _read(labels: list[Any], kind: pa.DataType) -> pa.Array:
-    """Return labels that `_written` wrote."""
+def _read(labels: object, kind: pa.DataType) -> pa.Array:
+    """Return labels that `_written` wrote; ValueError or TypeError if they are not such."""
+    if not isinstance(labels, list):
+        raise TypeError("labels are a list")
+    types = set(map(type, labels)) - {type(None)}
     if pa.types.is_binary(kind):
         return pa.array([None if x is None else bytes.fromhex(x) for x in labels], kind)
-    if any(isinstance(label, str) for label in labels):
+    if types == {str}:
         return pa.array(labels, pa.string()).cast(_without_zone(kind)).cast(kind)
+    if not types <= ({bool} if pa.types.is_boolean(kind) else {int}):  # Arrow makes 1 of 1.5
+        raise TypeError("labels are of their type")
     return pa.array(labels, _number_of(kind)).cast(kind)
 
 

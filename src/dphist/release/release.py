@@ -10,10 +10,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Unpack
 
-import numpy as np
 import pyarrow as pa
 
-from dphist.arrays import IntArray
+from dphist.arrays import IntArray, read_whole_numbers
 from dphist.atomic_files import write_text
 from dphist.data.label_counts import LabelCounts
 from dphist.data.profile import Profile
@@ -191,6 +190,29 @@ class Release(Tabular):
             return self.value.to_pandas()
         return pandas_frame(self.to_arrow())
 
+    def to_csv(
+        self, path: str | Path | None = None, *, spreadsheet_safe: bool = False
+    ) -> str | None:
+        """Return the released table as CSV in UTF-8, as ``--table`` writes it; or write it.
+
+        Parameters
+        ----------
+        path : of the file, written whole or not at all (default: the text is returned).
+        spreadsheet_safe : for a file that people open in a spreadsheet, which runs some labels as
+            formulas and changes others. An apostrophe stands ahead of each label that does not
+            begin with a letter or has a digit (`docs/release-format.md`).
+
+        Raises
+        ------
+        OutputFileError
+            If the folder does not exist, cannot be written, or is full.
+        """
+        text: str = shown_by("table_csv", self, spreadsheet_safe=spreadsheet_safe)
+        if path is None:
+            return text
+        write_text(path, text)
+        return None
+
     def to_json(self) -> str:
         """Return the release as a JSON document (format 1, see `docs/release-format.md`)."""
         content = {
@@ -280,7 +302,7 @@ def _decode(content: dict[str, Any]) -> Release:
     if total is not None and (isinstance(total, bool) or not isinstance(total, int)):
         raise TypeError("total is a whole number or null")
     value = _value_of(content["kind"], content["value"])
-    noisy = {str(k): np.array(v, dtype=np.int64) for k, v in content["noisy"].items()}
+    noisy = {str(k): read_whole_numbers(v) for k, v in content["noisy"].items()}
     if isinstance(mechanism, Restoring):
         value = mechanism.restored(value, noisy)
     elif isinstance(value, RangeHistogram) and noisy:

@@ -65,6 +65,16 @@ class Kind(ABC):
     def table(self, release: Release) -> str:
         """Return the released table as CSV."""
 
+    def safe_table(self, release: Release) -> str:
+        """Return the table with labels that a spreadsheet shows as they are.
+
+        Raises
+        ------
+        ParameterError
+            If its kind does not say how.
+        """
+        raise ParameterError(f"releases of the kind {self.name} have no spreadsheet-safe table")
+
     @abstractmethod
     def plot(self, release: Release) -> "Panels":
         """Draw a release: see `dphist.plot`."""

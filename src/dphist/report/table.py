@@ -1,11 +1,18 @@
 """The released table as CSV, for spreadsheets and other programs."""
 
 from dphist.release.release import Release
+from dphist.report.csv_field import MARK
 from dphist.report.kinds import kind_of
 
 
-def table_csv(release: Release) -> str:
+def table_csv(release: Release, *, spreadsheet_safe: bool = False) -> str:
     """Return the released table as CSV with one header line, in UTF-8.
+
+    Parameters
+    ----------
+    spreadsheet_safe : write labels so that a spreadsheet runs none as a formula, and reads none as
+        a number or date: see `dphist.report.csv_field.safe_field`. The text begins with a byte
+        order mark.
 
     | kind | columns | rows |
     |---|---|---|
@@ -17,4 +24,5 @@ def table_csv(release: Release) -> str:
     The empty text is written ``""``. An empty field is a missing label, which says that fewer
     labels than wanted were found. `LabelCounts.from_table` reads CSV the same way.
     """
-    return kind_of(release).table(release)
+    kind = kind_of(release)
+    return MARK + kind.safe_table(release) if spreadsheet_safe else kind.table(release)

@@ -1,12 +1,12 @@
 """Entries as `dphist ledger log` prints them and `export` writes them."""
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from dphist.ledger.entries import Entry
 from dphist.ledger.table import EntryTable
-from dphist.report.csv_field import csv_field
+from dphist.report.csv_field import Field, csv_field, safe_field
 from dphist.report.labels_shown import harmless
 from dphist.report.text_table import beside, left, right
 
@@ -29,15 +29,25 @@ def entries_json(entries: Sequence[Entry]) -> list[dict[str, Any]]:
     ]
 
 
-def entries_csv(entries: Sequence[Entry]) -> str:
-    """Return entries as CSV, a row for each account that an entry charges."""
+def entries_csv(entries: Sequence[Entry], *, spreadsheet_safe: bool = False) -> str:
+    """Return entries as CSV, a row for each account that an entry charges.
+
+    Parameters
+    ----------
+    spreadsheet_safe : write text as `dphist.report.csv_field.safe_field` does.
+    """
     table = EntryTable(list(entries)).to_arrow()
     file = io.StringIO()
     file.write(",".join(table.column_names) + "\n")
+    field = safe_field if spreadsheet_safe else csv_field
     for row in table.to_pylist():
-        texts = [None if value is None else str(value) for value in row.values()]
-        file.write(",".join(map(csv_field, texts)) + "\n")
+        file.write(",".join(_fields(row.values(), field)) + "\n")
     return file.getvalue()
+
+
+def _fields(row: Iterable[Any], field: Field) -> Iterator[str]:
+    for value in row:
+        yield str(value) if isinstance(value, int | float) else field(value)
 
 
 def entries_parquet(entries: Sequence[Entry]) -> bytes:

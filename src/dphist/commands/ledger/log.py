@@ -6,9 +6,10 @@ import json
 from dphist.commands.ledger.entries import entries_csv, entries_json, entries_text
 from dphist.commands.ledger.opening import opened
 from dphist.commands.ledger.options import add_place
-from dphist.commands.options import UsageError, whole
+from dphist.commands.options import UsageError, add_spreadsheet_safe, whole
 from dphist.commands.printing import say
 from dphist.ledger.entries import Entry
+from dphist.report.csv_field import MARK
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -26,18 +27,23 @@ def add(command: argparse.ArgumentParser) -> None:
     how = command.add_mutually_exclusive_group()
     how.add_argument("--json", action="store_true", help="print a list of the entries as JSON")
     how.add_argument("--csv", action="store_true", help="print CSV")
+    add_spreadsheet_safe(command, "with --csv")
 
 
 def _log(options: argparse.Namespace) -> None:
     if options.last is not None and options.last < 1:
         raise UsageError("--last must be at least 1")
+    if options.spreadsheet_safe and not options.csv:
+        raise UsageError("--spreadsheet-safe needs --csv, which it is about")
     with opened(options) as ledger:
         entries = [entry for entry in ledger.entries() if _is_wanted(entry, options)]
     entries = entries[-options.last :] if options.last else entries
     if options.json:
         say(json.dumps(entries_json(entries)))
     elif options.csv:
-        say(entries_csv(entries), end="")
+        if options.spreadsheet_safe:
+            print(MARK, end="")
+        say(entries_csv(entries, spreadsheet_safe=options.spreadsheet_safe), end="")
     elif entries:
         say(entries_text(entries), end="")
     else:

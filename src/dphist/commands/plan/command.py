@@ -220,6 +220,7 @@ def _add_written(command: argparse.ArgumentParser) -> None:
     add_outputs(
         command,
         "of the plan",
+        spreadsheet_safe=False,
         json="print JSON: the plan itself, or with --output the files that were written",
     )
 

@@ -134,7 +134,7 @@ class Objects(Form):
     def _read(self, text: str) -> tuple[list[str] | None, str | None]:
         """Return labels and user; None for what is not there or none."""
         try:
-            found = read_json(text, skip_long=True)
+            found = read_json(text, skip_long=True, finite=False)
         except RepeatedKeyError:
             raise DataError(f"line {self.lines:,} has a field twice") from None
         except ValueError:

@@ -15,11 +15,18 @@ from dphist.atomic_files import check_distinct, check_output_path, staged_output
 from dphist.commands.ledger.options import is_file
 from dphist.commands.options import UsageError
 from dphist.commands.presenting import presented
-from dphist.commands.publishing import MAKERS, in_the_way, outputs_of, refusal
+from dphist.commands.publishing import (
+    check_safe_table,
+    in_the_way,
+    outputs_of,
+    refusal,
+    text_of,
+)
 from dphist.commands.stream.unit import named
 from dphist.errors import DphistError, OutputFileError, ParameterError
 from dphist.release.release import Release
 from dphist.release.running_counts import RunningCounts
+from dphist.report.csv_field import Field, csv_field, safe_field
 from dphist.report.streams.table import HEADER, rows_of
 from dphist.streams import ContinualHistogram
 
@@ -38,7 +45,7 @@ def write_outputs(
     paths = outputs_of(options)
     with staged_outputs() as staged:
         for kind, path in paths.items():
-            staged.write_text(path, MAKERS[kind](release), replace=path in replaced)
+            staged.write_text(path, text_of(release, kind, options), replace=path in replaced)
         # A stream may run for days: what was there when it began may be another's now.
         strange = [] if options.overwrite else _strange(stream, options, replaced)
         if strange:
@@ -105,7 +112,7 @@ def _strange(
 def _text_of(path: str) -> str:
     """Return the text of a file; nothing where it has none."""
     try:
-        return Path(path).read_text(encoding="utf-8")
+        return Path(path).read_text(encoding="utf-8-sig")
     except (OSError, ValueError):  # ValueError of bytes that are no text
         return ""
 
@@ -113,7 +120,7 @@ def _text_of(path: str) -> str:
 def _is_of(current: Release, text: str) -> bool:
     """Whether a release or a table is of earlier readings of a stream, which never change."""
     if not text.startswith("{"):
-        return _is_table_of(current.value, text)
+        return any(_is_table_of(current.value, text, each) for each in (csv_field, safe_field))
     try:
         saved = Release.from_json(text)
     except DphistError:
@@ -127,12 +134,12 @@ def _is_of(current: Release, text: str) -> bool:
     )
 
 
-def _is_table_of(value: RunningCounts, text: str) -> bool:
+def _is_table_of(value: RunningCounts, text: str, field: Field) -> bool:
     """Whether a text is the header and some rows of a table, whole, from the first one on."""
     if not text.startswith(HEADER) or text == HEADER:
         return False
     place = len(HEADER)
-    for row in rows_of(value):
+    for row in rows_of(value, field):
         if place == len(text):
             return True
         if not text.startswith(row, place):
@@ -149,6 +156,7 @@ def _is_page(text: str) -> bool:
 
 def check_stream_paths(options: argparse.Namespace) -> None:
     """Find what is wrong with the paths before the state is opened or input is read."""
+    check_safe_table(options)
     paths = list(outputs_of(options).values())
     place = options.ledger if options.ledger and is_file(options.ledger) else None
     inputs = [path for path in (options.state, options.known_labels, place) if path is not None]

@@ -37,6 +37,7 @@ class Head:
     time: str | None
 
 
+_MOST_ENTRIES = 2**62
 _ENTRIES = [field.name for field in fields(Head)].index("entries")
 
 
@@ -58,7 +59,9 @@ def checked_head(rows: Sequence[Any], name: str) -> Head:
     if rows[0][1] < VERSION and rows[0][1] not in MIGRATIONS:
         raise not_a_ledger(name)
     texts = [value for place, value in enumerate(rows[0]) if place not in (1, _ENTRIES)]
-    if len(rows[0]) != len(fields(Head)) or type(rows[0][_ENTRIES]) is not int:
+    if len(rows[0]) != len(fields(Head)):
+        raise not_a_ledger(name)
+    if type(rows[0][_ENTRIES]) is not int or not 0 <= rows[0][_ENTRIES] < _MOST_ENTRIES:
         raise not_a_ledger(name)
     if not all(isinstance(value, str | None) for value in texts):
         raise not_a_ledger(name)

@@ -245,7 +245,12 @@ class Transaction:
         row = self._execute(
             "SELECT release_text FROM dphist_charges WHERE name = ?", (key,)
         ).fetchone()
-        return None if row is None else row[0]
+        text = None if row is None else row[0]
+        if not isinstance(text, str | None):
+            raise LedgerError(
+                "a stored release cannot be read: the ledger was edited or is damaged"
+            )
+        return text
 
     def put_release(self, key: str, text: str) -> None:
         """Store the text of a finished release."""
@@ -286,7 +291,8 @@ def _entry(row: Sequence[Any]) -> Entry:
         whole = isinstance(content, dict) and canonical(content) == text
     except (TypeError, ValueError, RecursionError):
         whole = False
-    if not (whole and isinstance(number, int) and isinstance(time, str)):
+    are_texts = all(isinstance(each, str) for each in (time, action, previous, signature or ""))
+    if not (whole and isinstance(number, int) and are_texts):
         raise LedgerError(f"entry {number} cannot be read: it was edited")
     return Entry(number, time, action, content, previous, signature)
 
@@ -331,6 +337,8 @@ def _charge(row: Sequence[Any]) -> Charge:
     with _readable("the table of keys"):
         found = Charge(*row)
         if not (isinstance(found.entry, int) and isinstance(found.noted, int | None)):
+            raise ValueError
+        if not isinstance(found.release, str | None):
             raise ValueError
         return found
 

@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from dphist.arrays import NumberArray
+from dphist.arrays import NumberArray, read_numbers
 from dphist.data.axis.axis import Axis
+from dphist.tables import LARGEST
 
 _OUTSIDE_ONE = ("below", "above", "null")
 _OUTSIDE_MORE = ("outside", "null")
@@ -15,9 +16,9 @@ def read_content(
     content: dict[str, Any],
 ) -> tuple[NumberArray, tuple[Axis, ...], dict[str, int]]:
     """Return bins, axes and outside counts; ValueError or TypeError if they are not such."""
-    bins = np.array(content["bins"])
-    if bins.dtype.kind not in "if" or bins.size == 0 or not np.isfinite(bins).all():
-        raise ValueError("bins are finite numbers")
+    bins = read_numbers(content["bins"])
+    if bins.size == 0 or not (np.abs(bins) < LARGEST).all():
+        raise ValueError("bins are numbers below 2**62")
     saved = content["axes"]
     axes = () if saved is None else tuple(Axis.from_content(axis) for axis in saved)
     if saved is not None and tuple(axis.bins for axis in axes) != bins.shape:
@@ -28,5 +29,4 @@ def read_content(
         raise ValueError("outside counts are of no known kind")
     if not all(type(count) is int and count >= 0 for count in outside.values()):
         raise ValueError("outside counts are whole numbers, none negative")
-    kind = np.dtype(np.float64 if bins.dtype.kind == "f" else np.int64)
-    return bins.astype(kind), axes, {name: outside[name] for name in names if outside}
+    return bins, axes, {name: outside[name] for name in names if outside}

@@ -6,6 +6,7 @@ from dphist.labels import DiscoverLabels
 from dphist.labels.mechanism import LabelsMechanism
 from dphist.release.release import Release
 from dphist.report.counted import Counted
+from dphist.report.csv_field import safe_field
 from dphist.report.delta_words import Number
 from dphist.report.kind import Kind, Summary
 from dphist.report.labels.counted import counted_of, cut_users_json, cut_users_of
@@ -72,6 +73,9 @@ class LabelsKind(Kind):
 
     def table(self, release: Release) -> str:
         return labels_csv(release.value)
+
+    def safe_table(self, release: Release) -> str:
+        return labels_csv(release.value, safe_field)
 
     def plot(self, release: Release) -> "Panels":
         from dphist.report.labels import plots

@@ -1,13 +1,13 @@
 """The table of released labels as CSV."""
 
 from dphist.release.label_table import LabelTable
-from dphist.report.csv_field import csv_field
+from dphist.report.csv_field import Field, csv_field
 from dphist.report.labels_shown import label_texts
 
 
-def labels_csv(value: LabelTable) -> str:
+def labels_csv(value: LabelTable, field: Field = csv_field) -> str:
     """Return columns label,count, or label alone for a ranking, in the order released."""
-    labels = [csv_field(label) for label in label_texts(value)]
+    labels = [field(label) for label in label_texts(value)]
     if value.counts is None:
         return "label\n" + "".join(f"{label}\n" for label in labels)
     rows = zip(labels, value.counts.tolist(), strict=True)

@@ -10,6 +10,7 @@ from dphist.parameters import decimal_text
 from dphist.report.ledger.amounts import largest_text, plain_text, spent_parts
 from dphist.report.ledger.rows import date_of, person_rows, words
 from dphist.report.text_table import WIDTH, beside, left, right
+from dphist.visible import visible
 
 _NAME_COLUMNS = 20
 
@@ -19,7 +20,8 @@ def ledger_text(ledger: Ledger) -> str:
     entries = list(ledger.entries())
     many = f"{len(entries):,} {'entry' if len(entries) == 1 else 'entries'}"
     last = f", the last of {date_of(entries[-1].time)}" if entries else ""
-    lines = _wrapped(f"Ledger {words(ledger.name)} ({ledger.id}) at {ledger.place}: {many}{last}.")
+    where = visible(f"({ledger.id}) at {ledger.place}")
+    lines = _wrapped(f"Ledger {words(ledger.name)} {where}: {many}{last}.")
     for history in histories(entries):
         lines += ["", *_account(history)]
     return "\n".join(lines) + "\n"

@@ -9,6 +9,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from dphist.report.labels_shown import harmless
+from dphist.visible import visible_lines
 
 _LONGEST = 60  # letters of a cell
 HEAD = 8
@@ -73,10 +74,16 @@ def _template() -> Template:
         loader=PackageLoader("dphist.report.notebook", "."),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=_finalize,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     return environment.get_template("card.html.j2")
+
+
+def _finalize(value: Any) -> Any:
+    """Escape what cannot be printed, such as of a column's name; a figure is our own."""
+    return visible_lines(value) if isinstance(value, str) and type(value) is not Markup else value
 
 
 def _cells(table: Table) -> list[list[tuple[str, bool]]]:

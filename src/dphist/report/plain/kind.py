@@ -56,6 +56,9 @@ class PlainKind(Kind):
     def table(self, release: Release) -> str:
         return self._kind.table(release)
 
+    def safe_table(self, release: Release) -> str:
+        return self._kind.safe_table(release)
+
     def plot(self, release: Release) -> "Panels":
         from dphist.report.plain import plots
 

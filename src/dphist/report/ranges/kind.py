@@ -6,6 +6,7 @@ from dphist.privacy import ZCDP
 from dphist.release.release import Release
 from dphist.report import records
 from dphist.report.counted import Counted
+from dphist.report.csv_field import safe_field
 from dphist.report.guarantees import total_of
 from dphist.report.kind import Kind, Summary
 from dphist.report.page import Page
@@ -60,6 +61,9 @@ class RangesKind(Kind):
 
     def table(self, release: Release) -> str:
         return ranges_csv(release.value)
+
+    def safe_table(self, release: Release) -> str:
+        return ranges_csv(release.value, safe_field)
 
     def plot(self, release: Release) -> "Panels":
         from dphist.report.ranges import plots

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from dphist.release.release import Release
 from dphist.report.counted import Counted
+from dphist.report.csv_field import safe_field
 from dphist.report.delta_words import Number
 from dphist.report.kind import Kind, Summary
 from dphist.report.numbers_protected import most_shown, number_shown
@@ -60,6 +61,9 @@ class StreamsKind(Kind):
 
     def table(self, release: Release) -> str:
         return streams_csv(release.value)
+
+    def safe_table(self, release: Release) -> str:
+        return streams_csv(release.value, safe_field)
 
     def plot(self, release: Release) -> "Panels":
         from dphist.report.streams import plots
