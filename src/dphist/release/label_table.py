@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from dphist.arrays import IntArray, read_whole_numbers
+from dphist.arrays import IntArray
+from dphist.foreign import read_whole_numbers
 from dphist.release.tabular import Tabular
 from dphist.tables.reading.types import is_key_type
 

@@ -12,11 +12,12 @@ from typing import Any, Unpack
 
 import pyarrow as pa
 
-from dphist.arrays import IntArray, read_whole_numbers
+from dphist.arrays import IntArray
 from dphist.atomic_files import write_text
 from dphist.data.label_counts import LabelCounts
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
+from dphist.foreign import read_whole_numbers
 from dphist.noise.for_tests import KNOWN_NOISE
 from dphist.privacy import ApproxDP, Guarantee, PrivacyUnit, PureDP, Target
 from dphist.release.described import construct, described, described_guarantee, guarantee_of

@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from dphist.arrays import NumberArray, read_numbers
+from dphist.arrays import NumberArray
 from dphist.data.axis.axis import Axis
+from dphist.foreign import read_numbers
 from dphist.tables import LARGEST
 
 _OUTSIDE_ONE = ("below", "above", "null")
