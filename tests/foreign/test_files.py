@@ -250,6 +250,7 @@ def test_databases_with_any_value_in_any_column(kind) -> None:
     _try_values(kind, VALUES)
 
 
+@pytest.mark.quick("[state]")
 @pytest.mark.parametrize("kind", DATABASES)
 def test_databases_with_text_that_is_none(kind) -> None:
     _try_values(kind, VALUES[-1:])
