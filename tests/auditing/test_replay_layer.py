@@ -137,7 +137,7 @@ class HalfTheNoise(dh.SortedCounts):
         return 2 * self.epsilon
 
 
-@pytest.mark.quick("[HierarchicalTree]", "[PrivHist]")
+@pytest.mark.quick("[HierarchicalTree]", "[PrivHist]", "[ThresholdHistogram3]")
 @pytest.mark.parametrize("mechanism", [
     dh.AdaptiveScan(epsilon="1/2"),
     dh.RankSplit(epsilon=1, sensitivity=3),
@@ -147,6 +147,8 @@ class HalfTheNoise(dh.SortedCounts):
     dh.LeafCounts(epsilon=1, bins=4),
     dh.ThresholdHistogram(epsilon=1, delta="1e-9", max_labels=3),
     dh.ThresholdHistogram(epsilon=1, delta="1e-9", max_labels=3, noise="gaussian"),
+    dh.ThresholdHistogram(epsilon=1, max_labels=1, labels=["c", "a", "b"]),
+    dh.ThresholdHistogram(epsilon=1, max_labels=2, labels=["c", "a", "b"], noise="gaussian"),
     dh.DiscoverLabels(epsilon=1, delta="1e-6", max_labels=3),
 ], ids=lambda m: type(m).__name__)  # fmt: skip
 def test_mechanisms_of_dphist_are_replayed_as_they_are(mechanism: Any) -> None:

@@ -24,7 +24,7 @@ from dphist.auditing.replay import loss, record, replay
 from dphist.auditing.replay.kinds import setup_of
 from dphist.auditing.replay.proof import Laws, Shown, sampled
 from dphist.auditing.replay.standing_in import standing_in
-from dphist.auditing.replay.stated import stated
+from dphist.auditing.replay.stated import stated, statement_of
 from dphist.auditing.replay.transcript import Request
 from dphist.auditing.watching import seen
 
@@ -238,6 +238,12 @@ def test_what_states_less_than_its_noise_is_objected_to_at_most() -> None:
     assert result.objects
     assert not result.refuted
     assert "is not refuted (confidence 0.999), but its noise does not account for it" in str(result)
+
+
+def test_a_subclass_is_taken_to_state_nothing() -> None:
+    assert statement_of(dh.LeafCounts(epsilon=1, bins=1)) is not None
+    assert statement_of(Folded(epsilon=1, bins=1)) is None
+    assert statement_of(len) is None
 
 
 def test_a_statement_that_is_contradicted_is_not_relied_on(monkeypatch: Any) -> None:
