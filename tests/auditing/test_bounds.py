@@ -5,12 +5,16 @@ import math
 import numpy as np
 import pytest
 from scipy.stats import binom
+from scipy.stats.contingency import odds_ratio
 
 from dphist.auditing.statistical.bounds import (
+    bound_epsilons,
     caught_from,
     curve,
     highest_probability,
+    joint_is_narrower,
     least_epsilons,
+    least_odds_ratio,
     lowest_probability,
 )
 
@@ -45,6 +49,47 @@ def test_an_epsilon_is_shown_with_its_error() -> None:
     shown = least_epsilons(hits.ravel(), others.ravel(), runs, delta, error)
     chance = binom.pmf(hits.ravel(), runs, likely) * binom.pmf(others.ravel(), runs, rare)
     assert chance[shown > 1].sum() <= error
+
+
+@pytest.mark.parametrize(("hits", "others", "runs"), [(9, 2, 12), (40, 0, 50), (900, 700, 1000)])
+def test_the_odds_ratio_is_bounded_as_by_fisher(hits: int, others: int, runs: int) -> None:
+    table = [[hits, runs - hits], [others, runs - others]]
+    known = odds_ratio(table, kind="conditional")
+    for error in (0.2, 0.001):
+        low = known.confidence_interval(1 - error, alternative="greater").low
+        assert least_odds_ratio(hits, others, runs, error) == pytest.approx(low, rel=1e-6)
+    assert least_odds_ratio(0, others, runs, 0.1) == 0
+
+
+@pytest.mark.parametrize("error", [0.3, 0.02])
+@pytest.mark.parametrize("delta", [0.0, 0.1])
+def test_joint_bounds_are_wrong_with_their_error_at_most(delta: float, error: float) -> None:
+    """By the exact law of the hits among 16 runs, for losses of any size at this delta."""
+    runs = 16
+    counts = np.arange(runs + 1)
+    shown = np.array([
+        [bound_epsilons(h, o, runs, [delta], error, joint=True)[0] for o in counts.tolist()]
+        for h in counts.tolist()
+    ])  # fmt: skip
+    worst = 0.0
+    for rare in (0.01, 0.1, 0.3, 0.6, 0.9):
+        for true in (-1.0, 0.0, 0.3, 1.0, 2.0, 4.0):
+            likely = math.exp(true) * rare + delta
+            if likely <= 1:
+                chance = np.outer(binom.pmf(counts, runs, likely), binom.pmf(counts, runs, rare))
+                worst = max(worst, chance[shown > true + 1e-9].sum())
+    assert worst <= error
+    assert delta or worst > error / 20
+
+
+def test_joint_bounds_show_more_of_rare_events() -> None:
+    assert joint_is_narrower(300, 100, 10_000, 0.0, 0.001)
+    assert not joint_is_narrower(1000, 0, 10_000, 0.05, 0.001)
+    deltas = [0.0, 0.001, 0.01, 0.02]
+    found = bound_epsilons(300, 100, 10_000, deltas, 0.001, joint=True)
+    apart = bound_epsilons(300, 100, 10_000, deltas, 0.001, joint=False)
+    assert apart[0] + 0.15 < found[0] < math.log(3)
+    assert found == sorted(found, reverse=True)
 
 
 def test_the_curve_falls_with_delta() -> None:

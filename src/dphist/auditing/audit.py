@@ -67,8 +67,9 @@ def audit(
 
     Notes
     -----
-    The statistical layer takes Clopper and Pearson's bounds, of which round r may be wrong with
-    probability (1 - confidence) / (r (r + 1)). So the audit may stop after any round.
+    The statistical layer takes exact bounds, of which round r may be wrong with probability
+    (1 - confidence) / (r (r + 1)), and the last one with (1 - confidence) / r. So the audit may
+    stop after any round.
 
     >>> import random
     >>> def leaks(number):
@@ -162,13 +163,15 @@ def _ended(found: Found) -> str:
 
 
 def _curve(best: rounds.Found) -> list[tuple[float, float]]:
-    return curve(best.hits, best.other_hits, best.runs, DELTAS, best.error)
+    return curve(best.hits, best.other_hits, best.runs, DELTAS, best.error, joint=best.joint)
 
 
 def _power(best: rounds.Found | None, claim: Claim) -> float | None:
     if best is None:
         return None
-    return caught_from(best.other_hits, best.runs, claim.epsilon, claim.delta, best.error)
+    return caught_from(
+        best.other_hits, best.runs, claim.epsilon, claim.delta, best.error, joint=best.joint
+    )
 
 
 def _said(name: str, swapped: bool) -> str:

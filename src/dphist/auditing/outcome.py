@@ -3,6 +3,9 @@
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
+from functools import lru_cache
+from operator import sub
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -22,13 +25,12 @@ _EMPTY = ("None", "{}")
 _WHOLE = 400  # longest text of an outcome that is compared as a whole
 
 
-def shown_by_run(run: Callable[[Any], Any], data: Any) -> Features:
-    """Run once, and return the features of everything that somebody could see of it.
+def features_of(shown: Shown) -> Features:
+    """Return the features of all that somebody could see of a run.
 
     A run that raises an error has shown its message. What a process writes below Python, and how
     long it takes, is not looked at.
     """
-    shown = seen(run, data)
     found: Features = {}
     if shown.error:
         found["the error"] = shown.error
@@ -109,12 +111,19 @@ def plain(value: Any) -> Any:
 
 
 def _add(found: Features, name: str, value: Any, depth: int) -> None:
-    value = plain(value)
+    kind = type(value)
+    if kind is int or kind is str:  # most values are one of these, or a float
+        found[name] = value
+        return
+    if kind is not float and kind is not list and kind is not dict:
+        value = plain(value)
     if isinstance(value, int | float | Fraction) and not isinstance(value, bool):
         _add_number(found, name, value)
-    elif isinstance(value, Mapping):
+    elif kind is dict or isinstance(value, Mapping):
         _add_mapping(found, name, value, depth)
-    elif isinstance(value, Sequence | set | frozenset) and not isinstance(value, str | bytes):
+    elif kind is list or (
+        isinstance(value, Sequence | set | frozenset) and not isinstance(value, str | bytes)
+    ):
         _add_sequence(found, name, list(value), depth)
     else:
         found[name] = value if isinstance(value, str) else repr(value)  # True is not 1 here
@@ -125,9 +134,11 @@ def _add_number(found: Features, name: str, value: float | Fraction) -> None:
         found[name] = "not a number"
         return
     found[name] = value
-    if isinstance(value, float) and repr(value) == "-0.0":
+    if not isinstance(value, float):
+        return
+    if value == 0 and repr(value) == "-0.0":
         found[f"the sign of the zero in {name}"] = "minus"
-    if isinstance(value, float) and not value.is_integer() and abs(value) != float("inf"):
+    if not value.is_integer() and abs(value) != float("inf"):
         # Of noise made from floats, sums fall between numbers that others cannot reach.
         found[f"the number of binary digits after the point of {name}"] = (
             value.as_integer_ratio()[1].bit_length() - 1
@@ -143,32 +154,58 @@ def _add_mapping(found: Features, name: str, value: Mapping[Any, Any], depth: in
 
 
 def _add_sequence(found: Features, name: str, items: list[Any], depth: int) -> None:
-    found[f"the length of {name}"] = len(items)
-    if items and all(isinstance(each, int | float | Fraction) for each in items):
-        _add_numbers(found, name, items)
-    elif items and all(isinstance(each, str | None) for each in items):
-        for each in items[:_LABELS]:
+    names = _names(name)
+    found[names.length] = len(items)
+    kinds = {*map(type, items)}
+    if kinds and all(issubclass(kind, int | float | Fraction) for kind in kinds):
+        _add_numbers(found, names, items, whole=kinds == {int})
+    elif kinds and all(issubclass(kind, str | NoneType) for kind in kinds):
+        for each in dict.fromkeys(items[:_LABELS]):
             found[f"{each!r} in {name}"] = "yes"
-    for place, each in enumerate(items[:_POSITIONS]):
-        _add(found, f"{name}, item {place + 1}", each, depth + 1)
+    if kinds <= {int, str}:
+        found.update(zip(names.items, items, strict=False))
+    else:
+        for item, each in zip(names.items, items, strict=False):
+            _add(found, item, each, depth + 1)
     text = repr(items) if len(items) <= _POSITIONS else ""
     if text and len(text) <= _WHOLE:
         found[name] = text
 
 
-def _add_numbers(found: Features, name: str, items: list[Any]) -> None:
-    told: Features = {
-        f"the sum of {name}": sum(items),
-        f"the largest of {name}": max(items),
-        f"the smallest of {name}": min(items),
-        f"the place of the largest of {name}": items.index(max(items)) + 1,
-        f"the last of {name}": items[-1],
-        f"the number of zeros of {name}": sum(each == 0 for each in items),
-        f"the number of different values of {name}": len(set(items)),
-    }
-    for place in range(min(len(items), _POSITIONS) - 1):
+class _Names:
+    """What the features of a sequence are called: made once, as it takes longer than a run."""
+
+    def __init__(self, name: str) -> None:
+        self.length = f"the length of {name}"
+        self.items = [f"{name}, item {place + 1}" for place in range(_POSITIONS)]
+        self.numbers = [
+            f"the sum of {name}",
+            f"the largest of {name}",
+            f"the smallest of {name}",
+            f"the place of the largest of {name}",
+            f"the last of {name}",
+            f"the number of zeros of {name}",
+            f"the number of different values of {name}",
+            *(f"item {k + 2} less item {k + 1} of {name}" for k in range(_POSITIONS - 1)),
+        ]
+
+
+_names = lru_cache(1024)(_Names)
+
+
+def _add_numbers(found: Features, names: _Names, items: list[Any], *, whole: bool) -> None:
+    largest = max(items)
+    told = [
+        sum(items),
+        largest,
+        min(items),
+        items.index(largest) + 1,
+        items[-1],
+        items.count(0),
+        len({*items}),
         # Noise that is drawn once for two numbers leaves their difference bare.
-        difference = f"item {place + 2} less item {place + 1} of {name}"
-        told[difference] = items[place + 1] - items[place]
-    # Events compare numbers, and NaN is equal to none.
-    found |= {each: "not a number" if value != value else value for each, value in told.items()}
+        *map(sub, items[1:_POSITIONS], items),
+    ]
+    if not whole:  # events compare numbers, and NaN is equal to none
+        told = ["not a number" if value != value else value for value in told]
+    found.update(zip(names.numbers, told, strict=False))

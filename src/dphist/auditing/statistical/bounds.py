@@ -4,9 +4,12 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.special import bdtr, betaincinv
+from scipy.special import bdtr, betaincinv, gammaln
 
 from dphist.arrays import FloatArray, IntArray
+
+_OTHER_SHARE = 1 / 40  # of the error: of either bound on the probability on the other neighbor
+_FAR = 50  # standard deviations, and logs of ratios
 
 
 def lowest_probability(hits: IntArray, runs: int, error: float) -> FloatArray:
@@ -49,17 +52,94 @@ def least_epsilons(
     return np.where(low > 0, found, -np.inf)
 
 
+def bound_epsilons(
+    hits: int, other_hits: int, runs: int, deltas: Sequence[float], error: float, *, joint: bool
+) -> list[float]:
+    """Return the epsilon that an event shows at each delta: all of them hold together.
+
+    Parameters
+    ----------
+    hits, other_hits : runs on each of two neighbors in which the event happened.
+    runs : on each of the two.
+    error : probability with which any of them is too high.
+    joint : whether the two probabilities are bounded together, by their odds ratio, or each by
+        itself. It must be decided before the runs are made. Together is narrower for an event that
+        is rare on the other neighbor (`docs/proofs/audits.md`, Lemma 5).
+
+    Returns
+    -------
+    One number for each delta; minus infinity where nothing is shown.
+    """
+    others = np.array([other_hits])
+    if not joint:
+        counted = np.array([hits]), others
+        return [float(least_epsilons(*counted, runs, delta, error)[0]) for delta in deltas]
+    own = _OTHER_SHARE * error
+    ratio = least_odds_ratio(hits, other_hits, runs, error - 2 * own)
+    rare = lowest_probability(others, runs, own)[0], highest_probability(others, runs, own)[0]
+    return [min(_epsilon_at(ratio, float(each), delta) for each in rare) for delta in deltas]
+
+
+def _epsilon_at(ratio: float, rare: float, delta: float) -> float:
+    """Return the epsilon of an event that has this odds ratio, and this probability elsewhere."""
+    if not ratio or (delta and not rare):
+        return -math.inf
+    shown = ratio / (1 + (ratio - 1) * rare) - (delta / rare if delta else 0)
+    return math.log(shown) if shown > 0 else -math.inf
+
+
+def least_odds_ratio(hits: int, other_hits: int, runs: int, error: float) -> float:
+    """Return Fisher's exact lower bound on an odds ratio; it is too high with `error` at most.
+
+    Given how many of all runs were hits, the number on the first neighbor has a law that depends on
+    the odds ratio alone. The bound is the ratio at which as many hits as seen, or more, have a
+    probability of `error`.
+    """
+    both = hits + other_hits
+    reach = _FAR * math.sqrt(both) / 2 + _FAR  # beyond it lies nothing that a float could hold
+    first, last = max(0, both - runs, math.ceil(hits - reach)), min(both, runs, int(hits + reach))
+    if hits == first:
+        return 0.0
+    k = np.arange(first, last + 1)
+    weights = -(gammaln(k + 1) + gammaln(runs - k + 1))
+    weights -= gammaln(both - k + 1) + gammaln(runs - both + k + 1)
+    low, high = float(-_FAR), float(_FAR)
+    for _ in range(60):
+        middle = (low + high) / 2
+        terms = weights + middle * (k - hits)
+        chances = np.exp(terms - terms.max())
+        if chances[hits - first :].sum() <= error * chances.sum():
+            low = middle
+        else:
+            high = middle
+    return math.exp(low)
+
+
+def joint_is_narrower(hits: int, other_hits: int, runs: int, delta: float, error: float) -> bool:
+    """Whether both probabilities together show more than each by itself, by such counts."""
+    together, apart = (
+        bound_epsilons(hits, other_hits, runs, [delta], error, joint=joint)[0]
+        for joint in (True, False)
+    )
+    return together > apart
+
+
 def curve(
-    hits: int, other_hits: int, runs: int, deltas: Sequence[float], error: float
+    hits: int,
+    other_hits: int,
+    runs: int,
+    deltas: Sequence[float],
+    error: float,
+    *,
+    joint: bool = False,
 ) -> list[tuple[float, float]]:
-    """Return (delta, epsilon) of one event: all hold together, for they use the same two bounds."""
-    counted = np.array([hits]), np.array([other_hits])
-    found = [(d, float(least_epsilons(*counted, runs, d, error)[0])) for d in deltas]
-    return [(d, epsilon) for d, epsilon in found if epsilon > 0]
+    """Return (delta, epsilon) of one event, where epsilon is above 0: all hold together."""
+    found = bound_epsilons(hits, other_hits, runs, deltas, error, joint=joint)
+    return [(d, epsilon) for d, epsilon in zip(deltas, found, strict=True) if epsilon > 0]
 
 
 def caught_from(
-    other_hits: int, runs: int, epsilon: float, delta: float, error: float
+    other_hits: int, runs: int, epsilon: float, delta: float, error: float, *, joint: bool = False
 ) -> float | None:
     """Return the least true epsilon that such runs refute with a probability of .9 or more.
 
@@ -70,7 +150,7 @@ def caught_from(
     ----------
     other_hits, runs : in which the event happened under the neighbor where it is less likely.
     epsilon, delta : the claim.
-    error : of the two bounds together.
+    error, joint : of the bounds, as of `bound_epsilons`.
 
     Returns
     -------
@@ -78,26 +158,22 @@ def caught_from(
     """
     rare = (other_hits + 0.5) / (runs + 1)
     most = _quantile(rare, runs, 0.95)
+
+    def refuted(true: float) -> bool:
+        """Whether the claim is refuted with the 5 % quantile of hits, and the 95 % one there."""
+        hits = _quantile(min(1.0, math.exp(true) * rare + delta), runs, 0.05)
+        return bound_epsilons(hits, most, runs, [delta], error, joint=joint)[0] > epsilon
+
     lowest, highest = epsilon, math.log((1 - delta) / rare) if rare < 1 - delta else epsilon
-    if highest <= lowest or not _refuted(highest, rare, most, runs, epsilon, delta, error):
+    if highest <= lowest or not refuted(highest):
         return None
-    for _ in range(40):
+    for _ in range(30):
         middle = (lowest + highest) / 2
-        if _refuted(middle, rare, most, runs, epsilon, delta, error):
+        if refuted(middle):
             highest = middle
         else:
             lowest = middle
     return highest
-
-
-def _refuted(
-    true: float, rare: float, most: int, runs: int, epsilon: float, delta: float, error: float
-) -> bool:
-    """Whether the claim is refuted with the 5 % quantile of hits here, and the 95 % one there."""
-    likely = min(1.0, math.exp(true) * rare + delta)
-    hits = _quantile(likely, runs, 0.05)
-    shown = least_epsilons(np.array([hits]), np.array([most]), runs, delta, error)[0]
-    return bool(shown > epsilon)
 
 
 def _quantile(probability: float, runs: int, level: float) -> int:
