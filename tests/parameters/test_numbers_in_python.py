@@ -88,6 +88,14 @@ def read_profile(folder: Path, **arguments: Any) -> Any:
 
 
 ONE = {"unit": "one patient"}
+PROPERTIES: dict[str, dict[str, Any]] = {
+    "distance_to_uniformity": {"labels": 9},
+    "entropy": {},
+    "guessing": {"guesses": 2},
+    "renyi_entropy": {"order": 2},
+    "support_coverage": {"extra": 1},
+    "support_size": {"p_min": "0.1"},
+}
 # What is called for the others, and with what; `folder` is that of a ledger.
 CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "BinnedCounts": (
@@ -156,14 +164,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     **{
         f"properties.{before}{name}": (getattr(properties, before + name), {"source": PROFILE, **k})
         for before in ("", "estimate_")
-        for name, k in {
-            "distance_to_uniformity": {"labels": 9},
-            "entropy": {},
-            "guessing": {"guesses": 2},
-            "renyi_entropy": {"order": 2},
-            "support_coverage": {"extra": 1},
-            "support_size": {"p_min": "0.1"},
-        }.items()
+        for name, k in PROPERTIES.items()
     },
 }
 # Parameters that need others, or exclude those with which the rest is called.

@@ -42,9 +42,9 @@ def read_plainly(text: bytes, delimiter: bytes, longest: int) -> list[Record]:
         except FoundFault as found:
             limit = place + longest + rest_of_ending
             at = found.place + (rest_of_ending if found.fault == SEVERAL else 0)
-            at, fault = min((at, found.fault), (limit + 0.5, LENGTH))
+            at, fault = (at, found.fault) if at <= limit else (limit, LENGTH)
             # How lines after the first one continue a record is not said.
-            several = fault == SEVERAL or (ending or b"\n")[-1:] in text[place : int(at)]
+            several = fault == SEVERAL or (ending or b"\n")[-1:] in text[place:at]
             raise WrongRecord(line, SEVERAL if several else fault) from None
         if not fields:
             fields, ending = len(record), text[end:stop] or b"\n"
