@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import dphist as dh
-from dphist.errors import HorizonError, OutputFileError, StateError
+from dphist.errors import DataError, HorizonError, OutputFileError, StateError
 from dphist.streams.events.cutting import Events
 from dphist.streams.events.joining import join_events
 from dphist.streams.events.reading import one_event, read_events
@@ -251,6 +251,30 @@ def test_the_horizon_refuses_the_last_to_arrive(
         with pytest.raises(HorizonError, match="0 are left"):
             stream.update(["f"])
         assert stream.time == 4
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_the_first_event_decides_the_type_of_the_users_of_a_group(
+    known: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The others are refused alone, and count neither for the horizon nor twice."""
+    users: dict[str, object] = {"a": "5", "b": 5, "c": "6", "d": True, "e": "5", "f": "7"}
+    given = GIVEN | {"horizon": 3 + known, "max_events_per_user": 1}
+    with dh.ContinualHistogram.open(tmp_path / "s", **given) as stream:
+        if known:
+            stream.update(["first"], user="u")
+        disk, callers = Disk(monkeypatch), Callers(stream)
+        with stream._live.lock:  # all wait
+            for label, user in users.items():
+                callers.bring(label, user=user)
+        disk.may_go.release()
+        callers.join()
+        assert {label: type(callers.ended[label]) for label in users} == {
+            **dict.fromkeys("ace", type(None)), **dict.fromkeys("bd", DataError), "f": HorizonError
+        }  # fmt: skip
+        assert "type text, but these are of the type boolean" in str(callers.ended["d"])
+        assert {k: n for k, n in exact(stream).items() if k != "first"} == {"a": 1, "c": 1}
+        assert stream.time == 3 + known
 
 
 def test_the_first_events_of_a_user_count_within_a_group(

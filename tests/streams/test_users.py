@@ -36,7 +36,8 @@ def batch(events: Sequence[Event]) -> Events:
     read = read_events([list(labels) for _, labels in events])
     names = list(dict.fromkeys(user for user, _ in events))
     codes = np.array([names.index(user) for user, _ in events], np.int64)
-    return Events(read.starts, read.codes, read.vocabulary, [n.encode() for n in names], codes)
+    users = [name.encode() for name in names]
+    return Events(read.starts, read.codes, read.vocabulary, users, codes, "text")
 
 
 def counted(users: UserEvents, parts: Sequence[Sequence[Event]]) -> Kept:

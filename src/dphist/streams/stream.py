@@ -49,7 +49,7 @@ class ContinualHistogram(StreamReadings):
         Known, public labels: all are released from the start, and others are ignored.
     max_events_per_user : int, optional
         Maximum number of events counted for a user; then all events of a user are protected
-        together.
+        together. The first event decides the type of users; those of another type are refused.
     windows : int, optional
         Keep counts for `window`, of windows that begin and end at multiples of this number of
         events. Each multiple takes time and memory for every label.
@@ -153,8 +153,8 @@ class ContinualHistogram(StreamReadings):
         ----------
         labels : iterable of labels, of the stream's `label_type`; each counts once. An event may be
             empty.
-        user : user of the event: text, an integer, a date or a truth value. Required with
-            `max_events_per_user`, refused without it.
+        user : user of the event: text, an integer, a date, a truth value or a UUID; of the same
+            type in all events. Required with `max_events_per_user`, refused without it.
         source : `source(n)` returns n random bytes. For tests only: all releases say so.
 
         Raises
@@ -196,7 +196,8 @@ class ContinualHistogram(StreamReadings):
         label : column of labels of the stream's `label_type`, or of lists of text; a row without
             one is an empty event.
         event : column; consecutive rows of one value are one event. Without it each row is one.
-        user : column of users; required with `max_events_per_user`.
+        user : column of users, of the same type in all batches; required with
+            `max_events_per_user`.
         key : where the batch comes from, and last a whole number that grows from batch to batch of
             this origin, such as ("topic", partition, offset). A durable stream keeps it in the
             commit of the events. A batch with a number not above that of the last one counted

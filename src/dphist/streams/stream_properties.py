@@ -9,6 +9,7 @@ from dphist.parameters import Exact
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PureDP
 from dphist.release.label_types import label_of
 from dphist.release.release import FOR_TESTS
+from dphist.streams.events.user_types import UserType
 from dphist.streams.mechanism import ContinualMechanism
 from dphist.streams.state.live import LiveState
 from dphist.streams.state.state import StreamState
@@ -39,6 +40,15 @@ class StreamProperties:
     def time(self) -> int:
         """The number of events so far; public."""
         return self._live.state.time
+
+    @property
+    def user_type(self) -> UserType | None:
+        """The type of the users, which the first event decided; public.
+
+        None before the first event, without `max_events_per_user`, and in a state of an earlier
+        version, where the next event decides.
+        """
+        return self._live.state.user_type
 
     @property
     def for_tests(self) -> bool:

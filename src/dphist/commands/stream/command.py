@@ -32,7 +32,7 @@ from dphist.commands.user_unit import user_unit
 from dphist.errors import ParameterError
 from dphist.parameters import positive_delta, positive_number, probability
 from dphist.privacy.calibration import calibrate
-from dphist.release.label_types import LABEL_TYPES, LabelType, text_of
+from dphist.release.label_types import LABEL_TYPES, text_of
 from dphist.report.counted import how_many
 from dphist.report.guarantees import in_all, total_of
 from dphist.streams import ContinualHistogram, ContinualMechanism
@@ -46,6 +46,7 @@ _EPILOG = (
     "Formats: in lines, a line is a label, or several with --separator, and an empty line is an "
     "event without a label. In ndjson, a line is an object with a label field: a label, a list of "
     "labels or null. In csv, the first line is the header, and an empty field is no label. "
+    "Users are text in csv, and text or whole numbers in ndjson; all of a stream are of one type. "
     "When the input ends, even by Ctrl-C, SIGTERM or a malformed line, all earlier events are "
     "counted, the last reading is made, and the outputs are written. A new state in which no event "
     "was counted is removed. After as many readings as --readings allows, events are counted "
@@ -227,7 +228,7 @@ def _stream(options: argparse.Namespace) -> None:
         _check_same(stream.mechanism, options)
         _check_users(stream.mechanism, options)
         replaced = replaceable(stream, options)
-        form = _form(options, stream.mechanism.label_type)
+        form = _form(options, stream)
         _announce(stream, options)
         skip = stream.time if options.resume else 0
         Run(stream, form, options, skip, stopping, unpaid, replaced).run(sys.stdin.fileno())
@@ -359,12 +360,15 @@ def _announce(stream: ContinualHistogram, options: argparse.Namespace) -> None:
     say(flush=True)
 
 
-def _form(options: argparse.Namespace, kind: LabelType) -> Form:
+def _form(options: argparse.Namespace, stream: ContinualHistogram) -> Form:
+    kind, users = stream.mechanism.label_type, stream.user_type
+    if users is None and stream.time:  # an earlier version, which made text of all users
+        users = "text"
     if options.format == "lines":
         return Lines(options.separator, kind)
     if options.format == "csv":
-        return Rows(_label(options), options.user, options.separator, kind)
-    return Objects(_label(options), options.user, kind)
+        return Rows(_label(options), options.user, options.separator, kind, users)
+    return Objects(_label(options), options.user, kind, users)
 
 
 def _label(options: argparse.Namespace) -> str:

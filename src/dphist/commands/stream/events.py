@@ -13,8 +13,10 @@ from typing import TypeGuard
 from dphist.errors import ColumnError, DataError
 from dphist.foreign import RepeatedKeyError, read_json
 from dphist.release.label_types import IN_WORDS, LabelType, text_of
+from dphist.streams.events.user_types import UserType, check_user_type
 
-LONGEST = 2**24  # bytes of a line, or of a CSV row: more is no text file
+LONGEST = 2**24  # bytes of a line, or of the lines of a CSV row: more is no text file
+_WHOLE = range(-(2**63), 2**63)  # users that are numbers
 # A field of CSV: quoted, where two quotes mean one, or without any quote or line ending.
 _FIELD = re.compile(r'"([^"]*(?:""[^"]*)*)"|([^",\r\n]*)')
 
@@ -24,7 +26,7 @@ class Event:
     """One event: its labels, and its user where users are told apart. Secret."""
 
     labels: list[str]
-    user: str | None = None
+    user: str | int | None = None
 
 
 class Form(ABC):
@@ -33,15 +35,17 @@ class Form(ABC):
     Parameters
     ----------
     kind : the type of the labels; they are written as `dphist.release.label_types` does.
+    user_type : the type of the users of the stream; None if the first event decides it.
 
     Attributes
     ----------
     lines : complete lines so far.
     """
 
-    def __init__(self, kind: LabelType = "text") -> None:
+    def __init__(self, kind: LabelType = "text", user_type: UserType | None = None) -> None:
         self.lines = 0
         self._kind = kind
+        self._user_type = user_type
         self._rest = b""
 
     def events(self, data: bytes) -> Iterator[Event]:
@@ -59,7 +63,8 @@ class Form(ABC):
             whole, self._rest = self._rest + whole, rest
             yield from self._of_lines(whole.split(b"\n"))
         if len(self._rest) > LONGEST:
-            raise DataError(f"line {self.lines + 1:,} is longer than {LONGEST:,} bytes")
+            self.lines += 1
+            raise self._too_long()
 
     def last(self) -> Iterator[Event]:
         """Yield what is complete at the end of the input: a last line need not end in a newline."""
@@ -83,6 +88,8 @@ class Form(ABC):
     def _text(self, line: bytes) -> str:
         """Count a line and return it as text, with the carriage return at its end if it has one."""
         self.lines += 1
+        if len(line) > LONGEST:
+            raise self._too_long()
         try:
             text = line.decode("utf-8-sig" if self.lines == 1 else "utf-8")
         except UnicodeDecodeError:
@@ -90,6 +97,9 @@ class Form(ABC):
         if text is None:
             raise DataError(f"line {self.lines:,} is not UTF-8")
         return text
+
+    def _too_long(self) -> DataError:
+        return DataError(f"line {self.lines:,} is longer than {LONGEST:,} bytes")
 
 
 class Lines(Form):
@@ -106,10 +116,20 @@ class Lines(Form):
 
 
 class Objects(Form):
-    """A JSON object a line; blank lines are no events."""
+    """A JSON object a line; blank lines are no events.
 
-    def __init__(self, label: str, user: str | None, kind: LabelType = "text") -> None:
-        super().__init__(kind)
+    Users are text or whole numbers, as the JSON says, and all of one type: 17 and "17" may be one
+    person or two, and "017" is another text than "17".
+    """
+
+    def __init__(
+        self,
+        label: str,
+        user: str | None,
+        kind: LabelType = "text",
+        user_type: UserType | None = None,
+    ) -> None:
+        super().__init__(kind, user_type)
         self._label, self._user = label, user
 
     def _of_lines(self, lines: list[bytes]) -> Iterator[Event]:
@@ -124,14 +144,22 @@ class Objects(Form):
                     f"line {self.lines:,} must be a JSON object whose field {self._label!r} is a "
                     f"{one}, a list of {some} or null"
                 )
-            if self._user is not None and user is None:
-                raise DataError(
-                    f"line {self.lines:,} must have a user in field {self._user!r}: a whole "
-                    "number, or a text that is not empty"
-                )
+            if self._user is not None:
+                self._check_user(user)
             yield Event(self._checked(labels, self.lines), user)
 
-    def _read(self, text: str) -> tuple[list[str] | None, str | None]:
+    def _check_user(self, user: str | int | None) -> None:
+        """Refuse what is no user, or not of the type of the users before; the first decides."""
+        if user is None:
+            raise DataError(
+                f"line {self.lines:,} must have a user in field {self._user!r}: a whole number of "
+                "up to 64 bits, or a text that is not empty"
+            )
+        given: UserType = "text" if isinstance(user, str) else "integer"
+        check_user_type(self._user_type, given, f"the user of line {self.lines:,} is")
+        self._user_type = given
+
+    def _read(self, text: str) -> tuple[list[str] | None, str | int | None]:
         """Return labels and user; None for what is not there or none."""
         try:
             found = read_json(text, skip_long=True, finite=False)
@@ -146,8 +174,8 @@ class Objects(Form):
         labels = [self._written(each) for each in labels]
         if not isinstance(labels, list) or not all(map(_is_text, labels)):
             return None, None
-        if isinstance(user, int) and not isinstance(user, bool):
-            user = str(user)
+        if type(user) is int and user in _WHOLE:
+            return labels, user
         return labels, user if user and _is_text(user) else None
 
     def _written(self, label: object) -> object:
@@ -160,30 +188,39 @@ class Objects(Form):
 class Rows(Form):
     """CSV with a header line; an empty field is no label, and blank lines are no events.
 
-    Rows are held to the rule of text files (docs/anonymized.md), but a line may end with or without
-    a carriage return.
+    Fields and quotes are held to the rule of text files (docs/anonymized.md). Unlike there, a line
+    may end with or without a carriage return, a row may have up to `LONGEST` bytes, and an empty
+    line is no event even if there is one column. Users are text.
     """
 
     def __init__(
-        self, label: str, user: str | None, separator: str | None, kind: LabelType = "text"
+        self,
+        label: str,
+        user: str | None,
+        separator: str | None,
+        kind: LabelType = "text",
+        user_type: UserType | None = None,
     ) -> None:
-        super().__init__(kind)
+        super().__init__(kind, user_type)
         self._label, self._user, self._separator = label, user, separator
         self._header: list[str] | None = None
         self._open: list[str] = []  # lines of a row whose quoted field goes on
-        self._length = 0  # of these
+        self._length = 0  # of these, bytes
 
     def _of_lines(self, lines: list[bytes]) -> Iterator[Event]:
         for line in lines:
             text = self._text(line)
             self._open.append(text)
+            self._length += len(line)
+            if self._length > LONGEST:
+                raise DataError(
+                    f"line {self._first:,} begins a row of more than {LONGEST:,} bytes: shorten "
+                    "it, or close the quotes of its fields"
+                )
             # Quotes alternate: an odd number of them in a line opens or closes a field.
             if (text.count('"') % 2 == 1) is (len(self._open) == 1):
-                self._length += len(text)
                 if len(self._open) == 1 and _fields_of(f'{text}"') is None:
                     raise self._malformed()
-                if self._length > LONGEST:
-                    raise DataError(f"line {self._first:,} has a quotation that does not end")
             else:
                 yield from self._of_row("\n".join(self._open))
                 self._open, self._length = [], 0
@@ -221,6 +258,8 @@ class Rows(Form):
         for name in filter(None, [self._label, self._user]):
             if header.count(name) != 1:
                 raise ColumnError(f"the header line must name column {name!r}, once")
+        if self._user is not None:
+            check_user_type(self._user_type, "text", f"those of column {self._user!r} are")
         self._header = header
 
     def _event(self, row: list[str], header: list[str], line: int) -> Event:

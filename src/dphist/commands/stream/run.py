@@ -183,8 +183,7 @@ class Run:
             )
             return
         kind = pa.list_(pa.large_string())
-        users = pa.array([event.user for event in chunk], pa.large_string())
-        table = pa.table({"label": pa.array(labels, kind), "user": users})
+        table = pa.table({"label": pa.array(labels, kind), "user": _users_of(chunk)})
         self.stream.update_many(table, label="label", user="user")
 
     def _read(self) -> None:
@@ -276,20 +275,27 @@ class Run:
         return f"the state holds {how_many(self.stream.time, 'event')}"
 
 
+def _users_of(chunk: list[Event]) -> pa.Array:
+    """Return the user of each event; all are text, or all are whole numbers."""
+    users = [event.user for event in chunk]
+    return pa.array(users, pa.int64() if isinstance(users[0], int) else pa.large_string())
+
+
 def _typed_rows(chunk: list[Event], kind: LabelType) -> pa.Table:
     """Return events with users as rows of one label each, null for an event without labels."""
     texts = sorted({text for event in chunk for text in event.labels})
     places = {text: place for place, text in enumerate(texts)}
-    rows: list[tuple[int, int | None, str | None]] = []
+    rows: list[tuple[int, int | None]] = []
     for number, event in enumerate(chunk):
-        rows += [(number, places[text], event.user) for text in event.labels]
+        rows += [(number, places[text]) for text in event.labels]
         if not event.labels:
-            rows.append((number, None, event.user))
+            rows.append((number, None))
+    events = pa.array([row[0] for row in rows], pa.int64())
     return pa.table(
         {
-            "event": pa.array([row[0] for row in rows], pa.int64()),
+            "event": events,
             "label": as_arrow(texts, kind).take(pa.array([row[1] for row in rows], pa.int64())),
-            "user": pa.array([row[2] for row in rows], pa.large_string()),
+            "user": _users_of(chunk).take(events),
         }
     )
 

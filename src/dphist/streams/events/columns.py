@@ -9,7 +9,8 @@ import pyarrow.compute as pc
 from dphist.arrays import BoolArray, IntArray
 from dphist.errors import ColumnError, DataError
 from dphist.release.label_types import LabelType, text_of
-from dphist.tables.reading.types import plain
+from dphist.streams.events.user_types import UserType
+from dphist.tables.reading.types import is_uuid, plain
 
 PLAIN = (list, tuple, set, frozenset)
 """Python types that may hold the labels of an event."""
@@ -42,33 +43,47 @@ def labels_of(values: pa.Array) -> tuple[IntArray, pa.Array]:
     return to_int64(pc.list_value_length(values)), pc.list_flatten(values)
 
 
-def check_users(kind: pa.DataType, name: str) -> None:
-    """Refuse a column of users of a type that `user_key` does not accept."""
+def type_of_users(kind: pa.DataType, name: str) -> UserType:
+    """Return the type of the users in a column, from the schema alone.
+
+    Raises
+    ------
+    ColumnError
+        If `user_key` accepts no such users.
+    """
     types = pa.types
-    whole = types.is_integer(kind) or types.is_boolean(kind) or types.is_date(kind)
-    if not (whole or plain(kind) == pa.string()):
-        raise ColumnError(
-            f"column {name!r} must hold users as text, integers of up to 64 bits, dates or truth "
-            "values: cast it to text"
-        )
+    if types.is_integer(kind):  # of any width
+        return "integer"
+    if types.is_boolean(kind):
+        return "boolean"
+    if types.is_date(kind):
+        return "date"
+    if is_uuid(kind):
+        return "uuid"
+    if plain(kind) == pa.string():
+        return "text"
+    raise ColumnError(
+        f"column {name!r} must hold users as text, integers of up to 64 bits, dates, truth values "
+        "or UUIDs: cast it to text"
+    )
 
 
-def users_of_events(users: pa.Array, kind: pa.DataType, name: str) -> tuple[list[bytes], IntArray]:
+def users_of_events(users: pa.Array, kind: UserType, name: str) -> tuple[list[bytes], IntArray]:
     """Return the distinct users of a column, as keys like those of `user_key`, and each row's code.
 
-    The code of a row is the position of its user among the distinct users. `kind` is the type of
-    the column; dates arrive as days.
+    The code of a row is the position of its user among the distinct users. Dates arrive as days,
+    UUIDs as text.
     """
     if users.null_count:
         raise DataError(f"column {name!r} must have no missing values: give every event a user")
     table = users.dictionary_encode()
     codes, distinct = to_int64(table.indices), table.dictionary
-    if plain(kind) == pa.string():
+    if kind in ("text", "uuid"):
         texts = distinct.cast(pa.large_string()).cast(pa.large_binary())
         return [b"t" + text for text in texts.to_pylist()], codes
-    if pa.types.is_boolean(kind):
+    if kind == "boolean":
         return [b"b%d" % value for value in distinct.to_pylist()], codes
-    if pa.types.is_date(kind):
+    if kind == "date":
         return [b"d%d" % day for day in distinct.cast(pa.int32()).to_pylist()], codes
     return [b"i%d" % number for number in distinct.to_pylist()], codes
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from dphist.arrays import BoolArray, IntArray
 from dphist.noise.inversion import Source, checked_source
+from dphist.streams.events.user_types import UserType
 
 _BYTES = 8  # of randomness per label; ties are rare, and are drawn again
 
@@ -29,6 +30,8 @@ class Events:
         The distinct labels of all events.
     users : list of bytes, or None if no users were asked for
         The distinct users of all events: a letter for the type, and the value.
+    user_type : one of `USER_TYPES`, or None if no users were asked for
+        The type of all users.
     user_codes : (events,) int64, or None
         Positions in `users`.
     """
@@ -38,6 +41,7 @@ class Events:
     vocabulary: list[str]
     users: list[bytes] | None = None
     user_codes: IntArray | None = None
+    user_type: UserType | None = None
 
     def __repr__(self) -> str:
         return "Events(not shown)"

@@ -12,7 +12,7 @@ def join_events(batches: Sequence[Events]) -> Events:
 
     Parameters
     ----------
-    batches : one or more, either all with users or all without.
+    batches : one or more, all with users of one type, or all without.
 
     >>> joined = join_events([
     ...     Events(np.array([0, 2]), np.array([0, 1]), ["a", "b"]),
@@ -39,4 +39,5 @@ def join_events(batches: Sequence[Events]) -> Events:
     joined = joined[np.lexsort((joined, event))]
     if not user_codes:
         return Events(starts, joined, list(places))
-    return Events(starts, joined, list(places), list(users), np.concatenate(user_codes))
+    held = np.concatenate(user_codes)
+    return Events(starts, joined, list(places), list(users), held, batches[0].user_type)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Set
 from contextlib import ExitStack
 from numbers import Integral
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 import pyarrow as pa
@@ -18,12 +19,12 @@ from dphist.errors import DataError, ParameterError
 from dphist.release.label_types import IN_WORDS, LabelType
 from dphist.streams.events.columns import (
     PLAIN,
-    check_users,
     find_changes,
     labels_of,
     plain_labels,
     to_array,
     to_int64,
+    type_of_users,
     users_of_events,
 )
 from dphist.streams.events.cutting import (
@@ -35,6 +36,7 @@ from dphist.streams.events.cutting import (
     starts_of,
 )
 from dphist.streams.events.typed import check_labels, typed_labels_of
+from dphist.streams.events.user_types import UserType
 from dphist.tables import redact_errors
 from dphist.tables.reading.columns import Use, Wanted, check_request, key_column
 from dphist.tables.reading.gate import is_table, open_source
@@ -65,7 +67,7 @@ def read_events(
         an event without labels.
     event : column; consecutive rows with the same value are one event, with the labels of all these
         rows. Without it, each row is an event.
-    user : column of users: text, integers, dates or truth values. Each event has one user.
+    user : column of users: text, integers, dates, truth values or UUIDs. Each event has one user.
     with_users : whether users are needed, so that `user` must be given.
     label_type : the type of the labels. Those of other types than text are held as the text that
         `text_of` returns, and stand in a column one a row.
@@ -120,31 +122,34 @@ def one_event(
     starts, codes = np.array((0, number), np.int64), np.arange(number, dtype=np.int64)
     if user is None:
         return Events(starts, codes, texts)
-    return Events(starts, codes, texts, [user_key(user)], np.zeros(1, np.int64))
+    kind, key = user_key(user)
+    return Events(starts, codes, texts, [key], np.zeros(1, np.int64), kind)
 
 
-def user_key(user: object) -> bytes:
-    """Return the key of a user: the same key as for a column that holds this value.
+def user_key(user: object) -> tuple[UserType, bytes]:
+    """Return the type and the key of a user: the same as for a column that holds this value.
 
     Raises
     ------
     DataError
-        If `user` is not text in UTF-8, an integer of 64 bits, a date or a truth value.
+        If `user` is not text in UTF-8, an integer of 64 bits, a date, a truth value or a UUID.
 
-    >>> user_key("5"), user_key(5), user_key(True), user_key(datetime.date(1970, 1, 6))
-    (b't5', b'i5', b'b1', b'd5')
+    >>> user_key("5"), user_key(5), user_key(datetime.date(1970, 1, 6))
+    (('text', b't5'), ('integer', b'i5'), ('date', b'd5'))
     """
     problem = DataError(
-        "user must be text in UTF-8, an integer of up to 64 bits, a date or a truth value"
+        "user must be text in UTF-8, an integer of up to 64 bits, a date, a truth value or a UUID"
     )
     if isinstance(user, str):
-        return b"t" + redact_errors(lambda: str.encode(user), problem)
+        return "text", b"t" + redact_errors(lambda: str.encode(user), problem)
     if isinstance(user, bool | np.bool_):
-        return b"b%d" % bool(user)
+        return "boolean", b"b%d" % bool(user)
     if isinstance(user, Integral) and -(2**63) <= int(user) < 2**64:
-        return b"i%d" % int(user)
+        return "integer", b"i%d" % int(user)
     if isinstance(user, datetime.date) and not isinstance(user, datetime.datetime):
-        return b"d%d" % (user.toordinal() - _EPOCH)
+        return "date", b"d%d" % (user.toordinal() - _EPOCH)
+    if isinstance(user, UUID):
+        return "uuid", b"t" + str(user).encode()
     raise problem
 
 
@@ -210,8 +215,7 @@ def _read_frame(frame: object, wanted: list[Wanted], kind: LabelType) -> Events:
     with ExitStack() as stack:
         source = open_source(stack, frame, wanted, ordered=True)
         kinds = {role: decoded_type(kind) for role, kind in source.kinds.items()}
-        if "who" in kinds:
-            check_users(kinds["who"], names["who"])
+        user_type = type_of_users(kinds["who"], names["who"]) if "who" in kinds else None
         if kind != "text":
             check_labels(kinds["labels"], names["labels"], kind)
         table = source.run(lambda: pa.Table.from_batches(source.batches()))
@@ -226,12 +230,12 @@ def _read_frame(frame: object, wanted: list[Wanted], kind: LabelType) -> Events:
         first[1:] = find_changes(columns["event"], names["event"])
         starts = np.append(starts[:-1][first], starts[-1])
     starts, codes = deduplicate(starts, codes)
-    if "who" not in columns:
+    if user_type is None:
         return Events(starts, codes, vocabulary)
-    users, held = users_of_events(columns["who"], kinds["who"], names["who"])
+    users, held = users_of_events(columns["who"], user_type, names["who"])
     if (~first[1:] & (held[1:] != held[:-1])).any():
         raise DataError(
             f"the rows of one event must have one user in column {names['who']!r}: correct the "
             f"rows, or give the events different values in column {names['event']!r}"
         )
-    return Events(starts, codes, vocabulary, users, held[first])
+    return Events(starts, codes, vocabulary, users, held[first], user_type)

@@ -10,9 +10,10 @@ import threading
 import time
 from collections import deque
 
-from dphist.errors import DphistError, StateError
+from dphist.errors import DataError, DphistError, StateError
 from dphist.streams.events.cutting import Events
 from dphist.streams.events.joining import join_events
+from dphist.streams.events.user_types import check_user_type
 from dphist.streams.state.live import IN_USE, LiveState
 
 _PATIENCE = 1.0
@@ -93,7 +94,8 @@ class GroupCommit:
             start = time.monotonic()
             try:
                 self._take(taken)
-                if not taken:  # an interrupted thread took them
+                self._refuse_other_types(taken)
+                if not taken:  # an interrupted thread took them, or all were refused
                     return
                 left = self._live.state.mechanism.horizon - before
                 if left:
@@ -128,6 +130,24 @@ class GroupCommit:
                 taken.append(self._waiting.popleft())
             except IndexError:
                 return
+
+    def _refuse_other_types(self, taken: "list[_Call]") -> None:
+        """Refuse, and remove, events with users of another type than the stream's users.
+
+        If there is no event yet, the first of these decides. The others count with or without those
+        that are refused.
+        """
+        held = self._live.state.user_type
+        if held is None and taken:
+            held = taken[0].event.user_type
+        for call in taken:
+            try:
+                check_user_type(held, call.event.user_type)
+            except DataError as error:
+                call.error = error
+                call.is_done = True
+                call.wake()
+        taken[:] = [call for call in taken if not call.is_done]
 
     def _settle(self, taken: "list[_Call]", before: int, error: BaseException | None) -> None:
         """Tell each thread what became of its event.

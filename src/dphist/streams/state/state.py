@@ -16,6 +16,7 @@ from dphist.noise import Source
 from dphist.streams.counters.noise_table import NoiseTable, are_above, rounded
 from dphist.streams.events.cutting import Events, cut, keep_known, remove_labels, slice_events
 from dphist.streams.events.keys import BatchKey, Progress
+from dphist.streams.events.user_types import UserType, check_user_type
 from dphist.streams.events.users import UserEvents
 from dphist.streams.mechanism import ContinualMechanism
 
@@ -32,6 +33,7 @@ class Step:
     new_labels : labels that get the next places.
     places, counts : (k,) the places of labels with changed counts, and their new counts.
     users : the changed numbers of events per user, by hash.
+    user_type : the type of the users after the step; None if there was none yet.
     marked : a time to keep the counts of, or None.
     released : places of labels that are released for the first time.
     reading : counts to record as a release at this time, or None.
@@ -46,6 +48,7 @@ class Step:
     places: Sequence[int] = ()
     counts: Sequence[int] = ()
     users: Mapping[bytes, int] = field(default_factory=dict)
+    user_type: UserType | None = None
     marked: int | None = None
     released: Sequence[int] = ()
     reading: Mapping[str, int] | None = None
@@ -66,6 +69,8 @@ class StreamState:
     noise : the noise of the running counts.
     threshold : the threshold in units of the noise; None if the labels are listed in advance.
     users : the number of events of each user; None if users are not bounded.
+    user_type : the type of these users, one of `USER_TYPES`; public. None before the first of them,
+        and in a state of an earlier version, which did not keep it.
     marks : the counts at marked times, by place; labels that appeared later are missing.
     readings : recorded releases, by time; public.
     reads : the number of times at which the stream was read, and the last of them; public.
@@ -75,7 +80,8 @@ class StreamState:
 
     __slots__ = (
         *("batches", "counts", "for_tests", "labels", "marks", "mechanism", "noise", "places"),
-        *("readings", "reads", "released", "threshold", "time", "users"),
+        *("readings", "reads", "released", "threshold", "time", "user_type"),
+        "users",
     )
 
     def __init__(self, mechanism: ContinualMechanism) -> None:
@@ -91,6 +97,7 @@ class StreamState:
         self.threshold = None if threshold is None else int(threshold * 2**counter.unit_bits)
         bound = mechanism.max_events_per_user
         self.users = None if bound is None else UserEvents(bound)
+        self.user_type: UserType | None = None
         self.marks: dict[int, IntArray] = {}
         self.readings: dict[int, dict[str, int]] = {}
         self.reads = (0, 0)
@@ -127,7 +134,14 @@ class StreamState:
         return done.position if done.is_whole else done.before
 
     def counting(self, events: Events, source: Source | None = None) -> Step:
-        """Compute the step that counts these events, which end at the next mark or before it."""
+        """Compute the step that counts these events, which end at the next mark or before it.
+
+        Raises
+        ------
+        DataError
+            If their users are not of the type of the stream's users, which the first event decides.
+        """
+        check_user_type(self.user_type, events.user_type)
         bounded, users = self._bounded(events, source)
         places: list[int] = []
         new: list[str] = []
@@ -151,7 +165,8 @@ class StreamState:
         if self.mechanism.windows is not None and time % self.mechanism.windows == 0:
             marked = time
             noise = noise.brought_to(time, known + len(new), mark=True, source=source)
-        return Step(time, noise, self.reads, new, places, counts, users, marked)
+        kind = events.user_type
+        return Step(time, noise, self.reads, new, places, counts, users, kind, marked)
 
     def _bounded(self, events: Events, source: Source | None) -> tuple[Events, Mapping[bytes, int]]:
         """Return the events after bounding, at unchanged times, and the users' new numbers."""
@@ -241,6 +256,8 @@ class StreamState:
             self.released[place] = True
         if self.users is not None:
             self.users.add(step.users)
+        if step.user_type is not None:
+            self.user_type = step.user_type
         self.noise = step.noise
         self.time = step.time
         self.reads = step.reads

@@ -16,6 +16,7 @@ from dphist.release.maker import parameters_of
 from dphist.streams.counters.noise_table import NoiseTable
 from dphist.streams.counters.times import Times
 from dphist.streams.events.keys import Progress
+from dphist.streams.events.user_types import USER_TYPES
 from dphist.streams.events.users import UserEvents
 from dphist.streams.mechanism import ContinualMechanism
 from dphist.streams.state.state import Step, StreamState
@@ -54,6 +55,8 @@ def all_rows(state: StreamState) -> Rows:
     if state.users is not None:
         rows["salt"] = [(0, state.users.salt)]
         rows["user"] = [(user, _number(events)) for user, events in state.users.counted.items()]
+    if state.user_type is not None:
+        rows["user type"] = [(0, state.user_type.encode())]
     return rows
 
 
@@ -73,6 +76,8 @@ def step_rows(state: StreamState, step: Step) -> Rows:
         (place, _label(state.labels[place], state.counts[place], True)) for place in step.released
     ]
     rows["user"] = [(user, _number(events)) for user, events in step.users.items()]
+    if step.user_type is not None and step.user_type != state.user_type:
+        rows["user type"] = [(0, step.user_type.encode())]
     if step.noise is not state.noise:
         rows |= _noise_rows(state, step)
     if step.marked is not None:
@@ -147,6 +152,8 @@ def read_state(store: Store) -> StreamState | None:
         [(_, salt)] = store.rows("salt")
         counted = {bytes(user): _read_number(events) for user, events in store.rows("user")}
         state.users = UserEvents(state.users.most, salt, counted)
+    for _, content in store.rows("user type"):  # an earlier version wrote none
+        state.user_type = USER_TYPES[USER_TYPES.index(content.decode())]
     return state
 
 
