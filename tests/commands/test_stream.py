@@ -215,6 +215,19 @@ def test_users_are_bounded(form, monkeypatch, capsys) -> None:
     assert held() == 600
 
 
+@pytest.mark.parametrize("delta", [(), ("--delta", 0)])
+def test_a_pure_stream_is_begun_with_or_without_a_delta(delta, monkeypatch, capsys) -> None:
+    Path("known.txt").write_text("a\nb\n")
+    new = ("--method", "laplace", "--epsilon", 20, *delta, "--horizon", 500)
+    assert run(monkeypatch, "a\n" * 40, *new, "--known-labels", "known.txt") == 0
+    assert "Guarantee: 20-differential privacy (pure) in all" in capsys.readouterr().out
+    with ContinualHistogram.open("s.db") as stream:
+        assert stream.guarantee == stream.budget == dh.PureDP(20, unit="event")
+    # The same command continues it.
+    assert run(monkeypatch, "a\n", *new, "--known-labels", "known.txt") == 0
+    assert held() == 41
+
+
 def test_known_labels_are_released_from_the_start(monkeypatch, capsys) -> None:
     pq.write_table(pa.table({"x": ["a", "b"]}), "known.parquet")
     known = (*BUDGET, "--known-labels", "known.parquet", "--json")
@@ -411,8 +424,9 @@ def test_a_new_state_needs_all_and_an_old_one_nothing_else(monkeypatch, capsys) 
     [
         (["--epsilon", 1], "--delta and --horizon"),
         (["--epsilon", 1, "--horizon", 9], "--delta"),
+        (["--epsilon", 1, "--horizon", 9, "--method", "laplace"], "laplace need --known-labels"),
         (["--epsilon", 0, "--delta", "1e-6", "--horizon", 9], "epsilon must be"),
-        (["--epsilon", 1, "--delta", 0, "--horizon", 9], "--delta 0 needs --known-labels"),
+        (["--epsilon", 1, "--delta", 0, "--horizon", 9], "laplace need --known-labels"),
         (["--epsilon", 1, "--delta", 1, "--horizon", 9], "delta must be"),
         (["--epsilon", 1, "--delta", "1e-6", "--horizon", 0], "horizon must be"),
         (["--epsilon", 1, "--delta", "1e-6", "--horizon", 2.5], "whole number"),

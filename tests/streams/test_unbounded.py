@@ -227,6 +227,9 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     said = capsys.readouterr().out
     assert "Guarantee: 1-differential privacy (pure) in all" in said
     assert "zCDP" not in said
-    for wrong in (pure, [*pure, "--method", "binary", *known]):
+    for wrong, said in (
+        (pure, "--delta 0 and --method laplace need --known-labels"),
+        ([*pure, "--method", "binary", *known], "--delta 0 needs --method laplace"),
+    ):
         assert main(wrong) != 0
-        assert "--delta 0 needs" in capsys.readouterr().err
+        assert said in capsys.readouterr().err

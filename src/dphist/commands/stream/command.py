@@ -88,7 +88,8 @@ def add_stream(commands: Commands, summary: str) -> None:
     command.add_argument(
         "--delta",
         metavar="D",
-        help="total delta of the stream, such as 1e-6; 0 for a pure guarantee, with --known-labels",
+        help="total delta of the stream, such as 1e-6; 0 for a pure guarantee, with "
+        "--known-labels (default with --method laplace: 0)",
     )
     command.add_argument(
         "--horizon",
@@ -256,6 +257,8 @@ def _check_options(options: argparse.Namespace) -> None:
         value = getattr(options, name)
         if value not in (None, NO_HORIZON) and value < 1:
             raise ParameterError(f"{name} must be at least 1")
+    if options.method == "laplace" and options.epsilon is not None and options.delta is None:
+        options.delta = "0"
     given = [name for name in _NEW if getattr(options, name) is not None]
     missing = [f"--{name}" for name in _NEW if name not in given]
     if given and missing:
@@ -310,7 +313,10 @@ def _is_pure(options: argparse.Namespace) -> bool:
     """Whether the stream is to have no delta: a delta of 0, or the method that needs none."""
     zero = probability(options.delta, "delta") == 0
     if zero and options.known_labels is None:
-        raise UsageError("--delta 0 needs --known-labels: labels from the events need a delta")
+        raise UsageError(
+            "--delta 0 and --method laplace need --known-labels: labels from the events need a "
+            "delta above 0"
+        )
     if zero and options.method not in (None, "laplace"):
         raise UsageError("--delta 0 needs --method laplace: the noise of the others is Gaussian")
     if options.method == "laplace" and not zero:

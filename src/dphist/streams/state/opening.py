@@ -6,7 +6,7 @@ from pathlib import Path
 
 from dphist.errors import DphistError, ParameterError, StateError
 from dphist.mechanism import check_unit
-from dphist.privacy import ApproxDP, Target
+from dphist.privacy import ApproxDP, Target, delta_of
 from dphist.release.maker import parameters_of
 from dphist.streams.mechanism import ContinualMechanism
 from dphist.streams.state.state import StreamState
@@ -102,7 +102,11 @@ def _have_equal_parameters(given: ContinualMechanism, kept: ContinualMechanism) 
     A state of an earlier version has that version's default method, at the same cost. It continues
     with it where today's default is given.
     """
-    targets = {given.target, kept.target} - {None}
+    targets = {
+        (target.guarantee.epsilon, delta_of(target.guarantee), target.releases)
+        for target in (given.target, kept.target)
+        if target is not None
+    }
     wanted, held = parameters_of(given), parameters_of(kept)
     if (wanted["method"], held["method"]) == ("toeplitz", "autoregressive"):
         wanted = {**wanted, "method": "autoregressive"}

@@ -11,7 +11,7 @@ import numpy as np
 from dphist.arrays import IntArray
 from dphist.errors import StateError
 from dphist.parameters import decimal_text
-from dphist.privacy import ApproxDP, Target, delta_of
+from dphist.privacy import ApproxDP, PureDP, Target, delta_of
 from dphist.release.maker import parameters_of
 from dphist.streams.counters.noise_table import NoiseTable
 from dphist.streams.counters.times import Times
@@ -241,7 +241,8 @@ def _budget_text(target: Target) -> str:
 
 def _target(content: bytes) -> Target:
     read = json.loads(content)
-    return Target(ApproxDP(read["epsilon"], read["delta"]), read.get("releases", 1))
+    asked = ApproxDP(read["epsilon"], read["delta"])
+    return Target(asked if asked.delta else PureDP(asked.epsilon), read.get("releases", 1))
 
 
 def _plain(value: Any) -> Any:
