@@ -51,6 +51,6 @@ def test_a_quote_that_does_not_end_is_noticed_early() -> None:
         list(Rows("label", None, None).events(b'label\na"b\nc\n'))
     form = Rows("label", None, None)
     list(form.events(b"label\n"))
-    with pytest.raises(DataError, match="line 2 has a quotation that does not end"):
+    with pytest.raises(DataError, match="line 2 begins a row of more than 16,777,216 bytes"):
         for line in (b'"a\n', *[b"b" * 2**20 + b"\n"] * 20):
             list(form.events(line))
