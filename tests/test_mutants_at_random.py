@@ -9,13 +9,14 @@ import sys
 from collections.abc import Callable
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import Any
 
 import pytest
 from mutants.at_random import running
 from mutants.at_random.__main__ import draw_changes
 from mutants.at_random.changes import Change, changes_of
-from mutants.at_random.coverage_map import CoverageMap
-from mutants.at_random.forked import ENDLESS
+from mutants.at_random.coverage_map import CoverageMap, users_of
+from mutants.at_random.forked import BROKEN, ENDLESS, CollectedTests
 from mutants.at_random.results import Outcome, Results
 from mutants.at_random.running import Runner
 from mutants.at_random.trusted import left_out, trusted_files
@@ -182,34 +183,67 @@ class StatedMap(CoverageMap):
     def tests_of(self, path: str, line: int, end: int) -> list[str]:
         return self._quickest_first([*self.seconds, "tests/test_toy.py::test_that_failed"])
 
+    def is_run_by_imports(self, path: str, line: int, end: int) -> bool:
+        return False
+
+
+class StatedTests(CollectedTests):
+    """Tests that end with stated statuses.
+
+    Attributes
+    ----------
+    asked : the lists of tests that were run with the change.
+    failing : of all statuses 1: the test that failed, and whether it also fails without the change.
+    """
+
+    def __init__(self, root: Path, names: list[str], statuses: list[int]) -> None:
+        self.root = root
+        self.items = dict.fromkeys(names)
+        self.statuses = statuses
+        self.asked: list[list[str]] = []
+        self.failing = ("", False)
+
+    def run(self, tests: list[str], path: str = "", text: str = "") -> int:
+        if not path:
+            assert tests == [self.failing[0]]
+            assert (self.root / change().path).read_text() == TOY
+            return int(self.failing[1])
+        assert "LIMIT = 11" in text
+        return self.run_changed(tests)
+
+    def run_changed(self, tests: list[str]) -> int:
+        assert "LIMIT = 11" in (self.root / change().path).read_text()
+        self.asked.append(list(tests))
+        status = self.statuses[len(self.asked) - 1]
+        if status == 1 and self.failing[0]:
+            failed = {"test": self.failing[0], "error": "AssertionError"}
+            self.root.with_name(f"{self.root.name}.json").write_text(json.dumps(failed))
+        return status
+
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> Callable[[list[int]], list[list[str]]]:
-    """Let pytest end with given statuses; return the lists of tests that it is asked for."""
+def make_runner(toy: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """Return a maker of a runner and its tests, from their seconds and statuses."""
 
-    def state(statuses: list[int]) -> list[list[str]]:
-        lists: list[list[str]] = []
+    def make(seconds: dict[str, float], statuses: list[int]) -> tuple[Runner, StatedTests]:
+        tests = StatedTests(toy, list(seconds), statuses)
+        monkeypatch.setattr(running, "run_forked", lambda copy, found, limit, work: work())
+        monkeypatch.setattr(running, "_start_pytest", tests.run_changed)
+        return Runner(toy, StatedMap(seconds), tests, load(), (60, 60)), tests
 
-        def run_tests(code: Path, tests: list[str], found: Path, seconds: int) -> int:
-            assert "LIMIT = 11" in (code / change().path).read_text()
-            lists.append(tests)
-            return statuses[len(lists) - 1]
-
-        monkeypatch.setattr(running, "run_tests", run_tests)
-        return lists
-
-    return state
+    return make
 
 
 def test_the_quickest_case_of_each_test_is_run_first(
-    toy: Path, asked: Callable[[list[int]], list[list[str]]]
+    toy: Path, make_runner: Callable[..., Any]
 ) -> None:
     seconds = {"t.py::a[1]": 0.3, "t.py::a[0]": 0.2, "t.py::b": 0.1, "t.py::long": 30.0}
-    lists = asked([0, 1])
-    runner = Runner(toy, StatedMap(seconds), load(), 60)
+    runner, tests = make_runner(seconds, [0, 1])
+    tests.items["t.py::a[2]"] = None  # a case that the map has not
     assert runner.run(change(), every=False).verdict == "survived"
     assert runner.run(change(), every=True).verdict == "caught"
-    assert lists == [["t.py::b", "t.py::a[0]"], ["t.py::b", "t.py::a", "t.py::long"]]
+    first = ["t.py::b", "t.py::a[0]"]
+    assert tests.asked == [first, [*first, "t.py::a[1]", "t.py::long", "t.py::a[2]"]]
     assert (toy / change().path).read_text() == TOY
 
 
@@ -218,26 +252,39 @@ def test_the_quickest_case_of_each_test_is_run_first(
     [
         ([0], False, "survived"),
         ([1], False, "caught"),
-        ([2], False, "caught"),  # an import fails
-        ([4, 1], False, "caught"),  # a case has another name
+        ([BROKEN, 2], False, "caught"),  # an import fails
+        ([BROKEN, 4, 1], False, "caught"),  # a case has another name
         ([ENDLESS], False, "endless"),
         ([ENDLESS], True, "survived"),
     ],
 )
 def test_what_the_end_of_the_tests_means(
-    toy: Path,
-    asked: Callable[[list[int]], list[list[str]]],
-    statuses: list[int],
-    every: bool,
-    verdict: str,
+    make_runner: Callable[..., Any], statuses: list[int], every: bool, verdict: str
 ) -> None:
-    asked(statuses)
-    runner = Runner(toy, StatedMap({"t.py::a[1]": 0.1}), load(), 60)
+    runner, tests = make_runner({"t.py::a[1]": 0.1}, statuses)
     assert runner.run(change(), every).verdict == verdict
+    assert len(tests.asked) == len(statuses)
 
 
-def test_a_line_that_no_test_runs_is_named(toy: Path) -> None:
-    assert Runner(toy, StatedMap({}), load(), 60).run(change(), every=False).verdict == "not run"
+@pytest.mark.parametrize(("fails_always", "verdict"), [(True, "survived"), (False, "caught")])
+def test_a_test_that_fails_without_the_change_is_not_asked(
+    make_runner: Callable[..., Any], fails_always: bool, verdict: str
+) -> None:
+    runner, tests = make_runner({"t.py::a": 0.1, "t.py::b": 0.2}, [1, 0])
+    tests.failing = ("t.py::a", fails_always)
+    assert runner.run(change(), every=False).verdict == verdict
+    assert tests.asked == [["t.py::a", "t.py::b"], ["t.py::b"]][: 1 + fails_always]
+
+
+def test_a_line_that_no_test_runs_is_named(make_runner: Callable[..., Any]) -> None:
+    runner, _ = make_runner({}, [])
+    assert runner.run(change(), every=False).verdict == "not run"
+
+
+def test_users_of_a_name_and_of_a_default_are_found() -> None:
+    assert users_of(TOY, 3) == [3, 10]
+    assert users_of(ALL_KINDS, 7) == [8, 9, 10, 11, 12, 13]
+    assert users_of(TOY, 10) == []
 
 
 @pytest.mark.verify
@@ -271,5 +318,6 @@ def test_a_run_is_continued(toy: Path, tmp_path: Path) -> None:
         ("1", "2"): "not run",
     }
     # Nothing is run again: what is printed is the summary.
-    assert run(100).splitlines()[1:] == second.splitlines()[-8:]
+    assert run(100).splitlines()[-8:] == second.splitlines()[-8:]
+    assert len(results.read_text().splitlines()) == 15
     assert second.splitlines()[-1] == "5 survived, 3 caught, 2 not run"

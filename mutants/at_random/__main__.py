@@ -15,14 +15,15 @@ from collections import Counter
 from pathlib import Path
 
 from mutants.at_random.changes import Change, changes_of
-from mutants.at_random.coverage_map import make_map
-from mutants.at_random.forked import import_libraries
+from mutants.at_random.coverage_map import make_map, test_paths
+from mutants.at_random.forked import CollectedTests, share
 from mutants.at_random.results import Results
 from mutants.at_random.running import Runner
 from mutants.at_random.trusted import trusted_files
 from mutants.catalogue import ROOT, load
 
 _KEPT = Path("~/.cache/dphist-mutants-at-random")
+_QUICK_SECONDS = 20  # of a processor; the quickest tests take 8
 
 
 def draw_changes(seed: int, number: int, root: Path = ROOT) -> list[Change]:
@@ -50,13 +51,17 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, help="of the random order (default: a new one)")
     parser.add_argument("--changes", type=int, default=400, help="how many (default: 400)")
     parser.add_argument(
-        "--seconds", type=int, default=300, help="processor time for all tests of one"
+        "--seconds",
+        type=int,
+        default=300,
+        help="processor time for all tests of one (default: 300)",
     )
     parser.add_argument(
         "--kept", type=Path, default=_KEPT, help=f"folder of results (default: {_KEPT})"
     )
+    parser.add_argument("--jobs", type=int, default=2, help="processes that run tests (default: 2)")
     parser.add_argument(
-        "--jobs", type=int, default=2, help="processes that map the tests (default: 2)"
+        "--as-mapped", action="store_true", help="use the map of a run that was stopped as it is"
     )
     parser.add_argument("--list", action="store_true", help="list the changes, and run none")
     asked = parser.parse_args(arguments)
@@ -68,31 +73,46 @@ def main(arguments: list[str] | None = None) -> int:
         print("\n".join(map(str, drawn)))
         return 0
     folder.mkdir(parents=True, exist_ok=True)
-    tests = make_map(folder, asked.jobs)
-    results = Results(folder / f"seed-{seed}.jsonl")
-    import_libraries()
+    tests = make_map(folder, asked.jobs, as_it_is=asked.as_mapped)
+    file = folder / f"seed-{seed}.jsonl"
     # Not a `TemporaryDirectory`: each fork would remove it when it exits.
     scratch = Path(tempfile.mkdtemp(prefix="dphist-at-random-")).resolve()
     try:
-        copy = scratch / "copy"
-        shutil.copytree(tests.code, copy, symlinks=True)
-        _run(drawn, results, Runner(copy, tests, load(), asked.seconds))
+        copies = [scratch / f"copy-{job}" for job in range(asked.jobs)]
+        for copy in copies:
+            shutil.copytree(tests.code, copy, symlinks=True)
+        collected = CollectedTests(tests.code)
+        limits = (_QUICK_SECONDS, asked.seconds)
+        runners = [Runner(copy, tests, collected, load(), limits) for copy in copies]
+
+        def run() -> None:
+            for every in (False, True):
+                _run(drawn, file, runners, every)
+
+        collected.collect(test_paths(tests.code), run)
     finally:
         shutil.rmtree(scratch)
-    print_summary(drawn, results)
+    print_summary(drawn, Results(file))
     return 0
 
 
-def _run(drawn: list[Change], results: Results, runner: Runner) -> None:
-    """Run what was not run: first the quickest tests of each change, then the others."""
-    for every in (False, True):
-        for change in drawn:
-            quick = results.find(change, every=False)
-            survived = quick is not None and quick.verdict == "survived"
-            if results.find(change, every) is None and (survived or not every):
-                outcome = runner.run(change, every)
-                results.add(outcome)
-                print(outcome, flush=True)
+def _run(drawn: list[Change], file: Path, runners: list[Runner], every: bool) -> None:
+    """Run what was not run, with the quickest tests of each change or with all."""
+    results = Results(file)
+    left = [change for change in drawn if _is_left(results, change, every)]
+
+    def run(worker: int, task: int) -> None:
+        outcome = runners[worker].run(left[task], every)
+        results.add(outcome)
+        print(outcome, flush=True)
+
+    share(len(left), len(runners), run)
+
+
+def _is_left(results: Results, change: Change, every: bool) -> bool:
+    quick = results.find(change, every=False)
+    survived = quick is not None and quick.verdict in ("survived", "endless")
+    return results.find(change, every) is None and (survived or not every)
 
 
 def print_summary(drawn: list[Change], results: Results) -> None:

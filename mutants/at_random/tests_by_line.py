@@ -23,12 +23,15 @@ _SPENT: dict[str, float] = {}
 
 @pytest.hookimpl(trylast=True)  # after items are chosen by their marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave the first and the last case of each test."""
+    """Leave the first and the last case of each test, unless they are written down already."""
+    file = Path(os.environ[SECONDS])
+    written = file.read_text().splitlines() if file.exists() else []
+    known = {json.loads(line)["test"] for line in written}
     cases: dict[str, list[pytest.Item]] = {}
     for item in items:
         cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
     kept = {item for each in cases.values() for item in (each[0], each[-1])}
-    items[:] = [item for item in items if item in kept]
+    items[:] = [item for item in items if item in kept and item.nodeid not in known]
 
 
 @pytest.hookimpl(wrapper=True)
