@@ -217,6 +217,19 @@ def test_extreme_guarantees_convert(rho: str) -> None:
     assert PureDP(5000).to_zcdp().rho == 5000
 
 
+def test_the_least_epsilon_uses_the_delta_that_releases_leave() -> None:
+    """Of each release its own delta is taken from the total, and no more is there to convert."""
+    own, total = Fraction(1, 10**8), Fraction(1, 10**6)
+    for releases in (1, 7, 99):
+        left = total - releases * own
+        found = least_epsilon([ApproxZCDP("0.01", own)], total, releases)
+        assert found == ZCDP(releases * Fraction("0.01")).to_approx_dp(left).epsilon
+    assert least_epsilon([ApproxZCDP("0.01", own)], total, 100) is None
+    pure = ApproxDP("0.1", own)
+    assert least_epsilon([pure], 3 * own, 3) == Fraction("0.3")
+    assert least_epsilon([pure], 3 * own - Fraction(1, 10**30), 3) is None
+
+
 @given(
     rhos=st.lists(st.fractions(Fraction(1, 10**6), 5), min_size=1, max_size=4),
     deltas=st.lists(st.sampled_from([0, "1e-9", "1e-7", "9e-7", "1e-6"]), min_size=4, max_size=4),

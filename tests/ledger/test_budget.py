@@ -8,7 +8,9 @@ import pytest
 
 from dphist.errors import ParameterError
 from dphist.ledger.amounts import Cost, Totals
+from dphist.ledger.balance import Amounts, Balance
 from dphist.ledger.budget import Budget
+from dphist.ledger.charging import left_in_words
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, Guarantee, PureDP
 from dphist.privacy.conversion import pure_to_rho, rho_to_epsilon
 
@@ -91,6 +93,19 @@ def test_deltas_of_entries_have_their_own_part(stated: type) -> None:
     assert filled(Budget(epsilon=1, delta="1e-6", delta_of_entries=0), stated(small, "1e-12")) == 0
     assert not MIXED.admits(after(stated(small, part)), Cost.of(stated(small, "1e-30")))
     assert MIXED.admits(after(stated(small, part)), Cost.of(PureDP(small)))
+
+
+def test_what_is_left_is_what_was_not_charged() -> None:
+    budget = Budget(epsilon=1, delta="1e-6")
+    totals = after(ApproxZCDP("0.001", "1e-7"), PureDP("0.02"))
+    assert totals.rho == Fraction("0.001") + pure_to_rho(Fraction("0.02"))
+    left = Balance("", budget, totals).remaining
+    assert left == Amounts(None, budget.most_rho - totals.rho, Fraction("4e-7"))
+    assert "(and delta=4e-7 for" in left_in_words(budget, totals)
+    spent = after(ApproxZCDP("0.001", budget.delta_of_entries))
+    assert Balance("", budget, spent).remaining.delta == 0
+    pure = Balance("", budget, after(PureDP("0.02"))).remaining
+    assert (pure.epsilon, pure.delta) == (Fraction("0.98"), budget.delta_of_entries)
 
 
 def test_the_sum_of_deltas_is_the_sum() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dphist.noise.enclosures import exp_negative, normal_two_sided_tail
+from dphist.noise.enclosures import exp_negative, normal_two_sided_tail, sqrt_two_pi
 
 rationals = st.fractions(min_value=0, max_value=200, max_denominator=10**9)
 bits = st.integers(8, 300)
@@ -47,6 +47,15 @@ def test_normal_tail_is_enclosed(x: Fraction, bits: int) -> None:
         low, high = normal_two_sided_tail(x, bits)
         assert low <= true <= high
     assert high - low <= 3
+
+
+def test_the_root_of_two_pi_is_enclosed_at_every_precision() -> None:
+    with mpmath.workprec(1000):
+        root = mpmath.sqrt(2 * mpmath.pi)
+        for bits in range(1, 800):
+            low, high = sqrt_two_pi(bits)
+            assert low <= scaled(root, bits) <= high
+            assert high - low <= 2
 
 
 @pytest.mark.parametrize("enclose", [exp_negative, normal_two_sided_tail])

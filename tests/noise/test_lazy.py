@@ -64,6 +64,21 @@ def test_tails_are_enclosed(name: str, bits: int) -> None:
             assert high - low <= 3
 
 
+@pytest.mark.parametrize("bits", [16, 64, 128])
+@pytest.mark.parametrize("share", [0.02, 0.3, 0.66, 0.8, 0.95, 0.999])
+def test_gumbel_tails_next_to_whole_numbers_are_enclosed(bits: int, share: float) -> None:
+    """Where guard bits hide no rounding to the wrong side."""
+    whole = round(share * 2**16) << bits - 16
+    with mpmath.workprec(900):
+        x = -mpmath.log(-mpmath.log1p(-mpmath.mpf(whole) / 2**bits))
+        place = int(mpmath.floor(x * 2**500))
+        for number in (place, place + 1):  # just above the whole number, and just below
+            low, high = GUMBEL.tail(Fraction(number, 2**500), bits)
+            assert low <= whole - (number > place)
+            assert high >= whole + (number == place)
+            assert high - low <= 3
+
+
 def test_margin_is_a_hundred_times_the_inverses_error(name: str) -> None:
     """What is trusted of floating point, against 50 digits."""
     rng = random.Random(2)

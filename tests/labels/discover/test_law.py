@@ -59,6 +59,13 @@ def test_what_is_too_low_does_not_keep_delta(
     assert not keeps(sigma, -threshold, allowed, max_labels, looks)
 
 
+@pytest.mark.parametrize("delta", ["1/2", "0.6", "0.99"])
+def test_a_threshold_below_what_a_user_adds_keeps_no_delta(delta: str) -> None:
+    """Where noise is as likely to help as not: the chance is above one half."""
+    sigma = total_sigma(Fraction(1), 4)
+    assert not keeps(sigma, most_added(1, 4) - 4 * int(sigma), Fraction(delta), 1, 4)
+
+
 @pytest.mark.parametrize(("epsilon", "delta", "max_labels", "looks"), CASES[:6])
 def test_integers_decide_where_the_proposal_is_too_low(
     epsilon: str, delta: str, max_labels: int, looks: int, monkeypatch: pytest.MonkeyPatch
