@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from dphist.arrays import IntArray
-from dphist.foreign import read_whole_numbers
+from dphist.release.document import read_whole_numbers
 from dphist.release.tabular import Tabular
 from dphist.tables.reading.types import is_key_type
 

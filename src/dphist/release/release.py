@@ -17,12 +17,17 @@ from dphist.atomic_files import write_text
 from dphist.data.label_counts import LabelCounts
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
-from dphist.foreign import read_whole_numbers
 from dphist.noise.for_tests import KNOWN_NOISE
 from dphist.privacy import ApproxDP, Guarantee, PrivacyUnit, PureDP, Target
 from dphist.release.described import construct, described, described_guarantee, guarantee_of
 from dphist.release.document import VERSION as VERSION
-from dphist.release.document import checked_document, read_document, unreadable, with_checksum
+from dphist.release.document import (
+    checked_document,
+    read_document,
+    read_whole_numbers,
+    unreadable,
+    with_checksum,
+)
 from dphist.release.label_table import LabelTable
 from dphist.release.maker import Maker, Restoring, target_of
 from dphist.release.mechanisms import find_mechanism, known_in, package_of

@@ -6,7 +6,7 @@ import numpy as np
 
 from dphist.arrays import NumberArray
 from dphist.data.axis.axis import Axis
-from dphist.foreign import read_numbers
+from dphist.release.document import read_numbers
 from dphist.tables import LARGEST
 
 _OUTSIDE_ONE = ("below", "above", "null")
