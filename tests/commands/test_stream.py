@@ -203,7 +203,7 @@ def test_users_are_bounded(form, monkeypatch, capsys) -> None:
     else:
         content = "".join(json.dumps({"who": who, "label": label}) + "\n" for who, label in rows)
     given = ("--format", form, "--user", "who")
-    users = (*BUDGET, "--max-events-per-user", 2, "--known-labels", "known.txt")  # type: ignore[assignment]
+    users = (*BUDGET, "--max-events-per-user", 2, "--known-labels", "known.txt")
     Path("known.txt").write_text("a\nb\n")
     assert run(monkeypatch, content, *users, *given, "--json", "--output", "r.json") == 0
     (when, counts), = readings(capsys.readouterr().out)  # fmt: skip

@@ -204,7 +204,8 @@ def test_the_next_event_decides_where_an_earlier_version_kept_no_type(tmp_path: 
 
 def test_a_type_that_this_version_does_not_know_is_refused(tmp_path: Path) -> None:
     state = StreamState(MECHANISM)
-    rows = {**all_rows(state), "user type": [(0, b"number")]}
+    rows = all_rows(state)
+    rows["user type"] = [(0, b"number")]
     store = Store.create(tmp_path / "s")
     store.commit(rows)
     store.close()
