@@ -1,6 +1,8 @@
 """Small random changes of the trusted modules: each can be made, and a run is continued."""
 
 import ast
+import gc
+import importlib.util
 import json
 import os
 import shutil
@@ -9,6 +11,7 @@ import sys
 from collections.abc import Callable
 from fnmatch import fnmatch
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -279,6 +282,25 @@ def test_a_test_that_fails_without_the_change_is_not_asked(
 def test_a_line_that_no_test_runs_is_named(make_runner: Callable[..., Any]) -> None:
     runner, _ = make_runner({}, [])
     assert runner.run(change(), every=False).verdict == "not run"
+
+
+def test_what_a_function_remembers_is_forgotten(toy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a table that was made before the change is used with it."""
+    file = toy / change().path
+    text = "import functools\n\n\n@functools.cache\ndef cap():\n    return 10\n"
+    file.write_text(text)
+    spec = importlib.util.spec_from_file_location("dphist.noise.toy", file)
+    assert spec is not None
+    assert spec.loader is not None
+    module: Any = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.cap() == 10
+    monkeypatch.setattr(gc, "freeze", lambda: None)
+    tests = CollectedTests(toy)
+    session: Any = SimpleNamespace(items=[])
+    tests._hold(session)
+    tests._change(change().path, text.replace("10", "11"))
+    assert module.cap() == 11
 
 
 def test_users_of_a_name_and_of_a_default_are_found() -> None:

@@ -5,6 +5,7 @@ NumPy, SciPy, pandas, Polars and DuckDB and collecting the tests takes many.
 """
 
 import atexit
+import functools
 import gc
 import os
 import resource
@@ -27,6 +28,7 @@ from mutants import outcome
 
 ENDLESS = -1
 BROKEN = 3  # as pytest ends where it fails itself
+_REMEMBERING = functools._lru_cache_wrapper
 _WALL = 6  # seconds of the clock for one of the processor: others use the machine
 # Of the plugins that are installed only that of Hypothesis is used.
 OPTIONS: tuple[str, ...] = ("-x", "-q", "-s", "-p", "no:cacheprovider")
@@ -49,6 +51,7 @@ class CollectedTests:
     def __init__(self, code: Path) -> None:
         self._code = code
         self._functions: dict[str, list[FunctionType]] = {}
+        self._remembering: list[functools._lru_cache_wrapper[Any]] = []
         self._session: pytest.Session
         self.items: dict[str, pytest.Item] = {}
 
@@ -83,6 +86,8 @@ class CollectedTests:
         for each in gc.get_objects():
             if type(each) is FunctionType and each.__code__.co_filename.startswith(within):
                 self._functions.setdefault(each.__code__.co_filename, []).append(each)
+            elif type(each) is _REMEMBERING and each.__module__.startswith("dphist."):
+                self._remembering.append(each)
         gc.collect()
         gc.freeze()
 
@@ -104,7 +109,10 @@ class CollectedTests:
         """Give the functions of a module, and its constants, what they have in another text.
 
         Functions that others have imported are changed as well, and constants of the same name.
+        What functions remember from before is forgotten.
         """
+        for each in self._remembering:
+            each.cache_clear()
         file = str(self._code / path)
         before, after = [
             compile(each, file, "exec") for each in ((self._code / path).read_text(), text)
