@@ -160,6 +160,13 @@ def test_nothing_fits_a_full_account() -> None:
     assert Budget(rho=1).largest_epsilon(after(ZCDP(1))) == 0
 
 
+def test_nothing_fits_once_the_deltas_of_entries_exceed_their_part() -> None:
+    """A sharper statement alone admits such an entry."""
+    part = MIXED.delta_of_entries
+    assert MIXED.largest_epsilon(after(ApproxZCDP("0.001", part))) > 0
+    assert MIXED.largest_epsilon(after(ApproxZCDP("0.001", part * Fraction(1001, 1000)))) == 0
+
+
 def test_the_conversion_is_that_of_the_paper() -> None:
     """rho* by the formula of Canonne, Kamath and Steinke, with mpmath."""
     with mpmath.workdps(40):

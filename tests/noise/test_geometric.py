@@ -71,6 +71,22 @@ def sides(law: GeometricLaw) -> list[tuple[int, int, int]]:
     return [(~side if s else side, side, s) for s in (0, 1) for side in range(law.last)]
 
 
+@pytest.mark.parametrize("bits", [16, 64, 128])
+@pytest.mark.parametrize("share", [0.02, 0.3, 0.9, 1.7, 5.0, 60.0])
+def test_tails_next_to_whole_numbers_are_enclosed(bits: int, share: float) -> None:
+    """Where guard bits hide no rounding to the wrong side: a / (1 - a) is whole / 2**bits."""
+    whole = round(share * 2**12) << bits - 12
+    with localcontext() as context:
+        context.prec = 200
+        epsilon = (1 + Decimal(1 << bits) / whole).ln()
+        place = math.floor(epsilon * 2**500)
+    for number in (place, place + 1):  # just above the whole number, and just below
+        low, high = geometric._tail(Fraction(number, 2**500), 0, 1, 0, bits)
+        assert low <= whole - (number > place)
+        assert high >= whole + (number == place)
+        assert high - low <= 3
+
+
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_rectangles_are_those_of_the_proof(epsilon: str) -> None:
     """Lemma 1: each cell's words are stacked and cover the curve; sure ones lie below it."""

@@ -167,6 +167,17 @@ def test_order_and_rounding_are_those_of_exact_values(name: str, trial: int) -> 
         assert rounded == [int(mpmath.floor(v + mpmath.mpf("0.5"))) for v in values]
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_what_has_the_first_bits_of_the_threshold_is_decided_by_more(name: str, seed: int) -> None:
+    """All have equal words, so that further bits decide: larger U is smaller X."""
+    more = random.Random(seed)
+    parts = iter([words(*[3 << 60] * 6)])
+    noise = LazyNoise(LAWS[name], ONE, [0] * 6, lambda n: next(parts, b"") or more.randbytes(n))
+    order = noise.descending_above(2, 6)
+    places = [middle(noise, i) for i in range(6)]
+    assert order == sorted((i for i in range(6) if places[i] < places[2]), key=places.__getitem__)
+
+
 @pytest.mark.parametrize("agreeing", [0, 1, 2])
 def test_equal_bits_are_drawn_on_until_they_differ(name: str, agreeing: int) -> None:
     """Bits as equal as 64, 128, 192; the first to differ decides, and larger U is smaller X."""

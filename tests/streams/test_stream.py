@@ -125,6 +125,8 @@ def test_events_of_a_user_beyond_the_bound_keep_their_time_step() -> None:
         stream.update_many([["a"]])
     with pytest.raises(dh.ParameterError, match="user must be left out"):
         a_stream().update(["a"], user="u")
+    with pytest.raises(dh.ParameterError, match="user must be left out"):
+        a_stream().update_many(pd.DataFrame({"label": ["a"], "who": ["u"]}), user="who")
     held = repr(stream._state.users.counted)
     assert "u" not in [part for part in held.split("'") if len(part) == 1]
 

@@ -50,6 +50,7 @@ def noise_bounds(mechanism: ContinualMechanism, rng: np.random.Generator) -> tup
     for chosen in gaps:
         square, cross, off = first_squares(counter)
         variance = max(variance, sum(square) + float(cross.sum()))
+        moved = max(moved, sum(off))
         most = counter.times - 1 if isinstance(counter, ToeplitzCounter) else len(chosen)
         for gap in within(chosen, mechanism.horizon - 1)[:most]:
             steps = [counter._transition(j, gap) for j in range(counter.width)]

@@ -332,6 +332,17 @@ def test_the_rounding_is_added_to_the_distance() -> None:
             assert smallest >= 2**8
 
 
+@pytest.mark.parametrize("horizon", [1, 64, 2**16])
+@pytest.mark.parametrize("most", [1, 1000])
+def test_the_stated_rounding_is_that_of_the_proof(horizon: int, most: int) -> None:
+    """Lemma 7: of the first draw 0.52 (i + 1) units of part i in each part from i on, then 1.01."""
+    counter = toeplitz_counter(Fraction(1), horizon, min(most, horizon))
+    units = sum(Fraction(52, 100) * (i + 1) for j in range(counter.width) for i in range(j + 1))
+    for decay in counter.decays:
+        units += Fraction(101, 100) * min(counter.times, 1 / (1 - decay))
+    assert counter.rounding == units / 2**counter.unit_bits
+
+
 # --- Lemma 7: the variance that is stated
 
 
