@@ -339,7 +339,7 @@ def test_the_stated_rounding_is_that_of_the_proof(horizon: int, most: int) -> No
     counter = toeplitz_counter(Fraction(1), horizon, min(most, horizon))
     units = sum(Fraction(52, 100) * (i + 1) for j in range(counter.width) for i in range(j + 1))
     for decay in counter.decays:
-        units += Fraction(101, 100) * min(counter.times, 1 / (1 - decay))
+        units += Fraction(101, 100) * min(Fraction(counter.times), 1 / (1 - decay))
     assert counter.rounding == units / 2**counter.unit_bits
 
 
