@@ -316,7 +316,9 @@ def test_a_run_is_continued(toy: Path, tmp_path: Path) -> None:
     def run(changes: int) -> str:
         command = [sys.executable, "-m", "mutants.at_random", "--seed", "1", "--jobs", "1"]
         command += ["--kept", str(tmp_path / "kept"), "--changes", str(changes)]
-        environment = {**os.environ, "PYTHONPATH": ""}
+        # What pytest tells its own workers is not for the pytest that is started here.
+        told = {name: text for name, text in os.environ.items() if not name.startswith("PYTEST_")}
+        environment = {**told, "PYTHONPATH": ""}
         return subprocess.run(
             command, cwd=toy, env=environment, check=True, capture_output=True, text=True
         ).stdout
