@@ -17,6 +17,7 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from types import CodeType, FunctionType
@@ -200,33 +201,44 @@ def run_forked(copy: Path, found: Path, seconds: int, work: Callable[[], int]) -
     found.unlink(missing_ok=True)
     temporary = found.with_suffix(".tmp")
     temporary.mkdir()
-    child = os.fork()
-    if not child:
-        status = BROKEN
-        try:
-            os.setpgid(0, 0)
-            resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
-            os.chdir(copy)
-            os.environ.update({"PYTHONPATH": str(copy / "src"), outcome.VARIABLE: str(found)})
-            os.environ["PYTEST_DEBUG_TEMPROOT"] = str(temporary)
-            log = os.open(found.with_suffix(".log"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-            nothing = os.open(os.devnull, os.O_RDONLY)
-            for own, instead in ((0, nothing), (1, log), (2, log)):
-                os.dup2(instead, own)
-            status = work()
-            atexit._run_exitfuncs()
-        except BaseException:
-            traceback.print_exc()
-        finally:
-            sys.stdout.flush()
-            sys.stderr.flush()
-            os._exit(status)
+
+    def run() -> int:
+        os.setpgid(0, 0)
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
+        os.chdir(copy)
+        os.environ.update({"PYTHONPATH": str(copy / "src"), outcome.VARIABLE: str(found)})
+        os.environ["PYTEST_DEBUG_TEMPROOT"] = str(temporary)
+        log = os.open(found.with_suffix(".log"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        for own, instead in ((0, nothing), (1, log), (2, log)):
+            os.dup2(instead, own)
+        status = work()
+        atexit._run_exitfuncs()
+        return status
+
+    child = _fork(run)
     try:
         return _wait(child, _WALL * seconds)
     finally:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(child, signal.SIGKILL)  # what the tests started and left
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _fork(work: Callable[[], int]) -> int:
+    """Return the number of a fork of this process, which ends with the status of `work`."""
+    child = os.fork()
+    if child:
+        return child
+    status = BROKEN
+    try:
+        status = work()
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
 
 
 def _wait(child: int, seconds: int) -> int:
@@ -247,23 +259,14 @@ def share(tasks: int, jobs: int, work: Callable[[int, int], None]) -> None:
     """Call `work` with a worker's number and each task's, in `jobs` forks of this process."""
     reader, writer = os.pipe()
     parent = os.getpid()
-    workers = []
-    for worker in range(jobs):
-        child = os.fork()
-        if not child:
-            status = 1
-            try:
-                os.close(writer)
-                for task in _numbers(reader, parent):
-                    work(worker, task)
-                status = 0
-            except BaseException:
-                traceback.print_exc()
-            finally:
-                sys.stdout.flush()
-                sys.stderr.flush()
-                os._exit(status)
-        workers.append(child)
+
+    def run(worker: int) -> int:
+        os.close(writer)
+        for task in _numbers(reader, parent):
+            work(worker, task)
+        return 0
+
+    workers = [_fork(partial(run, worker)) for worker in range(jobs)]
     os.close(reader)
     for task in range(tasks):
         os.write(writer, task.to_bytes(4, "big"))

@@ -10,7 +10,7 @@ from dphist.auditing.named import MECHANISMS, named
 from dphist.auditing.neighbors import pairs_for
 from dphist.auditing.outcome import features_of, in_words, whole_of_run
 from dphist.auditing.subject import subject_of
-from dphist.auditing.watching import seen
+from dphist.auditing.watching import watch_run
 
 
 @pytest.mark.usefixtures("repeatable")
@@ -23,7 +23,7 @@ def test_released_numbers_are_compared(name: str) -> None:
     run = subject_of(mechanism).run
     data = [pair.other for pair in pairs_for(mechanism) if "2**62" not in pair.name][-1]
     # The top list has another length in one run of twenty, and no other number that varies.
-    runs = [features_of(seen(run, data)) for _ in range(400 if name == "TopLabels" else 40)]
+    runs = [features_of(watch_run(run, data)) for _ in range(400 if name == "TopLabels" else 40)]
     varying = {
         feature
         for feature in runs[0]

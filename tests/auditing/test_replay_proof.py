@@ -26,7 +26,7 @@ from dphist.auditing.replay.proof import Laws, Shown, sampled
 from dphist.auditing.replay.standing_in import standing_in
 from dphist.auditing.replay.stated import stated, statement_of
 from dphist.auditing.replay.transcript import Request
-from dphist.auditing.watching import seen
+from dphist.auditing.watching import watch_run
 
 REPLAY = ("replay",)
 
@@ -105,7 +105,7 @@ SELDOM = {"scan", "PrivHist of blocks", "PrivHist of columns and rows"}  # the s
 
 def showing(mechanism: Any) -> Callable[[Any], Shown]:
     def show(data: Any) -> Shown:
-        found = seen(mechanism.release, data)
+        found = watch_run(mechanism.release, data)
         return Shown(whole_of(found), stated(mechanism, found.result, data))
 
     return show

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dphist.auditing.watching import Shown, seen
+from dphist.auditing.watching import Shown, watch_run
 from dphist.data.profile import Profile
 from dphist.release.label_table import LabelTable
 from dphist.release.range_histogram import RangeHistogram
@@ -48,7 +48,7 @@ def features_of(shown: Shown) -> Features:
 
 def whole_of_run(run: Callable[[Any], Any], data: Any) -> Hashable:
     """Run once, and return all that somebody could see of it as one value to be compared."""
-    return whole_of(seen(run, data))
+    return whole_of(watch_run(run, data))
 
 
 def whole_of(shown: Shown) -> Hashable:

@@ -60,7 +60,7 @@ class Watch:
         return Shown(result, error, said, out.getvalue(), err.getvalue())
 
 
-def seen(run: Callable[[Any], Any], data: Any) -> Shown:
+def watch_run(run: Callable[[Any], Any], data: Any) -> Shown:
     """Run once and return everything that somebody could see of it."""
     with Watch() as watch:
         return watch.see(run, data)

@@ -9,10 +9,10 @@ from dphist.parameters import Exact
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PureDP
 from dphist.release.label_types import label_of
 from dphist.release.release import FOR_TESTS
-from dphist.streams.events.user_types import UserType
 from dphist.streams.mechanism import ContinualMechanism
 from dphist.streams.state.live import LiveState
 from dphist.streams.state.state import StreamState
+from dphist.tables.reading.types import UserType
 
 
 class StreamProperties:

@@ -17,7 +17,7 @@ from dphist.auditing.replay.standing_in import standing_in
 from dphist.auditing.replay.stated import stated, statement_of
 from dphist.auditing.replay.transcript import DivergedError, loss
 from dphist.auditing.subject import Subject
-from dphist.auditing.watching import seen
+from dphist.auditing.watching import watch_run
 
 _MOST_SEEDS = 5
 Cost = tuple[Fraction, Fraction]
@@ -94,7 +94,7 @@ class _Replaying:
 
     def show(self, data: Any) -> Shown:
         """Run once; the mechanism of a subject says what its releases state."""
-        shown = seen(self.subject.run, data)
+        shown = watch_run(self.subject.run, data)
         return Shown(whole_of(shown), stated(self.subject.mechanism, shown.result, data))
 
     def replay_all(self, pairs: tuple[Pair, ...], claim: Claim, seconds: float) -> None:

@@ -204,7 +204,7 @@ class _Rounds:
         if not choices:
             return False
         bounding = (self.size + 2 * self.size) * self.a_run[choices[0].number]
-        choosing = 2 * self.size * sum(self.a_run[number] for number in self._kept(choices))
+        choosing = 2 * self.size * sum(self.a_run[number] for number in self._select_best(choices))
         return self.clock.left * _USED < bounding + choosing + 2 * self.choosing
 
     def bound(self, chosen: _Chosen, error: float, *, last: bool) -> Iterator[Found]:
@@ -242,13 +242,13 @@ class _Rounds:
 
     def go_on(self, choices: list[_Chosen], variants: Variants | None) -> None:
         """Decide which pairs stay, and how many runs there are in the next round."""
-        self.size, self.alive = 2 * self.size, self._kept(choices)
+        self.size, self.alive = 2 * self.size, self._select_best(choices)
         if variants is not None and choices:
             new = _new_pairs(variants, self.pairs[choices[0].number], self.pairs)
             self.alive += range(len(self.pairs), len(self.pairs) + len(new))
             self.pairs += new
 
-    def _kept(self, choices: list[_Chosen]) -> list[int]:
+    def _select_best(self, choices: list[_Chosen]) -> list[int]:
         # Pairs without an event come last, but stay where there is room: theirs may be rare.
         ranked = dict.fromkeys([each.number for each in choices] + self.alive)
         return list(ranked)[: max(2, (len(self.alive) + 1) // 2)]

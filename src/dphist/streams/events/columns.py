@@ -9,8 +9,8 @@ import pyarrow.compute as pc
 from dphist.arrays import BoolArray, IntArray
 from dphist.errors import ColumnError, DataError
 from dphist.release.label_types import LabelType, text_of
-from dphist.streams.events.user_types import UserType
-from dphist.tables.reading.types import is_uuid, plain
+from dphist.streams.events.user_types import USER_TYPES
+from dphist.tables.reading.types import UserType, plain, type_of_users
 
 PLAIN = (list, tuple, set, frozenset)
 """Python types that may hold the labels of an event."""
@@ -43,7 +43,7 @@ def labels_of(values: pa.Array) -> tuple[IntArray, pa.Array]:
     return to_int64(pc.list_value_length(values)), pc.list_flatten(values)
 
 
-def type_of_users(kind: pa.DataType, name: str) -> UserType:
+def checked_type_of_users(kind: pa.DataType, name: str) -> UserType:
     """Return the type of the users in a column, from the schema alone.
 
     Raises
@@ -51,21 +51,13 @@ def type_of_users(kind: pa.DataType, name: str) -> UserType:
     ColumnError
         If `user_key` accepts no such users.
     """
-    types = pa.types
-    if types.is_integer(kind):  # of any width
-        return "integer"
-    if types.is_boolean(kind):
-        return "boolean"
-    if types.is_date(kind):
-        return "date"
-    if is_uuid(kind):
-        return "uuid"
-    if plain(kind) == pa.string():
-        return "text"
-    raise ColumnError(
-        f"column {name!r} must hold users as text, integers of up to 64 bits, dates, truth values "
-        "or UUIDs: cast it to text"
-    )
+    found = type_of_users(kind)
+    if found is None or found not in USER_TYPES:
+        raise ColumnError(
+            f"column {name!r} must hold users as text, integers of up to 64 bits, dates, truth "
+            "values or UUIDs: cast it to text"
+        )
+    return found
 
 
 def users_of_events(users: pa.Array, kind: UserType, name: str) -> tuple[list[bytes], IntArray]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from dphist.arrays import BoolArray, IntArray
 from dphist.noise.inversion import Source, checked_source
-from dphist.streams.events.user_types import UserType
+from dphist.tables.reading.types import UserType
 
 _BYTES = 8  # of randomness per label; ties are rare, and are drawn again
 

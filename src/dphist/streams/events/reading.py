@@ -19,12 +19,12 @@ from dphist.errors import DataError, ParameterError
 from dphist.release.label_types import IN_WORDS, LabelType
 from dphist.streams.events.columns import (
     PLAIN,
+    checked_type_of_users,
     find_changes,
     labels_of,
     plain_labels,
     to_array,
     to_int64,
-    type_of_users,
     users_of_events,
 )
 from dphist.streams.events.cutting import (
@@ -36,11 +36,10 @@ from dphist.streams.events.cutting import (
     starts_of,
 )
 from dphist.streams.events.typed import check_labels, typed_labels_of
-from dphist.streams.events.user_types import UserType
 from dphist.tables import redact_errors
 from dphist.tables.reading.columns import Use, Wanted, check_request, key_column
 from dphist.tables.reading.gate import is_table, open_source
-from dphist.tables.reading.types import decoded_type
+from dphist.tables.reading.types import UserType, decoded_type
 
 __all__ = ["Events", "cut", "keep_known", "one_event", "read_events", "remove_labels", "user_key"]
 
@@ -215,7 +214,9 @@ def _read_frame(frame: object, wanted: list[Wanted], kind: LabelType) -> Events:
     with ExitStack() as stack:
         source = open_source(stack, frame, wanted, ordered=True)
         kinds = {role: decoded_type(kind) for role, kind in source.kinds.items()}
-        user_type = type_of_users(kinds["who"], names["who"]) if "who" in kinds else None
+        user_type = None
+        if "who" in kinds:
+            user_type = checked_type_of_users(kinds["who"], names["who"])
         if kind != "text":
             check_labels(kinds["labels"], names["labels"], kind)
         table = source.run(lambda: pa.Table.from_batches(source.batches()))

@@ -4,14 +4,11 @@ A user has the same bytes in every container of one type, but other bytes in ano
 integer 17 and the text "17" are two users. If a stream had both, one person could be two users.
 """
 
-from typing import Literal, TypeAlias, get_args
-
 from dphist.errors import DataError
+from dphist.tables.reading.types import UserType
 
-UserType: TypeAlias = Literal["text", "integer", "boolean", "date", "uuid"]
-
-USER_TYPES: tuple[UserType, ...] = get_args(UserType)
-"""The types that users may have; integers are of any width."""
+USER_TYPES: tuple[UserType, ...] = ("text", "integer", "boolean", "date", "uuid")
+"""The types that the users of a stream may have."""
 
 
 def check_user_type(

@@ -11,12 +11,11 @@ any function of the user would do (docs/proofs/bounding.md, Lemma 8).
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow as pa
-
 from dphist.errors import ColumnError, ParameterError
 from dphist.parameters import whole_number
 from dphist.tables.engine.rows import Rows
 from dphist.tables.reading.source import Source
+from dphist.tables.reading.types import UserType, type_of_users
 
 MOST_PARTS = 1 << 20
 """Maximum number of parts."""
@@ -24,8 +23,8 @@ MOST_PARTS = 1 << 20
 RULE = "md5-60"
 """Name of the rule above; a part that was cut by another rule is refused."""
 
-USER_TYPES = ("text", "integer", "bytes", "uuid")
-"""The types of users that may decide about a part; within each, equal users are written alike."""
+USER_TYPES: tuple[UserType, ...] = ("text", "integer", "bytes", "uuid")
+"""The types of users that may decide about a part."""
 
 
 @dataclass(slots=True)
@@ -37,13 +36,13 @@ class Cut:
     part : from 0 to `parts` - 1.
     parts : number of parts.
     others : "drop" the rows of users of other parts, or "refuse" them.
-    user_type : one of `USER_TYPES`, which `check_users` finds; empty before.
+    user_type : one of `USER_TYPES`, which `check_users` finds; None before.
     """
 
     part: int
     parts: int
     others: str = "drop"
-    user_type: str = ""
+    user_type: UserType | None = None
 
     def condition(self, rows: Rows) -> str:
         """Return the expression that is true for the rows of this part; part 0 has the nulls."""
@@ -73,17 +72,10 @@ def check_users(source: Source, cut: Cut | None) -> None:
     """
     if cut is None:
         return
-    found = _type_of_users(source.identity("who"))
-    if not found:
+    found = type_of_users(source.identity("who"))
+    if found not in USER_TYPES:
         raise ColumnError(
             f"column {source.names['who']!r} must hold text, integers, bytes or UUIDs where a "
             "table is cut by its users: cast it to text"
         )
     cut.user_type = found
-
-
-def _type_of_users(kind: pa.DataType) -> str:
-    """Return one of `USER_TYPES` for an identity of keys; empty for other types."""
-    if pa.types.is_integer(kind):  # of any width: the same digits
-        return "integer"
-    return {pa.string(): "text", pa.binary(): "bytes", pa.uuid(): "uuid"}.get(kind, "")

@@ -8,13 +8,16 @@ bytes in this form are equal, and a released label can be saved and loaded. Othe
 such as intervals, where thirty days equal a month, or times of day with a zone.
 """
 
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import pyarrow as pa
 
 from dphist.errors import ColumnError
 from dphist.tables.engine.redaction import redact_errors
 from dphist.tables.reading.columns import Use, Wanted
+
+UserType: TypeAlias = Literal["text", "integer", "boolean", "date", "bytes", "uuid"]
+"""Types of users within which equal users are written alike, whatever container holds them."""
 
 # Stands for every type of an engine that has no Arrow equivalent or is not accepted.
 UNFIT = pa.month_day_nano_interval()
@@ -111,6 +114,21 @@ def identity_of(kind: pa.DataType) -> pa.DataType:
     """
     decoded = decoded_type(kind)
     return decoded if is_uuid(decoded) else plain(decoded)
+
+
+def type_of_users(kind: pa.DataType) -> UserType | None:
+    """Return the type of users in a column of a decoded type; None for moments and decimals."""
+    types = pa.types
+    if types.is_integer(kind):  # of any width: the same digits
+        return "integer"
+    if types.is_boolean(kind):
+        return "boolean"
+    if types.is_date(kind):
+        return "date"
+    if is_uuid(kind):
+        return "uuid"
+    named: dict[pa.DataType, UserType] = {pa.string(): "text", pa.binary(): "bytes"}
+    return named.get(plain(kind))
 
 
 def is_uuid(kind: pa.DataType) -> bool:
