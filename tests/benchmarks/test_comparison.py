@@ -276,7 +276,9 @@ def table(folder: Path) -> list[dict[str, str]]:
 def test_fast_comparison_of_a_given_file(tmp_path, profiles, capsys, monkeypatch) -> None:
     given, out = tmp_path / "given.csv", tmp_path / "out"
     given.write_text("count,prevalence\n1,500\n3,20\n60,2\n")
-    assert anonymized.main(["--fast", "--output", str(out), str(given)]) == 0
+    # The first run of a mechanism also imports what it needs, on a machine that others use.
+    patient = ["--fast", "--limit", "300", "--output", str(out), str(given)]
+    assert anonymized.main(patient) == 0
     rows = table(out)
     assert len(rows) == 2 * 2 * len(CONTENDERS)
     assert {row["profile"] for row in rows} == {"stairs", "given"}
