@@ -6,7 +6,7 @@ import pytest
 import dphist as dh
 from dphist.anonymized.size import MOST_COUNTS
 from dphist.auditing.replay import record, replay
-from dphist.auditing.watching import seen
+from dphist.auditing.watching import watch_run
 
 SMALL = dh.Profile.from_counts([3, 1])
 LARGE = dh.Profile.from_counts([2**61])
@@ -20,7 +20,7 @@ MECHANISMS = [
 
 def shown(mechanism):
     def run(data):
-        found = seen(mechanism.release, data)
+        found = watch_run(mechanism.release, data)
         return found.error or found.result
 
     return run

@@ -148,7 +148,7 @@ class _Session:
             request = Request(request.sampler, request.parameter, drawn.shape, request.asked)
         else:
             drawn = self._drawn_before(self.recorded, request)
-            request = self.recorded.requests[len(self.found.entries)]
+            request = self.recorded.entries[len(self.found.entries)].request
         if request.size != ():
             return self._given(request, drawn.reshape(-1), request.size)
         number = len(self.found.entries)
@@ -159,7 +159,7 @@ class _Session:
         number = len(self.found.entries)
         if number >= len(recorded.entries):
             raise self._different("more requests are made")
-        known = recorded.requests[number]
+        known = recorded.entries[number].request
         same = (known.sampler, known.parameter, known.asked) == (
             request.sampler, request.parameter, request.asked,
         )  # fmt: skip
