@@ -7,7 +7,7 @@ DEMO_DATA := data/passwords_yahoo.csv
 # Without compiled files each of the many commands that tests start would compile dphist again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test coverage check verify test-container chromium audit mutants mutants-random bench bench-tables docs format clean
+.PHONY: demo test coverage check verify test-container chromium audit mutants mutants-random bench bench-tables size docs format clean
 
 # The tests of `make test`, after the name of a Python.
 FAST := -m pytest -m "not audit and not verify" -n 2 --dist loadfile
@@ -89,6 +89,10 @@ bench: $(VENV)/.dev
 TABLES := noise release_time expected_error pages
 bench-tables: $(VENV)/.bench
 	set -e; for table in $(TABLES); do $(BIN)/python -m benchmarks.$$table; done
+
+# Lines of src/ by room, and which files and functions are too long.
+size: $(VENV)/bin/python
+	$(BIN)/python -m benchmarks.size
 
 # The site, from the Markdown in docs; docs/_build/html/index.html opens it. Nothing is downloaded.
 docs: $(VENV)/.docs

@@ -21,6 +21,7 @@ SHORTENED: Mapping[str, tuple[str, ...]] = {
     "mutants-random": ("CHANGES=--list",),
     "bench": ("BENCH_OPTIONS=--only start",),
     "bench-tables": ("TABLES=pages",),
+    "size": (),
     "test-oldest": (FEW,),
     "test-newest": (FEW,),
     "constraints": (),
