@@ -1,8 +1,10 @@
 """Shared fixtures: seeded randomness, which only tests may use."""
 
+import itertools
 import random
 import signal
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
@@ -30,14 +32,22 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """
     if "container" not in config.option.markexpr:
         items[:] = [item for item in items if item.get_closest_marker("container") is None]
+    numbers: dict[str, Iterator[int]] = defaultdict(itertools.count)
     for item in items:
-        quick = item.get_closest_marker("quick")
-        _, _, case = item.name.partition("[")
+        test, _, case = item.nodeid.partition("[")
         # Spark takes 20 s to start.
-        if "spark" in case or (
-            quick is not None and not any(part in item.name for part in quick.args)
-        ):
+        if "spark" in case or not is_quick(item, numbers[test]):
             item.add_marker("verify")
+
+
+def is_quick(item: pytest.Item, numbers: Iterator[int]) -> bool:
+    """Whether `make test` runs a case; `numbers` counts the cases of its test that it may run."""
+    mark = item.get_closest_marker("quick")
+    if mark is None:
+        return True
+    if mark.args and not any(part in item.name for part in mark.args):
+        return False
+    return next(numbers) % mark.kwargs.get("every", 1) == 0
 
 
 @pytest.fixture

@@ -43,7 +43,7 @@ def test_there_are_examples() -> None:
     assert ROOT / "README.md" in WITH_SHELL
 
 
-@pytest.mark.quick(*(f"[{name}]" for name in QUICK))
+@pytest.mark.quick(*(f"[{name}]" for name in QUICK), every=4)
 @pytest.mark.parametrize(
     "page",
     [page for page in WITH_PYTHON if page not in SHOWING or page.name in QUICK],
@@ -271,6 +271,7 @@ def every_test() -> str:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+@pytest.mark.quick(every=4)
 def test_tests_that_are_named_exist(page) -> None:
     """A proof page names the test that guards each lemma."""
     for name in re.findall(r"`(tests/[\w/]+\.py)", page.read_text()):

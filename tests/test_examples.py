@@ -104,6 +104,7 @@ def test_degree_sequence_of_a_real_graph(tmp_path: Path) -> None:
 PURCHASES = ROOT / "data" / "items_online_retail.parquet"
 
 
+@pytest.mark.verify
 def test_common_items_of_the_shop(tmp_path: Path) -> None:
     folder = tmp_path / "new" / "folder"
     done = run("common_items.py", PURCHASES, folder)
@@ -337,6 +338,7 @@ def test_ledger_of_the_shop(tmp_path: Path) -> None:
     assert "Traceback" not in again.stderr
 
 
+@pytest.mark.verify
 def test_ledger_is_charged_before_the_purchases_are_opened(tmp_path: Path) -> None:
     """A file that cannot be read costs what was charged, and is not read a second time."""
     path = tmp_path / "purchases.csv"

@@ -104,6 +104,7 @@ def test_every_kind_of_change_is_found() -> None:
     }
 
 
+@pytest.mark.verify
 def test_changed_modules_compile_and_differ() -> None:
     drawn = draw_changes(1, 150)
     assert len({each.path for each in drawn}) > 50
@@ -261,6 +262,7 @@ def test_the_quickest_case_of_each_test_is_run_first(
         ([ENDLESS], True, "survived"),
     ],
 )
+@pytest.mark.quick(every=2)
 def test_what_the_end_of_the_tests_means(
     make_runner: Callable[..., Any], statuses: list[int], every: bool, verdict: str
 ) -> None:

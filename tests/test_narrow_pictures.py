@@ -16,6 +16,7 @@ WIDEST = 600  # pixels: text has about 10 pixels or more in a window of 400
 
 
 @pytest.mark.parametrize("name", narrow.RECIPES)
+@pytest.mark.quick(every=10)
 def test_a_narrow_variant_is_cut_from_the_picture_as_it_is_now(name) -> None:
     with Image.open(IMAGES / f"{name}-narrow.png") as kept:
         found, expected = kept.convert("RGB"), narrow.cut(name).convert("RGB")

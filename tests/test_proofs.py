@@ -150,6 +150,7 @@ def test_a_wrong_name_of_a_planted_bug_is_noticed() -> None:
 
 
 @pytest.mark.parametrize("page", PROOFS, ids=lambda path: path.name)
+@pytest.mark.quick(every=3)
 def test_planted_bugs_that_a_proof_names_exist(page: Path) -> None:
     """Each is a mutant of that lemma, or one that a test of a name plants by itself."""
     _, tests = named_tests(page.read_text())

@@ -85,6 +85,7 @@ def warehouse(dialect: str, request: pytest.FixtureRequest) -> Iterator[Warehous
 
 
 @both
+@pytest.mark.quick(every=2)
 def test_the_counts_are_those_of_dphist(warehouse: Warehouse) -> None:
     rows = [(f"u{n % 7}", f"t{n % 5}", n % 4 - 1) for n in range(60)]
     rows += [(None, "t0", 1), ("u", None, 1), ("u", "", 3), ("", "é", 1), ("v", "é", 1)]
@@ -108,6 +109,7 @@ def test_the_counts_are_those_of_dphist(warehouse: Warehouse) -> None:
 
 @both
 @pytest.mark.parametrize(("max_labels", "max_count"), BOUNDS)
+@pytest.mark.quick(every=3)
 def test_a_user_changes_no_more_than_the_bounds(
     warehouse: Warehouse, max_labels: int, max_count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

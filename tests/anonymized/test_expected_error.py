@@ -26,7 +26,7 @@ MECHANISMS = [
 LEAST_FROM_LABELS, MOST_FROM_LABELS = 0.1, 6.0  # told the number of labels only
 
 
-@pytest.mark.quick("-1]", "AdaptiveScan-0.01]")
+@pytest.mark.quick("-1]", "AdaptiveScan-0.01]", every=4)
 @pytest.mark.parametrize("epsilon", ["2", "1", "0.1", "0.01"])
 @pytest.mark.parametrize("kind", [dh.RankSplit, dh.PrivHist, dh.AdaptiveScan])
 def test_it_is_as_foretold_on_real_data(kind, epsilon, yahoo, shakespeare, seeded) -> None:
@@ -79,6 +79,7 @@ def test_a_power_law_is_what_it_says(exponent) -> None:
 
 
 @pytest.mark.parametrize("kind", MECHANISMS, ids=lambda kind: kind(1).__class__.__name__)
+@pytest.mark.quick("[CumulativeCounts]")
 def test_the_shape_may_be_guessed_too(kind, seeded) -> None:
     """An older release of the like foretells better than Zipf's law, where it is not like that."""
     flat = dh.Profile.from_counts(np.random.default_rng(1).poisson(50, 300))
@@ -122,6 +123,7 @@ def test_zipf_profile_has_about_the_total_asked_for(total) -> None:
 
 @pytest.mark.parametrize("total", [0, 1, 30, 10**4, 10**8, 10**12])
 @pytest.mark.parametrize("exponent", [0.5, 1, 2])
+@pytest.mark.quick(every=2)
 def test_the_public_profile_is_a_sample_of_the_curve(total, exponent) -> None:
     """Its mean is the curve, and it varies about it as counts do by chance."""
     curve = zipf_profile_of(total) if exponent == 1 else power_profile_of(total, exponent)

@@ -167,6 +167,7 @@ EXTREMES = [
 
 @pytest.mark.parametrize(("epsilon", "delta", "sensitivity"), EXTREMES)
 @pytest.mark.parametrize("counts", [[], [10**6], [1] * 1000, [300] * 300], ids=len)
+@pytest.mark.quick(every=7)
 def test_extreme_parameters_work_on_extreme_profiles(
     counts, epsilon, delta, sensitivity, seeded, monkeypatch
 ) -> None:

@@ -118,6 +118,7 @@ def test_published_shares_leave_the_third_unspent_at_low_privacy() -> None:
 
 
 @pytest.mark.parametrize("epsilon", [4, 1, "0.1", "0.01"])
+@pytest.mark.quick(every=3)
 def test_work_is_sublinear(epsilon, seeded) -> None:
     """Noisy numbers of 10^10 records: thousands of times fewer than records."""
     profile = Profile.from_prevalences(10**10 // np.arange(1, 2000), np.ones(1999, np.int64))

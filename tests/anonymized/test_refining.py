@@ -210,10 +210,12 @@ def gains(monkeypatch, epsilon: float) -> float:
 
 
 @pytest.mark.parametrize(("epsilon", "most"), [(0.02, 0.95), (0.01, 0.92)])
+@pytest.mark.quick(every=2)
 def test_decoding_again_lessens_the_error(epsilon: float, most: float, monkeypatch) -> None:
     assert gains(monkeypatch, epsilon) < most
 
 
+@pytest.mark.verify
 def test_slopes_that_may_bend_at_will_gain_less(monkeypatch) -> None:
     """What is gained comes from the slope's being smooth."""
     smooth = gains(monkeypatch, 0.01)
@@ -343,6 +345,7 @@ def test_bars_of_large_counts_hold_the_truth_as_often_as_stated() -> None:
 
 
 @pytest.mark.parametrize("epsilon", ["0.1", "1"])
+@pytest.mark.quick(every=2)
 def test_a_corner_is_not_smoothed_away(epsilon: str, monkeypatch) -> None:
     """All labels have 200 records or more. Without the rule, errors are 1.4 and 1.2 times it."""
     profile = Profile.from_counts((20_000 / np.sqrt(np.arange(1, 10_001))).astype(np.int64))

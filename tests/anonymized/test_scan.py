@@ -261,6 +261,7 @@ def test_a_tail_of_noise_is_cut() -> None:
 
 
 @pytest.mark.parametrize("counts", [[], [1], [2**40], [5] * 1000, list(range(1, 300))])
+@pytest.mark.quick(every=5)
 def test_small_noise_gives_nearly_the_input(counts, seeded) -> None:
     profile = Profile.from_counts(counts)
     release = AdaptiveScan(epsilon=12).release(profile, seeded(1))

@@ -63,6 +63,7 @@ def test_the_suite_is_as_large_as_it_says() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(SHORT))
+@pytest.mark.quick("[a warning that tells]")
 def test_what_is_broken_is_refuted_at_once(name: str) -> None:
     result = audited(BY_NAME[name], LONG)  # stops when it has refuted the claim
     assert result.refuted

@@ -63,6 +63,7 @@ def test_the_odds_ratio_is_bounded_as_by_fisher(hits: int, others: int, runs: in
 
 @pytest.mark.parametrize("error", [0.3, 0.02])
 @pytest.mark.parametrize("delta", [0.0, 0.1])
+@pytest.mark.quick(every=4)
 def test_joint_bounds_are_wrong_with_their_error_at_most(delta: float, error: float) -> None:
     """By the exact law of the hits among 16 runs, for losses of any size at this delta."""
     runs = 16

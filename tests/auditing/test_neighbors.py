@@ -41,6 +41,7 @@ MECHANISMS = {
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.quick(every=3)
 def test_neighbors_differ_by_one_unit(name: str) -> None:
     mechanism = MECHANISMS[name]
     pairs = pairs_for(mechanism)

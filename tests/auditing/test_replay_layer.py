@@ -137,7 +137,7 @@ class HalfTheNoise(dh.SortedCounts):
         return 2 * self.epsilon
 
 
-@pytest.mark.quick("[HierarchicalTree]", "[PrivHist]", "[ThresholdHistogram3]")
+@pytest.mark.quick("[HierarchicalTree]", "[PrivHist]", "[ThresholdHistogram3]", every=3)
 @pytest.mark.parametrize("mechanism", [
     dh.AdaptiveScan(epsilon="1/2"),
     dh.RankSplit(epsilon=1, sensitivity=3),

@@ -45,6 +45,7 @@ def test_low_privacy_instance_has_at_most_n_records(n) -> None:
 
 
 @pytest.mark.parametrize(("n", "epsilon"), [(100, 0.1), (300, 0.3), (1000, 0.02)])
+@pytest.mark.quick(every=3)
 def test_high_privacy_distance_is_what_the_differing_bits_move(n, epsilon) -> None:
     moved = hard.moved_by_each_bit(n, epsilon)
     generator = np.random.default_rng(2)

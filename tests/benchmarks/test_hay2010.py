@@ -70,6 +70,7 @@ def claimed_gain(value: float) -> bool:
 
 @pytest.mark.parametrize("epsilon", hay2010.EPSILONS)
 @pytest.mark.parametrize("name", [*REAL, SHIPPED])
+@pytest.mark.quick(every=14)
 def test_projecting_gains_ten_times_but_for_two_sequences(name, epsilon) -> None:
     for inference in ("projected", "rounded"):  # the paper's S̄, and what is released
         measured = gain(name, epsilon, inference)

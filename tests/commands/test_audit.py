@@ -161,6 +161,7 @@ def run(count):
 
 
 @pytest.mark.parametrize(("epsilon", "code"), [("0.4", 1), ("2", 0), (None, 0)])
+@pytest.mark.quick(every=3)
 def test_a_claim_about_a_mechanism_is_the_one_that_is_stated(epsilon, code, capsys) -> None:
     """Of an instance; a class is made such that it keeps the claim."""
     Path("made.py").write_text("import dphist as dh\nscan = dh.SortedCounts(epsilon=1, labels=2)\n")
@@ -181,7 +182,7 @@ def test_everything_has_a_name_of_its_own() -> None:
     assert not any("spark" in name for name in everything())
 
 
-@pytest.mark.quick("[ledger]", "[bins of duckdb]")
+@pytest.mark.quick("[ledger]", "[bins of duckdb]", every=2)
 @pytest.mark.parametrize("name", [each for each in everything() if each not in MECHANISMS])
 def test_tables_and_ledgers_are_audited(name: str, capsys) -> None:
     assert main(["audit", name, "--seconds", "1.5", "--json"]) == 0

@@ -124,6 +124,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("old", "new", "message"), BROKEN, ids=[each[1] for each in BROKEN])
+@pytest.mark.quick(every=4)
 def test_nothing_is_released_if_one_section_is_wrong(old, new, message, write, capsys) -> None:
     text = GENES + AGES
     assert text.count(old) == 1

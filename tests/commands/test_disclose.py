@@ -98,6 +98,7 @@ def test_a_template_is_written_once(folder, capsys) -> None:
         (["none.json", "--template", "t.toml"], 1, "cannot be read"),
     ],
 )
+@pytest.mark.quick(every=5)
 def test_bad_commands_are_told_and_write_nothing(arguments, code, told, folder, capsys) -> None:
     before = {path: path.read_bytes() for path in folder.glob("*.*")}
     assert run(*arguments) == code

@@ -329,6 +329,7 @@ def test_a_run_that_is_killed_at_any_moment(
     dh.Ledger.open(ledger).verify()
 
 
+@pytest.mark.verify
 def test_what_a_dry_run_says_of_memory_and_disk(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

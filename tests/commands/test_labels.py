@@ -314,6 +314,7 @@ def test_empty_and_missing_labels_differ_in_the_table(tmp_path) -> None:
     ],
 )
 @pytest.mark.parametrize("command", ["labels", "top"])
+@pytest.mark.quick(every=3)
 def test_bad_use_exits_2_with_a_reason(command, arguments, said, records, capsys) -> None:
     assert run(command, records, *arguments) == 2
     captured = capsys.readouterr()
@@ -397,6 +398,7 @@ def test_bad_data_exit_1_and_show_nothing(name, content, capsys, tmp_path) -> No
 
 @pytest.mark.parametrize("command", ["labels", "top"])
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.quick(every=4)
 def test_an_engine_that_fails_mid_way_leaves_nothing(command, kind, tmp_path, capsys) -> None:
     """The last line, or a page in the middle, is broken: most rows are read by then."""
     path = tmp_path / f"r.{kind}"

@@ -212,6 +212,7 @@ def test_log_shows_budgets_and_caps(tmp_path, capsys) -> None:
         (("--epsilon", "x"), "--epsilon must be a finite number"),
     ],
 )
+@pytest.mark.quick(every=7)
 def test_a_plan_that_cannot_be_read(options, said, used, capsys) -> None:
     assert run("ledger", "plan", used, *options) == 2
     assert said in capsys.readouterr().err
@@ -226,6 +227,7 @@ def test_a_plan_that_cannot_be_read(options, said, used, capsys) -> None:
         (("--epsilon", "1", "--account", "other"), 1, "there is no account 'other'"),
     ],
 )
+@pytest.mark.quick(every=4)
 def test_a_cap_that_cannot_be(options, code, said, used, capsys) -> None:
     before = actions(used)
     assert run("ledger", "allow", used, "ana", *options) == code
@@ -281,6 +283,7 @@ def test_export_writes_what_the_name_says(used, tmp_path, capsys) -> None:
     assert dh.Ledger.open(used).verify() == 8
 
 
+@pytest.mark.verify
 def test_a_closed_account_pays_no_more(used, tmp_path, capsys) -> None:
     assert run("ledger", "close", used) == 2
     assert run("ledger", "close", used, "--account", "other") == 1
@@ -338,6 +341,7 @@ def test_verify_counts_the_entries(used, capsys) -> None:
         ("UPDATE dphist_charges SET release_text = 'x' WHERE entry = 3", "entry 3 has a stored"),
     ],
 )
+@pytest.mark.quick(every=4)
 def test_verify_names_what_is_wrong(statement, said, used, capsys) -> None:
     with sqlite3.connect(used) as connection:
         connection.execute(statement)

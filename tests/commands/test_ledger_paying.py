@@ -378,6 +378,7 @@ def test_a_dry_run_knows_gaussian_noise_and_caps_of_a_smaller_delta(tmp_path, ca
     assert "which states no epsilon, as with Gaussian noise" in capsys.readouterr().err
 
 
+@pytest.mark.verify
 def test_a_reservation_is_used_or_canceled(file, ledger, tmp_path, capsys) -> None:
     command = anonymize(file, ledger, "k")
     assert run(*command, "--reserve") == 0

@@ -63,7 +63,7 @@ def test_an_output_that_is_there_is_refused_before_data_are_read(command, option
     assert sorted(map(str, Path().iterdir())) == sorted(["data.csv", OUTPUTS[option]])
 
 
-@pytest.mark.quick("[anonymize]", "[ranges]")
+@pytest.mark.quick("[anonymize]", "[ranges]", every=2)
 @pytest.mark.usefixtures("data")
 @pytest.mark.parametrize("command", COMMANDS)
 def test_it_is_replaced_where_that_is_asked_for(command) -> None:
@@ -75,7 +75,7 @@ def test_it_is_replaced_where_that_is_asked_for(command) -> None:
     assert run(*COMMANDS[command], *ALL, "--quiet", "--overwrite") == 0
 
 
-@pytest.mark.quick("---table]")
+@pytest.mark.quick("---table]", every=4)
 @pytest.mark.usefixtures("data")
 @pytest.mark.parametrize("option", OUTPUTS)
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_a_new_stream_replaces_nothing(monkeypatch, capsys) -> None:
     assert fed(monkeypatch, "a\n" * 300, *NEW, *ALL, "--quiet", "--overwrite") == 0
 
 
-@pytest.mark.quick("[---table]", "---output]", "[another stream---table]")
+@pytest.mark.quick("[---table]", "---output]", "[another stream---table]", every=6)
 @pytest.mark.parametrize("option", OUTPUTS)
 @pytest.mark.parametrize("strange", ["", "no output of dphist\n", "another stream", "\udcff"])
 def test_a_stream_replaces_nothing_of_anybody_else(option, strange, monkeypatch, capsys) -> None:
@@ -207,6 +207,7 @@ QUIET = ("--every", 100, "--quiet")
 
 
 @pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.quick(every=2)
 def test_a_stream_does_not_replace_a_release_without_labels_of_another(
     times, monkeypatch, capsys
 ) -> None:
@@ -223,6 +224,7 @@ def test_a_stream_does_not_replace_a_release_without_labels_of_another(
 
 
 @pytest.mark.parametrize("left", ["first letter", "half a line", "half a number", "header"])
+@pytest.mark.quick(every=4)
 def test_a_stream_replaces_no_part_of_its_table(left, monkeypatch, capsys) -> None:
     assert fed(monkeypatch, "a\n" * 300, *NEW, *QUIET, "--table", "t.csv") == 0
     whole = Path("t.csv").read_text()

@@ -34,6 +34,7 @@ def commands(table: str) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("name", ["labels", "top", "ranges", "anonymize"])
+@pytest.mark.quick(every=4)
 def test_each_command_takes_the_words(name, table, tmp_path, capsys) -> None:
     output = tmp_path / "r.json"
     more = ("--unit", "person/people", "--output", str(output), "--report", str(tmp_path / "r.htm"))

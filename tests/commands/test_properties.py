@@ -173,6 +173,7 @@ def test_too_far_ahead_is_said_in_its_row(butterflies: Path, capsys) -> None:
     assert far["notes"] == ["unknown: too far ahead for this few records"]
 
 
+@pytest.mark.verify
 def test_no_number_has_an_exponent(saved: Path, capsys) -> None:
     assert run("properties", saved, "--labels", 4000) == 0
     out = capsys.readouterr().out
@@ -277,6 +278,7 @@ def test_an_edited_release_exits_1(saved: Path, capsys) -> None:
 @pytest.mark.parametrize(
     "counts", [[], [1], [2], [1, 1], [5], [1, 1, 1], [3, 1], [2, 2, 2], [1] * 50, [10**15]]
 )
+@pytest.mark.quick(every=5)
 def test_small_profiles_have_properties(counts, tmp_path: Path, capsys) -> None:
     path = written(tmp_path / "p.csv", dh.Profile.from_counts(counts))
     for options in ([], ["--labels", 7, "--p-min", "1/7"]):

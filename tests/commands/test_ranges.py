@@ -251,6 +251,7 @@ def test_json_is_the_release_or_what_was_written(records, tmp_path, capsys) -> N
         ([*AGES, "--epsilon", 1, "--output", "no/such/folder/r.json"], "folder"),
     ],
 )
+@pytest.mark.quick(every=2)
 def test_bad_use_exits_2_with_a_reason(arguments, said, records, capsys) -> None:
     assert run("ranges", records, *arguments) == 2
     captured = capsys.readouterr()
@@ -373,6 +374,7 @@ COUNTED = "age,n,who\n3,200,a\n17,100,a\n18,5,b\n70,2,b\n"
         ),
     ],
 )
+@pytest.mark.quick(every=3)
 def test_a_table_that_is_counted_already(options, bins, unit, tmp_path, capsys) -> None:
     path, saved, page = (tmp_path / name for name in ("t.csv", "r.json", "r.html"))
     path.write_text(COUNTED)

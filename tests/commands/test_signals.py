@@ -87,6 +87,7 @@ def test_a_storm_of_signals(
 
 @pytest.mark.usefixtures("hangups_heard")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.quick("[1]")
 def test_the_exit_code_tells_the_signal(number: int, large: Path, tmp_path: Path) -> None:
     storm = Storm(labels(large), tmp_path, seed=3)
     ended = storm.stopped_by(number)

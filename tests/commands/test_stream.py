@@ -188,6 +188,7 @@ def test_all_outputs_hold_all_readings(monkeypatch, capsys) -> None:
          {"a": 100, "b": 200}),
     ],
 )  # fmt: skip
+@pytest.mark.quick(every=2)
 def test_each_format(content, options, wanted, monkeypatch, capsys) -> None:
     assert run(monkeypatch, content, *BUDGET, *options, "--json") == 0
     (when, counts), = readings(capsys.readouterr().out)  # fmt: skip
@@ -343,6 +344,7 @@ def refuse(*_: object) -> None:
         ("[1]\n", ["--format", "ndjson", "--output", "r.json"], 1, "no state is kept"),
     ],
 )
+@pytest.mark.quick(every=3)
 def test_a_new_state_is_kept_only_if_it_counted_an_event(
     content, options, code, said, monkeypatch, capsys
 ) -> None:

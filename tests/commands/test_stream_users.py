@@ -73,6 +73,7 @@ def held() -> tuple[int, list[int], str | None]:
     ],
     ids=["17", "smallest", "largest", "text", "zero", "csv"],
 )
+@pytest.mark.quick("[17]")
 def test_a_user_is_the_same_in_the_shell_and_in_python(
     content: str, value: Any, kind: str, run: Run
 ) -> None:

@@ -27,7 +27,7 @@ def legend_is_inside(figure) -> bool:
     )
 
 
-@pytest.mark.quick("[names0-6]", "[names1-10]", "[names2-6]")
+@pytest.mark.quick("[names0-6]", "[names1-10]", "[names2-6]", every=3)
 @pytest.mark.parametrize("width", [6, 10, 16])
 @pytest.mark.parametrize("names", [["a"], ["a long name of a mechanism"] * 9, ["W" * 45] * 3])
 def test_legends_are_not_cut(width, names) -> None:
@@ -41,6 +41,7 @@ def test_legends_are_not_cut(width, names) -> None:
     assert legend_is_inside(figure)
 
 
+@pytest.mark.verify
 def test_a_comparison_of_everything_draws_error_and_time_with_bars() -> None:
     found = dh.compare([], PROFILE, [1, 0.1], published=True, seconds=20, most=4, target=0)
     axes = found.plot()

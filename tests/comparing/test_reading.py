@@ -19,6 +19,7 @@ def test_an_empty_line_is_an_event_of_one_column_and_nothing_in_others(tmp_path:
         read_events(path, "other")
 
 
+@pytest.mark.verify
 def test_a_long_value_of_several_lines_is_one_event(tmp_path: Path) -> None:
     """Arrow reads 1 MB at once, and takes each line for a row unless it is told otherwise."""
     path = tmp_path / "t.csv"

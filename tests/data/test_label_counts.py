@@ -85,6 +85,7 @@ SOME = [b"", b"\0", b"\x7f", b"\x80", b"\xff", b"a", b"aa", b"\xc3\xa4", b"a\0"]
     ],
     ids=lambda labels: str(labels.type),
 )
+@pytest.mark.quick(every=5)
 def test_labels_have_one_order_wherever_they_lie(labels: pa.Array) -> None:
     """Where they lie hangs on how many they are, so the first k must be the same everywhere."""
     shuffled = labels.take(np.random.default_rng(1).permutation(len(labels)))
@@ -140,6 +141,7 @@ def test_the_types_of_batches_are_those_of_what_is_returned(make: Make) -> None:
 
 
 @pytest.mark.parametrize("make", [in_memory, in_duckdb])
+@pytest.mark.quick(every=2)
 def test_batches_are_bounded_and_hold_each_label_once(make: Make) -> None:
     number = 600_000
     sizes = []

@@ -112,6 +112,7 @@ def test_no_user_is_in_two_parts_and_none_is_lost() -> None:
 
 
 @pytest.mark.parametrize(("max_labels", "max_count"), BOUNDS)
+@pytest.mark.quick(every=4)
 def test_a_user_changes_merged_counts_no_more_than_the_bounds(
     max_labels: int, max_count: int
 ) -> None:
@@ -280,6 +281,7 @@ SLICES: dict[str, tuple[Callable[[list[Partial], Any], Any], str]] = {
 
 
 @pytest.mark.parametrize("case", SLICES)
+@pytest.mark.quick("[of another user]", "[twice]")
 def test_parts_that_are_no_whole_are_refused(case: str) -> None:
     def other(**given: Any) -> Partial:
         kept: dict[str, Any] = {"label": "term", "max_labels": 1, "part": 2, "parts": PARTS}
@@ -326,6 +328,7 @@ def refusal(call: Callable[[], Any]) -> str:
 
 
 @pytest.mark.parametrize("kind", ["labels", "labels and users", "profile", "bins"])
+@pytest.mark.quick(every=2)
 def test_a_head_that_was_edited_is_refused_without_a_value(kind: str) -> None:
     """Whatever was changed, in all parts alike: no other error, and no impossible number."""
     if kind == "labels and users":

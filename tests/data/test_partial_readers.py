@@ -194,6 +194,7 @@ def two_parts(counts: Any, first: str, second: str, folder: Path) -> list[Partia
 @pytest.mark.parametrize(
     ("first", "second"), list(itertools.permutations(["text", "int64", "bytes", "uuid"], 2))
 )
+@pytest.mark.quick(every=6)
 def test_users_of_two_types_are_refused(
     counts: Any, first: str, second: str, tmp_path: Path
 ) -> None:
@@ -217,6 +218,7 @@ def test_integers_of_two_widths_are_written_alike(counts: Any, tmp_path: Path) -
 
 
 @each_class
+@pytest.mark.quick(every=3)
 def test_uuids_of_a_frame_and_of_a_file_are_the_same_users(counts: Any, tmp_path: Path) -> None:
     """The reproduction: of 200 such users 56 were counted twice, and 50 not at all."""
     given = CLASSES[counts] | {"user": "who", "parts": PARTS}

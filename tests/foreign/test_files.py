@@ -89,6 +89,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("reader", READERS)
+@pytest.mark.quick(every=4)
 def test_what_is_no_such_file_is_refused(reader, folder, capfd) -> None:
     """And what says so can be shown by a terminal, whatever the file is called."""
     path = folder / NAME
@@ -187,6 +188,7 @@ def test_lists_of_labels(content, said, folder) -> None:
     ],
     ids=lambda value: value[:30],
 )
+@pytest.mark.quick(every=3)
 def test_events_name_the_field_that_is_wrong(line, said, monkeypatch, capfd) -> None:
     """A field that nobody reads may be anything."""
     path = Path("events")
@@ -333,6 +335,7 @@ def test_results_that_are_cut_are_refused() -> None:
 
 @pytest.mark.parametrize("field", ["0.3333", "1.25", "0.0125", "12", "0.0625"])
 @pytest.mark.parametrize("number", ["nan", "inf", "1e400", "-1", "1_2", "\u0661", LONG, "x", "\0"])
+@pytest.mark.quick(every=3)
 def test_results_with_other_numbers_are_refused(field, number) -> None:
     path, written = Path("results.csv"), decimal_text(Fraction(1, 3), 150)
     old = written if field == "0.3333" else field

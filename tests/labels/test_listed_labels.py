@@ -73,6 +73,7 @@ def test_two_texts_of_one_date_are_refused_as_such(column: pa.Array, labels: lis
     ],
     ids=str,
 )
+@pytest.mark.quick(every=3)
 def test_a_listed_date_is_that_date(
     column: pa.Array, labels: list[Any], expected: list[int] | None
 ) -> None:
@@ -110,6 +111,7 @@ BY_TYPE: list[tuple[pa.DataType, list[Any]]] = [
 
 @pytest.mark.parametrize("nulls", [0, 1])
 @pytest.mark.parametrize(("kind", "labels"), BY_TYPE, ids=lambda value: str(value)[:30])
+@pytest.mark.quick(every=8)
 def test_labels_survive_pandas(kind: pa.DataType, labels: list[Any], nulls: int) -> None:
     """A null beside labels changes none of them, and they can be listed again."""
     column = pa.array(labels + [None] * nulls, kind)

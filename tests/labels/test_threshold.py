@@ -194,6 +194,7 @@ LABELS = [
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("labels", LABELS, ids=str)
 @pytest.mark.parametrize("listed", [False, True])
+@pytest.mark.quick(every=4)
 def test_releases_are_saved_and_loaded(labels: list[Any], noise: Any, listed: bool) -> None:
     changes = {"labels": labels, "delta": None} if listed else {}
     mechanism = histogram(noise=noise, **changes)
@@ -343,6 +344,7 @@ def test_keep_travels_and_draws_anew_in_each_batch(noise: Any) -> None:
 
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize(("epsilon", "max_count"), [(1, 1), ("0.05", 3), (4, 1)])
+@pytest.mark.quick(every=4)
 def test_chances_of_release(noise: Any, epsilon: Any, max_count: int, seeded: Any) -> None:
     mechanism = histogram(noise=noise, epsilon=epsilon, max_count=max_count, max_labels=1)
     for chance in (0.05, 0.5, 0.95):

@@ -31,7 +31,7 @@ def table(counts: dict, max_labels: int | None = 1, max_count: int = 1) -> Label
     )
 
 
-@pytest.mark.quick("counts0", "counts2")
+@pytest.mark.quick("counts0", "counts2", every=2)
 @pytest.mark.parametrize(
     ("max_count", "epsilon", "counts", "k"),
     [(1, "1", [1], 3), (1, "1", [4, 3, 3], 1), (3, "0.5", [9, 8, 2], 2)],
@@ -95,7 +95,7 @@ class NoRootTwo(TopThreshold):
         return self.max_count + (TopThreshold.threshold.fget(self) - self.max_count) * 5 / 7
 
 
-@pytest.mark.quick("NoRootTwo", "QuietThreshold")
+@pytest.mark.quick("NoRootTwo", "QuietThreshold", every=2)
 @pytest.mark.parametrize("bug", [QuietThreshold, OneTooFew, RoundedFirst, NoRootTwo])
 def test_wrong_rules_are_noticed(bug: type[TopThreshold], seeded: Make) -> None:
     parameters: dict[str, Any] = {"epsilon": 1, "delta": "0.2", "max_labels": 1}
@@ -103,6 +103,7 @@ def test_wrong_rules_are_noticed(bug: type[TopThreshold], seeded: Make) -> None:
     assert rates_p(right, wrong, [6, 4, 3], seeded(2)) < LEVEL
 
 
+@pytest.mark.verify
 def test_released_counts_are_noisy_ones_rounded(seeded: Make) -> None:
     mechanism = TopThreshold(2, epsilon="1/4", delta="1e-6", max_labels=1)
     source = seeded(3)

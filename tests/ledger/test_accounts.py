@@ -23,6 +23,7 @@ def ledger(any_ledger: Ledger) -> Ledger:
 # Reservations
 
 
+@pytest.mark.quick(every=2)
 def test_a_reservation_counts_and_is_used_once(ledger: Ledger) -> None:
     ledger.reserve(dh.AdaptiveScan(epsilon="0.9"), by="ana", key="later")
     assert ledger.spent.epsilon == Fraction(9, 10)
@@ -199,6 +200,7 @@ def test_a_cap_with_a_smaller_delta_is_not_kept_by_a_claim_at_a_larger_one(ledge
         (lambda ledger: ledger.open_account("b", epsilon=5e-324, unit="record"), "epsilon"),
     ],
 )
+@pytest.mark.quick(every=3)
 def test_bad_parameters_are_refused(
     ledger: Ledger, call: Callable[[Ledger], object], match: str
 ) -> None:

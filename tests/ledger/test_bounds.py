@@ -25,6 +25,7 @@ def cases() -> dict[str, tuple[Any, Any]]:
 
 @pytest.mark.parametrize("name", list(cases()))
 @pytest.mark.parametrize("guarded", [False, True])
+@pytest.mark.quick(every=6)
 def test_too_large_bounds_cost_nothing(name: str, guarded: bool, tmp_path: Path) -> None:
     mechanism, data = cases()[name]
     place = tmp_path / "clinic.ledger"

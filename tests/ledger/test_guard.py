@@ -39,6 +39,7 @@ def every_kind() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.quick(every=3)
 def test_every_mechanism_refuses_guarded_data(name: str, ledger: Ledger) -> None:
     data = ledger.guard(CASES[name][1])
     with pytest.raises(LedgerError, match=r"ledger\.release\(mechanism, data"):
@@ -46,6 +47,7 @@ def test_every_mechanism_refuses_guarded_data(name: str, ledger: Ledger) -> None
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.quick(every=9)
 def test_every_mechanism_releases_them_through_their_ledger(name: str, tmp_path: Path) -> None:
     mechanism, data = made(name), CASES[name][1]
     unit = mechanism.guarantee.unit
@@ -100,6 +102,7 @@ def test_from_table_guards_at_once(make: Callable[..., Any], ledger: Ledger) -> 
     ],
 )
 @pytest.mark.parametrize("kind", ["profile", "labels", "bins", "frame"])
+@pytest.mark.quick(every=8)
 def test_nothing_else_takes_them(use: Callable[[Any], object], kind: str, ledger: Ledger) -> None:
     data = every_kind()[kind]
     with pytest.raises((DphistError, TypeError)):

@@ -265,6 +265,7 @@ def test_a_clock_that_steps_back_keeps_the_order(
     ledger.verify()
 
 
+@pytest.mark.quick("[postgres]")
 def test_threads_share_a_ledger(ledger: Ledger) -> None:
     """Twenty threads, each with two keys that others have too: ten fit, and each is drawn once."""
     drawn: list[int] = []

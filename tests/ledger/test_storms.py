@@ -155,6 +155,7 @@ def die_at(number: int, *, after: bool) -> None:
 
 
 @pytest.mark.parametrize("after", [False, True])
+@pytest.mark.quick("[postgres-True]")
 def test_a_release_that_is_killed_at_any_statement(after: bool, place: Place, folder: Path) -> None:
     budget = Fraction(100)
     witness = Witness(folder)

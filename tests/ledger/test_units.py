@@ -66,6 +66,7 @@ def asserted(kind: str) -> Any:
 
 
 @pytest.mark.parametrize("kind", ["labels", "bins", "counts", "prevalences"])
+@pytest.mark.quick(every=3)
 def test_counts_without_a_table_name_their_unit(kind: str, tmp_path: Path) -> None:
     """The caller asserts the bounds; the release says so, and never that dphist cut anybody."""
     mechanism, data = asserted(kind)

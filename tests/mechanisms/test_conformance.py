@@ -40,6 +40,7 @@ def test_every_mechanism_that_saves_is_tested_here() -> None:
 
 
 @every_mechanism
+@pytest.mark.quick(every=29)
 def test_what_saves_loads(name: str, tmp_path: Path) -> None:
     release = released(made(name), CASES[name][1])
     assert release.mechanism.target is None
@@ -49,7 +50,7 @@ def test_what_saves_loads(name: str, tmp_path: Path) -> None:
     check_saved(release, tmp_path / "r.json")
 
 
-@pytest.mark.quick("[4-")
+@pytest.mark.quick("[4-", every=29)
 @every_mechanism
 @pytest.mark.parametrize("releases", [1, 4])
 def test_what_was_calibrated_saves_loads_and_says_so(
@@ -76,6 +77,7 @@ def test_what_was_calibrated_saves_loads_and_says_so(
 @pytest.mark.quick(
     *("[4-RankSplit]", "[4-AdaptiveTree]", "[4-LeafCounts]", "[4-Hier"),
     *("[4-Threshold", "[4-Top", "[4-Discover", "[4-Contin"),
+    every=17,
 )
 @every_mechanism
 @pytest.mark.parametrize("releases", [1, 4])
@@ -113,6 +115,7 @@ def test_a_target_for_another_unit_is_refused(name: str) -> None:
 
 
 @every_mechanism
+@pytest.mark.quick(every=6)
 def test_a_file_with_a_target_that_does_not_follow_is_refused(name: str) -> None:
     content = json.loads(released(calibrated(name, releases=4), CASES[name][1]).to_json())
     asked = content["target"]["guarantee"]
@@ -138,6 +141,7 @@ def test_a_file_with_a_target_that_does_not_follow_is_refused(name: str) -> None
 
 @every_mechanism
 @pytest.mark.parametrize("how", ["made", "calibrated"])
+@pytest.mark.quick(every=3)
 def test_mechanisms_are_copied_and_pickled(name: str, how: str) -> None:
     mechanism = made(name) if how == "made" else calibrated(name)
     for again in (
@@ -154,6 +158,7 @@ def test_mechanisms_are_copied_and_pickled(name: str, how: str) -> None:
 
 
 @every_mechanism
+@pytest.mark.quick(every=2)
 def test_what_keeps_noisy_counts_decodes_them_again(name: str) -> None:
     mechanism = made(name)
     release = released(mechanism, CASES[name][1])

@@ -36,6 +36,7 @@ def epsilon_of(event, delta: float, accountant=PLDAccountant, count: int = 1) ->
 
 
 @pytest.mark.parametrize("name", CASES)
+@pytest.mark.quick(every=7)
 def test_every_mechanism_has_an_event(name) -> None:
     mechanism = made(name)
     if name in ALONE and "known" not in name:

@@ -22,6 +22,7 @@ UNITS = {
 
 
 @pytest.mark.parametrize("path", SAVED, ids=lambda path: path.stem)
+@pytest.mark.quick("[threshold_with_budget]")
 def test_files_without_units_load_as_before(path: Path, tmp_path: Path) -> None:
     """They were written by the version before units, targets and marks."""
     content = json.loads(path.read_text())

@@ -18,6 +18,7 @@ IN_SMALL_UNITS = {"ThresholdHistogram, gaussian", "DiscoverLabels"}
 
 
 @pytest.mark.parametrize("name", sorted(CASES.keys() - UNRECORDED))
+@pytest.mark.quick(every=3)
 def test_the_sampler_is_asked_for_the_law_that_is_stated(name: str) -> None:
     mechanism, data = made(name), CASES[name][1]
     if isinstance(data, pa.Table):

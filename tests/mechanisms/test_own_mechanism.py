@@ -107,6 +107,7 @@ def test_it_is_compared_by_the_name_that_it_registers(installed: Path, tmp_path:
     assert told.count("  GeometricBins  ") == 4  # two measures at two epsilons
 
 
+@pytest.mark.verify
 def test_without_the_package_it_says_which_to_install(saved: Path) -> None:
     said = run(REFUSED, saved)
     assert "made by GeometricBins of the package geometric-bins" in said

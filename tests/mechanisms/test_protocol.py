@@ -151,6 +151,7 @@ def test_the_guarantee_is_known_before_data_and_stays(name: str) -> None:
 
 
 @every
+@pytest.mark.quick(every=7)
 def test_a_release_is_saved_and_loaded_equal(name: str, tmp_path: Path) -> None:
     mechanism = mechanism_of(name)
     release = released(mechanism, data_of(name))
@@ -168,6 +169,7 @@ def test_a_release_is_saved_and_loaded_equal(name: str, tmp_path: Path) -> None:
 
 
 @every
+@pytest.mark.quick(every=3)
 def test_decoding_repeats(name: str) -> None:
     mechanism = mechanism_of(name)
     release = released(mechanism, data_of(name))
@@ -181,6 +183,7 @@ def test_decoding_repeats(name: str) -> None:
 
 
 @every
+@pytest.mark.quick(every=17)
 def test_the_error_to_expect_is_known_before_data(name: str) -> None:
     mechanism = mechanism_of(name)
     guess = [1000] if isinstance(data_of(name), dh.Profile) else []
@@ -221,6 +224,7 @@ def test_intervals_hold_the_release(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
+@pytest.mark.quick(every=5)
 def test_bounds_on_what_another_mechanism_released_are_refused(name: str) -> None:
     mechanism = mechanism_of(name)
     for other in ("LeafCounts", "AdaptiveScan", "TopThreshold", "ContinualMechanism", EXAMPLE):
@@ -243,6 +247,7 @@ def test_bounds_on_what_another_mechanism_released_are_refused(name: str) -> Non
 
 
 @every
+@pytest.mark.quick(every=3)
 def test_releases_of_neighbors_have_one_shape(name: str) -> None:
     """Names, kinds and types are those of the mechanism, whatever the data are."""
 

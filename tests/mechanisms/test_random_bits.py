@@ -29,6 +29,7 @@ from tests.mechanisms.cases import (
 
 
 @every_mechanism
+@pytest.mark.quick(every=29)
 def test_a_release_drawn_with_a_callers_bits_says_so(
     name: str, seeded: Make, tmp_path: Path
 ) -> None:

@@ -135,6 +135,7 @@ def test_an_interval_that_ends_at_a_half_by_rounding_is_open() -> None:
 @pytest.mark.parametrize(
     ("sigma", "most"), [(1, 5e-5), (100, 1e-4), (10**4, 0.004), (2**16, 0.04), (2**40, 0.05)]
 )
+@pytest.mark.quick(every=3)
 def test_few_roundings_need_more_bits(sigma: int, most: float) -> None:
     """Exact arithmetic takes a thousand times as long as the table."""
     law = law_of(sigma)

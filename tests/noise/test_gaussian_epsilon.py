@@ -339,6 +339,7 @@ def claims(mechanism: ThresholdHistogram, releases: int) -> list[tuple[float, fl
 
 
 @pytest.mark.parametrize("mechanism", RELEASED, ids=str)
+@pytest.mark.quick(every=3)
 def test_what_is_released_keeps_the_claim(mechanism: ThresholdHistogram) -> None:
     for delta, epsilon in claims(mechanism, 1):
         assert worst(mechanism, epsilon) <= delta

@@ -149,6 +149,7 @@ class Stream:
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("place", ["first", "last", "some"])
+@pytest.mark.quick(every=5)
 def test_all_words_add_up_to_the_law(epsilon: str, place: str) -> None:
     """Lemma 1: the rectangles below the curve, over all words, are the law at each integer."""
     law = geometric_law(epsilon)
@@ -212,6 +213,7 @@ def read_height(height: int, bits: int) -> list[bytes]:
 
 
 @pytest.mark.parametrize("epsilon", ["4", "1", "1/3", "0.02", "0.01", "0.001", "1/1000000"])
+@pytest.mark.quick(every=7)
 def test_heights_decide_as_exact_arithmetic(epsilon: str) -> None:
     """Lemma 2: heights next to the curve are decided by further bits of the same height."""
     law = geometric_law(epsilon)

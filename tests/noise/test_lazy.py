@@ -79,6 +79,7 @@ def test_gumbel_tails_next_to_whole_numbers_are_enclosed(bits: int, share: float
             assert high - low <= 3
 
 
+@pytest.mark.quick("[gumbel]")
 def test_margin_is_a_hundred_times_the_inverses_error(name: str) -> None:
     """What is trusted of floating point, against 50 digits."""
     rng = random.Random(2)
@@ -104,6 +105,7 @@ def test_margin_covers_the_interval_of_u(name: str) -> None:
 
 
 @pytest.mark.parametrize("scale", ["0.4", "3", "1000"])
+@pytest.mark.quick(every=6)
 def test_rounded_values_fit_the_law(name: str, scale: str) -> None:
     samples = draw(LAWS[name], Fraction(scale))
     assert chi_square_p(samples, rounded_tail(name, scale)) > LEVEL
@@ -111,6 +113,7 @@ def test_rounded_values_fit_the_law(name: str, scale: str) -> None:
 
 @pytest.mark.parametrize("factor", ["0.7", "1.3"])
 @pytest.mark.parametrize("scale", ["3", "1000"])
+@pytest.mark.quick(every=8)
 def test_wrong_scale_is_noticed(name: str, scale: str, factor: str) -> None:
     samples = draw(LAWS[name], Fraction(scale) * Fraction(factor))
     assert chi_square_p(samples, rounded_tail(name, scale)) < LEVEL
@@ -130,7 +133,7 @@ def rounded_tail(name: str, scale: str):
     return lambda z: FLOAT_TAILS[name]((np.asarray(z, float) - 0.5) / float(Fraction(scale)))
 
 
-@pytest.mark.quick("-0]", "-1]", "-2]")
+@pytest.mark.quick("-0]", "-1]", "-2]", every=6)
 @pytest.mark.parametrize("trial", range(12))
 def test_order_and_rounding_are_those_of_exact_values(name: str, trial: int) -> None:
     """Random words, equal words, words of the far tails; 60 digits decide what is true."""
@@ -168,6 +171,7 @@ def test_order_and_rounding_are_those_of_exact_values(name: str, trial: int) -> 
 
 
 @pytest.mark.parametrize("seed", range(6))
+@pytest.mark.quick(every=12)
 def test_what_has_the_first_bits_of_the_threshold_is_decided_by_more(name: str, seed: int) -> None:
     """All have equal words, so that further bits decide: larger U is smaller X."""
     more = random.Random(seed)
@@ -179,6 +183,7 @@ def test_what_has_the_first_bits_of_the_threshold_is_decided_by_more(name: str, 
 
 
 @pytest.mark.parametrize("agreeing", [0, 1, 2])
+@pytest.mark.quick(every=3)
 def test_equal_bits_are_drawn_on_until_they_differ(name: str, agreeing: int) -> None:
     """Bits as equal as 64, 128, 192; the first to differ decides, and larger U is smaller X."""
     same = [bytes(8 * [77])] * (2 * agreeing)
@@ -192,6 +197,7 @@ def test_equal_bits_are_drawn_on_until_they_differ(name: str, agreeing: int) -> 
 
 @pytest.mark.parametrize("side", [-1, 1])
 @pytest.mark.parametrize("bits", [64, 100, 160])
+@pytest.mark.quick(every=3)
 def test_values_made_to_be_close_are_told_apart(name: str, bits: int, side: int) -> None:
     """V_1 lies 2**-bits (or a few) above or below V_0, which has another U and another center."""
     gap = Fraction(5, 3)
@@ -230,7 +236,7 @@ def test_values_near_a_half_are_refined(name: str) -> None:
         assert script.parts == []
 
 
-@pytest.mark.quick("-0]", "-largest]", "-another]")
+@pytest.mark.quick("-0]", "-largest]", "-another]", every=6)
 @pytest.mark.parametrize(
     "word",
     [0, 1, 3 << 60, 1 << 63, 12345 << 44, 2**64 - 1],
@@ -247,6 +253,7 @@ def test_refining_narrows_and_never_moves_away(name: str, word: int) -> None:
     assert narrow_high - narrow_low < 2.0**-100
 
 
+@pytest.mark.quick("[gumbel]")
 def test_intervals_hold_the_exact_values(name: str) -> None:
     size = 3000
     centers = [Fraction(i * 10**6, 7) for i in range(size)]

@@ -47,6 +47,7 @@ class Counted:
 
 @pytest.mark.parametrize("name", SAMPLERS)
 @pytest.mark.parametrize("size", LONG)
+@pytest.mark.quick(every=4)
 def test_a_call_of_any_length_is_made_of_the_system_s_bits(
     name: str, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -59,6 +60,7 @@ def test_a_call_of_any_length_is_made_of_the_system_s_bits(
 
 
 @pytest.mark.parametrize("name", SAMPLERS)
+@pytest.mark.quick(every=4)
 def test_a_long_call_is_what_short_calls_are(name: str) -> None:
     long, short = Counted(), Counted()
     found = SAMPLERS[name](2**22 + 3, long)
@@ -82,6 +84,7 @@ def test_lazy_noise_of_many_labels_is_made_of_the_system_s_bits(
 @pytest.mark.parametrize(
     "epsilon", ["1e-9", "0.01", "1", "20", "63", "64", "65", "100", "745", "746", "5000"]
 )
+@pytest.mark.quick(every=3)
 def test_noise_is_other_than_zero_as_often_as_it_should_be_at_any_epsilon(epsilon: str) -> None:
     """-1 has the height scale * a, to all bits: at 64 that is one time in 2**76 of its word."""
     law = geometric_law(epsilon)

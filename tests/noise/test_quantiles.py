@@ -29,6 +29,7 @@ def chances() -> list[Fraction]:
 
 
 @pytest.mark.parametrize("p", chances(), ids=lambda p: f"{float(p):.6g}")
+@pytest.mark.quick(every=5)
 def test_quantiles_are_rounded_up(p: Fraction) -> None:
     z = normal_quantile_above(p)
     assert z >= 0

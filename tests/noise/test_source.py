@@ -69,6 +69,7 @@ class Wrong:
 
 @pytest.mark.parametrize("name", READERS)
 @pytest.mark.parametrize("wrong", WRONG)
+@pytest.mark.quick(every=2)
 def test_an_answer_of_another_length_is_refused_wherever_it_comes(name: str, wrong: str) -> None:
     whole = Wrong(-1, bytes)
     READERS[name](whole)

@@ -100,7 +100,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.quick("[one")
+@pytest.mark.quick("[one", every=7)
 @pytest.mark.parametrize(("command", "option"), OPTIONS)
 @pytest.mark.parametrize("tried", ["one", "all"])
 def test_every_number_of_a_command_is_read_alike(tried, command, option, folder, capsys) -> None:
@@ -122,6 +122,7 @@ OTHERWISE = [
 
 
 @pytest.mark.parametrize(("command", "option"), OTHERWISE)
+@pytest.mark.quick(every=2)
 def test_a_number_out_of_range_is_named_as_it_was_typed(command, option, folder, capsys) -> None:
     for text in ("-1", "9" * 30):
         assert main(line(command, option, text)) == 2
@@ -148,7 +149,7 @@ CONFIGURED = [(command, option) for command, option in OPTIONS if command in REL
 BARE = {"1_0": "1_0", "0x1": "0x1", "0o7": "0o7", "0b1": "0b1", "1e0_1": "1e0_1", "1_0.5": "1_0.5"}
 
 
-@pytest.mark.quick("[one")
+@pytest.mark.quick("[one", every=5)
 @pytest.mark.parametrize(("command", "option"), CONFIGURED)
 @pytest.mark.parametrize("tried", ["one", "all"])
 def test_every_number_of_a_configuration_is_read_alike(
@@ -172,6 +173,7 @@ def test_every_number_of_a_configuration_is_read_alike(
         assert f"--{key}" in said or option in said or "has the number" in said or "digits" in said
 
 
+@pytest.mark.verify
 def test_numbers_of_a_configuration_are_those_that_are_typed(folder, capsys) -> None:
     said = set()
     for value in ("0.5", "5e-1", "'1/2'", "+0.50"):

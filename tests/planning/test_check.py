@@ -138,6 +138,7 @@ def test_ranges() -> None:
     assert list(found.values()) == [True, False, True, False, True]
 
 
+@pytest.mark.verify
 def test_anonymized(shakespeare: dh.Profile) -> None:
     release = dh.AdaptiveScan(epsilon=1).release(shakespeare)
     error = release.mechanism.expected_error(shape=release)

@@ -78,7 +78,7 @@ def of_total(kind: Any, epsilon: Fraction, parameters: dict[str, Any], noise: st
     return dh.calibrate(kind, epsilon=epsilon, delta=own.pop("delta", 0), **own)
 
 
-@pytest.mark.quick(*QUICK)
+@pytest.mark.quick(*QUICK, every=5)
 @pytest.mark.parametrize("case", CASES)
 def test_the_epsilon_reaches_the_error_and_the_next_smaller_does_not(case: str) -> None:
     kind, wanted, parameters = CASES[case]
@@ -101,7 +101,7 @@ def test_the_cost_is_the_one_of_calibrate(case: str) -> None:
     assert made.epsilon_at(delta) <= total_of(made)
 
 
-@pytest.mark.quick("[labels]", "[tree]")
+@pytest.mark.quick("[labels]", "[tree]", every=2)
 @pytest.mark.parametrize("case", ["labels", "known", "tree", "anonymized", "stream"])
 def test_several_releases_share_the_total(case: str) -> None:
     kind, wanted, parameters = CASES[case]
@@ -129,6 +129,7 @@ def test_of_two_kinds_of_noise_the_one_of_the_smaller_epsilon_is_taken() -> None
         assert total_of(made) == min(each)
 
 
+@pytest.mark.verify
 def test_another_mechanism_with_parameters_of_its_own_may_be_given() -> None:
     known = partial(dh.RankSplit, total=50_000)
     made = dh.for_error(known, relative_error=0.05, total=50_000)
@@ -159,6 +160,7 @@ def test_another_mechanism_with_parameters_of_its_own_may_be_given() -> None:
         (dh.AdaptiveScan, {"relative_error": -1, "total": 9}, "relative_error must be greater"),
     ],
 )
+@pytest.mark.quick(every=3)
 def test_what_cannot_be_is_refused_with_the_remedy(
     kind: Any, asked: dict[str, Any], message: str
 ) -> None:

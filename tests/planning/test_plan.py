@@ -77,6 +77,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
+@pytest.mark.quick(every=5)
 def test_every_number_is_the_library_s_own(case: str) -> None:
     kind, asked = CASES[case]
     plan = dh.plan(kind, **asked)
@@ -178,6 +179,7 @@ def test_guesses_are_bounded_as_tests_of_a_hypothesis_are(epsilon: str, delta: s
     assert found <= 100 * best + 1 or found == 100
 
 
+@pytest.mark.verify
 def test_saved_and_loaded_it_is_the_same(tmp_path: Path) -> None:
     for kind, asked in CASES.values():
         plan = dh.plan(kind, **asked, unit="one patient", criteria=["epsilon <= 1", "data: sane"])

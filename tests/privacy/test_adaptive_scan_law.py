@@ -97,6 +97,7 @@ EPSILONS = ["0.05", "0.5", "3"]
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.quick(every=3)
 def test_no_more_than_epsilon_is_lost(epsilon: str) -> None:
     mechanism = AdaptiveScan(epsilon=epsilon)
     losses = []
@@ -119,6 +120,7 @@ def lies_in(cell: tuple[int, int], region: Region, width: int) -> bool:
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.quick("[3]")
 def test_regions_are_disjoint_and_count_every_cell(epsilon: str) -> None:
     """All partitions of n <= 8: true counts are those of the regions by definition."""
     mechanism = AdaptiveScan(epsilon=epsilon)

@@ -80,7 +80,9 @@ def of_nothing(epsilon: str, number: int) -> tuple[Release, list[tuple[int, ...]
     return released(AdaptiveScan(epsilon=epsilon), pairs([], []), WANTED[number])
 
 
-@pytest.mark.quick(*(f"[{name}-3]" for name in ("square", "many labels", "large counts", "none")))
+@pytest.mark.quick(
+    *(f"[{name}-3]" for name in ("square", "many labels", "large counts", "none")), every=4
+)
 @pytest.mark.parametrize("epsilon", ["0.3", "3", "30"])
 @pytest.mark.parametrize("name", NEIGHBOURS)
 def test_nothing_but_the_noisy_counts_tells_data_apart(name, epsilon, capsys, caplog) -> None:

@@ -98,7 +98,9 @@ def _known(outcomes, step, true):
 ADAPTIVE = [(1,), (7,), (32,), (45,), (64,), (130,), (4, 4), (5, 13), (8, 8), (2, 3, 3), (5, 4, 6)]
 
 
-@pytest.mark.quick("1}-1000-bins5]", "1}-1000-bins7]", "}-1000-bins10]", "{'epsilon': 1}-1000-")
+@pytest.mark.quick(
+    "1}-1000-bins5]", "1}-1000-bins7]", "}-1000-bins10]", "{'epsilon': 1}-1000-", every=7
+)
 @pytest.mark.parametrize("bins", ADAPTIVE)
 @pytest.mark.parametrize("most", [0, 3, 1000, 10**6])
 @pytest.mark.parametrize(
@@ -123,6 +125,7 @@ def test_an_adaptive_tree_spends_no_more_on_any_path(monkeypatch, bins, most, se
 
 @pytest.mark.parametrize("bins", [(130,), (5, 13)], ids=str)
 @pytest.mark.parametrize("kind", [{"epsilon": 1}, {"rho": 1}], ids=str)
+@pytest.mark.quick(every=4)
 def test_any_division_of_the_budget_spends_no_more(monkeypatch, bins, kind):
     """Lemma 2 does not depend on the rules, so not on a guess either: random rules, random data."""
     rng = np.random.default_rng(7)

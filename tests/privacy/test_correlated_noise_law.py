@@ -82,6 +82,7 @@ def lost(mechanism: Any, requests: list[Request], added: np.ndarray) -> Fraction
 
 
 @pytest.mark.parametrize("user", USERS, ids=str)
+@pytest.mark.quick(every=4)
 def test_no_user_costs_more_than_the_guarantee(user: tuple[int, int, int]) -> None:
     mechanism = made(*user)
     run, sight = released(mechanism), moved(mechanism)
@@ -247,6 +248,7 @@ def _shares(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("_shares")
 @pytest.mark.parametrize("step", [60, 128, 171, 220])
+@pytest.mark.quick(every=2)
 def test_the_law_of_a_release_keeps_the_exact_epsilon(step: int) -> None:
     """Both ways round; and a claim of a twentieth less is broken: rounding hides little."""
     mechanism = fixed(step)

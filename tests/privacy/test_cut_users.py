@@ -95,6 +95,7 @@ def test_a_guarantee_without_their_cost_is_caught(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize("change", [Fraction(1, 2), Fraction(9, 10)])
+@pytest.mark.quick(every=2)
 def test_too_little_noise_is_caught(change: Fraction, monkeypatch: pytest.MonkeyPatch) -> None:
     right = dh.ThresholdHistogram._noise_for
     monkeypatch.setattr(dh.ThresholdHistogram, "_noise_of_users", lambda self: right(self, change))  # type: ignore[arg-type]
@@ -162,6 +163,7 @@ def test_the_release_says_how_many_were_cut() -> None:
 
 @pytest.mark.usefixtures("repeatable")
 @pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+@pytest.mark.quick(every=2)
 def test_intervals_of_the_share_hold_it(noise: Any) -> None:
     asked = dh.ThresholdHistogram(
         epsilon="0.05", delta="1e-6", max_labels=2, noise=noise, count_cut_users=True

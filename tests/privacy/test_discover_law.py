@@ -106,11 +106,13 @@ def worst(mechanism: dh.DiscoverLabels) -> float:
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda m: f"{m.max_labels}-{m.delta}")
+@pytest.mark.quick(every=3)
 def test_the_claim_holds_on_small_tables(mechanism: dh.DiscoverLabels) -> None:
     assert worst(mechanism) <= SLACK
 
 
 @pytest.mark.usefixtures("repeatable")
+@pytest.mark.verify
 def test_the_integral_is_what_is_released() -> None:
     """The law above is that of the mechanism itself, as far as 3000 releases can tell."""
     mechanism, held = MECHANISMS[1], sets([[0]] * 6 + [[0, 1]] * 4 + [[0, 1, 2]])
@@ -144,6 +146,7 @@ def weights_that_are_not_normalized(patch: pytest.MonkeyPatch) -> None:
     ("plant", "which"),
     [(too_little_noise, 0), (a_low_threshold, 0), (weights_that_are_not_normalized, 2)],
 )
+@pytest.mark.quick(every=3)
 def test_planted_bugs_are_caught(plant: Plant, which: int, monkeypatch: pytest.MonkeyPatch) -> None:
     plant(monkeypatch)
     assert worst(MECHANISMS[which]) > 2 * SLACK

@@ -50,6 +50,7 @@ def released(mechanism: dh.DiscoverLabels) -> Callable[[Sets], Any]:
 
 
 @every_case
+@pytest.mark.quick(every=4)
 def test_a_user_costs_the_guarantee_and_not_more(mechanism: dh.DiscoverLabels) -> None:
     users = people(1, mechanism.max_labels)
     for gone in (0, 1, LABELS + 1, LABELS + 2):
@@ -69,6 +70,7 @@ def test_all_looks_together_cost_what_one_costs() -> None:
 
 
 @every_case
+@pytest.mark.quick(every=4)
 def test_unrelated_data_ask_for_the_same(mechanism: dh.DiscoverLabels) -> None:
     transcript = record(released(mechanism), held(people(3, mechanism.max_labels)))
     transcript.check_uses()
@@ -121,6 +123,7 @@ def a_norm_that_is_too_large(patch: pytest.MonkeyPatch) -> None:
     a_weight_of_one_for_each_label,
     a_norm_that_is_too_large,
 ])  # fmt: skip
+@pytest.mark.quick(every=5)
 def test_planted_bugs_are_caught(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
     mechanism = dh.DiscoverLabels(epsilon=1, delta="1e-6", max_labels=10)
     users = people(2, 10)
@@ -148,6 +151,7 @@ def test_noise_is_fresh_in_each_look() -> None:
 
 
 @pytest.mark.parametrize("mechanism", CASES[:3], ids=lambda m: f"{m.max_labels}")
+@pytest.mark.quick(every=3)
 def test_counts_cost_the_guarantee(mechanism: dh.DiscoverLabels) -> None:
     """Of counts alone, each user adds the same to as many labels as there may be."""
     counts = 10**6 + np.arange(500)

@@ -197,6 +197,7 @@ def test_labels_without_a_type_are_text(mechanism: Any) -> None:
 
 @by_mechanism
 @pytest.mark.parametrize("categories", [False, True])
+@pytest.mark.quick(every=2)
 def test_objects_of_pandas_are_text(mechanism: Any, categories: bool) -> None:
     def released(labels: list[Any]) -> str | None:
         series = pd.Series(labels, dtype=object)

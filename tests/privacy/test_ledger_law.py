@@ -44,7 +44,7 @@ PLAYS = [
 ]
 
 
-@pytest.mark.quick("epsilon=1, delta=0.1_0", "epsilon=1.5")
+@pytest.mark.quick("epsilon=1, delta=0.1_0", "epsilon=1.5", every=2)
 @pytest.mark.parametrize(
     "budget",
     [
@@ -166,6 +166,7 @@ def last_entry_is_left_out(history: tuple[Play, ...], play: Play) -> bool:
         (last_entry_is_left_out, [response(2), response("3/2")]),
     ],
 )
+@pytest.mark.quick(every=4)
 def test_planted_rules_are_broken(rule: Rule, plays: list[Play]) -> None:
     assert gain(plays, rule, ABOVE, 5) > DELTA
     assert gain(plays, filter_of(BUDGET), BELOW, 5) <= DELTA
@@ -246,6 +247,7 @@ USERS = PrivacyUnit("user")
     ],
     ids=["pure", "zcdp"],
 )
+@pytest.mark.quick(every=2)
 def test_a_group_of_records_charged_as_one_is_broken(
     budget: Budget, guarantee: Guarantee, made: Callable[[Cost], Play]
 ) -> None:

@@ -171,7 +171,7 @@ def counted_in_python(labels: list[Any]) -> list[int]:
     return sorted(Counter(map(tells, labels)).values(), reverse=True)
 
 
-@pytest.mark.quick("[arrow-", "-text]")
+@pytest.mark.quick("[arrow-", "-text]", every=8)
 @each_case
 def test_a_profile_is_that_of_plain_python_and_a_row_changes_one_cell(
     engine: Engine, kind: str, tmp_path: Path
@@ -190,7 +190,7 @@ def test_a_profile_is_that_of_plain_python_and_a_row_changes_one_cell(
     assert [profiles[0].distance(other) for other in profiles[1:]] == [1, 1]
 
 
-@pytest.mark.quick("[arrow-", "-text]")
+@pytest.mark.quick("[arrow-", "-text]", every=6)
 @each_case
 def test_a_user_changes_no_more_than_the_bounds(engine: Engine, kind: str, tmp_path: Path) -> None:
     rows = some_rows(kind, seed=2)
@@ -214,7 +214,7 @@ def test_a_user_changes_no_more_than_the_bounds(engine: Engine, kind: str, tmp_p
     assert profiles[1].total - profiles[0].total == 2
 
 
-@pytest.mark.quick("[arrow-", "-text]")
+@pytest.mark.quick("[arrow-", "-text]", every=7)
 @each_case
 def test_an_edge_changes_two_degrees(engine: Engine, kind: str, tmp_path: Path) -> None:
     rows, pool = [label for label, _ in some_rows(kind, seed=3)], KINDS[kind][1]
@@ -264,6 +264,7 @@ def objects(values: list[Any]) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("pool", OBJECTS, ids=lambda pool: type(pool[0]).__name__)
+@pytest.mark.quick(every=8)
 def test_objects_of_one_type_are_told_apart_by_their_values(pool: list[Any]) -> None:
     draw = random.Random(4)
     rows = draw.choices(pool, k=ROWS)

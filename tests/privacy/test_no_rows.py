@@ -61,7 +61,7 @@ def table_of(user: str, label: str, rows: int, *, amount: int = 1, users: bool =
     )
 
 
-@pytest.mark.quick("[quiet-", "[progress-text-int64-")
+@pytest.mark.quick("[quiet-", "[progress-text-int64-", every=6)
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize(("user", "label"), PAIRS)
 @pytest.mark.parametrize("progress", [None, lambda done: None], ids=["quiet", "progress"])
@@ -94,6 +94,7 @@ def counted(frame: Any, **given: Any) -> int:
 
 
 @pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.quick(every=3)
 def test_parts_without_users_are_parts(source: str, tmp_path: Path) -> None:
     frame = SOURCES[source](table_of("int64", "int64", 3), tmp_path)
     given: dict[str, Any] = {"label": "term", "user": "who", "max_labels": 1, "parts": 4}

@@ -160,7 +160,9 @@ def claims(mechanism: ThresholdHistogram) -> list[tuple[float, float]]:
     return found
 
 
-@pytest.mark.quick("max_labels=1", "epsilon=Fraction(2, 5), delta=Fraction(1, 1000), max_labels=2")
+@pytest.mark.quick(
+    "max_labels=1", "epsilon=Fraction(2, 5), delta=Fraction(1, 1000), max_labels=2", every=5
+)
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
 def test_no_user_exceeds_the_larger_delta(mechanism: ThresholdHistogram) -> None:
     for delta, epsilon in claims(mechanism):

@@ -264,6 +264,7 @@ _LONG_ROWS = [((n,), (n + 1,)) for n in range(1, 64)]
         (SizeFromTheData, 1, _LONG_ROWS),
     ],
 )
+@pytest.mark.quick(every=4)
 def test_planted_bugs_are_caught(planted: type, cells: int, pairs: list, silent) -> None:
     sound = RankSplit(epsilon=1, sensitivity=cells)
     assert max(loss_of_rank_split(sound, *p, silent) for p in pairs) <= 1 + SLACK  # type: ignore[call-arg]

@@ -80,6 +80,7 @@ TABLES = [
 
 @pytest.mark.parametrize("piece", [1, 7, 1 << 14])
 @pytest.mark.parametrize(("data", "epsilon", "delta"), TABLES)
+@pytest.mark.quick(every=4)
 def test_no_share_in_the_tables_is_too_small(data, epsilon, delta, piece, monkeypatch) -> None:
     """Also in far tails, where floats are at their floor: theta D is up to 700 here."""
     monkeypatch.setattr(partition_proposals, "_PIECE", piece)
@@ -97,6 +98,7 @@ def test_no_share_in_the_tables_is_too_small(data, epsilon, delta, piece, monkey
         (partition_powers, "TINY", 2.0**-1020),
     ],
 )
+@pytest.mark.quick(every=4)
 def test_tables_that_are_too_small_would_be_noticed(module, name, value, monkeypatch) -> None:
     monkeypatch.setattr(module, name, value)
     found = 0
@@ -172,6 +174,7 @@ def misplaced_sides(proposals: Proposals) -> int:
 
 @pytest.mark.parametrize("piece", [1, 3, 1 << 14])
 @pytest.mark.parametrize(("data", "epsilon"), [((3, 1), "4"), ((), "16"), ((12, 2, 2), "8")])
+@pytest.mark.quick(every=9)
 def test_values_and_sides_are_decided_as_exact_arithmetic_would(
     data, epsilon, piece, monkeypatch
 ) -> None:
@@ -230,6 +233,7 @@ def other_bits_instead(self: Table, least: int, word: int, source) -> int:
         ("_exactly", other_bits_instead),
     ],
 )
+@pytest.mark.quick(every=3)
 def test_values_decided_otherwise_would_be_noticed(name, planted, monkeypatch) -> None:
     table = proposals_around((3, 1), "4").rows.tables[0]
     assert misplaced_values(table, table.least) == 0
@@ -450,6 +454,7 @@ def test_strange_bits_end_in_drawing_without_floats(monkeypatch) -> None:
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(16, "1e-30"), (1, "1e-18"), (64, "1e-300")])
+@pytest.mark.quick(every=3)
 def test_bits_of_all_ones_do_not_tell_neighbours_apart(epsilon, delta) -> None:
     """[2, 1] and [2, 1, 1]: a float decided, and gave squares of different sides."""
     mechanism = PartitionSampler(epsilon=epsilon, delta=delta)
@@ -467,6 +472,7 @@ EXTREMES: dict[str, Callable[[int], bytes]] = {
 
 @pytest.mark.parametrize("name", EXTREMES)
 @pytest.mark.parametrize("pair", list(neighbour_pairs(2)), ids=str)
+@pytest.mark.quick(every=5)
 def test_what_only_one_neighbour_can_give_takes_more_bits_than_delta_has(pair, name) -> None:
     """An output that a neighbour cannot give is decided by so many bits that it is as unlikely."""
     mechanism = PartitionSampler(epsilon=16, delta="1e-30")

@@ -70,6 +70,7 @@ EPSILONS = ["0.01", "0.1", "1", "5", "16", "64", "1000"]
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.quick("[0.1]")
 def test_law_is_exactly_that_of_the_exponential_mechanism(epsilon: str) -> None:
     """Proposed and kept with probability exp(-rate d) times one number, without rounding."""
     mechanism = PartitionSampler(epsilon=epsilon, delta="1e-30")
@@ -88,6 +89,7 @@ def test_law_is_exactly_that_of_the_exponential_mechanism(epsilon: str) -> None:
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.quick("[5]")
 def test_nothing_is_kept_with_more_than_certainty(epsilon: str) -> None:
     for data in [(), (3, 1), (2, 2, 2), (7,)]:
         proposals = PartitionSampler(epsilon=epsilon, delta="1e-30")._paths(profile(data)).proposals
@@ -116,6 +118,7 @@ def test_weights_sum_to_those_of_a_full_enumeration(rate: float, data: Partition
 
 
 @pytest.mark.parametrize("rate", ["1", "0.1", "0.01", "0.002"])
+@pytest.mark.quick(every=2)
 def test_weights_around_nothing_sum_to_euler_s_product(rate: str) -> None:
     exact = Fraction(rate)
     paths = paths_around((), exact, radius(0, exact, Fraction(28)))
@@ -152,6 +155,7 @@ def test_draws_follow_the_law(data: Partition, seeded) -> None:
 
 
 @pytest.mark.parametrize("data", [(), (3, 1)])
+@pytest.mark.quick(every=2)
 def test_draws_without_float_tables_follow_the_law(data: Partition, seeded, monkeypatch) -> None:
     """4,000 draws of those that come after too many rejections."""
     monkeypatch.setattr(partition_paths, "TRIES", 0)
@@ -243,7 +247,7 @@ CUT = [
 ]
 
 
-@pytest.mark.quick("[1-1e-9-1]", "[0.1-0.01-1]", "[6-1e-3-3]")
+@pytest.mark.quick("[1-1e-9-1]", "[0.1-0.01-1]", "[6-1e-3-3]", every=3)
 @pytest.mark.parametrize(("epsilon", "delta", "sensitivity"), CUT)
 def test_a_release_cuts_delta_over_one_plus_e_to_the_epsilon_and_no_less(
     epsilon, delta, sensitivity, monkeypatch
@@ -344,6 +348,7 @@ def losses(
 
 
 @pytest.mark.parametrize("epsilon", ["0.5", 1, 4])
+@pytest.mark.quick(every=3)
 def test_log_ratios_of_neighbours_are_within_epsilon(epsilon) -> None:
     """All n <= 4: exact law from the tables, outputs up to 8 records."""
     mechanism = PartitionSampler(epsilon=epsilon, delta=1e-9)

@@ -104,6 +104,7 @@ def test_regions_are_those_of_the_paper(monkeypatch) -> None:
 
 
 @pytest.mark.parametrize("start", [1, 2, 3])
+@pytest.mark.quick(every=3)
 def test_one_cell_changes_one_of_the_three_regions(start: int, monkeypatch) -> None:
     """All partitions of n <= 9 and all neighbours, those that cross T, T + 1 among them."""
     monkeypatch.setattr(priv_hist_regions, "threshold", lambda *_: start)
@@ -189,6 +190,7 @@ def law_of_blocks(mechanism: PrivHist, data: Data, total: int) -> dict:
 
 @pytest.mark.parametrize("total", [1, 2, 3])
 @pytest.mark.parametrize("smoothing", [False, True])
+@pytest.mark.quick(every=6)
 def test_released_profiles_have_log_ratios_within_epsilon(
     total, smoothing, monkeypatch, rows_as_boundaries
 ) -> None:
@@ -338,6 +340,7 @@ PLANTED = [
 
 
 @pytest.mark.parametrize(("planted", "parameters"), PLANTED)
+@pytest.mark.quick("[TotalForFree-parameters2]")
 def test_planted_bugs_are_caught(planted, parameters, rows_as_boundaries) -> None:
     """The sound mechanism passes the same comparison above."""
     mechanism = planted(**parameters)

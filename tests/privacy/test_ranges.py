@@ -85,6 +85,7 @@ FIXED = [
 
 @pytest.mark.parametrize("bins", SHAPES)
 @pytest.mark.parametrize("make", [lambda bins: LeafCounts(epsilon=1, bins=bins), *FIXED])
+@pytest.mark.quick(every=6)
 def test_a_record_costs_the_whole_budget_and_no_more(monkeypatch, bins, make):
     """Lemma 1, over every single-record change: L1 and squared L2, each level weighted."""
     mechanism = make(bins)
@@ -121,6 +122,7 @@ def test_a_node_counted_twice_is_caught(monkeypatch):
 @pytest.mark.parametrize(
     "large", [2**53, 2**53 + 1, 2**60 - 5, LARGEST // 4 - 1, LARGEST // 4, LARGEST - 1]
 )
+@pytest.mark.quick(every=2)
 def test_sums_next_to_the_end_of_int64_neither_wrap_nor_round(monkeypatch, mechanism, large):
     """OpenDP's issues 2924 and 2925, and floats: neighbours far from 0 are still neighbours."""
     for place in range(4):

@@ -89,7 +89,7 @@ def everything(folder: Path, file: Path, options: tuple[object, ...], capsys) ->
     return "\n".join([captured.out, captured.err, *(path.read_text() for path in paths)])
 
 
-@pytest.mark.quick("('--epsilon', '0.1')-adaptive")
+@pytest.mark.quick("('--epsilon', '0.1')-adaptive", every=7)
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize(("pair", "cost"), ASKED, ids=str)
 def test_equal_noisy_counts_give_equal_publications(
@@ -103,6 +103,7 @@ def test_equal_noisy_counts_give_equal_publications(
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.quick(every=3)
 def test_equal_noisy_counts_of_two_columns_give_equal_publications(
     mechanism, scripted, tmp_path, capsys
 ) -> None:
@@ -136,6 +137,7 @@ def test_a_total_without_noise_would_be_noticed(scripted) -> None:
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.quick(every=3)
 def test_sentinels_do_not_reach_what_people_see(mechanism, tmp_path, capsys) -> None:
     values = [float(SENTINEL)] * 3 + [-float(SENTINEL), None] + [50.0] * 1000
     file = written(values, tmp_path / "data.parquet")

@@ -82,7 +82,7 @@ def told(mechanism: ThresholdHistogram) -> dict[int, Told]:
     }
 
 
-@pytest.mark.quick("'delta': '1e-30'", "'max_count': 7")
+@pytest.mark.quick("'delta': '1e-30'", "'max_count': 7", every=4)
 @pytest.mark.parametrize("noise", ["laplace", "gaussian"])
 @pytest.mark.parametrize("parameters", [
     {"epsilon": "1e-9", "delta": "1e-30", "max_labels": 10},
@@ -113,6 +113,7 @@ def _first_of_many(sampler: str, parameter: Any, size: int, source: Any) -> Any:
 
 
 @pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+@pytest.mark.quick(every=2)
 def test_a_label_of_one_user_shows_above_the_threshold_alone(
     noise: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -131,6 +132,7 @@ def test_a_label_of_one_user_shows_above_the_threshold_alone(
 
 
 @pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+@pytest.mark.quick(every=2)
 def test_listed_labels_at_production_scale(noise: Any) -> None:
     """All that are listed, those that nobody has too, and none that is not."""
     listed = 30_000
@@ -200,6 +202,7 @@ TOP: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("parameters", TOP, ids=str)
 @pytest.mark.parametrize("place", ["common", "rare", "across"])
+@pytest.mark.quick(every=10)
 def test_top_counts(parameters: dict[str, Any], place: str) -> None:
     mechanism = TopThreshold(k=1000, **parameters)
     counts, more = tied(mechanism, place, 1000)
@@ -227,6 +230,7 @@ def tied(mechanism: Any, place: str, k: int) -> tuple[Counts, Counts]:
 
 @pytest.mark.parametrize("parameters", [*TOP, {**TOP[1], "max_labels": None}], ids=str)
 @pytest.mark.parametrize("place", ["common", "rare", "across"])
+@pytest.mark.quick(every=8)
 def test_top_labels(parameters: dict[str, Any], place: str) -> None:
     mechanism = TopLabels(k=50, candidates=1000, **parameters)
     counts, more = tied(mechanism, place, 1000)

@@ -102,6 +102,7 @@ SOME = [
     "(16385,)",
     "(5000,)",
     "(4096,)-{'epsilon': '1/10', 'workload'",
+    every=9,
 )
 @pytest.mark.parametrize(("bins", "kind"), SOME, ids=str)
 def test_adaptive_trees(bins: tuple[int, ...], kind: dict[str, Any]) -> None:
@@ -158,6 +159,7 @@ FIXED = [
 
 @pytest.mark.parametrize("options", FIXED, ids=str)
 @pytest.mark.parametrize("kind", [{"epsilon": 1}, {"rho": "1/2"}], ids=str)
+@pytest.mark.quick(every=10)
 def test_hierarchical_trees(kind: dict[str, Any], options: dict[str, Any]) -> None:
     check(HierarchicalTree(bins=4096, **kind, **options), few=True)
 
@@ -166,11 +168,13 @@ def test_hierarchical_trees(kind: dict[str, Any], options: dict[str, Any]) -> No
     {"epsilon": Fraction(13, 10**9)}, {"epsilon": 64}, {"epsilon": 10**9},
     {"rho": "13e-20"}, {"rho": 10**9},
 ], ids=str)  # fmt: skip
+@pytest.mark.quick(every=5)
 def test_hierarchical_trees_at_the_ends(kind: dict[str, Any]) -> None:
     check(HierarchicalTree(bins=4096, branching=2, **kind), few=True)
 
 
 @pytest.mark.parametrize("bins", [(5000,), (64, 64), (300, 40)], ids=str)
+@pytest.mark.quick(every=3)
 def test_hierarchical_trees_of_other_shapes(bins: tuple[int, ...]) -> None:
     check(HierarchicalTree(epsilon=1, bins=bins, branching=2), few=True)
     check(HierarchicalTree(rho=1, bins=bins, branching=3), few=True)
@@ -180,13 +184,13 @@ def test_hierarchical_trees_of_other_shapes(bins: tuple[int, ...]) -> None:
     {"epsilon": "1e-9"}, {"epsilon": 1}, {"epsilon": 64}, {"epsilon": 10**9},
     {"rho": "1e-20"}, {"rho": "1/2"}, {"rho": 10**9},
 ], ids=str)  # fmt: skip
-@pytest.mark.quick("[{'epsilon': 1}]", "[{'rho': '1/2'}]")
+@pytest.mark.quick("[{'epsilon': 1}]", "[{'rho': '1/2'}]", every=2)
 def test_leaf_counts(kind: dict[str, Any]) -> None:
     check(LeafCounts(bins=(64, 64), **kind))
     check(LeafCounts(bins=5000, **kind))
 
 
-@pytest.mark.quick("-2]")
+@pytest.mark.quick("-2]", every=3)
 @pytest.mark.parametrize("sensitivity", [2, 1000])
 @pytest.mark.parametrize("make", [AdaptiveTree, HierarchicalTree, LeafCounts])
 def test_several_records_of_one_unit(make: Any, sensitivity: int) -> None:
@@ -201,6 +205,7 @@ def test_several_records_of_one_unit(make: Any, sensitivity: int) -> None:
 
 
 @pytest.mark.parametrize("make", [AdaptiveTree, HierarchicalTree, LeafCounts])
+@pytest.mark.quick("[LeafCounts]")
 def test_records_in_no_bin_cost_no_more(make: Any) -> None:
     """Counts beside the bins, enormous and none; a record is there or in a bin."""
     axis = Axis.from_edges(range(4097))
@@ -223,6 +228,7 @@ def test_records_in_no_bin_cost_no_more(make: Any) -> None:
 
 
 @pytest.mark.parametrize("make", [AdaptiveTree, HierarchicalTree, LeafCounts])
+@pytest.mark.quick(every=3)
 def test_several_records_of_one_unit_in_bins_and_beside_them(make: Any) -> None:
     """All of them beside the bins, in one count or in several, or some of them in a bin."""
     axis, m = Axis.from_edges(range(17)), 3
@@ -240,6 +246,7 @@ def test_several_records_of_one_unit_in_bins_and_beside_them(make: Any) -> None:
 
 
 @pytest.mark.parametrize("make", [AdaptiveTree, HierarchicalTree, LeafCounts])
+@pytest.mark.quick("[LeafCounts]")
 def test_neighbours_at_the_cut_off_stay_neighbours(make: Any) -> None:
     """One below it, at it, above it: from there on counts are equal, never further apart."""
     bins = (4096,)

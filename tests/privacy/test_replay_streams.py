@@ -153,6 +153,7 @@ def test_the_binary_mechanism(name: str) -> None:
 
 
 @pytest.mark.parametrize("listed", [True, False])
+@pytest.mark.quick(every=2)
 def test_enormous_counts_are_released_by_their_noisy_ones_alone(listed: bool) -> None:
     """More than 2**20 events of one label, or none: the same noisy counts, the same release."""
     labels = {"labels": LISTED} if listed else {}
@@ -166,6 +167,7 @@ def test_enormous_counts_are_released_by_their_noisy_ones_alone(listed: bool) ->
 
 
 @pytest.mark.parametrize("method", METHODS)
+@pytest.mark.quick("[autoregressive]")
 def test_paths_of_very_many_labels_are_their_own(method: Any) -> None:
     """Of the first labels and of those that came later, at a mark before them and at the end."""
     parameters: dict[str, Any] = {"epsilon": "1/100", "delta": "1e-9", "horizon": 2**16}
@@ -194,6 +196,7 @@ def test_the_first_event_costs_all_there_is() -> None:
     assert own.mechanism.guarantee.rho == Fraction(17, 200)
 
 
+@pytest.mark.verify
 def test_all_events_of_a_user_cost_no_more_than_is_stated() -> None:
     own = setting([2**k for k in range(5, 17)], max_events_per_user=3, users=20_000, labels=LISTED)
     own = replace(own, times=[*own.times, 70_000])
@@ -208,7 +211,7 @@ def test_all_events_of_a_user_cost_no_more_than_is_stated() -> None:
     assert loss_of_neighbours(own.run, events, late, told=told) == (0, 0)
 
 
-@pytest.mark.quick("[1-toeplitz]", "[1-binary]")
+@pytest.mark.quick("[1-toeplitz]", "[1-binary]", every=2)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("epsilon", ["1/1000", "1", "50"])
 def test_what_noise_is_drawn_does_not_depend_on_the_events(method: Any, epsilon: str) -> None:
@@ -224,6 +227,7 @@ def test_what_noise_is_drawn_does_not_depend_on_the_events(method: Any, epsilon:
 
 
 @pytest.mark.parametrize("method", METHODS)
+@pytest.mark.quick(every=3)
 def test_counts_are_the_true_ones_and_noise_that_events_do_not_move(method: Any) -> None:
     """With the same draws an event adds one, from then on, to its label's counts alone."""
     own = setting(OFTEN, method=method, labels=LISTED)
@@ -309,6 +313,7 @@ def another_path_at_each_reading(patch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("bug", [counts_without_noise_when_small, another_path_at_each_reading])
+@pytest.mark.quick("[another_path_at_each_reading]")
 def test_planted_bugs_are_noticed(bug: Patch, monkeypatch: pytest.MonkeyPatch) -> None:
     own = SETTINGS["often"]
     events = own.stream()

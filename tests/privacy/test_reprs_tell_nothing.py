@@ -52,6 +52,7 @@ SECRET: list[Callable[[list[int]], Any]] = [
 
 @pytest.mark.parametrize("make", SECRET)
 @pytest.mark.parametrize("show", [repr, str, "{}".format])
+@pytest.mark.quick(every=3)
 def test_what_is_shown_of_data_does_not_depend_on_them(
     make: Callable[[list[int]], Any], show: Callable[[Any], str]
 ) -> None:

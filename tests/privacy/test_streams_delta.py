@@ -53,6 +53,7 @@ def lowered(patch: pytest.MonkeyPatch, records: int) -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("each", [1, 5])
+@pytest.mark.quick("[5-autoregressive]")
 def test_a_label_of_one_user_is_released_with_delta_and_not_four_times_less(
     method: Any, each: int, seeded: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

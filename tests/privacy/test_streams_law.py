@@ -251,6 +251,7 @@ OF_WINDOWS = [
 
 
 @pytest.mark.parametrize("bug", PLAIN + OF_WINDOWS, ids=lambda bug: bug.__name__)
+@pytest.mark.quick(every=7)
 def test_planted_bugs_are_caught(bug: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
     setting = SHORT[5] if bug in OF_WINDOWS else SHORT[0]
     rng = np.random.default_rng(1)

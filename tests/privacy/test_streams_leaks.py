@@ -83,6 +83,7 @@ REFUSED: list[Act] = [
 
 @pytest.mark.parametrize("durable", [False, True])
 @pytest.mark.parametrize("act", range(len(REFUSED)))
+@pytest.mark.quick(every=2)
 def test_errors_show_no_secret(
     act: int, durable: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

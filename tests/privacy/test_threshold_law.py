@@ -161,7 +161,7 @@ def users(mechanism: ThresholdHistogram) -> Iterator[tuple[list[tuple[int, int]]
                 yield list(common), list(new)
 
 
-@pytest.mark.quick("epsilon=Fraction(1, 1)", "max_labels=1")
+@pytest.mark.quick("epsilon=Fraction(1, 1)", "max_labels=1", every=5)
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
 def test_the_definition_holds_for_every_user(mechanism: ThresholdHistogram) -> None:
     missing = [check(mechanism, common, new) for common, new in users(mechanism)]
@@ -172,6 +172,7 @@ def test_the_definition_holds_for_every_user(mechanism: ThresholdHistogram) -> N
 
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
 @pytest.mark.parametrize("count", [1, 2, 5])
+@pytest.mark.quick(every=4)
 def test_the_law_of_a_label_is_that_of_the_paper(mechanism: ThresholdHistogram, count: int) -> None:
     """Released iff count + Z > T: a T one step lower or higher, or >=, would be seen."""
     threshold, law = mechanism.threshold, label_law(mechanism, count)
@@ -222,7 +223,7 @@ def unmultiplied_rho(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(ThresholdHistogram, "changed_labels", property(lambda self: 1))
 
 
-@pytest.mark.quick("epsilon=Fraction(3, 1)")
+@pytest.mark.quick("epsilon=Fraction(3, 1)", every=3)
 @pytest.mark.parametrize(
     "bug", [lowered(1), lowered(2), weak_noise], ids=["lowered 1", "lowered 2", "weak noise"]
 )
@@ -238,6 +239,7 @@ def test_planted_bugs_are_caught(
 
 
 @pytest.mark.parametrize("mechanism", [m for m in MECHANISMS if m.max_labels > 1], ids=str)
+@pytest.mark.quick(every=4)
 def test_a_guarantee_for_one_label_only_is_caught(
     mechanism: ThresholdHistogram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -310,6 +312,7 @@ def users_betrayed(mechanism: ThresholdHistogram, source: Any) -> tuple[int, int
 
 
 @pytest.mark.parametrize("mechanism", SHARES, ids=str)
+@pytest.mark.quick(every=6)
 def test_singletons_are_released_with_delta_and_not_four_times_less(
     mechanism: ThresholdHistogram, seeded: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -580,7 +580,7 @@ ONE_RELEASE: list[dict] = [
 ]
 
 
-@pytest.mark.quick("parameters0", "parameters2")
+@pytest.mark.quick("parameters0", "parameters2", every=2)
 @pytest.mark.parametrize("parameters", ONE_RELEASE)
 def test_one_release_of_top_counts_keeps_its_deltas(parameters: dict) -> None:
     mechanism = TopThreshold(**parameters)

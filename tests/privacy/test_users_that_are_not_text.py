@@ -50,6 +50,7 @@ def test_users_are_refused_of_labels_and_profiles(frame_of, user, kind):
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 @pytest.mark.parametrize("label", BAD)
+@pytest.mark.quick(every=2)
 def test_labels_are_refused_where_users_are_bounded(frame_of, label, kind):
     frame = frame_of([label] * 3 + [b"a"] * 3, kind, {"user": [1, 2, 3, 1, 2, 3]})
     with pytest.raises(dh.DataError, match="who"):
@@ -78,6 +79,7 @@ def test_a_large_bound_is_stated_whole():
 ], ids=["chunk", "chunks", "list", "tuple", "nested"])  # fmt: skip
 @pytest.mark.parametrize("kind", [dh.LeafCounts, dh.HierarchicalTree, dh.AdaptiveTree])
 @pytest.mark.parametrize("bins", [2, 4, (1, 2), (2, 2)])
+@pytest.mark.quick(every=4)
 def test_counts_that_carry_a_bound_are_not_taken_for_numbers(kind, wrap, bins):
     table = pa.table({"who": [1] * 6, "x": [0] * 6})
     counts = dh.bin_counts(table, column="x", edges=[0, 2, 4], user="who", max_records=3)

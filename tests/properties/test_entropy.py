@@ -182,7 +182,9 @@ def test_errors_are_those_the_estimators_are_known_for() -> None:
         assert math.sqrt(np.mean(np.square(unknown))) < 1.35 * KNOWN["wu-yang"][place]
 
 
-@pytest.mark.quick("300-1000-wu-yang", "3000-1000-jvhw", "1000-None-wu-yang", "3000-None-jvhw")
+@pytest.mark.quick(
+    "300-1000-wu-yang", "3000-1000-jvhw", "1000-None-wu-yang", "3000-None-jvhw", every=4
+)
 @pytest.mark.parametrize("method", ["wu-yang", "jvhw"])
 @pytest.mark.parametrize(
     ("n", "labels"), [(300, LABELS), (1000, LABELS), (3000, LABELS), (1000, None), (3000, None)]
@@ -201,6 +203,7 @@ def test_intervals_hold_the_truth(method: str, n: int, labels: int | None) -> No
 @pytest.mark.parametrize(
     ("exponent", "many", "n"), [(1.2, 10**6, 10_000), (1.5, 10**5, 300), (1.5, 10**5, 10_000)]
 )
+@pytest.mark.quick("[1.5-100000-300]")
 def test_intervals_hold_where_most_labels_are_rarer_than_any_seen(
     exponent: float, many: int, n: int
 ) -> None:
@@ -251,6 +254,7 @@ def test_what_an_estimate_says() -> None:
 
 
 @pytest.mark.parametrize("method", ["plug-in", "miller-madow"])
+@pytest.mark.quick(every=2)
 def test_standard_errors_are_those_of_sampling(method: str) -> None:
     random = np.random.default_rng(1)
     probabilities = 1 / np.arange(1, 31) / np.sum(1 / np.arange(1, 31))

@@ -79,6 +79,7 @@ def test_frequent_labels_do_not_matter() -> None:
 
 
 @pytest.mark.parametrize("size", [1, 10**3, 10**9, 2**50])
+@pytest.mark.quick(every=4)
 def test_profiles_of_any_size_have_an_estimate(size: int) -> None:
     for counts in ([1], [2], [1, 2], [3, 39], list(range(1, 60))):
         profile = Profile.from_prevalences(counts, [size] * len(counts))

@@ -193,6 +193,7 @@ def test_an_estimate_is_of_one_number_of_guesses() -> None:
 
 @pytest.mark.parametrize("guesses", [10, 100])
 @pytest.mark.parametrize(("n", "even"), [(1000, True), (3000, True), (1000, False)])
+@pytest.mark.quick(every=6)
 def test_intervals_hold_the_share_of_the_most_probable(guesses: int, n: int, even: bool) -> None:
     """Of an even law, which labels come first is chance; that of the profile is no estimate."""
     law = np.full(1000, 1e-3) if even else 1 / np.arange(1, 1001) / np.sum(1 / np.arange(1, 1001))

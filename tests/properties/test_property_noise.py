@@ -100,6 +100,7 @@ def broken(claim: Claim, asked: Property, n: int, changes: Iterator[tuple[Counts
 
 @every_property
 @pytest.mark.parametrize("n", [1, 2, 5, MOST, 1000])
+@pytest.mark.quick(every=8)
 def test_one_record_more_changes_no_more_than_claimed(asked: Property, n: int) -> None:
     claimed = one_record_more_or_less(asked, n)
     largest = max(change for _, change in changes_by_one_more(asked, n))
@@ -110,6 +111,7 @@ def test_one_record_more_changes_no_more_than_claimed(asked: Property, n: int) -
 
 @every_property
 @pytest.mark.parametrize("n", [1, 2, 3, 7, MOST])
+@pytest.mark.quick(every=2)
 def test_one_record_replaced_changes_no_more_than_claimed(asked: Property, n: int) -> None:
     largest = max(change for _, change in changes_by_replacement(asked, n))
     assert largest == pytest.approx(one_record_replaced(asked, n), rel=1e-9, abs=1e-12)

@@ -182,6 +182,7 @@ def test_no_minus_zero_and_no_error_of_nothing(order: Exact) -> None:
 
 @pytest.mark.parametrize("order", [2, 3])
 @pytest.mark.parametrize("exponent", [0.0, 0.5, 1.0, 1.5])
+@pytest.mark.quick("[0.0-2]")
 def test_intervals_hold_the_truth(order: int, exponent: float) -> None:
     law = np.arange(1.0, 1001) ** -exponent
     law /= law.sum()

@@ -93,6 +93,7 @@ def in_full(ask: Callable[..., Any]) -> Callable[..., Estimate]:
 
 
 @pytest.mark.parametrize(("ask", "asked", "has_error", "has_interval"), ASKED)
+@pytest.mark.quick(every=6)
 def test_errors_of_a_release_are_those_of_its_profile_and_its_noise(
     ask: Callable[..., Any], asked: dict[str, Any], has_error: bool, has_interval: bool
 ) -> None:
@@ -118,6 +119,7 @@ def test_errors_of_a_release_are_those_of_its_profile_and_its_noise(
 
 
 @pytest.mark.parametrize(("ask", "asked", "_error", "_interval"), ASKED)
+@pytest.mark.quick(every=3)
 def test_a_profile_has_no_noise(
     ask: Callable[..., Any], asked: dict[str, Any], _error: bool, _interval: bool
 ) -> None:
@@ -334,6 +336,7 @@ def test_samples_are_poisson() -> None:
     ("counts", "prevalences"),
     [([2**61], [1]), ([1], [2**61]), ([2**40], [2**21])],
 )
+@pytest.mark.quick(every=3)
 def test_samples_of_the_largest_profiles(counts: list[int], prevalences: list[int]) -> None:
     profile = dh.Profile.from_prevalences(counts, prevalences)
     population = likeliest_population(profile, 1e15)
@@ -406,6 +409,7 @@ def forms(n: int) -> list[LinearForm]:
 
 
 @pytest.mark.parametrize("n", [1000, 10_000, 100_000, 1_000_000])
+@pytest.mark.quick(every=2)
 def test_constants_are_those_of_the_guide(n: int) -> None:
     column = round(math.log10(n)) - 2
     rows = [line.split(" | ") for line in PAGE.read_text().splitlines() if line.startswith("| ")]

@@ -95,6 +95,7 @@ def test_spaced_counts_are_as_good_as_all(mean: float) -> None:
 
 
 @pytest.mark.parametrize(("labels", "n"), [(1000, 1000), (1000, 10_000), (200, 1000)])
+@pytest.mark.quick(every=3)
 def test_the_spread_is_that_of_samples(labels: int, n: int) -> None:
     random = np.random.default_rng(8)
     probabilities = random.gamma(2, size=labels)

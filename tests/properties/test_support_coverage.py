@@ -151,6 +151,7 @@ def test_small_profiles() -> None:
     ("extra", "method"),
     [(1, "good-toulmin"), (1, "smoothed"), (2, "smoothed")],
 )
+@pytest.mark.quick(every=3)
 def test_intervals_hold_what_is_seen(extra: int, method: str) -> None:
     """Nine in ten of what is called 95 %; intervals of half the width do not (the power)."""
     rng = np.random.default_rng(81)

@@ -140,6 +140,7 @@ def laws(labels: int) -> dict[str, np.ndarray]:
 
 @pytest.mark.parametrize("name", ["uniform", "zipf", "mixed"])
 @pytest.mark.parametrize("n", [150, 500, 1500])
+@pytest.mark.quick(every=3)
 def test_wu_yang_intervals_hold_the_truth(name: str, n: int) -> None:
     law = laws(500)[name]
     p_min = repr(0.999 * float(law.min()))
@@ -163,6 +164,7 @@ def test_wu_yang_errs_less_than_the_labels_seen() -> None:
 
 
 @pytest.mark.parametrize("name", ["uniform", "zipf", "mixed"])
+@pytest.mark.quick(every=3)
 def test_the_programme_finds_the_unseen(name: str) -> None:
     law = laws(500)[name]
     profiles = samples(law, 500, 12)

@@ -86,6 +86,7 @@ def full_boxes(bins):
 @pytest.mark.parametrize("bins", SHAPES)
 @pytest.mark.parametrize("budget", [{"epsilon": "0.3"}, {"epsilon": "2"}, {"rho": "0.05"}])
 @pytest.mark.usefixtures("unpooled")
+@pytest.mark.quick(every=4)
 def test_what_encloses_a_box_is_the_least_squares_fit_of_all_counts(bins, budget):
     release = released(bins, **budget)
     some, lo, hi = full_boxes(bins)
@@ -162,7 +163,7 @@ def coefficients(release, lo, hi, which=None):
 GRIDS = [((7, 9), {"epsilon": "2"}), ((20, 24), {"epsilon": "0.3"}), ((16, 16), {"rho": "0.05"})]
 
 
-@pytest.mark.quick("bins0", "bins2")
+@pytest.mark.quick("bins0", "bins2", every=2)
 @pytest.mark.parametrize(("bins", "budget"), GRIDS)
 def test_variances_are_those_of_the_weights_that_sums_give_to_counts(bins, budget):
     release = released(bins, **budget)
@@ -423,7 +424,7 @@ def coverage(truth, bars, runs=RUNS, **budget):
     return {kind: float(np.mean(shares)) for kind, shares in held.items()}
 
 
-@pytest.mark.quick("epsilon-interval_of-spikes]", "rho-error_of-slope]")
+@pytest.mark.quick("epsilon-interval_of-spikes]", "rho-error_of-slope]", every=2)
 @pytest.mark.parametrize("name", TRUTHS)
 @pytest.mark.parametrize("bars", [interval_of, error_of])
 @pytest.mark.parametrize("budget", [{"epsilon": "0.3"}, {"rho": "0.05"}], ids=["epsilon", "rho"])

@@ -196,6 +196,7 @@ def bin_covered(truth, value, width):
 
 
 @pytest.mark.parametrize("nonnegative", [True, "subtrees"])
+@pytest.mark.quick(every=2)
 def test_bars_of_a_projected_tree_hold_spikes_and_ranges(nonnegative):
     """Noise of empty neighbours is cut off at 0, and what is left of it is taken from a spike.
 

@@ -26,6 +26,7 @@ def test_every_bin_has_one_place(bins):
 
 @settings(deadline=None, max_examples=60)
 @given(SHAPES)
+@pytest.mark.verify
 def test_a_node_is_a_box_cut_off_at_the_domain_and_its_size_the_bins_in_it(bins):
     shape = DyadicShape(bins)
     places = np.array(list(itertools.product(*map(range, bins))))

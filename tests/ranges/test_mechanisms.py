@@ -57,6 +57,7 @@ def data_of(bins, seed=0):
     ],
 )
 @pytest.mark.parametrize("budget", [{"epsilon": 10**6}, {"rho": 10**8}])
+@pytest.mark.quick(every=3)
 def test_next_to_no_noise_gives_the_data_back(bins, make, budget):
     counts = data_of(bins)
     release = make(bins=bins, **budget).release(counts)
@@ -239,6 +240,7 @@ def test_expected_errors_need_no_data_and_fall_with_epsilon():
         LeafCounts(epsilon=1, bins=4).expected_error(-1)
 
 
+@pytest.mark.verify
 def test_drawing(tmp_path):
     import matplotlib
 

@@ -197,6 +197,7 @@ def test_large_whole_bins_are_exact() -> None:
 
 
 @pytest.mark.parametrize("branching", [2, 16])
+@pytest.mark.quick("[16]")
 def test_a_million_bins_take_no_loop_over_nodes(branching: int, lines_run) -> None:
     shape = TreeShape((2**20,), branching)
     noisy = noisy_levels(shape, 0)

@@ -37,6 +37,7 @@ def brute_force(estimate, variance, total, even, kinds, steps=4000):
 @pytest.mark.parametrize("noise", [0.02, 0.3, 5])
 @pytest.mark.parametrize("place", [-0.5, 0.0, 0.004, 0.31, 0.5, 0.93, 1.2])
 @pytest.mark.parametrize(("even", "kinds"), [(0.5, [1, 0, 0, 0]), (0.75, [0.1, 0.2, 0.3, 0.4])])
+@pytest.mark.quick(every=3)
 def test_the_posterior_is_that_of_the_prior_and_a_normal_estimate(total, noise, place, even, kinds):
     deviation = noise * total
     estimate = np.clip(place * total, -4 * deviation, total + 4 * deviation)

@@ -160,6 +160,7 @@ def test_a_histogram_of_hist_is_data() -> None:
 @pytest.mark.parametrize(
     "storage", [bh.storage.Int64(), bh.storage.Double(), bh.storage.AtomicInt64()], ids=range(3)
 )
+@pytest.mark.quick(every=3)
 def test_flow_bins_are_below_and_above(storage) -> None:
     made = bh.Histogram(bh.axis.Variable([0, 1, 5, 9]), storage=storage)
     made.fill([-1, 0, 0, 4, 9, 100])

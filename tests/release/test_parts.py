@@ -32,6 +32,7 @@ HISTOGRAMS = [
 
 
 @pytest.mark.parametrize("whole", HISTOGRAMS)
+@pytest.mark.quick(every=3)
 def test_a_marginal_answers_as_the_whole_does(whole) -> None:
     rest = whole.bins.shape[2:]
     zeros = (0,) * len(rest)

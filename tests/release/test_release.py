@@ -121,6 +121,7 @@ def test_an_edited_file_is_refused(release, place, value, tmp_path) -> None:
         (("guarantee",), {}),
     ],
 )
+@pytest.mark.quick(every=3)
 def test_a_document_that_cannot_be_is_refused_whole(release, place, value) -> None:
     content = json.loads(release.to_json())
     inner = content
@@ -210,6 +211,7 @@ def fits_the_schema(release: dh.Release) -> None:
 
 @pytest.mark.parametrize("mechanism", LABELLED, ids=lambda m: type(m).__name__)
 @pytest.mark.parametrize("kind", LABELS)
+@pytest.mark.quick(every=4)
 def test_labels_of_each_kind_are_saved_and_loaded(mechanism, kind, seeded, tmp_path) -> None:
     release = labelled(mechanism, kind, seeded)
     release.save(tmp_path / "r.json")
@@ -248,6 +250,7 @@ MOST = 2**63 - 1
     ],
     ids=lambda labels: str(labels.type),
 )
+@pytest.mark.quick(every=3)
 def test_labels_of_every_type_are_saved_and_loaded(labels, seeded) -> None:
     counts = dh.LabelCounts.from_counts(labels, [10**6] * len(labels), max_labels=None, max_count=1)
     for mechanism in (LABELLED[3], dh.ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=1)):
@@ -372,6 +375,7 @@ def shape_of(counts):
 
 @pytest.mark.parametrize("data", universal_data())
 @pytest.mark.parametrize("make", UNIVERSAL.values(), ids=UNIVERSAL)
+@pytest.mark.quick(every=6)
 def test_universal_histograms_are_saved_and_loaded(data, make, seeded, tmp_path) -> None:
     counts = universal_data()[data]
     release = make(shape_of(counts)).release(counts, seeded(1))

@@ -116,6 +116,7 @@ def test_the_repr_shows_no_label() -> None:
 
 
 @given(readings)
+@pytest.mark.verify
 def test_what_is_saved_is_loaded(held: list[dict[str, int]]) -> None:
     times = [3 * i for i in range(len(held))]
     counts = RunningCounts(times, held)

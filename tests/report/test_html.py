@@ -84,6 +84,7 @@ def source(release: Release) -> str:
     return report_html(release)
 
 
+@pytest.mark.quick("[empty]")
 def test_stands_alone(source: str) -> None:
     page = Page(source)
     assert "://" not in source
@@ -163,6 +164,7 @@ def test_table_shows_both_ends() -> None:
     assert f"{release.total:,}" in text
 
 
+@pytest.mark.verify
 def test_public_parameters_are_named_as_such() -> None:
     assert "The parameter labels." in Page(report_html(releases.sorted_release())).text
     assert "The parameter" not in Page(report_html(releases.usual_release())).text

@@ -116,6 +116,7 @@ def test_a_value_that_files_cannot_hold_is_not_saved(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("registered_average")
 @pytest.mark.parametrize("value", [dh.Profile.from_counts([5, 3, 3]), RANGES])
+@pytest.mark.quick("[value1]")
 def test_a_mechanism_with_nothing_but_the_protocol_is_shown(value: Any) -> None:
     """Without `to_approx_dp`, `sensitivity` and `band`: rho-zCDP for one record."""
     release = Average().release(value)
@@ -128,6 +129,7 @@ def test_a_mechanism_with_nothing_but_the_protocol_is_shown(value: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", OTHERS)
+@pytest.mark.quick(every=2)
 def test_labels_and_streams_of_somebody_else_are_shown(kind: Any, tmp_path: Path) -> None:
     """By what the protocol states: guarantee, expected error, intervals, and the released rows."""
     mechanism = kind(epsilon="0.7")

@@ -106,6 +106,7 @@ def source(release: Release) -> str:
     return report_html(release)
 
 
+@pytest.mark.quick(every=5)
 def test_the_page_stands_alone(source: str) -> None:
     page = Page(source)
     assert "://" not in source
@@ -226,6 +227,7 @@ def test_figures_draw_the_threshold_and_the_intervals(release: Release, source: 
 
 
 @pytest.mark.filterwarnings("ignore:Glyph:UserWarning")  # the font has no letter for them
+@pytest.mark.quick(every=8)
 def test_the_plot_shows_counts_intervals_and_threshold(release: Release) -> None:
     if isinstance(release.mechanism, DiscoverLabels):
         with pytest.raises(ParameterError, match="labels alone"):
@@ -308,6 +310,7 @@ def test_the_noise_stays_within_the_interval(mechanism: ThresholdHistogram) -> N
     ],
     ids=lambda m: type(m).__name__,
 )
+@pytest.mark.quick(every=2)
 def test_chances_above_the_next_count_are_those_of_the_release(mechanism: object) -> None:
     """One label so far above the next count, many times."""
     size = 1500

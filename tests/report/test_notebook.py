@@ -87,6 +87,7 @@ def read(value: Any) -> tuple[str, list[str]]:
 
 
 @each
+@pytest.mark.quick(every=7)
 def test_a_card_is_html_that_loads_nothing(name) -> None:
     html = SHOWN[name]._repr_html_()
     _, tags = read(SHOWN[name])

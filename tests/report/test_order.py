@@ -31,6 +31,7 @@ def in_order(name: str, difference: int, seeded) -> float:
 
 @pytest.mark.parametrize("name", MECHANISMS)
 @pytest.mark.parametrize("difference", [1, 5])
+@pytest.mark.quick(every=6)
 def test_the_chance_is_that_of_the_noise(name: str, difference: int, seeded) -> None:
     stated = chance_in_order(MECHANISMS[name], difference)
     found = in_order(name, difference, seeded)

@@ -54,6 +54,7 @@ class Cells(HTMLParser):
             self.rows[-1][-1] += data
 
 
+@pytest.mark.quick(every=4)
 def test_the_table_of_the_page_is_the_plan(plan: dh.Plan) -> None:
     head, *rows = Cells(plan_html(plan)).rows
     assert len(head) == len(shown(plan))
@@ -61,6 +62,7 @@ def test_the_table_of_the_page_is_the_plan(plan: dh.Plan) -> None:
     assert [[text.replace("\u00a0", " ") for text in row] for row in rows] == expected
 
 
+@pytest.mark.quick(every=2)
 def test_the_charts_show_the_plan(plan: dh.Plan) -> None:
     page = plan_html(plan)
     assert page.count("<svg") == 2
@@ -78,6 +80,7 @@ def test_rounded_numbers_never_promise_more() -> None:
         )
 
 
+@pytest.mark.quick(every=2)
 def test_the_page_loads_nothing_and_needs_no_script(plan: dh.Plan) -> None:
     page = plan_html(plan)
     assert "<script" not in page
@@ -86,6 +89,7 @@ def test_the_page_loads_nothing_and_needs_no_script(plan: dh.Plan) -> None:
     assert "http" not in re.sub(r'http-equiv|"http://www\.w3\.org/[^"]*"', "", page)
 
 
+@pytest.mark.quick(every=2)
 def test_words_are_escaped(plan: dh.Plan) -> None:
     page = plan_html(plan)
     assert "<patient>" not in page
@@ -93,6 +97,7 @@ def test_words_are_escaped(plan: dh.Plan) -> None:
     assert "data: a &lt; b" in page
 
 
+@pytest.mark.quick(every=2)
 def test_the_page_states_condition_limits_and_checksum(plan: dh.Plan) -> None:
     page = unescape(plan_html(plan)).replace("\u00a0", " ")
     assert plan.digest in page

@@ -11,6 +11,7 @@ from tests.report import releases
 
 
 @pytest.mark.parametrize("make", releases.ALL.values(), ids=releases.ALL)
+@pytest.mark.quick(every=10)
 def test_axes_say_what_they_show(make: object) -> None:
     release = make()  # type: ignore[operator]
     axes = plot(release)

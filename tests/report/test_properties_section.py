@@ -33,6 +33,7 @@ def test_every_page_has_it(make) -> None:
         assert rests in text
 
 
+@pytest.mark.verify
 def test_its_numbers_are_those_of_the_functions() -> None:
     release = releases.usual_release()
     shown = {line.name: line for line in population(release).lines}

@@ -18,7 +18,7 @@ from tests.report.ranges_releases import ALL, HOURS, released
 from tests.report.test_html import Page
 
 
-@pytest.mark.quick("[one]", "[many]", "[hours]", "[hostile]")
+@pytest.mark.quick("[one]", "[many]", "[hours]", "[hostile]", every=4)
 @pytest.mark.parametrize("name", ALL)
 def test_the_plot_is_of_the_release(name: str) -> None:
     release = ALL[name]()

@@ -36,6 +36,7 @@ def source(release: Release) -> str:
     return report_html(release)
 
 
+@pytest.mark.quick(every=8)
 def test_the_page_stands_alone(source: str) -> None:
     page = Page(source)
     assert "://" not in source
@@ -116,6 +117,7 @@ def test_noise_on_what_lies_outside_has_the_stated_error() -> None:
 
 
 @pytest.mark.parametrize("mechanism", [AdaptiveTree, HierarchicalTree, LeafCounts])
+@pytest.mark.quick("[LeafCounts]")
 def test_intervals_of_quantiles_hold_them(mechanism: type) -> None:
     """At least as often as they say; and they are intervals, not the whole axis."""
     counts = bell(200, 20_000)

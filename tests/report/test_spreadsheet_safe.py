@@ -104,6 +104,7 @@ def test_tables_of_every_kind() -> None:
 
 
 @pytest.mark.parametrize("again", [[], ["--spreadsheet-safe"]])
+@pytest.mark.quick(every=2)
 def test_a_table_of_a_stream_is_replaced_in_either_form(
     again, tmp_path, monkeypatch, capsys
 ) -> None:

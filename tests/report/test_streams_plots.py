@@ -55,6 +55,7 @@ def test_the_labels_with_the_largest_last_counts_are_drawn() -> None:
 
 @pytest.mark.filterwarnings("ignore:Glyph:UserWarning")  # the font has no letter for them
 @pytest.mark.parametrize("name", ALL)
+@pytest.mark.quick(every=9)
 def test_the_plot_shows_lines_threshold_and_names(name: str) -> None:
     release = ALL[name]()
     axes = dh.plot(release)

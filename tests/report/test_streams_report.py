@@ -78,6 +78,7 @@ def source(release: Release) -> str:
     return report_html(release)
 
 
+@pytest.mark.quick(every=9)
 def test_the_page_stands_alone(source: str) -> None:
     page = Page(source)
     assert "://" not in source
@@ -237,6 +238,7 @@ def test_programs_are_told_guarantee_and_size() -> None:
     }
 
 
+@pytest.mark.quick(every=9)
 def test_a_loaded_release_is_shown_the_same(release: Release) -> None:
     loaded = Release.from_json(release.to_json())
     assert summary_text(loaded) == summary_text(release)

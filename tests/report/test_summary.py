@@ -12,6 +12,7 @@ from tests.report import releases
 
 
 @pytest.mark.parametrize("make", [*releases.ALL.values(), releases.hostile_release])
+@pytest.mark.quick(every=3)
 def test_fits_a_terminal_and_is_plain(make: object) -> None:
     text = summary_text(make())  # type: ignore[operator]
     assert max(len(line) for line in text.splitlines()) <= 78

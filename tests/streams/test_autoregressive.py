@@ -102,6 +102,7 @@ def check_distance(counter: AutoregressiveCounter, square: Fraction, horizon: in
 
 @pytest.mark.parametrize("horizon", HORIZONS)
 @pytest.mark.parametrize("square", SQUARES, ids=str)
+@pytest.mark.quick("[1-20]")
 def test_the_whole_distance_is_at_most_what_is_stated(square: Fraction, horizon: int) -> None:
     share = check_distance(autoregressive_counter(square, horizon), square, horizon)
     assert share > (0.5 if horizon > 1 else 0.3)  # and little is wasted
@@ -115,6 +116,7 @@ def test_the_distance_of_a_stream_is_that_of_its_mechanism() -> None:
 
 
 @pytest.mark.parametrize("most", [1, 5, 20])
+@pytest.mark.quick(every=3)
 def test_fewer_readings_cost_less_rounding(most: int) -> None:
     """The largest distance over any so many times, those with the largest shifts among them."""
     square, horizon = Fraction(3), 64
@@ -173,6 +175,7 @@ STEPS: dict[str, Callable[..., tuple[float, Fraction]]] = {
 @pytest.mark.parametrize(
     "bug", [weak_variance, unscaled_weights, weights_in_another_order, coarse_units]
 )
+@pytest.mark.quick(every=4)
 def test_planted_bugs_in_the_parts_are_caught(bug: Callable[..., AutoregressiveCounter]) -> None:
     square = Fraction(1, 2)
     with pytest.raises(ViolationError):
@@ -180,6 +183,7 @@ def test_planted_bugs_in_the_parts_are_caught(bug: Callable[..., AutoregressiveC
 
 
 @pytest.mark.parametrize("name", STEPS)
+@pytest.mark.quick(every=5)
 def test_planted_bugs_in_the_steps_are_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     transition(monkeypatch, STEPS[name])
     with pytest.raises(ViolationError):
@@ -218,6 +222,7 @@ def largest_deviation(
 
 
 @pytest.mark.parametrize("horizon", [7, 64, 1000])
+@pytest.mark.quick(every=3)
 def test_a_shift_of_whole_numbers_is_off_by_no_more_than_stated(horizon: int) -> None:
     counter = autoregressive_counter(Fraction(3), horizon)
     first, others = largest_deviation(counter, horizon, 3000)
@@ -345,6 +350,7 @@ def stated_and_used(
 )
 @pytest.mark.parametrize("epsilon", [Fraction(1, 20), Fraction(1)], ids=str)
 @pytest.mark.parametrize("method", ["toeplitz", "autoregressive"])
+@pytest.mark.quick(every=7)
 def test_all_times_at_which_a_stream_draws_noise_are_budgeted(
     method: Any,
     horizon: int,

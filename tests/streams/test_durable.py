@@ -112,7 +112,7 @@ def test_what_is_written_step_by_step_is_the_whole_state(tmp_path: Path, method:
         windows=40,
         max_events_per_user=5,
     ) as stream:
-        for i in range(60):
+        for i in range(24):
             for _ in range(rng.integers(1, 30)):
                 stream.update(
                     {f"l{k}" for k in rng.integers(0, 400, 3)}, user=int(rng.integers(0, 200))

@@ -135,6 +135,7 @@ texts = st.sampled_from(["", "a", "A", "é", "e\u0301", "a ", "7", "NULL", "nan"
 @every_engine
 @settings(max_examples=8, deadline=None)
 @given(rows=st.lists(st.none() | texts))
+@pytest.mark.quick(every=4)
 def test_a_row_is_an_event(make: Make, rows: list[str | None]) -> None:
     expected = [set() if label is None else {label} for label in rows]
     assert sets(read_events(make(table_of(x=[None] * len(rows), label=rows)))) == expected
@@ -143,12 +144,13 @@ def test_a_row_is_an_event(make: Make, rows: list[str | None]) -> None:
 @every_engine
 @settings(max_examples=8, deadline=None)
 @given(rows=st.lists(st.none() | st.lists(texts, max_size=3)))
+@pytest.mark.quick(every=3)
 def test_a_list_is_an_event(make: Make, rows: list[list[str] | None]) -> None:
     events = read_events(make(table_of(lists=rows)), label="lists")
     assert sets(events) == [set(row or []) for row in rows]
 
 
-@pytest.mark.quick("[pandas]", "[polars", "[arrow", "[duckdb")
+@pytest.mark.quick("[pandas]", "[polars", "[arrow", "[duckdb", every=5)
 @every_engine
 @settings(max_examples=8, deadline=None)
 @given(runs=st.lists(st.tuples(st.lists(st.none() | texts, min_size=1), st.integers(0, 2))))
@@ -346,6 +348,7 @@ def users_of(column: Any, **options: Any) -> list[bytes | None]:
     ],
     ids=lambda value: str(value) if isinstance(value, list) else "",
 )
+@pytest.mark.quick(every=7)
 def test_a_user_has_the_same_bytes_everywhere(values: list[Any], kinds: Any) -> None:
     single = [one_event([], value).users[0] for value in values]
     for kind in kinds:
@@ -670,6 +673,7 @@ def keep_last_more_often(events: Events, most: int, source: Any) -> Events:
 @pytest.mark.parametrize(
     ("rule", "right"), [(cut, True), (keep_first, False), (keep_last_more_often, False)]
 )
+@pytest.mark.quick(every=3)
 def test_each_choice_is_as_likely(rule: Any, right: bool, seeded: Any) -> None:
     """Seeded; a right cut fails at level 1e-6 (see goodness.py)."""
     events = read_events([list("abcd")] * 20_000)
@@ -683,6 +687,7 @@ def one_choice_a_batch(events: Events, most: int, source: Any) -> Events:
 
 
 @pytest.mark.parametrize(("rule", "right"), [(cut, True), (one_choice_a_batch, False)])
+@pytest.mark.quick(every=2)
 def test_the_choices_of_two_events_are_independent(rule: Any, right: bool, seeded: Any) -> None:
     """Each alone is even whatever the rule; both together are so only if they are independent."""
     events, draw = read_events([list("abcd")] * 2), seeded(8)

@@ -85,6 +85,7 @@ def a_stream(kind: str, **parameters: Any) -> dh.ContinualHistogram:
 
 
 @pytest.mark.parametrize("kind", LABEL_TYPES)
+@pytest.mark.quick(every=4)
 def test_a_stream_counts_saves_and_releases_them(kind: Any, tmp_path: Path, seeded: Any) -> None:
     one, other = VALUES[kind][-1], VALUES[kind][0]
     stream, source = a_stream(kind, max_labels=2), seeded(1)

@@ -239,6 +239,7 @@ BUGS = [
 
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.__name__)
 @pytest.mark.parametrize("counter", COUNTERS[1:], ids=["autoregressive", "toeplitz", "binary"])
+@pytest.mark.quick(every=6)
 def test_planted_bugs_are_caught(
     counter: Counter, bug: Callable[..., None], seeded: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -60,6 +60,7 @@ def test_paths_of_thousands_of_labels_are_read_back(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("rows", [1, 2])
+@pytest.mark.quick(every=2)
 def test_thousands_of_times_are_read_back(rows: int, tmp_path: Path) -> None:
     """Readings cross the end of a row of times, step by step."""
     path, end = tmp_path / "s.state", rows * TIMES_A_ROW

@@ -293,6 +293,7 @@ def without_privileges() -> None:
         ("create", {"f/state": None, "f": 0o000}, "could not write .*: Permission denied"),
     ],
 )
+@pytest.mark.quick(every=6)
 def test_what_permissions_forbid_is_said(action, modes, said, tmp_path: Path) -> None:
     """And nothing is changed. Also where the tests are run by a superuser."""
     (tmp_path / "f").mkdir()
@@ -633,6 +634,7 @@ def test_a_state_renamed_or_removed_in_use_takes_no_more_commits(state, tmp_path
         "PRAGMA journal_mode = WAL",
     ],
 )
+@pytest.mark.quick(every=7)
 def test_an_edited_state_is_refused(statement, state) -> None:
     edit(state, statement)
     with pytest.raises(StateError, match=r"damaged|not the state of a stream") as caught:

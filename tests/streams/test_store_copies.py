@@ -88,6 +88,7 @@ def test_a_copy_is_refused_wherever_it_is(path: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("way", WRITTEN_BACK)
+@pytest.mark.quick(every=3)
 def test_an_older_content_written_back_is_refused(way: str, path: Path) -> None:
     backup, restore = WRITTEN_BACK[way]
     written(path, b"1")
@@ -190,6 +191,7 @@ def test_the_note_never_runs_ahead_of_the_content(path: Path, monkeypatch) -> No
         "ln s t; rm s; mv t s",
     ],
 )
+@pytest.mark.quick(every=3)
 def test_what_changes_nothing_is_accepted(command: str, path: Path) -> None:
     written(path, b"1")
     run(command, path)

@@ -259,6 +259,7 @@ def test_a_long_horizon_needs_the_binary_method_or_a_larger_epsilon() -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
+@pytest.mark.quick(every=3)
 def test_a_saved_stream_goes_on_in_one_place_only(
     method: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -222,6 +222,7 @@ def check_distance(counter: ToeplitzCounter, square: Fraction, horizon: int) -> 
 
 @pytest.mark.parametrize("horizon", HORIZONS)
 @pytest.mark.parametrize("square", SQUARES, ids=str)
+@pytest.mark.quick(every=6)
 def test_the_whole_distance_is_at_most_what_is_stated(square: Fraction, horizon: int) -> None:
     share = check_distance(toeplitz_counter(square, horizon), square, horizon)
     assert share > 0.9  # and little is wasted
@@ -399,6 +400,7 @@ def test_the_mean_and_the_largest_variance_are_those_that_were_asked_for() -> No
 
 
 @pytest.mark.parametrize("horizon", [*range(1, 40), 100, 1000, *(2**k for k in range(8, 25, 2))])
+@pytest.mark.quick(every=3)
 def test_neither_is_above_that_of_stationary_parts(horizon: int) -> None:
     mean, largest = mean_and_largest(horizon)
     assert mean <= largest <= float(design(horizon).cost) * (1 + 1e-9)

@@ -94,6 +94,7 @@ def check(count: Count, most: int, length: int, *, exactly: bool = True) -> None
 
 
 @pytest.mark.parametrize("most", [1, 2, 3])
+@pytest.mark.quick("[1]")
 def test_the_first_events_of_a_user_count_whatever_is_in_them(most: int) -> None:
     check(right_count, most, 4)
 
@@ -157,6 +158,7 @@ BUGS: list[Count] = [
 
 
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.__name__)
+@pytest.mark.quick(every=3)
 def test_planted_bugs_are_caught(bug: Count) -> None:
     with pytest.raises(ViolationError):
         check(bug, 2, 4)

@@ -75,11 +75,13 @@ def differing_steps(method: Any, parameters: dict[str, Any]) -> int:
 
 @pytest.mark.parametrize("method", ["toeplitz", "autoregressive", "binary"])
 @pytest.mark.parametrize("parameters", SETTINGS, ids=str)
+@pytest.mark.quick(every=6)
 def test_each_step_writes_all_that_it_changes(method: Any, parameters: dict[str, Any]) -> None:
     assert differing_steps(method, parameters) == 0
 
 
 @pytest.mark.parametrize("kind", ["noise", "times", "label", "clock", "user", "reading", "mark"])
+@pytest.mark.quick(every=4)
 def test_rows_that_are_left_out_are_noticed(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every third time only, so that a later step writes most of them."""
     calls = []

@@ -107,7 +107,7 @@ def tried_in_two_chunks(index: int) -> None:
             eval(call, {"dh": dh, "frame": frame})  # noqa: S307
 
 
-@pytest.mark.quick("1000000000", "7")
+@pytest.mark.quick("1000000000", "7", every=3)
 @pytest.mark.parametrize("index", [10**9, -(10**9), 1, 7, -1])
 def test_chunks_are_validated_before_they_are_joined(index: int) -> None:
     """Arrow joins dictionaries by reading through the indices, wherever they point."""

@@ -74,6 +74,7 @@ NUMBERS = [
 @pytest.mark.parametrize(
     ("values", "edges"), [case[1:] for case in NUMBERS], ids=[case[0] for case in NUMBERS]
 )
+@pytest.mark.quick(every=4)
 def test_numbers(engine: Engine, values: pa.Array, edges: list[Any], tmp_path: Path) -> None:
     check(engine, tmp_path, values, edges)
 
@@ -230,6 +231,7 @@ def test_five_axes(tmp_path: Path) -> None:
 
 @every_engine
 @pytest.mark.parametrize("name", ["a.b", 'a"b', "größe", "*", "^.*$", "c1", "slot"])
+@pytest.mark.quick(every=3)
 def test_names_of_columns(engine: Engine, name: str, tmp_path: Path) -> None:
     frame = engine.make(pa.table({"c0": [9, 9, 9], name: [0, 1, 1]}), tmp_path)
     assert bin_counts(frame, column=name, edges=[0, 1, 2]).counts.tolist() == [1, 2]

@@ -47,6 +47,7 @@ def binned(frame: Any, **options: Any) -> Any:
 
 @every_engine
 @pytest.mark.parametrize("most", [1, 4, 5000])
+@pytest.mark.quick("[1-pyarrow]")
 def test_the_counts_are_those_of_plain_python(engine: Engine, most: int, tmp_path: Path) -> None:
     rows = some_counted_rows(most)
     frame = engine.make(counted_table(rows), tmp_path)
@@ -55,6 +56,7 @@ def test_the_counts_are_those_of_plain_python(engine: Engine, most: int, tmp_pat
 
 
 @every_engine
+@pytest.mark.quick(every=3)
 def test_without_users_rows_are_added_up_and_never_wrap(engine: Engine, tmp_path: Path) -> None:
     rows: CountedRows = [("u", 0, 3), ("u", 1, 4), ("v", 2, 0), ("v", None, 9)]
     rows += [("v", 5, LARGEST)] * 3
@@ -64,6 +66,7 @@ def test_without_users_rows_are_added_up_and_never_wrap(engine: Engine, tmp_path
 
 
 @every_engine
+@pytest.mark.quick(every=8)
 def test_counts_that_are_no_counts_are_refused(engine: Engine, tmp_path: Path) -> None:
     for number, (count, said) in enumerate([(-NUMBER, "'n'"), (LARGEST + NUMBER, "'n'")]):
         (tmp_path / str(number)).mkdir()
@@ -190,6 +193,7 @@ CORRECT = terms._share_records
 
 
 @pytest.mark.parametrize("wrong", [of_each_term, of_each_row, one_too_many])
+@pytest.mark.quick(every=3)
 def test_a_planted_bug_is_noticed(wrong: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(terms, "_share_records", wrong)
     assert False in changes_of_users(97)

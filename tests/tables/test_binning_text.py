@@ -53,6 +53,7 @@ def test_fields_that_are_read(text: str, edges: list[Any], slot: int, tmp_path: 
     "text",
     [SENTINEL, "0x1F", "1_000", "1e", "--5", "++5", "NA", '""', "1 2", "١", "1,5", "1e99999", "."],
 )
+@pytest.mark.quick(every=3)
 def test_fields_that_are_no_numbers(text: str, tmp_path: Path) -> None:
     quoted = f'"{text}"' if "," in text else text
     path = written(tmp_path, "t.csv", f"id,x\n1,{quoted}\n2,{NUMBER}\n".encode())

@@ -45,6 +45,7 @@ def binned(frame: Any, most: int = 2, **options: Any) -> Any:
 
 @every_engine
 @pytest.mark.parametrize("most", [1, 4])
+@pytest.mark.quick(every=4)
 def test_the_counts_are_those_of_plain_python(engine: Engine, most: int, tmp_path: Path) -> None:
     rows = some_rows(most)
     frame = engine.make(table_of(rows), tmp_path)
@@ -60,6 +61,7 @@ def test_users_of_an_integer_type(engine: Engine, tmp_path: Path) -> None:
 
 
 @every_engine
+@pytest.mark.quick(every=4)
 def test_users_keep_so_many_rows_and_no_fewer(engine: Engine, tmp_path: Path) -> None:
     """Users of 1 to 6 rows, whose rows are in bins, or in none at all."""
     cases: list[list[int | None]] = [[1, 3], [-1, 12, None], [None], [1, -1, 3, 12, None]]

@@ -58,6 +58,7 @@ def change(without: list[int], with_user: list[int]) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("most", [1, 2])
+@pytest.mark.quick(every=2)
 def test_a_user_adds_no_more_than_the_bound_in_plain_python(most: int) -> None:
     """All pairs, each under a key of its own; that engines do the same is tested elsewhere."""
     largest = 0
@@ -72,7 +73,7 @@ def test_a_user_adds_no_more_than_the_bound_in_plain_python(most: int) -> None:
     assert largest == most
 
 
-@pytest.mark.quick("pyarrow", "duckdb", "[polars]")
+@pytest.mark.quick("pyarrow", "duckdb", "[polars]", every=3)
 @every_engine
 def test_a_user_adds_no_more_than_the_bound(engine: Engine, tmp_path: Path) -> None:
     """And changes no row of others: they are in the first bin and below, this user is not."""
@@ -173,7 +174,7 @@ BEYOND_WRONGLY: dict[str, Any] = {
 }
 
 
-@pytest.mark.quick("one too many")
+@pytest.mark.quick("one too many", every=2)
 @pytest.mark.parametrize("module", [user_records, smallest], ids=["held", "streamed"])
 @pytest.mark.parametrize("wrong", BEYOND_WRONGLY)
 def test_a_planted_bug_in_memory_is_noticed(

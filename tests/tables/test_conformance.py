@@ -65,6 +65,7 @@ def whole(values: list[int | None], kind: pa.DataType | None = None) -> pa.Array
         | labels
     )
 )
+@pytest.mark.quick(every=10)
 def test_records_are_counted_as_python_counts_them(backend: Backend, rows: list[str]) -> None:
     with tempfile.TemporaryDirectory(dir=Path(tempfile.gettempdir()).parent) as folder:
         frame = backend.make(pa.table({"label": text(rows)}), Path(folder))
@@ -72,7 +73,7 @@ def test_records_are_counted_as_python_counts_them(backend: Backend, rows: list[
     assert_pairs(result, pairs_of(Counter(rows).values()))
 
 
-@pytest.mark.quick("[pandas]", "[polars]", "[pyarrow]", "[duckdb]", "[csv]")
+@pytest.mark.quick("[pandas]", "[polars]", "[pyarrow]", "[duckdb]", "[csv]", every=5)
 @every_backend
 @settings(max_examples=8, deadline=None)
 @given(
@@ -98,6 +99,7 @@ def test_a_profile_is_merged_and_sorted(backend: Backend, tmp_path: Path) -> Non
 
 
 @every_backend
+@pytest.mark.quick(every=4)
 def test_empty_tables_are_valid(backend: Backend, tmp_path: Path) -> None:
     table = pa.table({"label": text([]), "count": whole([]), "prevalence": whole([])})
     frame = backend.make(table, tmp_path)
@@ -144,6 +146,7 @@ def test_labels_of_other_types(backend: Backend, values: pa.Array, tmp_path: Pat
 
 
 @every_backend
+@pytest.mark.quick(every=2)
 def test_a_missing_label_is_refused(backend: Backend, tmp_path: Path) -> None:
     table = pa.table({"term": text([SENTINEL, None, SENTINEL]), "n": whole([1, NUMBER, 2])})
     frame = backend.make(table, tmp_path)
@@ -154,6 +157,7 @@ def test_a_missing_label_is_refused(backend: Backend, tmp_path: Path) -> None:
 
 
 @needing("missing-counts")
+@pytest.mark.quick(every=3)
 def test_a_missing_count_is_refused(backend: Backend, tmp_path: Path) -> None:
     table = pa.table({"term": text([SENTINEL, "b"]), "n": whole([None, NUMBER])})
     with refused(DataError, "'n'", "drop them"):
@@ -166,6 +170,7 @@ def test_a_missing_count_is_refused(backend: Backend, tmp_path: Path) -> None:
 
 @every_backend
 @pytest.mark.parametrize("kind", [pa.int32(), pa.int64()], ids=str)
+@pytest.mark.quick(every=3)
 def test_a_negative_count_is_refused(backend: Backend, kind: pa.DataType, tmp_path: Path) -> None:
     table = pa.table({"term": text([SENTINEL, SENTINEL]), "n": whole([-NUMBER, NUMBER + 7], kind)})
     with refused(DataError, "'n'"):
@@ -174,6 +179,7 @@ def test_a_negative_count_is_refused(backend: Backend, kind: pa.DataType, tmp_pa
 
 @every_backend
 @pytest.mark.parametrize("column", ["count", "prevalence"])
+@pytest.mark.quick(every=3)
 def test_a_negative_profile_is_refused(backend: Backend, column: str, tmp_path: Path) -> None:
     values = {"count": [NUMBER, 2], "prevalence": [1, 2], column: [-NUMBER, 2]}
     table = pa.table({name: whole(column) for name, column in values.items()})
@@ -182,6 +188,7 @@ def test_a_negative_profile_is_refused(backend: Backend, column: str, tmp_path: 
 
 
 @every_backend
+@pytest.mark.quick(every=3)
 def test_a_count_of_zero_in_a_profile_is_refused(backend: Backend, tmp_path: Path) -> None:
     table = pa.table({"count": whole([0, 3]), "prevalence": whole([NUMBER, 1])})
     with refused(DataError, "'count'", "at least 1"):
@@ -189,6 +196,7 @@ def test_a_count_of_zero_in_a_profile_is_refused(backend: Backend, tmp_path: Pat
 
 
 @every_backend
+@pytest.mark.quick(every=5)
 def test_the_largest_count(backend: Backend, tmp_path: Path) -> None:
     below = pa.table({"term": text(["a", "b"]), "n": whole([LARGEST, 0])})
     assert_pairs(
@@ -214,6 +222,7 @@ def test_counts_of_type_uint64(backend: Backend, tmp_path: Path) -> None:
 
 
 @every_backend
+@pytest.mark.quick(every=3)
 def test_narrow_sums_do_not_wrap(backend: Backend, tmp_path: Path) -> None:
     table = pa.table({"term": text(["a"] * 300), "n": whole([127] * 300, pa.int8())})
     result = tables.sum_counts(backend.make(table, tmp_path), label="term", count="n")
@@ -222,6 +231,7 @@ def test_narrow_sums_do_not_wrap(backend: Backend, tmp_path: Path) -> None:
 
 @every_backend
 @pytest.mark.parametrize("rows", [2, 4, 5, 8])
+@pytest.mark.quick(every=7)
 def test_wrapping_sums_are_refused(backend: Backend, rows: int, tmp_path: Path) -> None:
     # 4 and 8 times 2**62 - 1 wrap to small numbers that look sound.
     table = pa.table({"term": text([SENTINEL] * rows), "n": whole([LARGEST] * rows)})
@@ -231,6 +241,7 @@ def test_wrapping_sums_are_refused(backend: Backend, rows: int, tmp_path: Path) 
 
 @every_backend
 @pytest.mark.parametrize("more", [0, 1])
+@pytest.mark.quick(every=4)
 def test_neighbours_straddling_the_largest_sum(backend: Backend, more: int, tmp_path: Path) -> None:
     table = pa.table({"term": text(["a", "a"]), "n": whole([2**61, 2**61 - 1 + more])})
     frame = backend.make(table, tmp_path)
@@ -243,6 +254,7 @@ def test_neighbours_straddling_the_largest_sum(backend: Backend, more: int, tmp_
 
 @every_backend
 @pytest.mark.parametrize("more", [0, 1])
+@pytest.mark.quick(every=3)
 def test_neighbours_straddling_the_largest_total(
     backend: Backend, more: int, tmp_path: Path
 ) -> None:
@@ -295,6 +307,7 @@ def test_labels_that_are_none_are_refused(
     ids=["float", "boolean", "text", "date"],
 )
 @pytest.mark.parametrize("rows", [0, 2])
+@pytest.mark.quick(every=4)
 def test_counts_that_are_none_are_refused(
     backend: Backend, values: pa.Array, rows: int, tmp_path: Path
 ) -> None:
@@ -309,6 +322,7 @@ def test_counts_that_are_none_are_refused(
 
 
 @every_backend
+@pytest.mark.quick(every=2)
 def test_every_table_has_progress(backend: Backend, tmp_path: Path) -> None:
     seen: list[float] = []
     frame = backend.make(pa.table({"label": text(["a"])}), tmp_path)

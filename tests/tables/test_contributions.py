@@ -92,6 +92,7 @@ def test_users_of_an_integer_type_and_rows_that_count_one(engine: Engine, tmp_pa
 
 
 @every_engine
+@pytest.mark.quick(every=4)
 def test_without_a_user_each_row_is_one(engine: Engine, tmp_path: Path) -> None:
     frame = engine.make(table_of([("u", "a", 5), ("u", "a", 1), ("v", "b", 0)]), tmp_path)
     counts = count(frame, user=None)
@@ -118,6 +119,7 @@ def test_counts_that_would_wrap_stop_at_the_largest(engine: Engine, tmp_path: Pa
 
 @pytest.mark.parametrize("max_labels", [1, 3, None])
 @pytest.mark.parametrize("named", [{}, {"count": "n"}], ids=["rows", "counts"])
+@pytest.mark.quick("[counts-1]")
 def test_pairs_without_sums_are_those_with_sums(
     max_labels: int | None, named: dict[str, str]
 ) -> None:
@@ -173,6 +175,7 @@ def choices_of(counts: dict[str, int]) -> list[tuple[str, ...]]:
 
 
 @every_engine
+@pytest.mark.quick(every=4)
 def test_labels_are_kept_evenly_and_independently(engine: Engine, tmp_path: Path) -> None:
     counts = count(engine.make(table_of(FOUR), tmp_path), KEYS[1], max_labels=2)
     choices = choices_of(as_dict(counts))
@@ -313,6 +316,7 @@ def sound(rows: Rows, max_labels: int, max_count: int, run: int) -> dict[str, in
 
 
 @pytest.mark.parametrize("wrong", [after_counting, by_a_stream, count_by_row, another_key])
+@pytest.mark.quick(every=2)
 def test_a_planted_bug_is_noticed(wrong: Bounding) -> None:
     # A few worlds are enough, and the stream is slow on many users.
     few = WORLDS[::8]
@@ -423,6 +427,7 @@ GAPS: Rows = [("u", "a", 1), (None, "a", 1), (None, "a", 1), ("u", None, 1), (No
 
 
 @every_engine
+@pytest.mark.quick("[pyarrow]")
 def test_missing_users_and_labels_are_refused(engine: Engine, tmp_path: Path) -> None:
     rows: Rows = [(SENTINEL, SENTINEL, 1), (None, SENTINEL, 1)]
     (tmp_path / "label").mkdir()
@@ -435,6 +440,7 @@ def test_missing_users_and_labels_are_refused(engine: Engine, tmp_path: Path) ->
 
 @every_engine
 @pytest.mark.parametrize(("null_users", "expected"), [("drop", 1), ("separate", 3)])
+@pytest.mark.quick(every=4)
 def test_missing_users_and_labels_as_chosen(
     engine: Engine, null_users: str, expected: int, tmp_path: Path
 ) -> None:
@@ -669,6 +675,7 @@ def kept_records(rows: Rows, most: int, key: str, engine: Engine) -> tuple[list[
 
 @every_engine
 @pytest.mark.parametrize("most", [1, 4])
+@pytest.mark.quick(every=6)
 def test_records_kept_are_those_of_plain_python(engine: Engine, most: int, tmp_path: Path) -> None:
     rows = some_rows(3, 120)
     frame = engine.make(table_of(rows), tmp_path)
@@ -679,6 +686,7 @@ def test_records_kept_are_those_of_plain_python(engine: Engine, most: int, tmp_p
 
 
 @every_engine
+@pytest.mark.quick(every=4)
 def test_records_are_kept_evenly(engine: Engine, tmp_path: Path) -> None:
     # Two of five rows, three of one label and two of another: one of each in 6 of 10 cases.
     rows: Rows = [(f"u{i}", f"{i}-{letter}", 1) for i in range(2000) for letter in "aaabb"]
@@ -691,7 +699,7 @@ def test_records_are_kept_evenly(engine: Engine, tmp_path: Path) -> None:
     assert abs(prevalences[0] / 2 - 1200) < 5 * np.sqrt(2000 * 0.6 * 0.4)
 
 
-@pytest.mark.quick("[1-pyarrow]", "[1-duckdb]", "[1-csv]")
+@pytest.mark.quick("[1-pyarrow]", "[1-duckdb]", "[1-csv]", every=3)
 @every_engine
 @pytest.mark.parametrize("most", [1, 2])
 def test_a_user_changes_no_more_records_than_the_bound(
@@ -718,6 +726,7 @@ def test_a_user_changes_no_more_records_than_the_bound(
 
 
 @pytest.mark.parametrize("most", [1, 2])
+@pytest.mark.quick(every=2)
 def test_that_bound_in_plain_python_over_all_small_tables(most: int) -> None:
     hash_texts(text for user, label, _ in WITH for text in (user, label))
     farthest = 0

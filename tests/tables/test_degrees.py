@@ -59,7 +59,7 @@ def plain(frame: object, **options: Any) -> tuple[list[int], list[int]]:
 nodes = st.sampled_from(["", "a", "A", " a", "b", "007", "7", "NULL", 'q"q', "x,\ty", "1\n2", "é"])
 
 
-@pytest.mark.quick("[pyarrow]", "[duckdb]")
+@pytest.mark.quick("[pyarrow]", "[duckdb]", every=2)
 @every_backend
 @settings(max_examples=8, deadline=None)
 @given(edges=st.lists(st.tuples(nodes, nodes), max_size=30))
@@ -78,6 +78,7 @@ PARTICULAR = [("a", "b"), ("a", "b"), ("b", "a"), ("c", "c"), ("c", "c"), ("d", 
 
 
 @every_backend
+@pytest.mark.quick(every=4)
 def test_loops_and_repeated_edges(backend: Backend, tmp_path: Path) -> None:
     frame = backend.make(table_of(PARTICULAR), tmp_path)
     assert_pairs(counted(frame), ([1, 3, 4], [1, 1, 2]))  # d; b; a and c

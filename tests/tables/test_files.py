@@ -64,6 +64,7 @@ PROFILE = b"count,prevalence\n3,1\n8,2\n"
         ("merged.csv", b"count,prevalence\n8,1\n3,1\n8,1\n5,0\n0,0\n"),
     ],
 )
+@pytest.mark.quick(every=8)
 def test_profiles_are_read(name: str, content: bytes, tmp_path: Path) -> None:
     path = written(tmp_path, name, content)
     assert profile(path) == ([3, 8], [1, 2])
@@ -111,6 +112,7 @@ def test_labels_are_compared_exactly(
     ],
 )
 @pytest.mark.parametrize("folder", ["plain", "[x]*/year=2020"])
+@pytest.mark.quick(every=5)
 def test_a_file_name_is_no_pattern(name: str, folder: str, tmp_path: Path) -> None:
     (tmp_path / folder).mkdir(parents=True)
     path = written(tmp_path / folder, name, b"label\na\n")
@@ -264,6 +266,7 @@ def test_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
         SENTINEL,
     ],
 )
+@pytest.mark.quick(every=5)
 def test_counts_in_text_are_decimal_digits(text: str, tmp_path: Path) -> None:
     path = written(tmp_path, "t.csv", f"label,n\n{SENTINEL},{NUMBER}\nb,{text}\n".encode())
     with refused(DataError, "'n'", "decimal digits"):
@@ -317,6 +320,7 @@ def test_no_field_of_a_first_line_is_shown(line: bytes, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("delimiter", "called"), [(";", "semicolons"), ("\t", "tabs"), ("|", "vertical bars")]
 )
+@pytest.mark.quick(every=3)
 def test_another_delimiter_is_named_and_can_be_given(
     delimiter: str, called: str, tmp_path: Path
 ) -> None:
@@ -367,6 +371,7 @@ def test_a_field_of_several_lines_is_accepted_wherever_it_stands(
 )
 @pytest.mark.parametrize("rest", [b"", b"b,1\n", b'"b",1\n', b'b,"\n"\n"c",2\n'], ids=repr)
 @pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.csv.zst"])
+@pytest.mark.quick(every=7)
 def test_a_quote_that_is_out_of_place_is_refused(
     record: bytes, rest: bytes, name: str, tmp_path: Path
 ) -> None:
@@ -418,6 +423,7 @@ def large_parquet(path: Path, rows: int, labels: str) -> None:
 
 
 @pytest.mark.parametrize(("memory", "expected"), [(50, "spills"), (5, "fails")])
+@pytest.mark.quick("[5-fails]")
 def test_more_labels_than_memory(
     memory: int, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -472,7 +478,7 @@ def test_what_is_neither_table_nor_path(read: Callable[[object], object]) -> Non
             read(frame)
 
 
-@pytest.mark.quick("[t.csv-")
+@pytest.mark.quick("[t.csv-", every=2)
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"])
 @pytest.mark.parametrize("name", ["t.csv", "t.csv.gz"])
 def test_where_an_empty_line_stands_does_not_matter(name: str, end: bytes, tmp_path: Path) -> None:

@@ -60,6 +60,7 @@ UNKNOWN = [np.datetime64("2020-01-01"), np.timedelta64(5, "s"), 1.5, (1,)]
 
 @pytest.mark.parametrize("one", [*KNOWN, *UNKNOWN], ids=repr)
 @pytest.mark.parametrize("other", [*KNOWN, *UNKNOWN], ids=repr)
+@pytest.mark.quick(every=7)
 def test_objects_of_two_types_are_judged_one_by_one(one: Any, other: Any) -> None:
     """Whether two are one label, and whether they are accepted, must not hang on a third row."""
     for values in ([one, other], [one] * 200 + [other]):

@@ -60,7 +60,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     return str(request.param)
 
 
-@pytest.mark.quick("[table-", "-text]")
+@pytest.mark.quick("[table-", "-text]", every=10)
 @pytest.mark.parametrize("kind", VALUES)
 @pytest.mark.parametrize("source", ["table", "file"])
 def test_all_ways_keep_the_same(kind: str, source: str, tmp_path: Path) -> None:
@@ -106,6 +106,7 @@ def test_the_order_of_rows_does_not_matter(way: str) -> None:
 
 
 @pytest.mark.parametrize("most", [1, 2])
+@pytest.mark.quick("[arrays-2]", "[window-1]")
 def test_a_user_changes_no_more_than_the_bounds(way: str, most: int) -> None:
     """The pairs of tables of `test_contributions`."""
     tables = [
@@ -127,6 +128,7 @@ def test_neighbors_that_are_bounded_in_two_ways(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("numbers", ["0", "hash(term) % 3"])
+@pytest.mark.quick("[arrays-0]", "[window-0]")
 def test_of_equal_ranks_no_more_are_kept_than_the_bound(
     way: str, numbers: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -251,6 +253,7 @@ def test_more_rows_than_fit_take_turns() -> None:
 @pytest.mark.parametrize("stored", [pa.string(), pa.binary()])
 @pytest.mark.parametrize("source", ["table", "lazy"])
 @pytest.mark.parametrize("column", ["who", "term"])
+@pytest.mark.quick(every=3)
 def test_a_few_rows_of_long_text_are_not_converted(
     column: str, source: str, stored: pa.DataType, monkeypatch: pytest.MonkeyPatch
 ) -> None:

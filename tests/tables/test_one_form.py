@@ -109,6 +109,7 @@ ALIKE = [
 
 
 @pytest.mark.parametrize("first", NODES)
+@pytest.mark.quick(every=9)
 def test_columns_are_compared_if_their_types_have_one_form(first: str) -> None:
     """An edge between two nodes, which are one if their values are compared, or refused."""
     for second in NODES:
@@ -126,6 +127,7 @@ def test_columns_are_compared_if_their_types_have_one_form(first: str) -> None:
 @pytest.mark.parametrize(
     ("first", "second"), list(itertools.product(["large text", "text", "categories"], repeat=2))
 )
+@pytest.mark.quick(every=3)
 def test_parts_have_labels_of_one_form(first: str, second: str) -> None:
     given: dict[str, Any] = {"label": "x", "user": "n", "max_labels": 1, "parts": 2}
     parts = []

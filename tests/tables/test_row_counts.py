@@ -53,6 +53,7 @@ def error_of(frame: object) -> type[Exception]:
 
 @pytest.mark.parametrize("read", BY_ROWS.values(), ids=BY_ROWS)
 @pytest.mark.parametrize("backend", BACKENDS, ids=lambda backend: backend.name)
+@pytest.mark.quick(every=7)
 def test_an_engine_that_reads_other_numbers_of_rows_is_noticed(
     backend: Backend, read: Read, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -131,6 +132,7 @@ NULLS = pa.table(
 
 
 @pytest.mark.parametrize("backend", BACKENDS, ids=lambda backend: backend.name)
+@pytest.mark.quick(every=3)
 def test_rows_left_out_by_a_query_are_read(backend: Backend, tmp_path: Path) -> None:
     """Not by the scan, whose rows could then not be compared with those of the file."""
     frame = backend.make(NULLS, tmp_path)
@@ -151,6 +153,7 @@ PROFILES = ["", "{}", "[1, {}]", '{"result": "error"}', '{"children": [{"type": 
 
 
 @pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.quick(every=5)
 def test_a_profile_that_is_not_known_costs_no_result(
     profile: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

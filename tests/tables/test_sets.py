@@ -37,6 +37,7 @@ def as_lists(held: Sets) -> list[list[Any]]:
 
 @every_engine
 @pytest.mark.parametrize(("seed", "max_labels"), [(0, 2), (1, 1), (2, 5), (3, None)])
+@pytest.mark.quick(every=6)
 def test_the_sets_are_those_of_plain_python(
     engine: Engine, seed: int, max_labels: int | None, tmp_path: Path
 ) -> None:
@@ -59,6 +60,7 @@ def test_the_sets_are_those_of_plain_python(
 
 
 @every_engine
+@pytest.mark.quick(every=4)
 def test_rows_without_a_user(engine: Engine, tmp_path: Path) -> None:
     table = pa.table(
         {

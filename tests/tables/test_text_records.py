@@ -151,6 +151,7 @@ def test_files_have_the_records_of_a_plain_reader(seed: int, tmp_path: Path) -> 
     ],
 )
 @pytest.mark.parametrize("rows", [0, 5, 300_000])
+@pytest.mark.quick(every=5)
 def test_a_wrong_record_is_named_by_its_line(
     record: bytes, fault: str, rows: int, tmp_path: Path
 ) -> None:
@@ -205,6 +206,7 @@ READERS: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.csv.zst"])
+@pytest.mark.quick(every=3)
 def test_no_record_is_longer_than_two_million_bytes(name: str, tmp_path: Path) -> None:
     """The reproduction: every record is counted, or the long one is refused, by one rule."""
     pack = {"gz": gzipped, "zst": zstd}.get(name.rsplit(".")[-1], bytes)

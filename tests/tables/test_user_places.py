@@ -57,6 +57,7 @@ def dropped_of(parts: UserParts[Pairs], most: int) -> list[WordArray]:
 
 
 @pytest.mark.parametrize("kind", RANKS)
+@pytest.mark.quick("[alike in their high bits]", "[of 64 bits]", "[often equal]")
 def test_rows_dropped_are_those_of_plain_python(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(user_parts, "_PART_ROWS", 16)
     for seed in range(60):

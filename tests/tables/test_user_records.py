@@ -91,6 +91,7 @@ def removed(rows: list[Rows], most: int) -> tuple[Counter[int], list[Removed]]:
 
 @pytest.mark.parametrize("users", USERS)
 @pytest.mark.parametrize("terms", TERMS)
+@pytest.mark.quick("[alike-few]", "[few-alike in high bits]", "[few-few]")
 def test_records_removed_are_those_of_plain_python(
     users: str, terms: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

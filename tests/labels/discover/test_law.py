@@ -36,6 +36,7 @@ def delta_of(epsilon: Fraction, threshold: int, max_labels: int, looks: int) -> 
 
 
 @pytest.mark.parametrize(("epsilon", "delta", "max_labels", "looks"), CASES)
+@pytest.mark.quick(every=4)
 def test_the_threshold_is_nearly_the_least(
     epsilon: str, delta: str | Fraction, max_labels: int, looks: int
 ) -> None:
@@ -83,6 +84,7 @@ def test_integers_decide_where_the_proposal_is_too_low(
 
 @pytest.mark.parametrize(("epsilon", "looks"), [("3", 7), ("20", 1), ("20", 64), ("40", 16)])
 @pytest.mark.parametrize(("delta", "max_labels"), [("1e-6", 1), ("1e-12", 5), ("1/20", 40)])
+@pytest.mark.quick(every=2)
 def test_delta_is_kept_to_the_unit(epsilon: str, looks: int, delta: str, max_labels: int) -> None:
     """Each look is rounded by half a unit, which a search in larger steps does not show."""
     exact, allowed = Fraction(epsilon), Fraction(delta)

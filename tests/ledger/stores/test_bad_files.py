@@ -257,6 +257,7 @@ def test_a_truncated_file_is_refused(path: Path) -> None:
     is_whole(path, "first")
 
 
+@pytest.mark.verify
 def test_a_damaged_byte_is_noticed_or_does_nothing(path: Path) -> None:
     """No traceback of another kind, and no text of the database."""
     whole = path.read_bytes()
@@ -507,6 +508,7 @@ def test_a_full_disk_costs_nothing(tmp_path: Path) -> None:
         ("lustre", True),
     ],
 )
+@pytest.mark.quick(every=4)
 def test_a_network_file_system_is_refused(
     kind: str, refused: bool, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

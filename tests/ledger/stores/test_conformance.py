@@ -318,6 +318,7 @@ def test_both_stores_hold_the_same(new_place: Callable[[], Place], tmp_path: Pat
 _OWN = ("id", "sha256")
 
 
+@pytest.mark.quick(every=2)
 def test_a_release_of_many_megabytes_is_kept(place: Place) -> None:
     """More than what fits into the buffers between a client and a server."""
     text = "ä" * 8_000_000
@@ -351,6 +352,7 @@ def in_threads(number: int, work: Callable[[], object]) -> None:
     assert failed == []
 
 
+@pytest.mark.quick(every=2)
 def test_threads_of_one_ledger_overspend_nothing(place: Place) -> None:
     """The budget is for 20 of the 40 that are asked for; half of the keys are asked for twice."""
     with create(place, epsilon="1/5", delta=None) as ledger:
@@ -458,6 +460,7 @@ def _spend(place: Place, worker: int, started: Any, told: Any) -> None:
         told.put(outcome)
 
 
+@pytest.mark.quick(every=2)
 def test_processes_overspend_nothing(place: Place) -> None:
     """The budget is for 20 of the 48 that six processes ask for."""
     context = multiprocessing.get_context("fork")

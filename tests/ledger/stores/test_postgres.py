@@ -163,6 +163,7 @@ def trips(place: str, monkeypatch: pytest.MonkeyPatch, *, used: bool = False) ->
 
 
 @pytest.mark.parametrize("after", [False, True])
+@pytest.mark.quick(every=2)
 def test_a_connection_lost_at_any_round_trip_costs_nothing(
     after: bool, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -387,6 +388,7 @@ def test_each_schema_has_a_ledger_of_its_own(server: Server) -> None:
         "CREATE TABLE child () INHERITS (dphist_entries)",
     ],
 )
+@pytest.mark.quick(every=3)
 def test_tables_that_were_altered_are_noticed(statement: str, place: str, server: Server) -> None:
     with create(place) as ledger:
         server.run(statement, place)

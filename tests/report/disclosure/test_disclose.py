@@ -68,6 +68,7 @@ def bounded() -> dh.BinnedCounts:
 
 
 @pytest.mark.parametrize("name", CASES)
+@pytest.mark.quick(every=8)
 def test_every_mechanism_has_a_valid_entry(name: str) -> None:
     found = content_of(release_of(name))
     assert f"`{made(name).__class__.__name__}`" in found["implementation"]["mechanisms"]

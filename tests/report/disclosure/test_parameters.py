@@ -157,6 +157,7 @@ def test_an_account_of_rho_and_delta_is_converted() -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
+@pytest.mark.quick(every=4)
 def test_an_entry_shows_at_least_the_exact_numbers(name: str) -> None:
     release = release_of(name)
     content = yaml.safe_load(disclose(release, about=ABOUT).to_yaml())
